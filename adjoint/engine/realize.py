@@ -1,0 +1,111 @@
+"""Graph → schedule → values.
+
+`expand` turns composites into their bodies, `schedule` orders what is left, `run` computes it. The
+value of a root hangs on its node (`node.realized`), so every graph that contains the node has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adjoint import config
+from adjoint.errors import DeviceError
+from adjoint.ir.opdef import expand_composite
+from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.reference import evaluate
+from adjoint.stages import ExecItem, Schedule
+from adjoint.target import target_of
+
+def is_known(node: UOp) -> bool:
+    """Whether the node's value exists already."""
+    return node.realized is not None or node.op.name == "buffer"
+
+
+def expand(roots: Sequence[UOp]) -> list[UOp]:
+    """Before: softmax(x). After: its primitives. Nodes with values are leaves and stay."""
+    new: dict[UOp, UOp] = {}
+    _expand_into(roots, new)
+    return [new[root] for root in roots]
+
+
+def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
+    """Recursion follows the nesting of composites, never the depth of the graph."""
+    for node in toposort(roots, stop=lambda n: n in new or is_known(n)):
+        if node in new:
+            continue
+        if is_known(node):
+            new[node] = node
+            continue
+        src = tuple(new[s] for s in node.src)
+        same = node if src == node.src else rebuild(node, src)
+        if same.op.kind == "composite" and not is_known(same):
+            body = expand_composite(same)
+            _expand_into([body], new)
+            same = new[body]
+        new[node] = new[same] = same
+
+
+def schedule(roots: Iterable[UOp]) -> Schedule:
+    """The steps that compute the roots, sources first, each with what it is the last to use."""
+    wanted = tuple(roots)
+    values = expand(wanted)
+    order = [n for n in toposort(values, stop=is_known) if not is_known(n)]
+    last: dict[UOp, UOp] = {}
+    for node in order:
+        for source in node.src:
+            last[source] = node
+    dying: dict[UOp, list[UOp]] = {}
+    keep = set(values)
+    for source, node in last.items():
+        if source not in keep:
+            dying.setdefault(node, []).append(source)
+    items = tuple(ExecItem(node, tuple(dying.get(node, ()))) for node in order)
+    return Schedule(items, wanted, tuple(values))
+
+
+def run(plan: Schedule) -> None:
+    """Compute every step, and hang the values of the roots on their nodes."""
+    values: dict[UOp, Any] = {}
+    for item in plan.items:
+        _check_device(item.node)
+        operands = [values[s] if s in values else known_value(s) for s in item.node.src]
+        values[item.node] = evaluate(item.node, operands)
+        for source in item.last_uses:
+            values.pop(source, None)
+    for root, node in zip(plan.roots, plan.values, strict=True):
+        if not is_known(root):
+            root.realized = node.realized or _stored(values, node)
+
+
+def _stored(values: dict[UOp, Any], node: UOp) -> Buffer:
+    if node.op.name == "buffer":
+        return node.arg.buffer
+    value = values[node]
+    if isinstance(value, tuple):
+        raise DeviceError("E6003", "a node with several results has no single value")
+    return Buffer(value, node.device or config.DEVICE.value())
+
+
+def known_value(node: UOp) -> Any:
+    """The array of a node whose value exists."""
+    return storage(node).array()
+
+
+def storage(node: UOp) -> Buffer:
+    """The buffer of a node whose value exists."""
+    return node.arg.buffer if node.op.name == "buffer" else node.realized
+
+
+def _check_device(node: UOp) -> None:
+    if node.device is not None and not target_of(node.device).runs:
+        problem = f"nothing on this machine can run on {node.device}"
+        raise DeviceError("E6002", problem, op=node.op.name, help="use device='CPU' or 'REF'")
+
+
+def realize(*nodes: UOp) -> None:
+    """Compute the nodes that have no value yet, together."""
+    todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
+    if todo:
+        run(schedule(todo))

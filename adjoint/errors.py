@@ -1,0 +1,172 @@
+"""Every exception of Adjoint, with its stable code.
+
+What may live here: exception classes, the table of codes, and the one function that renders an
+error for people. What may not: any check (checks live where the rule is), any import of Adjoint.
+
+A user error names the op, shows the operands (shape, dtype, the user's line), states the rule that
+is broken, and helps. `InternalError` alone says that Adjoint is at fault.
+"""
+
+from __future__ import annotations
+
+import difflib
+import linecache
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+CODES: dict[str, str] = {
+    "E1001": "text is not UTF-8",
+    "E1002": "character not allowed in an identifier",
+    "E1003": "unterminated string",
+    "E1004": "unknown escape in a string",
+    "E1005": "malformed numeric literal",
+    "E1006": "unterminated block comment",
+    "E2001": "type mismatch",
+    "E2002": "undefined variable",
+    "E2003": "type cannot be inferred",
+    "E2004": "dtypes of the operands differ",
+    "E2005": "dtype not allowed for the op",
+    "E2006": "value outside the bounds of its type",
+    "E2007": "wrong number of operands or arguments",
+    "E3001": "shapes do not broadcast",
+    "E3002": "wrong rank",
+    "E3003": "dimensions differ",
+    "E3004": "axis out of range",
+    "E3005": "duplicate axis",
+    "E3006": "dimension not allowed",
+    "E3007": "element counts differ",
+    "E3008": "not a permutation of the axes",
+    "E3009": "squeezed extent is not 1",
+    "E3010": "literal does not fit its shape",
+    "E4001": "use before definition",
+    "E4002": "value defined twice",
+    "E4003": "undefined output",
+    "E4004": "malformed input declaration",
+    "E4005": "malformed constant data",
+    "E4006": "wrong number of indices",
+    "E4007": "wrong number of slices",
+    "E4008": "slice step not allowed",
+    "E4009": "convolution channels differ",
+    "E4010": "convolution strides not allowed",
+    "E4011": "index dtype is not an integer",
+    "E5001": "op has no derivative",
+    "E5002": "gradient program is invalid",
+    "E5003": "axis not allowed in a gradient",
+    "E5004": "shape not allowed in a gradient",
+    "E5005": "value is not differentiable",
+    "E6001": "index out of range",
+    "E6002": "device not available",
+    "E6003": "op not supported on the device",
+    "E6004": "allocation failed",
+    "E6005": "overflow",
+    "E6006": "NaN or infinity",
+    "E6007": "timeout",
+    "E6008": "device mismatch",
+}
+
+
+class AdjointError(Exception):
+    """Base of every error that Adjoint raises on purpose."""
+
+    code: str
+
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *,
+        op: str = "",
+        operands: Iterable[tuple[str, Any]] = (),
+        help: str = "",
+    ):
+        if code not in CODES:
+            raise InternalError(f"unknown error code {code}")
+        self.code, self.problem, self.op, self.help = code, problem, op, help
+        self.operands = tuple(_describe(name, value) for name, value in operands)
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        head = f"{self.op}: {self.problem}" if self.op else self.problem
+        lines = [f"{self.code}: {head}", *_table(self.operands)]
+        return "\n".join(lines + ([f"help: {self.help}"] if self.help else []))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.__dict__.copy(), self.args)
+
+
+class ShapeError(AdjointError, ValueError):
+    """Shapes, ranks, axes or sizes do not fit (E3)."""
+
+
+class DTypeError(AdjointError, TypeError):
+    """Dtypes, or the number and kind of arguments, do not fit (E2)."""
+
+
+class BoundsError(AdjointError, IndexError):
+    """An index is outside its axis (E6001, E4006-E4008)."""
+
+
+class DeviceError(AdjointError, RuntimeError):
+    """A device is unknown, missing, or differs between operands (E6)."""
+
+
+class VerificationError(AdjointError, ValueError):
+    """A graph or a module breaks its own rules (E4)."""
+
+
+class TextError(AdjointError, ValueError):
+    """Text of a graph or module cannot be read (E1, E2)."""
+
+
+class AutodiffError(AdjointError, RuntimeError):
+    """A derivative does not exist or was asked for wrongly (E5)."""
+
+
+class UnknownNameError(AdjointError, AttributeError):
+    """A name that does not exist, with the nearest that does."""
+
+
+class InternalError(RuntimeError):
+    """Adjoint broke one of its own invariants; please report it."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'softmax'?`, or nothing when no known name is near."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _describe(name: str, value: Any) -> tuple[str, str, str]:
+    """(name, type, where it was made) of an operand, whatever kind of value it is."""
+    node = getattr(value, "uop", value)
+    if not hasattr(node, "dtype") or not hasattr(node, "shape"):
+        return name, repr(value), ""
+    kind = f"{getattr(node.dtype, 'short', node.dtype)}{list(node.shape)}"
+    return name, kind, _place(getattr(node, "origin", None))
+
+
+def _place(origin: Any) -> str:
+    if origin is None:
+        return ""
+    line = linecache.getline(origin.path, origin.line).strip()
+    return f"{origin.file}:{origin.line}   {line}".rstrip()
+
+
+def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]
+
+
+def _rebuild(kind: type[AdjointError], state: dict[str, Any], args: tuple[Any, ...]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    error.args = args
+    return error
+
+
+for _name, _kind in list(globals().items()):
+    # Tracebacks then read `adjoint.ShapeError: E3003: ...`, the name users import.
+    if isinstance(_kind, type) and issubclass(_kind, Exception):
+        _kind.__module__ = "adjoint"

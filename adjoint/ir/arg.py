@@ -1,0 +1,98 @@
+"""`Arg`: the attributes of a node, as a frozen record that hashes at the speed of a tuple.
+
+A subclass lists its fields as annotations, in order, with defaults; the fields are the op's keyword
+arguments, the attributes of its text form, and its part of the node's key. Floats inside are kept
+as `Real`, which compares by bits: 0.0 is not -0.0, 1.0 is not 1, and a NaN equals itself, so two
+nodes are one exactly when they compute the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from operator import itemgetter
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+
+class Real(float):
+    """A float that is equal only to a float of the same bits."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and struct.pack("d", self) == struct.pack("d", other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(struct.pack("d", self))
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
+
+def frozen(value: Any) -> Any:
+    """A hashable form of an attribute: lists become tuples, NumPy scalars become Python's."""
+    kind = type(value)
+    if kind is float:
+        return Real(value)
+    if kind in (list, tuple):
+        return tuple(map(frozen, value))
+    if isinstance(value, np.generic):
+        return frozen(value.item())
+    return value
+
+
+class Arg(tuple[Any, ...]):
+    """Base of the attribute records."""
+
+    __slots__ = ()
+    fields: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        names = tuple(n for n in cls.__dict__.get("__annotations__", {}) if n != "__slots__")
+        cls.defaults = {n: cls.__dict__[n] for n in names if n in cls.__dict__}
+        cls.fields = names
+        for position, name in enumerate(names):
+            setattr(cls, name, property(itemgetter(position)))
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        if named or len(values) != len(cls.fields):
+            values = cls._bind(values, named)
+        return tuple.__new__(cls, map(frozen, values))
+
+    @classmethod
+    def _bind(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        given = dict(zip(cls.fields, values, strict=False)) | named
+        if len(values) > len(cls.fields) or not set(given) <= set(cls.fields):
+            raise TypeError(f"{cls.__name__} takes {', '.join(cls.fields)}; got {given}")
+        bound = cls.defaults | given
+        missing = [name for name in cls.fields if name not in bound]
+        if missing:
+            raise TypeError(f"{cls.__name__} lacks {', '.join(missing)}")
+        return tuple(bound[name] for name in cls.fields)
+
+    def items(self) -> list[tuple[str, Any]]:
+        return list(zip(self.fields, self, strict=True))
+
+    def asdict(self) -> dict[str, Any]:
+        return dict(zip(self.fields, self, strict=True))
+
+    def replace(self, **named: Any) -> Self:
+        return type(self)(**(self.asdict() | named))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.items())
+        return f"{type(self).__name__}({inner})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self)
+
+
+def arg_type(name: str, fields: dict[str, Any], defaults: dict[str, Any]) -> type[Arg]:
+    """An Arg subclass made from a function's keyword parameters."""
+    body = {"__slots__": (), "__annotations__": fields, **defaults}
+    return type(name, (Arg,), body)

@@ -1,0 +1,95 @@
+"""The ways an op can declare its derivative. Each op declares once; both modes follow.
+
+In the functions below `g` is the cotangent of the result, `t` the tuple of tangents of the operands
+(None where an operand has none), `y` the result, then the operands, then the attributes by name.
+What may live here: the declarations. What may not: the engines that use them (`autodiff/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """Elementwise: `fn(y, *x)` gives dy/dx for each operand; None where it is zero by declaration."""
+
+    fn: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """Elementwise, where a product with the partial will not do (0 * inf): `fn(d, y, *x)` maps a
+    cotangent or a tangent `d` to its contribution through each operand."""
+
+    fn: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Linear in all its inexact operands together: `fn(g, *x, **attrs)` is the transpose.
+
+    Forward, the op is applied to the tangents, unless it is affine and says how (`tangent`, with
+    the parameters of a Jvp).
+    """
+
+    fn: Rule
+    tangent: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bilinear:
+    """Linear in each of two operands: a transpose for each, `fn(g, a, b, **attrs)`."""
+
+    lhs: Rule
+    rhs: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Jvp:
+    """`fn(t, y, *x, **attrs)` is the tangent of the result, linear in `t`; reverse transposes it."""
+
+    fn: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughBody:
+    """The derivative of the body: the op is made of others and adds nothing of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroGradient:
+    """Piecewise constant: the derivative is zero by declaration, for this reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No derivative passes, as the user asked (DETACH, ASSIGN)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDifferentiable:
+    """No derivative exists or none is given; asking for one is E5001 with this reason."""
+
+    reason: str
+
+
+Derivative = (
+    Partials
+    | Diagonal
+    | Linear
+    | Bilinear
+    | Jvp
+    | ThroughBody
+    | ZeroGradient
+    | Stop
+    | NotDifferentiable
+)

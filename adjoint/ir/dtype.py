@@ -1,0 +1,261 @@
+"""Dtypes and the promotion lattice.
+
+What may live here: the dtypes, facts about them, how two of them combine, and what a Python
+scalar becomes beside one. What may not: anything that holds values.
+
+Promotion follows the array API standard where it speaks (same kind: the wider; signed with
+unsigned: the next wider signed) and the practice of the field where it does not: an integer with a
+float gives that float; float16 with bfloat16 gives float32; int64 with uint64 gives float64.
+Python scalars are weak: they take the dtype of the array unless their kind is higher.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from adjoint.errors import DTypeError, did_you_mean
+
+Scalar = bool | int | float | complex
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DType:
+    """An element type. There is one object per type, so `is` compares."""
+
+    name: str
+    short: str
+    kind: str  # b bool, i signed, u unsigned, f float, c complex
+    np: np.dtype[Any]
+
+    @property
+    def itemsize(self) -> int:
+        return self.np.itemsize
+
+    @property
+    def bits(self) -> int:
+        return 1 if self.kind == "b" else self.np.itemsize * 8
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "b"
+
+    @property
+    def is_int(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "c"
+
+    @property
+    def is_inexact(self) -> bool:
+        return self.kind in "fc"
+
+    @property
+    def min(self) -> Any:
+        """The least value: -inf for floats, False for bool."""
+        return _limits(self)[0]
+
+    @property
+    def max(self) -> Any:
+        """The greatest value: inf for floats, True for bool."""
+        return _limits(self)[1]
+
+    def __repr__(self) -> str:
+        return f"dtypes.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+
+@lru_cache(maxsize=None)
+def _limits(dtype: DType) -> tuple[Any, Any]:
+    if dtype.is_inexact:
+        return -np.inf, np.inf
+    if dtype.is_bool:
+        return False, True
+    info = np.iinfo(dtype.np)
+    return int(info.min), int(info.max)
+
+
+def _make(name: str, short: str, kind: str, np_type: Any = None) -> DType:
+    return DType(name, short, kind, np.dtype(np_type or name))
+
+
+class dtypes:
+    """The dtypes by name. `dtypes.float` and friends are the familiar short names."""
+
+    bool_ = _make("bool", "bool", "b")
+    int8 = _make("int8", "i8", "i")
+    int16 = _make("int16", "i16", "i")
+    int32 = _make("int32", "i32", "i")
+    int64 = _make("int64", "i64", "i")
+    uint8 = _make("uint8", "u8", "u")
+    uint16 = _make("uint16", "u16", "u")
+    uint32 = _make("uint32", "u32", "u")
+    uint64 = _make("uint64", "u64", "u")
+    float16 = _make("float16", "f16", "f")
+    bfloat16 = _make("bfloat16", "bf16", "f", ml_dtypes.bfloat16)
+    float32 = _make("float32", "f32", "f")
+    float64 = _make("float64", "f64", "f")
+    complex64 = _make("complex64", "c64", "c")
+    complex128 = _make("complex128", "c128", "c")
+
+    bool = bool_
+    char, short, int, long = int8, int16, int32, int64
+    uchar, ushort, uint, ulong = uint8, uint16, uint32, uint64
+    half, float, double = float16, float32, float64
+    default_float, default_int = float32, int32
+
+    @staticmethod
+    def is_float(dtype: DType) -> Any:
+        return dtype.is_float
+
+    @staticmethod
+    def is_int(dtype: DType) -> Any:
+        return dtype.is_int
+
+    @staticmethod
+    def is_unsigned(dtype: DType) -> Any:
+        return dtype.kind == "u"
+
+
+ALL: tuple[DType, ...] = tuple(
+    value for key, value in vars(dtypes).items() if isinstance(value, DType) and value.name == key
+)
+ALL = (dtypes.bool_, *ALL) if dtypes.bool_ not in ALL else ALL
+BOOL = (dtypes.bool_,)
+INTS = tuple(d for d in ALL if d.is_int)
+FLOATS = tuple(d for d in ALL if d.is_float)
+COMPLEXES = tuple(d for d in ALL if d.is_complex)
+_BY_NUMPY = {d.np: d for d in ALL}
+_BY_NAME = {name: d for d in ALL for name in (d.name, d.short)}
+_BY_NAME |= {k: v for k, v in vars(dtypes).items() if isinstance(v, DType)}
+_BY_PYTHON: dict[Any, DType] = {
+    bool: dtypes.bool_,
+    int: dtypes.default_int,
+    float: dtypes.default_float,
+    complex: dtypes.complex64,
+}
+
+
+def as_dtype(value: Any) -> DType:
+    """A DType from a DType, a name (`"float32"`, `"f32"`), a NumPy dtype, or bool/int/float."""
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    if isinstance(value, type) and value in _BY_PYTHON:
+        return _BY_PYTHON[value]
+    try:
+        return _BY_NUMPY[np.dtype(value)]
+    except (TypeError, KeyError):
+        near = did_you_mean(str(value), _BY_NAME)
+        known = "known dtypes: " + ", ".join(d.name for d in ALL)
+        raise DTypeError("E2001", f"{value!r} is not a dtype", help=near or known) from None
+
+
+def dtype_of_scalar(value: Scalar) -> DType:
+    """The dtype a Python scalar has on its own; an int too wide for the default takes 64 bits."""
+    if isinstance(value, (bool, np.bool_)):
+        return dtypes.bool_
+    if isinstance(value, (int, np.integer)):
+        return next((d for d in _INT_CHOICES if fits(value, d)), dtypes.uint64)
+    return dtypes.complex64 if isinstance(value, complex) else dtypes.default_float
+
+
+_INT_CHOICES = (dtypes.default_int, dtypes.int64, dtypes.uint64)
+_KIND_ORDER = "biufc"
+
+
+def fits(value: int, dtype: DType) -> bool:
+    """Whether the integer is a value of the dtype."""
+    return dtype.is_inexact or bool(dtype.min <= value <= dtype.max)
+
+
+@lru_cache(maxsize=None)
+def promote(a: DType, b: DType) -> DType:
+    """The dtype of `a op b`."""
+    if a is b:
+        return a
+    if _rank(a) > _rank(b):
+        a, b = b, a
+    if b.is_complex:
+        wide = dtypes.complex128 in (a, b) or a is dtypes.float64
+        return dtypes.complex128 if wide else dtypes.complex64
+    if b.is_float:
+        return _promote_float(a, b)
+    return b if a.is_bool else _promote_int(a, b)
+
+
+def _rank(dtype: DType) -> tuple[int, int]:
+    return _KIND_ORDER.index(dtype.kind), dtype.itemsize
+
+
+def _promote_float(a: DType, b: DType) -> DType:
+    if not a.is_float:
+        return b
+    return dtypes.float32 if a.itemsize == b.itemsize else b
+
+
+def _promote_int(a: DType, b: DType) -> DType:
+    if a.kind == b.kind:
+        return a if a.itemsize > b.itemsize else b
+    signed, unsigned = (a, b) if a.kind == "i" else (b, a)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    wider = {1: dtypes.int16, 2: dtypes.int32, 4: dtypes.int64, 8: dtypes.float64}
+    return wider[unsigned.itemsize]
+
+
+def promote_scalar(dtype: DType, value: Scalar) -> DType:
+    """The dtype of `array op python_scalar`: the array's own unless the scalar's kind is higher."""
+    if isinstance(value, bool):
+        return dtype
+    if isinstance(value, int):
+        return dtypes.default_int if dtype.is_bool else dtype
+    if isinstance(value, float):
+        return dtype if dtype.is_inexact else dtypes.default_float
+    if dtype.is_complex:
+        return dtype
+    return dtypes.complex128 if dtype is dtypes.float64 else dtypes.complex64
+
+
+def to_float(dtype: DType) -> DType:
+    """The dtype of a real function of it: itself if inexact, else the default float."""
+    return dtype if dtype.is_inexact else dtypes.default_float
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part."""
+    if not dtype.is_complex:
+        return dtype
+    return dtypes.float32 if dtype is dtypes.complex64 else dtypes.float64
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype whose parts hold a value of this dtype."""
+    if dtype.is_complex:
+        return dtype
+    return dtypes.complex128 if dtype is dtypes.float64 else dtypes.complex64
+
+
+def accumulator(dtype: DType) -> DType:
+    """The dtype in which sums are kept: at least 32 bits wide."""
+    if dtype.is_bool or (dtype.kind == "i" and dtype.itemsize < 4):
+        return dtypes.int32
+    if dtype.kind == "u" and dtype.itemsize < 4:
+        return dtypes.uint32
+    return dtypes.float32 if dtype.is_float and dtype.itemsize < 4 else dtype

@@ -1,0 +1,288 @@
+"""`OpDef`: the record that says everything about one op, and the registry of records.
+
+From a record derive the node's shape and dtype rule, the method on nodes and on `Tensor`, the
+namespace function, both modes of differentiation, the reference interpreter, the text form, the
+documentation page and the op's tests. There is no default derivative, reference or sample: leaving
+one out fails at import. What may live here: the record's type and the ways to make one. What may
+not: any particular op (see `ops/`).
+
+Three kinds of record:
+- primitive: a node with a rule of its own (`define`, and `elementwise` in `ir/broadcast.py`);
+- composite: a node that stays whole in the graph and expands to its body (`composite`);
+- derived: a function that builds other nodes when called and is no node itself (`derived`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MethodType
+from typing import Any
+
+from adjoint.errors import AdjointError, DTypeError, InternalError
+from adjoint.ir.arg import Arg, arg_type
+from adjoint.ir.derivative import Derivative, ThroughBody
+from adjoint.ir.dtype import dtype_of_scalar, promote_scalar
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.uop import UOp, _functions
+
+Shape = tuple[int, ...]
+Type = tuple[Any, Any]  # shape and dtype, or a tuple of each for an op with several results
+Infer = Callable[[tuple[UOp, ...], Any], Type]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call that must work: NumPy arrays and plain values, in the order of the op's arguments."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    smooth: bool = True  # derivatives can be checked by finite differences here
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A call that must fail with this code and these words in its message."""
+
+    code: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    match: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OpDef:
+    """One op. Callable on nodes and Python scalars; a method of every node under its name."""
+
+    name: str
+    doc: str
+    kind: str  # primitive, composite or derived
+    call: Callable[..., Any]  # the public signature: normalises, promotes, broadcasts, builds
+    ad: Derivative
+    reference: Callable[..., Any]  # NumPy, with the arguments of `call`
+    samples: Callable[[], Iterable[Sample]]
+    errors: tuple[Bad, ...] = ()
+    arg: type[Arg] | None = None
+    infer: Infer = None  # type: ignore[assignment]
+    body: Callable[..., Any] | None = None
+    device: Callable[[tuple[UOp, ...], Any], str | None] | None = None
+    bounds: Callable[..., tuple[Any, Any]] | None = None  # integer ranges in, integer range out
+    level: str = "tensor"  # tensor, kernel, or both
+    kinds: str = "biufc"  # kinds of dtype its samples are tried with
+    commutative: bool = False
+    widen: bool = True  # the reference computes float16 and bfloat16 in float32, then rounds once
+    signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+    def __get__(self, node: Any, owner: Any = None) -> Any:
+        return self if node is None else MethodType(self, node)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return op_named, (self.name,)
+
+
+OPS: dict[str, OpDef] = {}
+
+
+def op_named(name: str) -> OpDef:
+    """The record of that name."""
+    return OPS[name]
+
+
+def register(record: OpDef, method: bool = True) -> OpDef:
+    """Enter a record; from here on it is a function, and a method of nodes."""
+    if record.name in OPS:
+        raise InternalError(f"op {record.name!r} is defined twice")
+    OPS[record.name] = record
+    _functions[record.name] = record
+    if method:
+        if record.name in UOp.__dict__:
+            raise InternalError(f"op {record.name!r} would hide an attribute of nodes")
+        setattr(UOp, record.name, record)
+    return record
+
+
+def define(name: str, doc: str, *, call: Callable[..., Any], infer: Infer, **rest: Any) -> OpDef:
+    """A primitive."""
+    return register(OpDef(name, doc, "primitive", call=call, infer=infer, **rest))
+
+
+def alias(record: OpDef, *names: str) -> None:
+    """Further method names for a record (`clip` for `clamp`)."""
+    for name in names:
+        _functions[name] = record
+        setattr(UOp, name, record)
+
+
+def derived(
+    *, reference: Callable[..., Any], samples: Any, name: str = "", **rest: Any
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """Decorator: a function of nodes that builds other nodes at once."""
+
+    def decorate(fn: Callable[..., Any]) -> OpDef:
+        doc = fn.__doc__ or ""
+        rest.setdefault("ad", ThroughBody())
+        fields = {"call": fn, "reference": reference, "samples": samples, "signature": fn}
+        return register(OpDef(name or _public(fn), doc, "derived", **fields, **rest))
+
+    return decorate
+
+
+def composite(
+    *, reference: Callable[..., Any], samples: Any, ad: Derivative, name: str = "", **rest: Any
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """Decorator: a node whose meaning is the decorated function, its body.
+
+    Parameters annotated `UOp` (or `UOp | None`) are operands, in front; all others are attributes.
+    """
+
+    def decorate(fn: Callable[..., Any]) -> OpDef:
+        layout = _Layout.of(name or _public(fn), fn)
+        record = OpDef(
+            layout.name,
+            fn.__doc__ or "",
+            "composite",
+            call=layout.call,
+            ad=ad,
+            reference=reference,
+            samples=samples,
+            arg=layout.arg,
+            infer=layout.infer,
+            body=fn,
+            signature=fn,
+            **rest,
+        )
+        layout.record.append(record)
+        return register(record)
+
+    return decorate
+
+
+def _public(fn: Callable[..., Any]) -> str:
+    return fn.__name__.strip("_")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a composite's parameters divide into operands and attributes."""
+
+    name: str
+    operands: tuple[str, ...]
+    attributes: tuple[str, ...]
+    optional: bool  # some operand may be absent; the arg then ends with which are present
+    defaults: dict[str, Any]
+    arg: type[Arg]
+    record: list[OpDef]
+
+    @staticmethod
+    def of(name: str, fn: Callable[..., Any]) -> _Layout:
+        code, notes = fn.__code__, fn.__annotations__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        operands = tuple(n for n in names if str(notes.get(n, "")).startswith("UOp"))
+        attributes = tuple(n for n in names if n not in operands)
+        filled = names[: code.co_argcount][code.co_argcount - len(fn.__defaults__ or ()) :]
+        defaults = dict(zip(filled, fn.__defaults__ or (), strict=True))
+        defaults |= fn.__kwdefaults__ or {}
+        optional = any(n in defaults for n in operands)
+        fields = dict.fromkeys((*attributes, *(("present",) if optional else ())), Any)
+        given = {n: defaults[n] for n in attributes if n in defaults}
+        kind = arg_type(f"{name.title().replace('_', '')}Arg", fields, given)
+        return _Layout(name, operands, attributes, optional, defaults, kind, [])
+
+    def call(self, *args: Any, **kwargs: Any) -> UOp:
+        order = (*self.operands, *self.attributes)
+        if len(args) > len(order) or not kwargs.keys() <= set(order[len(args) :]):
+            raise self._wrong(args, kwargs)
+        values = dict(zip(order, args, strict=False)) | kwargs
+        for name in order:
+            if name not in values:
+                if name not in self.defaults:
+                    raise self._wrong(args, kwargs)
+                values[name] = self.defaults[name]
+        src = self._operands([values[n] for n in self.operands])
+        fields = [self._attribute(n, values[n]) for n in self.attributes]
+        if self.optional:
+            fields.append(tuple(values[n] is not None for n in self.operands))
+        return UOp(self.record[0], src, self.arg(*fields) if fields else None)
+
+    def _operands(self, values: list[Any]) -> tuple[UOp, ...]:
+        first = next((v for v in values if isinstance(v, UOp)), None)
+        if first is None:
+            raise self._wrong(tuple(values), {})
+        return tuple(
+            v if isinstance(v, UOp) else scalar_like(self.name, v, first)
+            for v in values
+            if v is not None
+        )
+
+    def _attribute(self, name: str, value: Any) -> Any:
+        if isinstance(value, UOp):
+            problem = f"{name} is a plain Python value, not a tensor"
+            raise DTypeError("E2001", problem, op=self.name, operands=[(name, value)])
+        return value
+
+    def _wrong(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DTypeError:
+        takes = ", ".join(
+            f"{n}={self.defaults[n]!r}" if n in self.defaults else n
+            for n in (*self.operands, *self.attributes)
+        )
+        problem = f"takes ({takes}); got {len(args)} positional"
+        problem += f" and {', '.join(kwargs)}" if kwargs else ""
+        return DTypeError("E2007", problem, op=self.name)
+
+    def infer(self, src: tuple[UOp, ...], arg: Any) -> Type:
+        record = self.record[0]
+        types = tuple((s.shape, s.dtype, s.device) for s in src)
+        try:
+            return _body_type(record, types, arg)
+        except AdjointError:
+            root = apply_body(record, src, arg)  # again on the real operands: their lines are right
+            return root.shape, root.dtype
+
+
+@lru_cache(maxsize=8192)
+def _body_type(record: OpDef, types: tuple[Any, ...], arg: Any) -> Type:
+    make = OPS["input"]
+    src = tuple(make(f"{i}", *kind) for i, kind in enumerate(types))
+    root = apply_body(record, src, arg)
+    return root.shape, root.dtype
+
+
+def apply_body(record: OpDef, src: tuple[UOp, ...], arg: Any) -> UOp:
+    """The body of a composite on these operands."""
+    attrs = {} if arg is None else arg.asdict()
+    present = attrs.pop("present", None)
+    operands: list[UOp | None] = list(src)
+    if present is not None:
+        rest = iter(src)
+        operands = [next(rest) if there else None for there in present]
+    assert record.body is not None
+    return record.body(*operands, **attrs)
+
+
+def expand_composite(node: UOp) -> UOp:
+    """One level of a composite's body, with the composite's origin."""
+    with origin_scope(node.raw_origin):
+        return apply_body(node.op, node.src, node.arg)
+
+
+def scalar_like(op: str, value: Any, like: UOp) -> UOp:
+    """A Python scalar as a constant beside a node, weakly typed."""
+    if not isinstance(value, (bool, int, float, complex)):
+        problem = f"expected a tensor or a number, got {type(value).__name__}"
+        raise DTypeError("E2001", problem, op=op, operands=[("operand", value)])
+    return OPS["const"](value, promote_scalar(like.dtype, value), (), like.device)
+
+
+def attributes(node: UOp) -> dict[str, Any]:
+    """The node's attributes by name."""
+    return {} if node.arg is None else node.arg.asdict()
+
+
+__all__ = ["OPS", "Bad", "OpDef", "Sample", "composite", "define", "derived", "dtype_of_scalar"]

@@ -1,0 +1,246 @@
+"""`UOp`: the immutable, hash-consed node that every level of Adjoint is made of.
+
+Two nodes with the same op, sources and arg are one object, so identity is equality and a `dict`
+keyed by nodes is fast. Shape, dtype and device are derived once, when the node is built; that is
+also where every shape, dtype and device error is raised. What may live here: the node and walks
+over graphs. What may not: the meaning of any op (see `opdef.py` and `ops/`).
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from adjoint.errors import DeviceError
+from adjoint.ir import origin as _origin
+from adjoint.ir.operators import Operators
+
+if TYPE_CHECKING:
+    from adjoint.ir.opdef import OpDef
+
+Key = tuple[Any, tuple["UOp", ...], Any]
+
+
+class _Ref(weakref.ref["UOp"]):
+    """A weak reference that knows its key in the table."""
+
+    __slots__ = ("key",)
+    key: Key
+
+
+_table: dict[Key, _Ref] = {}
+_lock = threading.RLock()  # re-entrant: a garbage collection inside the lock may call _forget
+
+
+def _forget(ref: weakref.ref[UOp]) -> None:
+    with _lock:
+        if _table.get(ref.key) is ref:  # type: ignore[attr-defined]
+            del _table[ref.key]  # type: ignore[attr-defined]
+
+
+class UOp(Operators):
+    """A node: `op` applied to `src` with attributes `arg`.
+
+    A node of an op with several results has a tuple of shapes and a tuple of dtypes; the op `part`
+    picks one of them. `realized` holds the node's value once somebody has computed it: a cache,
+    never part of what the node is.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_origin",
+        "arg",
+        "device",
+        "dtype",
+        "op",
+        "realized",
+        "shape",
+        "src",
+    )
+    op: OpDef
+    src: tuple[UOp, ...]
+    arg: Any
+    shape: tuple[Any, ...]
+    dtype: Any
+    device: str | None
+    realized: Any
+
+    def __new__(cls, op: OpDef, src: tuple[UOp, ...] = (), arg: Any = None) -> UOp:
+        key = (op, src, arg)
+        ref = _table.get(key)
+        if ref is not None:
+            node = ref()
+            if node is not None:
+                return node
+        return _build(key)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "realized":
+            raise AttributeError(f"a node is immutable: cannot set {name!r}")
+        _set_realized(self, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        attributes = None if self.arg is None else tuple(self.arg)
+        return _unpickle, (self.op, self.src, attributes)
+
+    def __copy__(self) -> UOp:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> UOp:
+        return self
+
+    @staticmethod
+    def _apply(name: str, *operands: Any) -> UOp:
+        return _functions[name](*operands)
+
+    @property
+    def origin(self) -> _origin.Origin | None:
+        """The user's method, file and line."""
+        return _origin.resolve(self._origin)
+
+    @property
+    def raw_origin(self) -> _origin.Raw | None:
+        return self._origin
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def toposort(self, stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
+        """Every node this one needs, itself last; `stop(node)` keeps the walk out of its sources."""
+        return toposort([self], stop)
+
+    def substitute(self, mapping: Mapping[UOp, UOp]) -> UOp:
+        """The graph with nodes replaced; what does not change keeps its identity."""
+        return substitute([self], mapping)[0]
+
+    def __repr__(self) -> str:
+        kind = f"{getattr(self.dtype, 'short', self.dtype)}{list(self.shape)}"
+        attributes = "" if self.arg is None else f", {self.arg!r}"
+        return f"UOp({self.op.name}, {len(self.src)} src{attributes}) : {kind} @{self.device}"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a node has no truth value: it is not computed yet")
+
+    if TYPE_CHECKING:  # every record of ops/ is a method; see OpDef.__get__
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+_slots = {name: UOp.__dict__[name].__set__ for name in UOp.__slots__ if name != "__weakref__"}
+_set_op, _set_src, _set_arg = _slots["op"], _slots["src"], _slots["arg"]
+_set_shape, _set_dtype, _set_device = _slots["shape"], _slots["dtype"], _slots["device"]
+_set_origin, _set_realized = _slots["_origin"], _slots["realized"]
+
+# Filled by opdef.define: name → record. Here, because operators on nodes look names up in it.
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def _build(key: Key) -> UOp:
+    op, src, arg = key
+    shape, dtype = op.infer(src, arg)
+    node = object.__new__(UOp)
+    _set_op(node, op)
+    _set_src(node, src)
+    _set_arg(node, arg)
+    _set_shape(node, shape)
+    _set_dtype(node, dtype)
+    _set_device(node, _device_of(op, src, arg))
+    _set_origin(node, _origin.capture())
+    _set_realized(node, None)
+    return _intern(key, node)
+
+
+def _intern(key: Key, node: UOp) -> UOp:
+    ref = _Ref(node, _forget)
+    ref.key = key
+    with _lock:
+        other = _table.get(key)
+        if other is not None:
+            present = other()
+            if present is not None:  # another thread was faster
+                return present
+        _table[key] = ref
+    return node
+
+
+def _device_of(op: OpDef, src: tuple[UOp, ...], arg: Any) -> str | None:
+    if op.device is not None:
+        return op.device(src, arg)
+    device = None
+    for node in src:
+        other = node.device
+        if other is device or other is None:
+            continue
+        if device is not None and other != device:
+            raise _device_mismatch(op, src)
+        device = other
+    return device
+
+
+def _device_mismatch(op: OpDef, src: tuple[UOp, ...]) -> DeviceError:
+    devices = ", ".join(dict.fromkeys(str(s.device) for s in src))
+    operands = [(f"operand {i}", s) for i, s in enumerate(src)]
+    target = next(s.device for s in src if s.device is not None)
+    fix = f"move them together first: .to({target!r})"
+    problem = f"operands are on different devices: {devices}"
+    return DeviceError("E6008", problem, op=op.name, operands=operands, help=fix)
+
+
+def _unpickle(op: OpDef, src: tuple[UOp, ...], attributes: tuple[Any, ...] | None) -> UOp:
+    if attributes is None or op.arg is None:
+        return UOp(op, src, attributes)
+    return UOp(op, src, op.arg(*attributes))
+
+
+def toposort(roots: Iterable[UOp], stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
+    """Sources before users, in one fixed order. No recursion: graphs may be very deep."""
+    done: dict[UOp, None] = {}
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        if stop is not None and stop(node):
+            waiting = []
+        else:
+            waiting = [s for s in node.src if s not in done]
+        if waiting:
+            stack.extend(reversed(waiting))
+        else:
+            stack.pop()
+            done[node] = None
+    return list(done)
+
+
+def substitute(roots: Iterable[UOp], mapping: Mapping[UOp, UOp]) -> list[UOp]:
+    """Every root with nodes replaced by what `mapping` says; replacements are not walked."""
+    roots = list(roots)
+    new: dict[UOp, UOp] = dict(mapping)
+    for node in toposort(roots, stop=mapping.__contains__):
+        if node not in new:
+            src = tuple(new[s] for s in node.src)
+            new[node] = node if src == node.src else rebuild(node, src)
+    return [new[root] for root in roots]
+
+
+def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """The same op and attributes on other sources, with the same origin."""
+    with _origin.origin_scope(node.raw_origin):
+        return UOp(node.op, src, node.arg)
+
+
+def live_nodes() -> int:
+    """How many nodes exist now (for tests of memory)."""
+    return len(_table)

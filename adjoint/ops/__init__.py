@@ -1,0 +1,33 @@
+"""The vocabulary: one record per op, and nothing else.
+
+In: the record types of `ir/`. Out: the registry `OPS`, filled by importing this package.
+May not: run anything, hold tensor data, or know of `Tensor`.
+"""
+
+from adjoint.ops import (
+    arithmetic,
+    contract,
+    control,
+    functions,
+    indexing,
+    leaves,
+    logic,
+    movement,
+    random,
+    reduce,
+    scan,
+)
+
+__all__ = [
+    "arithmetic",
+    "contract",
+    "control",
+    "functions",
+    "indexing",
+    "leaves",
+    "logic",
+    "movement",
+    "random",
+    "reduce",
+    "scan",
+]

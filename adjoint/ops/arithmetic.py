@@ -1,0 +1,340 @@
+"""Elementwise arithmetic: sums, products, quotients, powers, extremes, roundings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError
+from adjoint.ir.broadcast import elementwise
+from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
+from adjoint.ir.dtype import real_of, to_float
+from adjoint.ir.opdef import Bad, Sample, derived
+from adjoint.ir.uop import UOp
+from adjoint.ops.samples import binary, given, real, unary, whole
+
+Array = np.ndarray[Any, Any]
+_MISMATCH = (Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),)
+
+add = elementwise(
+    "add",
+    "Sum `x + y`.",
+    partials=lambda y, a, b: (1, 1),
+    reference=lambda a, b: np.logical_or(a, b) if _both_bool(a, b) else np.add(a, b),
+    samples=binary(),
+    errors=_MISMATCH,
+    bounds=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    commutative=True,
+)
+sub = elementwise(
+    "sub",
+    "Difference `x - y`.",
+    kinds="iufc",
+    partials=lambda y, a, b: (1, -1),
+    reference=np.subtract,
+    samples=binary(),
+    errors=(*_MISMATCH, Bad("E2005", (np.array([True]), np.array([True])), match="bool")),
+    bounds=lambda a, b: (a[0] - b[1], a[1] - b[0]),
+)
+mul = elementwise(
+    "mul",
+    "Product `x * y`.",
+    partials=lambda y, a, b: (b, a),
+    reference=lambda a, b: np.logical_and(a, b) if _both_bool(a, b) else np.multiply(a, b),
+    samples=binary(),
+    errors=_MISMATCH,
+    bounds=lambda a, b: _corners(a, b, lambda p, q: p * q),
+    commutative=True,
+)
+
+
+def _both_bool(a: Any, b: Any) -> bool:
+    return bool(np.result_type(a, b) == np.bool_)
+
+
+def _corners(a: tuple[int, int], b: tuple[int, int], fn: Any) -> tuple[int, int]:
+    values = [fn(p, q) for p in a for q in b]
+    return min(values), max(values)
+
+
+neg = elementwise(
+    "neg",
+    "Negation `-x`.",
+    arity=1,
+    kinds="iufc",
+    partials=lambda y, x: (-1,),
+    reference=np.negative,
+    samples=unary(),
+    errors=(Bad("E2005", (np.array([True]),), match="bool"),),
+    bounds=lambda x: (-x[1], -x[0]),
+)
+true_div = elementwise(
+    "true_div",
+    "Quotient `x / y`; integers are divided as floats.",
+    kinds="fc",
+    cast=to_float,
+    partials=lambda y, a, b: (1 / b, -y / b),
+    reference=lambda a, b: np.true_divide(*_floats(a, b)),
+    samples=binary(),
+    errors=_MISMATCH,
+)
+
+
+def _floats(*arrays: Any) -> tuple[Any, ...]:
+    """NumPy divides int8 as float16; ours are float32, as every real function of an integer."""
+    if any(np.asarray(a).dtype.kind in "fcV" for a in arrays):
+        return arrays
+    return tuple(np.asarray(a).astype(np.float32) for a in arrays)
+
+
+reciprocal = elementwise(
+    "reciprocal",
+    "Reciprocal `1 / x`.",
+    arity=1,
+    kinds="fc",
+    cast=to_float,
+    partials=lambda y, x: (-y * y,),
+    reference=lambda x: np.reciprocal(*_floats(x)),
+    samples=unary(0.5, 3),
+)
+
+
+def _nonzero(a: Array, b: Array) -> Array:
+    return np.where(b == 0, np.ones_like(b), b)
+
+
+def _floordiv_reference(a: Any, b: Any) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    if a.dtype.kind == "f":
+        return np.floor_divide(a, b)
+    return np.where(b == 0, 0, np.floor_divide(a, _nonzero(a, b)))
+
+
+def _mod_reference(a: Any, b: Any) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    if np.result_type(a, b).kind == "f":
+        return np.mod(a, b)
+    return np.where(b == 0, 0, np.mod(a, _nonzero(a, b)))
+
+
+def _idiv_reference(a: Any, b: Any) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    if np.result_type(a, b).kind == "f":
+        return np.trunc(np.true_divide(a, b))
+    quotient = np.floor_divide(a, _nonzero(a, b))
+    inexact = (quotient * _nonzero(a, b) != a) & (quotient < 0)
+    return np.where(b == 0, 0, quotient + inexact)
+
+
+def _fmod_reference(a: Any, b: Any) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    if np.result_type(a, b).kind == "f":
+        return np.fmod(a, b)
+    return np.where(b == 0, 0, np.fmod(a, _nonzero(a, b)))
+
+
+def _floordiv_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    if b[0] <= 0 <= b[1]:
+        return -max(map(abs, a)), max(map(abs, a))  # a division by zero gives zero
+    return _corners(a, b, lambda p, q: p // q)
+
+
+def _mod_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    if 0 <= a[0] and a[1] < b[0]:
+        return a
+    return (min(b[0] + 1, 0), max(b[1] - 1, 0))
+
+
+_STEPS = "piecewise constant: zero wherever it is defined"
+floordiv = elementwise(
+    "floordiv",
+    "Quotient rounded down, `x // y`. An integer divided by zero gives 0.",
+    kinds="iuf",
+    ad=ZeroGradient(_STEPS),
+    reference=_floordiv_reference,
+    samples=binary(0.6, 5, special=False),
+    errors=_MISMATCH,
+    bounds=_floordiv_bounds,
+)
+mod = elementwise(
+    "mod",
+    "Remainder with the sign of the divisor, `x % y`. An integer modulo zero gives 0.",
+    kinds="iuf",
+    ad=Partials(lambda y, a, b: (1, -(a / b).floor())),
+    reference=_mod_reference,
+    samples=binary(0.6, 5, special=False),
+    errors=_MISMATCH,
+    bounds=_mod_bounds,
+)
+idiv = elementwise(
+    "idiv",
+    "Quotient rounded towards zero. An integer divided by zero gives 0.",
+    kinds="iuf",
+    ad=ZeroGradient(_STEPS),
+    reference=_idiv_reference,
+    samples=binary(0.6, 5, special=False),
+    errors=_MISMATCH,
+)
+fmod = elementwise(
+    "fmod",
+    "Remainder with the sign of the dividend. An integer modulo zero gives 0.",
+    kinds="iuf",
+    ad=Partials(lambda y, a, b: (1, -(a / b).trunc())),
+    reference=_fmod_reference,
+    samples=binary(0.6, 5, special=False),
+    errors=_MISMATCH,
+)
+
+
+def _div(x: UOp, other: Any, rounding_mode: str | None = None) -> UOp:
+    """Quotient `x / y`, rounded as `rounding_mode` says: None, "floor" or "trunc"."""
+    ways = {None: true_div, "floor": floordiv, "trunc": idiv}
+    if rounding_mode not in ways:
+        problem = f'rounding_mode {rounding_mode!r} is not None, "floor" or "trunc"'
+        raise DTypeError("E2001", problem, op="div")
+    return ways[rounding_mode](x, other)
+
+
+def _div_reference(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
+    ways = {"floor": _floordiv_reference, "trunc": _idiv_reference}
+    return ways.get(rounding_mode or "", true_div.reference)(a, b)
+
+
+div = derived(
+    name="div",
+    reference=_div_reference,
+    samples=given(
+        (real(2, 3), real(3, lo=0.5, seed=1)),
+        Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "floor"}, smooth=False),
+        Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "trunc"}, smooth=False),
+    ),
+    errors=(Bad("E2001", (real(2), real(2)), {"rounding_mode": "up"}, match="rounding_mode"),),
+    kinds="iuf",
+)(_div)
+
+
+def _power_reference(a: Any, b: Any) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    if np.result_type(a, b).kind in "fc":
+        return np.power(a, b)
+    base = np.where(b < 0, np.where(np.abs(a) == 1, a, 0), a)  # truncated 1 / a**|b|
+    return np.power(base, np.abs(b))
+
+
+pow_ = elementwise(
+    "pow",
+    "Power `x ** y`. A negative integer power of an integer is truncated towards zero.",
+    kinds="iufc",
+    partials=lambda y, a, b: (
+        b.eq(0).where(0, b * a ** (b - 1)),
+        (a > 0).where(y * (a > 0).where(a, 1).log(), 0),  # masked where the base is ≤ 0
+    ),
+    reference=_power_reference,
+    samples=lambda: [
+        *binary(0.3, 3)(),
+        Sample((real(2, 3), 2)),
+        Sample((real(2, 3), 3.0)),
+        Sample((2, real(2, 3))),
+        Sample((whole(4, lo=-2, hi=3), whole(4, lo=0, hi=4)), smooth=False),
+    ],
+    errors=_MISMATCH,
+)
+maximum = elementwise(
+    "maximum",
+    "The larger of two elements; NaN if either is. At a tie the gradient is halved.",
+    kinds="biuf",
+    ad=Diagonal(
+        lambda d, y, a, b: (
+            (a > b).where(d, a.eq(b).where(d * 0.5, 0)),
+            (b > a).where(d, a.eq(b).where(d * 0.5, 0)),
+        )
+    ),
+    reference=np.maximum,
+    samples=binary(),
+    errors=_MISMATCH,
+    bounds=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    commutative=True,
+)
+minimum = elementwise(
+    "minimum",
+    "The smaller of two elements; NaN if either is. At a tie the gradient is halved.",
+    kinds="biuf",
+    ad=Diagonal(
+        lambda d, y, a, b: (
+            (a < b).where(d, a.eq(b).where(d * 0.5, 0)),
+            (b < a).where(d, a.eq(b).where(d * 0.5, 0)),
+        )
+    ),
+    reference=np.minimum,
+    samples=binary(),
+    errors=_MISMATCH,
+    bounds=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    commutative=True,
+)
+relu = elementwise(
+    "relu",
+    "`max(x, 0)` as its own op: the gradient at 0 is 0.",
+    arity=1,
+    kinds="iuf",
+    ad=Diagonal(lambda d, y, x: ((x > 0).where(d, 0),)),
+    reference=lambda x: np.maximum(x, np.zeros_like(x)),
+    samples=unary(),
+)
+abs_ = elementwise(
+    "abs",
+    "Absolute value; the gradient at 0 is 0.",
+    arity=1,
+    kinds="biufc",
+    result=real_of,
+    partials=lambda y, x: (x.sign(),),
+    reference=np.abs,
+    samples=unary(),
+    bounds=lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),
+)
+sign = elementwise(
+    "sign",
+    "-1, 0 or 1 by the sign of x; NaN stays NaN.",
+    arity=1,
+    kinds="iuf",
+    ad=ZeroGradient(_STEPS),
+    reference=np.sign,
+    samples=unary(),
+)
+
+
+def _rounding(name: str, doc: str, reference: Any) -> Any:
+    return elementwise(
+        name,
+        doc,
+        arity=1,
+        kinds="biuf",
+        ad=ZeroGradient(_STEPS),
+        reference=lambda x: x if np.asarray(x).dtype.kind in "biu" else reference(x),
+        samples=unary(),
+    )
+
+
+ceil = _rounding("ceil", "The least integer ≥ x.", np.ceil)
+floor = _rounding("floor", "The greatest integer ≤ x.", np.floor)
+trunc = _rounding("trunc", "x without its fraction.", np.trunc)
+round_ = _rounding("round", "The nearest integer; halves go to the even one.", np.round)
+copysign = elementwise(
+    "copysign",
+    "The magnitude of x with the sign of y (the sign of -0.0 counts).",
+    kinds="f",
+    cast=to_float,
+    partials=lambda y, a, b: (a.sign() * y.sign(), None),
+    reference=lambda a, b: np.copysign(*_floats(a, b)),
+    samples=binary(),
+)
+nextafter = elementwise(
+    "nextafter",
+    "The next float after x towards y.",
+    kinds="f",
+    cast=to_float,
+    partials=lambda y, a, b: (1, None),
+    reference=lambda a, b: np.nextafter(*_floats(a, b)),
+    samples=given((real(2, 3), real(3, seed=1))),
+    widen=False,
+)

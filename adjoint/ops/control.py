@@ -1,0 +1,209 @@
+"""Ops about a value's storage and history: CAST, BITCAST, DETACH, CONTIGUOUS, ASSIGN, COPY."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Linear, Stop, ZeroGradient
+from adjoint.ir.dtype import DType, as_dtype
+from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.uop import UOp
+from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.target import canonical_device
+
+
+class CastArg(Arg):
+    dtype: DType
+
+
+def _cast(x: UOp, dtype: Any) -> UOp:
+    kind = as_dtype(dtype)
+    return x if kind is x.dtype else UOp(cast, (x,), CastArg(kind))
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    """Values as another dtype: floats saturate into integers, NaN becomes 0, ints wrap."""
+    x, kind = np.asarray(x), as_dtype(dtype)
+    floating = x.dtype.kind in "fV" or x.dtype.name == "bfloat16"
+    if kind.is_int and floating:
+        return _saturate(x.astype(np.float64), kind)
+    if x.dtype.kind == "c" and not kind.is_complex:
+        return (x != 0) if kind.is_bool else convert(x.real, kind)
+    return (x != 0) if kind.is_bool else x.astype(kind.np)
+
+
+def _saturate(x: Any, kind: DType) -> Any:
+    x = np.where(np.isnan(x), 0, x)
+    high = x >= float(kind.max)  # the float of 2**63 - 1 is 2**63: compared, never cast
+    low = x <= float(kind.min)
+    inner = np.where(high | low, 0, x).astype(kind.np)
+    return np.where(high, kind.np.type(kind.max), np.where(low, kind.np.type(kind.min), inner))
+
+
+cast = define(
+    "cast",
+    "The same values as another dtype. A float saturates into an integer, NaN becomes 0; "
+    "integers wrap.",
+    arg=CastArg,
+    call=_cast,
+    infer=lambda src, arg: (src[0].shape, arg.dtype),
+    ad=Linear(lambda g, x, dtype: g.cast(x.dtype)),
+    reference=convert,
+    samples=given(
+        (real(2, 3), as_dtype("float32")),
+        Sample((real(2, 3), as_dtype("int32")), smooth=False),
+        Sample((SPECIAL, as_dtype("int8")), smooth=False),
+        Sample((SPECIAL, as_dtype("bool")), smooth=False),
+        (real(0, 3), as_dtype("float64")),
+        Sample((whole(), as_dtype("uint16")), smooth=False),
+    ),
+    errors=(Bad("E2001", (real(2), "float31"), match="float31"),),
+    level="both",
+    widen=False,
+)
+
+
+def _bitcast(x: UOp, dtype: Any) -> UOp:
+    kind = as_dtype(dtype)
+    return x if kind is x.dtype else UOp(bitcast, (x,), CastArg(kind))
+
+
+def _bitcast_type(src: tuple[UOp, ...], arg: CastArg) -> tuple[Any, DType]:
+    (x,) = src
+    before, after = x.dtype.itemsize, arg.dtype.itemsize
+    if before == after:
+        return x.shape, arg.dtype
+    if not x.shape or x.shape[-1] * before % after:
+        problem = f"the last axis does not divide into {arg.dtype.name}"
+        raise ShapeError("E3007", problem, op="bitcast", operands=[("x", x)])
+    return (*x.shape[:-1], x.shape[-1] * before // after), arg.dtype
+
+
+def _bitcast_reference(x: Any, dtype: Any) -> Any:
+    return np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
+
+
+bitcast = define(
+    "bitcast",
+    "The same bytes read as another dtype; a different width changes the last axis.",
+    arg=CastArg,
+    call=_bitcast,
+    infer=_bitcast_type,
+    ad=ZeroGradient("bits are not numbers"),
+    reference=_bitcast_reference,
+    samples=given(
+        Sample((whole(2, 4), as_dtype("uint8")), smooth=False),
+        Sample((whole(2, 8), as_dtype("float64")), smooth=False),
+    ),
+    errors=(Bad("E3007", (np.zeros((2, 3), np.uint8), "int32"), match="last axis"),),
+    level="both",
+    kinds="iu",
+    widen=False,
+)
+
+
+def _same(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    return src[0].shape, src[0].dtype
+
+
+_ANY = given((real(2, 3),), (real(),), (real(0, 3),))
+detach = define(
+    "detach",
+    "The same values; no gradient passes.",
+    call=lambda x: UOp(detach, (x,)),
+    infer=_same,
+    ad=Stop("detached by the user"),
+    reference=np.asarray,
+    samples=_ANY,
+)
+contiguous = define(
+    "contiguous",
+    "The same values in a buffer of their own.",
+    call=lambda x: UOp(contiguous, (x,)),
+    infer=_same,
+    ad=Linear(lambda g, x: g),
+    reference=np.ascontiguousarray,
+    samples=_ANY,
+)
+contiguous_backward = define(
+    "contiguous_backward",
+    "The same values; the gradient that passes gets a buffer of its own.",
+    call=lambda x: UOp(contiguous_backward, (x,)),
+    infer=_same,
+    ad=Linear(lambda g, x: g.contiguous()),
+    reference=np.asarray,
+    samples=_ANY,
+)
+
+
+class UniqueArg(Arg):
+    token: int
+
+
+_tokens = count()
+unique_identity = define(
+    "unique_identity",
+    "The same values as a node of their own: two parameters that start equal stay two.",
+    arg=UniqueArg,
+    call=lambda x: UOp(unique_identity, (x,), UniqueArg(next(_tokens))),
+    infer=_same,
+    ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
+    reference=lambda x, token=0: np.asarray(x),
+    samples=_ANY,
+)
+
+
+def _assign(target: UOp, value: UOp) -> UOp:
+    return UOp(assign, (target, value))
+
+
+def _assign_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    target, value = src
+    operands = [("target", target), ("value", value)]
+    if target.shape != value.shape:
+        raise ShapeError("E3003", "shapes differ", op="assign", operands=operands)
+    if target.dtype is not value.dtype:
+        fix = f"value.cast('{target.dtype.name}')"
+        raise DTypeError("E2004", "dtypes differ", op="assign", operands=operands, help=fix)
+    return target.shape, target.dtype
+
+
+assign = define(
+    "assign",
+    "`value`, which may be stored over `target` where nobody needs the old value. No gradient "
+    "passes.",
+    call=_assign,
+    infer=_assign_type,
+    ad=Stop("an assignment is not part of the function"),
+    reference=lambda target, value: value,
+    samples=given((real(2, 3), real(2, 3, seed=1))),
+    errors=(Bad("E3003", (real(2), real(3)), match="shapes differ"),),
+)
+
+
+class CopyArg(Arg):
+    device: str
+
+
+def _copy(x: UOp, device: str) -> UOp:
+    name = canonical_device(device)
+    return x if name == x.device else UOp(copy, (x,), CopyArg(name))
+
+
+copy = define(
+    "copy",
+    "The same values on another device.",
+    arg=CopyArg,
+    call=_copy,
+    infer=_same,
+    device=lambda src, arg: arg.device,
+    ad=Linear(lambda g, x, device: g if x.device is None else g.copy(x.device)),
+    reference=lambda x, device: np.asarray(x),
+    samples=given((real(2, 3), "CPU")),
+    errors=(Bad("E6002", (real(2), "GPUU"), match="GPU"),),
+)

@@ -1,0 +1,152 @@
+"""Nodes without sources: CONST, BUFFER, INPUT; and PART, which picks one of several results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Linear, NotDifferentiable
+from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
+from adjoint.ir.opdef import Bad, define
+from adjoint.ir.uop import UOp
+from adjoint.ops.samples import given
+
+
+def checked_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """A tuple of ints ≥ 0 from an int or a sequence of ints."""
+    try:
+        sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        sizes = tuple(int(s.__index__()) for s in sizes)
+    except (TypeError, AttributeError):
+        raise DTypeError("E2001", f"a shape is made of ints, got {shape!r}", op=op) from None
+    for extent in sizes:
+        if extent < 0:
+            raise ShapeError("E3006", f"dimension {extent} of {list(sizes)} is negative", op=op)
+    return sizes
+
+
+class ConstArg(Arg):
+    value: Any
+    dtype: DType
+    shape: tuple[int, ...]
+    device: str | None
+
+
+_CAST = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def _const(
+    value: Any, dtype: Any = None, shape: tuple[int, ...] = (), device: str | None = None
+) -> UOp:
+    kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
+    try:
+        plain = _CAST[kind.kind](value)
+    except (TypeError, ValueError, OverflowError):
+        raise DTypeError("E2001", f"{value!r} is not a value of {kind.name}", op="const") from None
+    if kind.is_int and not fits(plain, kind):
+        problem = f"{value} is not a value of {kind.name} ({kind.min} to {kind.max})"
+        raise DTypeError("E2006", problem, op="const", help="name a wider dtype")
+    return UOp(const, (), ConstArg(plain, kind, shape, device))
+
+
+def _fill(
+    value: Any, dtype: DType | None = None, shape: tuple[int, ...] = (), device: Any = None
+) -> Any:
+    return np.full(shape, value, None if dtype is None else dtype.np)
+
+
+const = define(
+    "const",
+    "A tensor whose elements are all `value`.",
+    arg=ConstArg,
+    call=_const,
+    infer=lambda src, arg: (arg.shape, arg.dtype),
+    device=lambda src, arg: arg.device,
+    ad=Linear(lambda g, **attrs: ()),
+    reference=_fill,
+    samples=given((2.5, as_dtype("float32"), (2, 3)), (True,), (3, as_dtype("int8"), (0, 2))),
+    errors=(Bad("E2006", (300, "uint8"), match="not a value of uint8"),),
+    level="both",
+)
+
+
+class BufferArg(Arg):
+    """`buffer` is the runtime's storage object; its identity is the node's."""
+
+    buffer: Any
+
+
+def _buffer(storage: Any) -> UOp:
+    return UOp(buffer, (), BufferArg(storage))
+
+
+buffer = define(
+    "buffer",
+    "Data that exists: the storage of a realized tensor.",
+    arg=BufferArg,
+    call=_buffer,
+    infer=lambda src, arg: (arg.buffer.shape, arg.buffer.dtype),
+    device=lambda src, arg: arg.buffer.device,
+    ad=Linear(lambda g, **attrs: ()),
+    reference=lambda buffer: buffer.array(),
+    samples=given(),
+)
+
+
+class InputArg(Arg):
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    device: str | None = None
+
+
+def _input(name: str, shape: Any, dtype: Any, device: str | None = None) -> UOp:
+    return UOp(input_, (), InputArg(name, checked_shape("input", shape), as_dtype(dtype), device))
+
+
+def _unbound(name: str, **attrs: Any) -> Any:
+    raise DTypeError("E2002", f"input {name!r} has no value", op="input")
+
+
+input_ = define(
+    "input",
+    "A named tensor that is not known yet: the parameter of a traced function.",
+    arg=InputArg,
+    call=_input,
+    infer=lambda src, arg: (arg.shape, arg.dtype),
+    device=lambda src, arg: arg.device,
+    ad=Linear(lambda g, **attrs: ()),
+    reference=_unbound,
+    samples=given(),
+    level="both",
+)
+
+
+class PartArg(Arg):
+    index: int
+
+
+def _part(x: UOp, index: int) -> UOp:
+    return UOp(part, (x,), PartArg(index))
+
+
+def _part_type(src: tuple[UOp, ...], arg: PartArg) -> tuple[Any, Any]:
+    (x,) = src
+    if not isinstance(x.dtype, tuple) or not 0 <= arg.index < len(x.dtype):
+        raise DTypeError("E2001", "picks a result of an op with several results", op="part")
+    return x.shape[arg.index], x.dtype[arg.index]
+
+
+part = define(
+    "part",
+    "One result of an op that has several.",
+    arg=PartArg,
+    call=_part,
+    infer=_part_type,
+    ad=NotDifferentiable("taken together with the op whose results it picks"),
+    reference=lambda x, index: x[index],
+    samples=given(),
+)

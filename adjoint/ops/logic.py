@@ -1,0 +1,243 @@
+"""Elementwise comparisons, logic, bits and WHERE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError
+from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
+from adjoint.ir.derivative import Diagonal, ZeroGradient
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
+from adjoint.ir.uop import UOp
+from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
+
+_TRUTH = ZeroGradient("a truth value is piecewise constant")
+_BITS = ZeroGradient("integers and booleans have no derivative")
+
+
+def _to_bool(dtype: DType) -> DType:
+    return dtypes.bool_
+
+
+def _compare(name: str, doc: str, reference: Any, bounds: Any, **rest: Any) -> OpDef:
+    return elementwise(
+        name,
+        doc,
+        result=_to_bool,
+        ad=_TRUTH,
+        reference=reference,
+        samples=binary(),
+        bounds=bounds,
+        errors=(Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),),
+        **rest,
+    )
+
+
+def _decide(true: bool, false: bool) -> tuple[int, int]:
+    return (1, 1) if true else (0, 0) if false else (0, 1)
+
+
+lt = _compare(
+    "lt",
+    "Whether `x < y`.",
+    np.less,
+    lambda a, b: _decide(a[1] < b[0], a[0] >= b[1]),
+    kinds="biuf",
+)
+le = _compare(
+    "le",
+    "Whether `x <= y`.",
+    np.less_equal,
+    lambda a, b: _decide(a[1] <= b[0], a[0] > b[1]),
+    kinds="biuf",
+)
+eq = _compare(
+    "eq",
+    "Whether `x == y`.",
+    np.equal,
+    lambda a, b: _decide(a[0] == a[1] == b[0] == b[1], a[1] < b[0] or b[1] < a[0]),
+    commutative=True,
+)
+ne = _compare(
+    "ne",
+    "Whether `x != y`.",
+    np.not_equal,
+    lambda a, b: _decide(a[1] < b[0] or b[1] < a[0], a[0] == a[1] == b[0] == b[1]),
+    commutative=True,
+)
+
+
+@derived(reference=np.greater, samples=binary(), kinds="biuf")
+def gt(x: UOp, other: Any) -> UOp:
+    """Whether `x > y`."""
+    return x > other
+
+
+@derived(reference=np.greater_equal, samples=binary(), kinds="biuf")
+def ge(x: UOp, other: Any) -> UOp:
+    """Whether `x >= y`."""
+    return x >= other
+
+
+def _test(name: str, doc: str, reference: Any) -> OpDef:
+    return elementwise(
+        name,
+        doc,
+        arity=1,
+        result=_to_bool,
+        ad=_TRUTH,
+        reference=reference,
+        samples=unary(),
+    )
+
+
+isnan = _test("isnan", "Whether x is NaN.", np.isnan)
+isinf = _test("isinf", "Whether x is an infinity.", np.isinf)
+isfinite = _test("isfinite", "Whether x is neither NaN nor an infinity.", np.isfinite)
+logical_not = _test("logical_not", "Whether x is zero.", np.logical_not)
+
+
+def _logical(name: str, doc: str, reference: Any) -> OpDef:
+    return elementwise(
+        name,
+        doc,
+        cast=_to_bool,
+        kinds="b",
+        ad=_TRUTH,
+        reference=reference,
+        samples=binary(),
+        commutative=True,
+    )
+
+
+logical_and = _logical("logical_and", "Whether both are nonzero.", np.logical_and)
+logical_or = _logical("logical_or", "Whether either is nonzero.", np.logical_or)
+logical_xor = _logical("logical_xor", "Whether exactly one is nonzero.", np.logical_xor)
+
+
+def _bitwise(name: str, doc: str, reference: Any, **rest: Any) -> OpDef:
+    return elementwise(
+        name,
+        doc,
+        ad=_BITS,
+        reference=reference,
+        samples=given(
+            (whole(2, 3), whole(3, seed=1)),
+            (whole(0, 3), whole(3, seed=1)),
+            (whole(), 2),
+        ),
+        errors=(Bad("E2005", (real(2), real(2)), match="float"),),
+        **({"kinds": "biu", "commutative": True} | rest),
+    )
+
+
+def _and_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    if a[0] >= 0 and b[0] >= 0:
+        return 0, min(a[1], b[1])
+    return (-max(abs(v) for v in (*a, *b)) - 1) * 2, max(abs(v) for v in (*a, *b)) * 2 + 1
+
+
+bitwise_and = _bitwise("bitwise_and", "Bits set in both.", np.bitwise_and, bounds=_and_bounds)
+bitwise_or = _bitwise("bitwise_or", "Bits set in either.", np.bitwise_or)
+bitwise_xor = _bitwise("bitwise_xor", "Bits set in exactly one.", np.bitwise_xor)
+bitwise_not = elementwise(
+    "bitwise_not",
+    "Bits inverted; for bool, logical not.",
+    arity=1,
+    kinds="biu",
+    ad=_BITS,
+    reference=np.invert,
+    samples=given((whole(2, 3),), (whole(),), (whole(0),)),
+    errors=(Bad("E2005", (real(2),), match="float"),),
+)
+
+
+def _shift(left: bool) -> Any:
+    """Shifts by the width or more give what shifting one bit at a time would."""
+
+    def reference(x: Any, n: Any) -> Any:
+        x, n = np.broadcast_arrays(x, n)
+        width = x.dtype.itemsize * 8
+        over = (n.astype(np.int64) >= width) | (n.astype(np.int64) < 0)
+        safe = np.where(over, 0, n).astype(x.dtype)
+        beyond = np.where((x < 0) & (not left), -1, 0).astype(x.dtype)
+        return np.where(over, beyond, (np.left_shift if left else np.right_shift)(x, safe))
+
+    return reference
+
+
+lshift = _bitwise("lshift", "`x << y`.", _shift(True), kinds="iu", commutative=False)
+rshift = _bitwise(
+    "rshift", "`x >> y`, keeping the sign.", _shift(False), kinds="iu", commutative=False
+)
+
+
+def _where(cond: UOp, x: Any, other: Any) -> UOp:
+    if not isinstance(cond, UOp):
+        raise DTypeError("E2001", "the condition is a tensor", op="where")
+    dtype = _choice_dtype(x, other)
+    a, b = (v if isinstance(v, UOp) else _plain(v, dtype, cond.device) for v in (x, other))
+    test = cond if cond.dtype is dtypes.bool_ else cond.ne(0)
+    shape = broadcast_shapes("where", test, a, b)
+    if test.shape != shape:
+        test = test.expand(shape)
+    a, b = (v if v.shape == shape else v.expand(shape) for v in align_dtype(dtype, a, b))
+    return UOp(where, (test, a, b))
+
+
+def _choice_dtype(x: Any, other: Any) -> DType:
+    if isinstance(x, UOp) or isinstance(other, UOp):
+        return common_dtype("where", (x, other))
+    kinds = {bool: 0, int: 1, float: 2, complex: 3}
+    top = max((type(x), type(other)), key=lambda k: kinds.get(k, -1))
+    return {bool: dtypes.bool_, int: dtypes.default_int, complex: dtypes.complex64}.get(
+        top, dtypes.default_float
+    )
+
+
+def _plain(value: Any, dtype: DType, device: Any) -> UOp:
+    return UOp._apply("const", value, dtype, (), device)
+
+
+def align_dtype(dtype: DType, *nodes: UOp) -> tuple[UOp, ...]:
+    """The nodes cast to one dtype."""
+    return tuple(n if n.dtype is dtype else n.cast(dtype) for n in nodes)
+
+
+def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
+    if len(src) != 3:
+        raise DTypeError("E2007", f"takes 3 operands, got {len(src)}", op="where")
+    cond, a, b = src
+    if cond.dtype is not dtypes.bool_ or a.dtype is not b.dtype:
+        problem = "the condition is bool and both choices have one dtype"
+        raise DTypeError(
+            "E2004", problem, op="where", operands=[("cond", cond), ("x", a), ("other", b)]
+        )
+    align("where", (cond,), dtypes.bool_)
+    if not cond.shape == a.shape == b.shape:
+        broadcast_shapes("where", cond, a, b)
+        raise DTypeError("E2001", "operands must have one shape here", op="where")
+    return a.shape, a.dtype
+
+
+where = define(
+    "where",
+    "`x` where the condition holds, else `other`: `cond.where(x, other)`.",
+    call=_where,
+    infer=_where_type,
+    ad=Diagonal(lambda d, y, c, a, b: (None, c.where(d, 0), c.where(0, d))),
+    reference=lambda c, a, b: np.where(np.asarray(c) != 0, a, b),
+    samples=given(
+        (real(2, 3) > 0, real(2, 3, seed=1), real(2, 3, seed=2)),
+        (real(3) > 0, real(2, 1, seed=1), real(seed=2)),
+        (real(2, 3) > 0, real(2, 3, seed=1), 0),
+        (real(0, 3) > 0, real(3), 1.5),
+        Sample((np.isnan(SPECIAL), 0.0, SPECIAL), smooth=False),
+    ),
+    errors=(Bad("E3001", (real(2) > 0, real(3), real(3)), match="dimension 0"),),
+    bounds=lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    level="both",
+)

@@ -1,0 +1,601 @@
+"""Movement: ops that only say where an element is read from.
+
+RESHAPE PERMUTE EXPAND PAD SHRINK FLIP CAT, and WINDOW with its adjoint FOLD. PAD and SHRINK carry
+strides (PAD's `interior`, SHRINK's `step`), so that each is the other's adjoint for every slice.
+All are linear; their transposes are each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Linear
+from adjoint.ir.dtype import fits, promote
+from adjoint.ir.opdef import Bad, define
+from adjoint.ir.uop import UOp
+from adjoint.ops.leaves import checked_shape
+from adjoint.ops.samples import given, real
+
+Shape = tuple[int, ...]
+
+
+def unpacked(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`f(2, 3)` and `f((2, 3))` mean the same."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return tuple(values[0])
+    return values
+
+
+def checked_axis(op: str, axis: Any, rank: int, x: UOp | None = None) -> int:
+    """A non-negative axis from one that may count from the end."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op)
+    number = axis.__index__()
+    if not -rank <= number < max(rank, 1) or (rank == 0 and number not in (0, -1)):
+        fix = f"axes go from {-rank} to {rank - 1}" if rank else "a scalar has no axes"
+        operands = [("x", x)] if x is not None else []
+        problem = f"axis {number} is out of range for rank {rank}"
+        raise ShapeError("E3004", problem, op=op, operands=operands, help=fix)
+    return number % rank if rank else 0
+
+
+def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
+    """Distinct non-negative axes in the order given; None means all."""
+    rank = len(x.shape)
+    if axes is None:
+        return tuple(range(rank))
+    listed = axes if isinstance(axes, (tuple, list)) else (axes,)
+    if rank == 0 and not isinstance(axes, (tuple, list)):
+        checked_axis(op, axes, rank, x)
+        return ()
+    result = tuple(checked_axis(op, a, rank, x) for a in listed)
+    if len(set(result)) != len(result):
+        raise ShapeError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
+    return result
+
+
+class ShapeArg(Arg):
+    shape: Shape
+
+
+def _reshape(x: UOp, *shape: Any) -> UOp:
+    sizes = _resolve(x, unpacked(shape))
+    return x if sizes == x.shape else UOp(reshape, (x,), ShapeArg(sizes))
+
+
+def _resolve(x: UOp, shape: tuple[Any, ...]) -> Shape:
+    sizes = tuple(x.shape[i] if s is None else s for i, s in enumerate(shape))
+    if list(sizes).count(-1) == 1:
+        known = prod(s for s in sizes if s != -1)
+        if known == 0 or x.size % known:
+            raise _wrong_count(x, sizes)
+        sizes = tuple(x.size // known if s == -1 else s for s in sizes)
+    return checked_shape("reshape", sizes)
+
+
+def _wrong_count(x: UOp, shape: Sequence[int]) -> ShapeError:
+    problem = f"{x.size} elements do not fill the shape {list(shape)}"
+    return ShapeError("E3007", problem, op="reshape", operands=[("x", x)])
+
+
+def _reshape_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
+    if src[0].size != prod(arg.shape):
+        raise _wrong_count(src[0], arg.shape)
+    return arg.shape, src[0].dtype
+
+
+reshape = define(
+    "reshape",
+    "The same elements in row-major order under another shape; one size may be -1.",
+    arg=ShapeArg,
+    call=_reshape,
+    infer=_reshape_type,
+    ad=Linear(lambda g, x, shape: g.reshape(x.shape)),
+    reference=lambda x, shape: np.reshape(x, shape),
+    samples=given((real(2, 3), (3, 2)), (real(2, 3), (-1,)), (real(1), ()), (real(0, 3), (3, 0))),
+    errors=(
+        Bad("E3007", (real(2, 3), (4,)), match="6 elements"),
+        Bad("E3007", (real(2, 3), (4, -1)), match="6 elements"),
+        Bad("E3006", (real(2, 3), (-2, -3)), match="negative"),
+    ),
+)
+
+
+class PermuteArg(Arg):
+    order: Shape
+
+
+def _permute(x: UOp, *order: Any) -> UOp:
+    listed = unpacked(order)
+    rank = len(x.shape)
+    axes = tuple(checked_axis("permute", a, rank, x) for a in listed)
+    return x if axes == tuple(range(rank)) else UOp(permute, (x,), PermuteArg(axes))
+
+
+def _permute_type(src: tuple[UOp, ...], arg: PermuteArg) -> tuple[Shape, Any]:
+    (x,) = src
+    if sorted(arg.order) != list(range(len(x.shape))):
+        problem = f"{list(arg.order)} is not a permutation of the axes"
+        raise ShapeError("E3008", problem, op="permute", operands=[("x", x)])
+    return tuple(x.shape[a] for a in arg.order), x.dtype
+
+
+def inverse(order: Shape) -> Shape:
+    """The permutation that undoes this one."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+permute = define(
+    "permute",
+    "Axes in another order.",
+    arg=PermuteArg,
+    call=_permute,
+    infer=_permute_type,
+    ad=Linear(lambda g, x, order: g.permute(inverse(order))),
+    reference=lambda x, order: np.transpose(x, order),
+    samples=given((real(2, 3), (1, 0)), (real(2, 3, 4), (2, 0, 1)), (real(0, 3), (-1, 0))),
+    errors=(
+        Bad("E3008", (real(2, 3), (0, 0)), match="permutation"),
+        Bad("E3004", (real(2, 3), (0, 5)), match="axis 5"),
+    ),
+)
+
+
+def _expand(x: UOp, *shape: Any) -> UOp:
+    sizes = list(unpacked(shape))
+    offset = len(sizes) - len(x.shape)
+    for i, extent in enumerate(sizes):
+        if extent == -1 or extent is None:
+            sizes[i] = x.shape[i - offset] if i >= offset else -1
+    target = checked_shape("expand", sizes)
+    return x if target == x.shape else UOp(expand, (x,), ShapeArg(target))
+
+
+def _expand_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
+    (x,) = src
+    offset = len(arg.shape) - len(x.shape)
+    fits_all = offset >= 0 and all(
+        extent in (1, arg.shape[offset + i]) for i, extent in enumerate(x.shape)
+    )
+    if not fits_all:
+        problem = f"{list(x.shape)} cannot be expanded to {list(arg.shape)}"
+        fix = "only axes of size 1, and new leading axes, can be expanded"
+        raise ShapeError("E3001", problem, op="expand", operands=[("x", x)], help=fix)
+    return arg.shape, x.dtype
+
+
+def reduce_to(g: UOp, shape: Shape) -> UOp:
+    """The adjoint of broadcasting from `shape`: sum what was repeated."""
+    offset = len(g.shape) - len(shape)
+    axes = tuple(range(offset)) + tuple(
+        offset + i for i, s in enumerate(shape) if s == 1 and g.shape[offset + i] != 1
+    )
+    return (g.sum(axes) if axes else g).reshape(shape)
+
+
+expand = define(
+    "expand",
+    "Axes of size 1, and new leading axes, repeated.",
+    arg=ShapeArg,
+    call=_expand,
+    infer=_expand_type,
+    ad=Linear(lambda g, x, shape: reduce_to(g, x.shape)),
+    reference=lambda x, shape: np.broadcast_to(x, _kept(np.shape(x), shape)),
+    samples=given(
+        (real(2, 1), (2, 3)), (real(3), (2, 3)), (real(), (2,)), (real(2, 1), (-1, 3)),
+        (real(1, 3), (0, 3)),
+    ),
+    errors=(Bad("E3001", (real(2, 3), (2, 4)), match="cannot be expanded"),),
+)
+
+
+def _kept(old: Shape, new: Sequence[int]) -> Shape:
+    offset = len(new) - len(old)
+    return tuple(old[i - offset] if s == -1 else s for i, s in enumerate(new))
+
+
+class FlipArg(Arg):
+    axis: Shape
+
+
+def _flip(x: UOp, *axis: Any) -> UOp:
+    listed = unpacked(axis)
+    axes = tuple(sorted(checked_axes("flip", listed if axis != (None,) else None, x)))
+    return UOp(flip, (x,), FlipArg(axes)) if axes else x
+
+
+flip = define(
+    "flip",
+    "Elements in reverse order along axes.",
+    arg=FlipArg,
+    call=_flip,
+    infer=lambda src, arg: (src[0].shape, src[0].dtype),
+    ad=Linear(lambda g, x, axis: g.flip(axis)),
+    reference=lambda x, axis: np.flip(x, axis),
+    samples=given((real(2, 3), (0,)), (real(2, 3), (0, 1)), (real(2, 3), -1), (real(0, 3), (1,))),
+    errors=(
+        Bad("E3004", (real(2, 3), 2), match="axis 2"),
+        Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
+    ),
+)
+
+
+class ShrinkArg(Arg):
+    start: Shape
+    stop: Shape
+    step: Shape
+
+
+def _shrink(x: UOp, *bounds: Any) -> UOp:
+    """`x.shrink(((0, 2), (1, 3)))`: (start, stop) or (start, stop, step) per axis, None for all."""
+    listed = unpacked(bounds)
+    if len(listed) == 2 and len(x.shape) == 1 and all(isinstance(b, int) for b in listed):
+        listed = (tuple(listed),)
+    if len(listed) != len(x.shape):
+        problem = f"takes one (start, stop) per axis: {len(x.shape)}, got {len(listed)}"
+        raise BoundsError("E4007", problem, op="shrink", operands=[("x", x)])
+    full = [
+        (0, n, 1) if b is None else (*map(int, b), 1)[:3]
+        for b, n in zip(listed, x.shape, strict=True)
+    ]
+    return sliced(x, *zip(*full, strict=True)) if full else x
+
+
+def sliced(x: UOp, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> UOp:
+    """SHRINK with the three lists of its attributes; the identity builds nothing."""
+    if tuple(stop) == x.shape and not any(start) and all(s == 1 for s in step):
+        return x
+    return UOp(shrink, (x,), ShrinkArg(tuple(start), tuple(stop), tuple(step)))
+
+
+def _shrink_type(src: tuple[UOp, ...], arg: ShrinkArg) -> tuple[Shape, Any]:
+    (x,) = src
+    for n, (start, stop, step) in zip(x.shape, zip(*arg, strict=True), strict=True):
+        if step < 1:
+            problem = f"step {step} is not positive"
+            raise BoundsError("E4008", problem, op="shrink", operands=[("x", x)])
+        if not 0 <= start <= stop <= n:
+            problem = f"[{start}:{stop}] is outside an axis of size {n}"
+            raise BoundsError("E6001", problem, op="shrink", operands=[("x", x)])
+    return tuple(-(-(b - a) // s) for a, b, s in zip(*arg, strict=True)), x.dtype
+
+
+def _unshrink(g: UOp, x: UOp, start: Shape, stop: Shape, step: Shape) -> UOp:
+    """Each kept element back in its place, zeros elsewhere."""
+    after = [
+        n - a - ((m - 1) * s + 1 if m else 0)
+        for n, a, m, s in zip(x.shape, start, g.shape, step, strict=True)
+    ]
+    return padded(g, start, after, [s - 1 for s in step])
+
+
+shrink = define(
+    "shrink",
+    "A slice with start, stop and step ≥ 1 per axis.",
+    arg=ShrinkArg,
+    call=_shrink,
+    infer=_shrink_type,
+    ad=Linear(_unshrink),
+    reference=lambda x, *rest, **attrs: x[_slices(rest, attrs)],
+    samples=given(
+        (real(4, 5), ((1, 3), (0, 5))),
+        (real(4, 5), ((0, 4, 2), (1, 5, 3))),
+        (real(4, 5), (None, (2, 2))),
+        (real(0, 3), ((0, 0), (1, 2))),
+    ),
+    errors=(
+        Bad("E6001", (real(2, 3), ((0, 3), (0, 3))), match="outside"),
+        Bad("E4007", (real(2, 3), ((0, 1),)), match="per axis"),
+        Bad("E4008", (real(4), ((0, 4, 0),)), match="not positive"),
+    ),
+)
+
+
+def _slices(rest: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[slice, ...]:
+    if rest:
+        return tuple(slice(None) if b is None else slice(*b) for b in rest[0])
+    return tuple(map(slice, attrs["start"], attrs["stop"], attrs["step"]))
+
+
+class PadArg(Arg):
+    before: Shape
+    after: Shape
+    interior: Shape
+    value: Any = 0
+
+
+def padded(
+    x: UOp,
+    before: Sequence[int],
+    after: Sequence[int],
+    interior: Sequence[int] | None = None,
+    value: Any = 0,
+) -> UOp:
+    """PAD with the lists of its attributes; the identity builds nothing."""
+    between = tuple(interior) if interior is not None else (0,) * len(x.shape)
+    if not any(before) and not any(after) and not any(between):
+        return x
+    fill = x.dtype.np.type(value).item() if x.dtype.name != "bfloat16" else float(value)
+    return UOp(pad_constant, (x,), PadArg(tuple(before), tuple(after), between, fill))
+
+
+def _pad_type(src: tuple[UOp, ...], arg: PadArg) -> tuple[Shape, Any]:
+    (x,) = src
+    rank = len(x.shape)
+    if not len(arg.before) == len(arg.after) == len(arg.interior) == rank:
+        problem = f"takes one amount per axis: {rank}"
+        raise BoundsError("E4007", problem, op="pad", operands=[("x", x)])
+    if min((*arg.before, *arg.after, *arg.interior), default=0) < 0:
+        problem = "amounts are ≥ 0 (use shrink to remove)"
+        raise ShapeError("E3006", problem, op="pad", operands=[("x", x)])
+    if x.dtype.is_int and not fits(int(arg.value), x.dtype):
+        problem = f"{arg.value} is not a value of {x.dtype.name}"
+        raise DTypeError("E2006", problem, op="pad", operands=[("x", x)])
+    return tuple(
+        b + a + n + max(n - 1, 0) * i
+        for n, b, a, i in zip(x.shape, arg.before, arg.after, arg.interior, strict=True)
+    ), x.dtype
+
+
+def _pad_reference(
+    x: Any, before: Any, after: Any, interior: Any = None, value: Any = 0
+) -> np.ndarray[Any, Any]:
+    x = np.asarray(x)
+    between = interior or (0,) * x.ndim
+    sizes = [
+        b + a + n + max(n - 1, 0) * i
+        for n, b, a, i in zip(x.shape, before, after, between, strict=True)
+    ]
+    out = np.full(sizes, value, x.dtype)
+    places = [
+        slice(b, b + (n - 1) * (i + 1) + 1 if n else b, i + 1)
+        for n, b, i in zip(x.shape, before, between, strict=True)
+    ]
+    out[tuple(places)] = x
+    return out
+
+
+def _unpad(g: UOp, x: UOp, before: Shape, after: Shape, interior: Shape, value: Any) -> UOp:
+    stop = [
+        b + ((n - 1) * (i + 1) + 1 if n else 0)
+        for n, b, i in zip(x.shape, before, interior, strict=True)
+    ]
+    return sliced(g, before, stop, [i + 1 for i in interior])
+
+
+pad_constant = define(
+    "pad_constant",
+    "Elements around the tensor, and between its elements (`interior`), all equal to `value`.",
+    arg=PadArg,
+    call=padded,
+    infer=_pad_type,
+    ad=Linear(
+        _unpad,
+        tangent=lambda t, y, x, before, after, interior, value: padded(
+            t[0], before, after, interior
+        ),
+    ),
+    reference=_pad_reference,
+    samples=given(
+        (real(2, 3), (1, 0), (0, 2)),
+        (real(3), (1,), (1,), (2,), 0.5),
+        (real(0, 3), (1, 1), (0, 0), (1, 1)),
+    ),
+    errors=(
+        Bad("E3006", (real(2), (-1,), (0,)), match="amounts"),
+        Bad("E4007", (real(2), (1, 1), (0,)), match="per axis"),
+    ),
+)
+
+
+class CatArg(Arg):
+    axis: int
+
+
+def _cat(x: UOp, *others: Any, dim: int = 0) -> UOp:
+    nodes = (x, *unpacked(others)) if others else (x,)
+    if any(not isinstance(n, UOp) for n in nodes):
+        raise DTypeError("E2001", "joins tensors only", op="cat")
+    axis = checked_axis("cat", dim, len(x.shape), x)
+    dtype = x.dtype
+    for node in nodes[1:]:
+        dtype = promote(dtype, node.dtype)
+    if len(nodes) == 1:
+        return x
+    return UOp(cat, tuple(n.cast(dtype) for n in nodes), CatArg(axis))
+
+
+def _cat_type(src: tuple[UOp, ...], arg: CatArg) -> tuple[Shape, Any]:
+    first, axis = src[0], arg.axis
+    operands = [(f"operand {i}", s) for i, s in enumerate(src)]
+    if not first.shape:
+        raise ShapeError("E3002", "scalars cannot be joined; stack them", op="cat")
+    for node in src[1:]:
+        if node.dtype is not first.dtype:
+            raise DTypeError("E2004", "dtypes differ", op="cat", operands=operands)
+        same = len(node.shape) == len(first.shape) and all(
+            a == b for i, (a, b) in enumerate(zip(node.shape, first.shape, strict=True)) if i != axis
+        )
+        if not same:
+            problem = f"shapes differ outside axis {axis}"
+            raise ShapeError("E3003", problem, op="cat", operands=operands)
+    total = sum(s.shape[axis] for s in src)
+    return (*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype
+
+
+def _uncat(g: UOp, *x: UOp, axis: int) -> tuple[UOp, ...]:
+    parts, at = [], 0
+    for node in x:
+        bounds = [(0, n) for n in g.shape]
+        bounds[axis] = (at, at + node.shape[axis])
+        at += node.shape[axis]
+        parts.append(g.shrink(bounds))
+    return tuple(parts)
+
+
+cat = define(
+    "cat",
+    "Tensors joined along an axis: `x.cat(y, z, dim=0)`.",
+    arg=CatArg,
+    call=_cat,
+    infer=_cat_type,
+    ad=Linear(_uncat),
+    reference=lambda *x, dim=None, axis=0: np.concatenate(x, axis if dim is None else dim),
+    samples=given(
+        (real(2, 3), real(1, 3, seed=1)),
+        (real(2, 3), real(2, 1, seed=1), real(2, 0), {"dim": -1}),
+        (real(0, 3), real(0, 3)),
+    ),
+    errors=(
+        Bad("E3003", (real(2, 3), real(2, 4)), match="outside axis 0"),
+        Bad("E3004", (real(2, 3), real(2, 3)), {"dim": 2}, match="axis 2"),
+        Bad("E3002", (real(), real()), match="scalars"),
+    ),
+)
+
+
+class WindowArg(Arg):
+    axis: Shape
+    size: Shape
+    stride: Shape
+    dilation: Shape
+
+
+def _window(
+    x: UOp, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
+) -> UOp:
+    axes = checked_axes("window", axis, x)
+    per_axis = [_per_axis(v, len(axes), x) for v in (size, stride, dilation)]
+    return UOp(window, (x,), WindowArg(axes, *per_axis))
+
+
+def _per_axis(value: Any, count: int, x: UOp) -> Shape:
+    listed = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(listed) != count:
+        problem = f"takes {count} values, one per axis, got {len(listed)}"
+        raise BoundsError("E4007", problem, op="window", operands=[("x", x)])
+    return listed
+
+
+def window_count(extent: int, size: int, stride: int, dilation: int) -> int:
+    """How many windows fit an axis."""
+    return (extent - (size - 1) * dilation - 1) // stride + 1
+
+
+def _window_type(src: tuple[UOp, ...], arg: WindowArg) -> tuple[Shape, Any]:
+    (x,) = src
+    shape = list(x.shape)
+    for axis, size, stride, dilation in zip(*arg, strict=True):
+        if min(size, stride, dilation) < 1:
+            problem = "sizes, strides and dilations are positive"
+            raise ShapeError("E3006", problem, op="window", operands=[("x", x)])
+        if shape[axis] < (size - 1) * dilation + 1:
+            span = (size - 1) * dilation + 1
+            problem = f"a window of extent {span} does not fit axis {axis} of size {shape[axis]}"
+            raise ShapeError("E3003", problem, op="window", operands=[("x", x)])
+        shape[axis] = window_count(shape[axis], size, stride, dilation)
+    return (*shape, *arg.size), x.dtype
+
+
+def _window_reference(x: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1) -> Any:
+    x = np.asarray(x)
+    axes = [a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)]
+    sizes, steps, gaps = ((v,) * len(axes) if isinstance(v, int) else v
+                          for v in (size, stride, dilation))
+    spans = [(s - 1) * d + 1 for s, d in zip(sizes, gaps, strict=True)]
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, tuple(axes))
+    places: list[slice] = [slice(None)] * view.ndim
+    for i, a in enumerate(axes):
+        places[a], places[x.ndim + i] = slice(None, None, steps[i]), slice(None, None, gaps[i])
+    return view[tuple(places)]
+
+
+window = define(
+    "window",
+    "Sliding windows: the axes count the windows, new last axes run inside one.",
+    arg=WindowArg,
+    call=_window,
+    infer=_window_type,
+    ad=Linear(
+        lambda g, x, axis, size, stride, dilation: g.fold(x.shape, axis, size, stride, dilation)
+    ),
+    reference=_window_reference,
+    samples=given(
+        (real(2, 7), (1,), 3),
+        (real(6, 7), (0, 1), (2, 3), (2, 1), (1, 2)),
+        (real(0, 5), (1,), 2),
+    ),
+    errors=(
+        Bad("E3003", (real(2, 3), (1,), 4), match="does not fit"),
+        Bad("E3006", (real(2, 3), (1,), 2, 0), match="positive"),
+        Bad("E4007", (real(2, 3), (0, 1), (1,)), match="per axis"),
+    ),
+)
+
+
+class FoldArg(Arg):
+    shape: Shape
+    axis: Shape
+    size: Shape
+    stride: Shape
+    dilation: Shape
+
+
+def _fold(
+    x: UOp, shape: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
+) -> UOp:
+    target = checked_shape("fold", shape)
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(checked_axis("fold", a, len(target), x) for a in listed)
+    per_axis = [_per_axis(v, len(axes), x) for v in (size, stride, dilation)]
+    return UOp(fold, (x,), FoldArg(target, axes, *per_axis))
+
+
+def _fold_type(src: tuple[UOp, ...], arg: FoldArg) -> tuple[Shape, Any]:
+    (x,) = src
+    expected = list(arg.shape)
+    for axis, size, stride, dilation in zip(*arg[1:], strict=True):
+        expected[axis] = window_count(arg.shape[axis], size, stride, dilation)
+    if x.shape != (*expected, *arg.size):
+        problem = f"windows of {list(arg.shape)} have the shape {[*expected, *arg.size]}"
+        raise ShapeError("E3003", problem, op="fold", operands=[("x", x)])
+    return arg.shape, x.dtype
+
+
+def _fold_reference(
+    x: Any, shape: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
+) -> Any:
+    axes = [a % len(shape) for a in ((axis,) if isinstance(axis, int) else axis)]
+    sizes, steps, gaps = ((v,) * len(axes) if isinstance(v, int) else v
+                          for v in (size, stride, dilation))
+    out = np.zeros(shape, np.asarray(x).dtype)
+    for offsets in np.ndindex(*sizes):
+        places: list[slice] = [slice(None)] * len(shape)
+        for a, at, step, gap in zip(axes, offsets, steps, gaps, strict=True):
+            last = at * gap + (np.shape(x)[a] - 1) * step + 1
+            places[a] = slice(at * gap, last, step)
+        out[tuple(places)] += x[(Ellipsis, *offsets)]
+    return out
+
+
+fold = define(
+    "fold",
+    "The adjoint of WINDOW: windows added back where they came from.",
+    arg=FoldArg,
+    call=_fold,
+    infer=_fold_type,
+    ad=Linear(lambda g, x, shape, axis, size, stride, dilation: g.window(axis, size, stride, dilation)),
+    reference=_fold_reference,
+    samples=given(
+        (real(2, 5, 3), (2, 7), (1,), 3),
+        (real(3, 3, 2, 3), (6, 7), (0, 1), (2, 3), (2, 1), (1, 2)),
+    ),
+    errors=(Bad("E3003", (real(2, 5, 3), (2, 8), (1,), 3), match="have the shape"),),
+    kinds="iufc",
+)

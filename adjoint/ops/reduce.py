@@ -1,0 +1,274 @@
+"""Reductions: sum, prod, max, min, any, all, argmax, argmin.
+
+`axis` is None (all), an int or a tuple (`()` reduces nothing); `keepdim` leaves size-1 axes. Sums
+of small dtypes are kept in 32 bits or more; float16 and bfloat16 results are rounded once. Max and
+min share the gradient equally among ties, counted in float32 or wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
+from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
+from adjoint.ir.opdef import Bad, OpDef, Sample, define
+from adjoint.ir.uop import UOp
+from adjoint.ops.movement import checked_axes
+from adjoint.ops.samples import SPECIAL, later, real
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+
+class ReduceArg(Arg):
+    axis: Shape
+    keepdim: bool = False
+
+
+def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
+    """The shape without the reduced axes, or with 1 in their place."""
+    if keepdim:
+        return tuple(1 if i in axis else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axis)
+
+
+def kept(y: UOp, x: UOp, axis: Shape) -> UOp:
+    """A reduced value spread over the operand's shape again."""
+    return y.reshape(reduced_shape(x.shape, axis, True)).expand(x.shape)
+
+
+def _samples() -> list[Any]:
+    return [
+        (real(2, 3),),
+        (real(2, 3), 1),
+        (real(2, 3), (0, 1), True),
+        (real(2, 3, 4), (0, 2)),
+        (real(2, 3), -1, True),
+        (real(),),
+        (real(2, 3), ()),
+        Sample((SPECIAL,), smooth=False),
+    ]
+
+
+_ERRORS = (
+    Bad("E3004", (real(2, 3), 2), match="axis 2"),
+    Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
+    Bad("E2001", (real(2, 3), 0.5), match="an axis is an int"),
+)
+
+
+def _reduction(
+    name: str,
+    doc: str,
+    *,
+    numpy: Callable[..., Any],
+    ad: Derivative,
+    dtype: Callable[[DType], DType] = lambda d: d,
+    kinds: str = "biufc",
+    empty: bool = True,
+    reference: Callable[..., Any] | None = None,
+    samples: Any = None,
+) -> OpDef:
+    def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
+        axes = tuple(sorted(checked_axes(name, axis, x)))
+        return UOp(record, (x,), ReduceArg(axes, bool(keepdim)))
+
+    def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:
+        (x,) = src
+        if x.dtype.kind not in kinds:
+            problem = f"dtype {x.dtype.name} is not allowed"
+            raise DTypeError("E2005", problem, op=name, operands=[("x", x)])
+        if not empty and 0 in [x.shape[a] for a in arg.axis]:
+            problem = "an empty axis has no such element"
+            raise ShapeError("E3006", problem, op=name, operands=[("x", x)])
+        return reduced_shape(x.shape, arg.axis, arg.keepdim), dtype(x.dtype)
+
+    more = [(real(0, 3), 0), (real(2, 0),)] if empty else [(real(0, 3), 1)]
+    record = define(
+        name,
+        doc,
+        arg=ReduceArg,
+        call=call,
+        signature=call,
+        infer=infer,
+        ad=ad,
+        reference=reference
+        or (lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim)),
+        samples=samples or later(lambda: _samples() + more),
+        errors=_ERRORS
+        + (() if empty else (Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),)),
+        kinds=kinds,
+    )
+    return record
+
+
+def _sum_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
+    return np.sum(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
+
+
+def _prod_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
+    return np.prod(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
+
+
+def _accumulate(x: Any) -> Any:
+    return accumulator(as_dtype(np.asarray(x).dtype)).np
+
+
+def _sum_dtype(dtype: DType) -> DType:
+    return dtype if dtype.is_inexact else accumulator(dtype)
+
+
+sum_ = _reduction(
+    "reduce_sum",
+    "Sum over axes. Small integers are summed in 32 bits.",
+    numpy=np.sum,
+    reference=_sum_reference,
+    dtype=_sum_dtype,
+    ad=Linear(lambda g, x, axis, keepdim: kept(g, x, axis)),
+)
+
+
+def _prod_jvp(t: Any, y: UOp, x: UOp, axis: Shape, keepdim: bool) -> UOp:
+    """Each tangent times the product of all other elements: right with zeros."""
+    return (t[0] * exclusive_product(x, axis)).reduce_sum(axis, keepdim)
+
+
+def exclusive_product(x: UOp, axis: Shape) -> UOp:
+    """For every element, the product of the others along `axis`."""
+    rest = tuple(i for i in range(len(x.shape)) if i not in axis)
+    order = (*rest, *axis)
+    count = product(x.shape[a] for a in axis)
+    flat = x.permute(order).reshape(*(x.shape[a] for a in rest), count)
+    last = len(rest)
+    ones = [(0, 0)] * last
+    before = _shifted(flat.scan_prod(last, False), ones, 1)
+    after = _shifted(flat.scan_prod(last, True), ones, -1)
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return (before * after).reshape(*(x.shape[a] for a in order)).permute(back)
+
+
+def _shifted(x: UOp, ones: list[tuple[int, int]], by: int) -> UOp:
+    """Moved by one along the last axis, a 1 entering at the end that is free."""
+    n, rank = x.shape[-1], len(x.shape)
+    if n == 0:
+        return x
+    cut = [(0, s) for s in x.shape[:-1]] + [(0, n - 1) if by > 0 else (1, n)]
+    zeros = [0] * (rank - 1)
+    before, after = ([*zeros, 1], [*zeros, 0]) if by > 0 else ([*zeros, 0], [*zeros, 1])
+    return x.shrink(cut).pad_constant(before, after, None, 1)
+
+
+prod = _reduction(
+    "reduce_prod",
+    "Product over axes. Small integers are multiplied in 32 bits.",
+    numpy=np.prod,
+    reference=_prod_reference,
+    dtype=_sum_dtype,
+    ad=Jvp(_prod_jvp),
+)
+
+
+def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: Shape, keepdim: bool) -> UOp:
+    """The mean tangent of the tied elements; ties are counted in at least float32."""
+    mask = x.eq(kept(y, x, axis))
+    count = mask.cast(accumulator(x.dtype)).reduce_sum(axis, keepdim)
+    chosen = mask.where(t[0], 0).cast(count.dtype).reduce_sum(axis, keepdim)
+    return (chosen / count).cast(t[0].dtype)
+
+
+max_ = _reduction(
+    "max",
+    "The largest element along axes; NaN if there is one. Ties share the gradient equally.",
+    numpy=np.max,
+    ad=Jvp(_extreme_jvp),
+    kinds="biuf",
+    empty=False,
+)
+min_ = _reduction(
+    "min",
+    "The smallest element along axes; NaN if there is one. Ties share the gradient equally.",
+    numpy=np.min,
+    ad=Jvp(_extreme_jvp),
+    kinds="biuf",
+    empty=False,
+)
+_TRUTH = ZeroGradient("a truth value is piecewise constant")
+any_ = _reduction(
+    "any",
+    "Whether some element along axes is nonzero.",
+    numpy=np.any,
+    dtype=lambda d: dtypes.bool_,
+    ad=_TRUTH,
+)
+all_ = _reduction(
+    "all",
+    "Whether every element along axes is nonzero.",
+    numpy=np.all,
+    dtype=lambda d: dtypes.bool_,
+    ad=_TRUTH,
+)
+
+
+class ArgReduceArg(Arg):
+    axis: int | None
+    keepdim: bool = False
+
+
+def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
+    def call(x: UOp, axis: int | None = None, keepdim: bool = False) -> UOp:
+        if axis is not None and isinstance(axis, (tuple, list)):
+            raise DTypeError("E2001", "takes one axis or None", op=name, operands=[("x", x)])
+        number = None if axis is None else checked_axes(name, axis, x)
+        place = number[0] if number else None
+        return UOp(record, (x,), ArgReduceArg(place, bool(keepdim)))
+
+    def infer(src: tuple[UOp, ...], arg: ArgReduceArg) -> tuple[Shape, DType]:
+        (x,) = src
+        axes = tuple(range(len(x.shape))) if arg.axis is None else (arg.axis,)
+        if x.dtype.is_complex:
+            raise DTypeError("E2005", "complex has no order", op=name, operands=[("x", x)])
+        if 0 in [x.shape[a] for a in axes]:
+            problem = "an empty axis has no such element"
+            raise ShapeError("E3006", problem, op=name, operands=[("x", x)])
+        return reduced_shape(x.shape, axes, arg.keepdim), dtypes.default_int
+
+    record = define(
+        name,
+        doc,
+        arg=ArgReduceArg,
+        call=call,
+        signature=call,
+        infer=infer,
+        ad=ZeroGradient("an index is piecewise constant"),
+        reference=lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim).astype(
+            np.int32
+        ),
+        samples=later(
+            lambda: [
+                (real(2, 3),),
+                (real(2, 3), 1),
+                (real(2, 3), 0, True),
+                (real(2, 3), -1),
+                (np.ones((2, 3)), 1),
+                (real(),),
+                Sample((SPECIAL,), smooth=False),
+            ]
+        ),
+        errors=(
+            Bad("E3004", (real(2, 3), 2), match="axis 2"),
+            Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),
+            Bad("E2001", (real(2, 3), (0, 1)), match="one axis"),
+        ),
+        kinds="biuf",
+    )
+    return record
+
+
+argmax = _arg_reduction("argmax", "Index of the first largest element; a NaN counts.", np.argmax)
+argmin = _arg_reduction("argmin", "Index of the first smallest element; a NaN counts.", np.argmin)

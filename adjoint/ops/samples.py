@@ -1,0 +1,87 @@
+"""Makers of samples: the inputs on which every op is tried.
+
+What may live here: functions that return functions that return samples, so that nothing is built
+at import. Arrays are float64 or int64; the tests cast them to every dtype the op accepts. A sample
+is `smooth` when a derivative can be checked there by finite differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.ir.opdef import Sample
+
+Maker = Callable[[], list[Sample]]
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, 3e38])
+
+
+def rng() -> np.random.Generator:
+    """A generator with one fixed seed."""
+    return np.random.default_rng(0)
+
+
+def real(*shape: int, lo: float = -3.0, hi: float = 3.0, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Distinct reals in (lo, hi), no two equal and none a round number."""
+    generator = np.random.default_rng(seed)
+    return np.asarray(generator.uniform(lo, hi, shape))
+
+
+def whole(*shape: int, lo: int = 0, hi: int = 5, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Integers in [lo, hi)."""
+    return np.asarray(np.random.default_rng(seed).integers(lo, hi, shape))
+
+
+def unary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:
+    """One operand: a matrix, a scalar, a size-0 tensor, and the special floats."""
+
+    def make() -> list[Sample]:
+        shapes = ((2, 3), (), (0, 3), (1,), (2, 1, 3))
+        plain = [Sample((real(*s, lo=lo, hi=hi),)) for s in shapes]
+        return plain + ([Sample((SPECIAL,), smooth=False)] if special else [])
+
+    return make
+
+
+def binary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:
+    """Two operands: equal shapes, every way to broadcast, scalars, size 0, the special floats."""
+
+    def make() -> list[Sample]:
+        pairs = (
+            ((2, 3), (2, 3)),
+            ((), ()),
+            ((2, 3), ()),
+            ((2, 1), (1, 3)),
+            ((3,), (2, 3)),
+            ((0, 3), (1, 3)),
+        )
+        plain = [
+            Sample((real(*a, lo=lo, hi=hi), real(*b, lo=lo, hi=hi, seed=1))) for a, b in pairs
+        ]
+        plain += [Sample((real(2, 3, lo=lo, hi=hi), 2)), Sample((real(3, lo=lo, hi=hi), 1.5))]
+        grid = np.meshgrid(SPECIAL, SPECIAL)
+        return plain + ([Sample((grid[0], grid[1]), smooth=False)] if special else [])
+
+    return make
+
+
+def given(*calls: tuple[Any, ...] | Sample) -> Maker:
+    """Calls written out: tuples of arguments, a dict last for keywords."""
+
+    def make() -> list[Sample]:
+        return [call if isinstance(call, Sample) else _sample(call) for call in calls]
+
+    return make
+
+
+def _sample(call: tuple[Any, ...]) -> Sample:
+    if call and isinstance(call[-1], dict):
+        return Sample(call[:-1], call[-1])
+    return Sample(call)
+
+
+def later(make: Callable[[], list[tuple[Any, ...] | Sample]]) -> Maker:
+    """Calls built only when the tests ask for them."""
+    return lambda: given(*make())()

@@ -1,0 +1,132 @@
+"""SCAN: running sums, products, maxima and minima along one axis, in either direction.
+
+NaN propagates: from the first NaN on, every result is NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Derivative, Jvp, Linear
+from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
+from adjoint.ir.opdef import Bad, OpDef, Sample, define
+from adjoint.ir.uop import UOp
+from adjoint.ops.movement import checked_axis
+from adjoint.ops.samples import SPECIAL, given, real
+
+Array = np.ndarray[Any, Any]
+
+
+class ScanArg(Arg):
+    axis: int
+    reverse: bool = False
+
+
+def _scan(
+    name: str, doc: str, ufunc: Any, ad: Derivative, widen: bool, kinds: str = "iufc"
+) -> OpDef:
+    def call(x: UOp, axis: int = 0, reverse: bool = False) -> UOp:
+        number = checked_axis(name, axis, len(x.shape), x)
+        operand = x.reshape(1) if not x.shape else x
+        y = UOp(record, (operand,), ScanArg(number, bool(reverse)))
+        return y.reshape(x.shape)
+
+    def infer(src: tuple[UOp, ...], arg: ScanArg) -> tuple[Any, DType]:
+        (x,) = src
+        if x.dtype.kind not in "b" + kinds:
+            problem = f"dtype {x.dtype.name} is not allowed"
+            raise DTypeError("E2005", problem, op=name, operands=[("x", x)])
+        kept = x.dtype if x.dtype.is_inexact or not widen else accumulator(x.dtype)
+        return x.shape, kept
+
+    def reference(x: Any, axis: int = 0, reverse: bool = False) -> Array:
+        x = np.asarray(x)
+        if widen and x.dtype.kind in "biu":
+            x = x.astype(accumulator(as_dtype(x.dtype)).np)
+        if x.ndim == 0 or x.size == 0:
+            return x
+        y = np.flip(x, axis) if reverse else x
+        y = ufunc.accumulate(y, axis=axis)
+        return np.flip(y, axis) if reverse else y
+
+    record = define(
+        name,
+        doc,
+        arg=ScanArg,
+        call=call,
+        signature=call,
+        infer=infer,
+        ad=ad,
+        reference=reference,
+        samples=given(
+            (real(2, 3), 1),
+            (real(2, 3), 0),
+            (real(4), 0, True),
+            (real(2, 3), -1, True),
+            (real(0, 3), 0),
+            (real(), 0),
+            Sample((np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]), 1), smooth=False),
+            Sample((SPECIAL, 0), smooth=False),
+        ),
+        errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
+        kinds=kinds,
+    )
+    return record
+
+
+def _prod_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
+    """Before the first zero, y Σ t/x; after it only the zero's own tangent counts."""
+    zero = x.eq(0)
+    first = zero & zero.cast(dtypes.int32).scan_sum(axis, reverse).eq(1)
+    before = y * zero.where(0, t[0] / zero.where(1, x)).scan_sum(axis, reverse)
+    others = first.where(1, x).scan_prod(axis, reverse)
+    return before + others * first.where(t[0], 0).scan_sum(axis, reverse)
+
+
+def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
+    """The tangent of the latest element that set the running extreme (ties: the latest)."""
+    n = x.shape[axis]
+    shape = [1] * len(x.shape)
+    shape[axis] = n
+    ones = UOp._apply("const", 1, dtypes.int32, (n,), x.device)
+    place = (ones.scan_sum(0) - 1).reshape(shape).expand(x.shape)
+    mark = -1 if not reverse else n
+    where = x.eq(y).where(place, mark)
+    source = where.scan_min(axis, True) if reverse else where.scan_max(axis, False)
+    return t[0].gather(axis, source.maximum(0).minimum(max(n - 1, 0)))
+
+
+scan_sum = _scan(
+    "scan_sum",
+    "Running sum along an axis.",
+    np.add,
+    Linear(lambda g, x, axis, reverse: g.scan_sum(axis, not reverse)),
+    widen=True,
+)
+scan_prod = _scan(
+    "scan_prod",
+    "Running product along an axis; the gradient is right with zeros.",
+    np.multiply,
+    Jvp(_prod_jvp),
+    widen=True,
+)
+scan_max = _scan(
+    "scan_max",
+    "Running maximum along an axis; the gradient goes to the latest of equal elements.",
+    np.maximum,
+    Jvp(_extreme_jvp),
+    widen=False,
+    kinds="iuf",
+)
+scan_min = _scan(
+    "scan_min",
+    "Running minimum along an axis; the gradient goes to the latest of equal elements.",
+    np.minimum,
+    Jvp(_extreme_jvp),
+    widen=False,
+    kinds="iuf",
+)

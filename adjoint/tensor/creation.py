@@ -1,0 +1,172 @@
+"""Tensors from nothing but a description: constants, ranges, identities.
+
+What may live here: class methods that build a graph without operands.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, Self
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.ops.leaves import checked_shape
+from adjoint.ops.movement import unpacked
+from adjoint.runtime.device import Device
+
+
+class Creation:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _from(cls, node: UOp, requires_grad: bool | None = None) -> Self:
+        """A handle on a node that nobody else has."""
+        tensor: Any = cls(node if node.op.name == "buffer" else OPS["unique_identity"](node))  # type: ignore[call-arg]
+        tensor.requires_grad = requires_grad
+        return tensor
+
+    @classmethod
+    def full(
+        cls,
+        shape: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """A tensor whose elements are all `fill_value`."""
+        kind = dtype_of_scalar(fill_value) if dtype is None else as_dtype(dtype)
+        node = _full(checked_shape("full", shape), fill_value, kind, device)
+        return cls._from(node, requires_grad)
+
+    @classmethod
+    def zeros(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+        """Zeros."""
+        return cls.full(unpacked(shape), 0.0, dtype=dtype or dtypes.default_float, **named)
+
+    @classmethod
+    def ones(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+        """Ones."""
+        return cls.full(unpacked(shape), 1.0, dtype=dtype or dtypes.default_float, **named)
+
+    @classmethod
+    def empty(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+        """A tensor whose values do not matter; they are zeros, so that runs repeat."""
+        return cls.zeros(*shape, dtype=dtype, **named)
+
+    @classmethod
+    def arange(
+        cls,
+        start: Any,
+        stop: Any = None,
+        step: Any = 1,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """`start`, `start + step`, … below `stop`."""
+        first, last = (0, start) if stop is None else (start, stop)
+        if step == 0:
+            raise DTypeError("E4008", "the step is not 0", op="arange")
+        floating = any(isinstance(v, float) for v in (first, last, step))
+        kind = as_dtype(dtype) if dtype is not None else _range_dtype(first, last, floating)
+        count = max(0, ceil((last - first) / step))
+        node = _affine(count, first, step, kind, Device.canonicalize(device))
+        return cls._from(node, requires_grad)
+
+    @classmethod
+    def linspace(
+        cls,
+        start: float,
+        stop: float,
+        steps: int,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """`steps` evenly spaced values from `start` to `stop`, both included."""
+        if steps < 0:
+            raise ShapeError("E3006", f"steps is ≥ 0, got {steps}", op="linspace")
+        kind = as_dtype(dtype or dtypes.default_float)
+        wide = dtypes.float64
+        place = Device.canonicalize(device)
+        index = _counting(steps, dtypes.int64, place).cast(wide)
+        step = (stop - start) / max(steps - 1, 1)
+        values = (index * step + start).cast(wide)
+        if steps > 1:  # the end is exact, whatever the rounding of the step
+            values = index.eq(steps - 1).where(float(stop), values)
+        return cls._from(values.cast(kind), requires_grad)
+
+    @classmethod
+    def eye(
+        cls,
+        n: int,
+        m: int | None = None,
+        *,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """The n × m identity."""
+        rows, columns = checked_shape("eye", (n, n if m is None else m))
+        place = Device.canonicalize(device)
+        row = _counting(rows, dtypes.int32, place).reshape(rows, 1).expand(rows, columns)
+        column = _counting(columns, dtypes.int32, place).expand(rows, columns)
+        node = row.eq(column).cast(as_dtype(dtype or dtypes.default_float))
+        return cls._from(node, requires_grad)
+
+    def full_like(self: Any, fill_value: Any, **named: Any) -> Any:
+        """`fill_value` in the shape, dtype and device of this tensor."""
+        options = {"dtype": self.dtype, "device": self.device} | named
+        return type(self).full(self.shape, fill_value, **options)
+
+    def zeros_like(self, **named: Any) -> Any:
+        """Zeros in the shape, dtype and device of this tensor."""
+        return self.full_like(0, **named)
+
+    def ones_like(self, **named: Any) -> Any:
+        """Ones in the shape, dtype and device of this tensor."""
+        return self.full_like(1, **named)
+
+    def empty_like(self, **named: Any) -> Any:
+        """As `zeros_like`."""
+        return self.zeros_like(**named)
+
+    def const_like(self: Any, value: Any) -> Any:
+        """A constant in the shape, dtype and device of this tensor, shared where it is equal."""
+        node = OPS["const"](value, self.dtype, self.shape, self.device)
+        return type(self)(node)
+
+
+def _full(shape: tuple[int, ...], value: Any, kind: DType, device: str | None) -> UOp:
+    if hasattr(value, "uop"):
+        return value.uop.cast(kind).expand(shape)
+    return OPS["const"](value, kind, shape, Device.canonicalize(device))
+
+
+def _counting(n: int, dtype: DType, device: str) -> UOp:
+    """0 … n-1."""
+    ones = OPS["const"](1, dtype, (n,), device)
+    return ones.scan_sum(0) - 1
+
+
+def _affine(count: int, first: Any, step: Any, kind: DType, device: str) -> UOp:
+    if kind.is_int and not any(isinstance(v, float) for v in (first, step)):
+        wide = dtypes.uint64 if kind is dtypes.uint64 else dtypes.int64
+        return (_counting(count, wide, device) * step + first).cast(kind)
+    index = _counting(count, dtypes.int64, device).cast(dtypes.float64)
+    return (index * float(step) + float(first)).cast(kind)
+
+
+def _range_dtype(first: Any, last: Any, floating: bool) -> DType:
+    if floating:
+        return dtypes.default_float
+    wide = [dtype_of_scalar(v) for v in (first, last)]
+    return max(wide, key=lambda d: d.itemsize)

@@ -1,0 +1,145 @@
+"""Values out of a tensor and into other libraries: NumPy, DLPack, pickle, Python numbers, repr.
+
+NumPy views of a realized tensor are read-only and share its memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Self
+
+import numpy as np
+
+from adjoint.engine import realize as engine
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.dtype import as_dtype
+from adjoint.ir.opdef import OPS
+from adjoint.ops.leaves import checked_shape
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
+
+Array = np.ndarray[Any, Any]
+
+
+class Interchange:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    def _buffer(self: Any) -> Buffer:
+        """The storage, computed if need be and brought to the host."""
+        source = self if Device.is_host(self.device) else self.to("CPU")
+        source.realize()
+        return engine.storage(source.uop)
+
+    def numpy(self) -> Array:
+        """The values as a read-only NumPy array that shares memory; copy it to write."""
+        return self._buffer().array()
+
+    def data(self) -> memoryview:
+        """The values as a memory view (bfloat16, which Python cannot name, as uint16)."""
+        array = self.numpy()
+        plain = array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+        return memoryview(np.ascontiguousarray(plain).reshape(array.shape))
+
+    def item(self: Any) -> Any:
+        """The value of a tensor of one element, as a Python number."""
+        if self.uop.size != 1:
+            problem = f"{self.uop.size} elements are not one"
+            fix = ".tolist() or .numpy() give them all"
+            raise ShapeError("E3007", problem, op="item", operands=[("x", self)], help=fix)
+        return _python(self.numpy().reshape(()))
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        array = self.numpy()
+        return _plain(array).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self: Any) -> int:
+        if not self.dtype.is_int:
+            raise DTypeError("E2005", "an index is an integer", op="index", operands=[("x", self)])
+        return int(self.item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.numpy()
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            if copy is False:
+                raise ValueError("a dtype cast needs a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, *, stream: Any = None, **named: Any) -> Any:
+        array = self.numpy()
+        try:
+            return array.__dlpack__(stream=stream, **named)
+        except (BufferError, TypeError):  # older consumers cannot be told of read-only memory
+            return array.copy().__dlpack__(stream=stream, **named)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    @classmethod
+    def from_dlpack(cls, source: Any, device: str | None = None, copy: bool | None = None) -> Self:
+        """A tensor on another library's array, sharing memory where both are on the host."""
+        array = np.from_dlpack(source)
+        return cls._shared(array.copy() if copy else array, device)
+
+    @classmethod
+    def from_blob(
+        cls, ptr: int, shape: Any, dtype: Any = None, device: str | None = None
+    ) -> Self:
+        """A tensor on memory at an address, which the caller keeps alive and unchanged."""
+        kind = as_dtype(dtype or "float32")
+        sizes = checked_shape("from_blob", shape)
+        count = int(np.prod(sizes, dtype=np.int64)) * kind.itemsize
+        raw = (ctypes.c_ubyte * count).from_address(ptr)
+        array: Array = np.frombuffer(raw, np.uint8).view(kind.np).reshape(sizes)
+        return cls._shared(array, device)
+
+    @classmethod
+    def _shared(cls, array: Array, device: str | None) -> Self:
+        name = Device.canonicalize(device)
+        home = name if Device.is_host(name) else "CPU"
+        return cls(OPS["copy"](OPS["buffer"](Buffer(array, home)), name))  # type: ignore[call-arg]
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        array, name = self.numpy(), self.dtype.name
+        raw = array.view(np.uint16) if name == "bfloat16" else array
+        return _unpickle, (type(self), np.array(raw), name, self.device, self.requires_grad)
+
+    def __deepcopy__(self: Any, memo: Any) -> Any:
+        return type(self)(self.uop).requires_grad_(self.requires_grad)
+
+    def __repr__(self: Any) -> str:
+        if not engine.is_known(self.uop):
+            return (
+                f"Tensor(shape={self.shape}, dtype={self.dtype.name}, "
+                f"device={self.device!r}, lazy)"
+            )
+        shown = np.array2string(_plain(self.numpy()), separator=", ", prefix="Tensor(")
+        return f"Tensor({shown}, dtype={self.dtype.name}, device={self.device!r})"
+
+
+def _plain(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+def _python(array: Array) -> Any:
+    return _plain(array).item()
+
+
+def _unpickle(cls: Any, raw: Array, dtype: str, device: str, requires_grad: bool | None) -> Any:
+    array = raw.view(as_dtype(dtype).np)
+    return cls._shared(array, device).requires_grad_(requires_grad)

@@ -1,0 +1,108 @@
+"""From records to Tensor methods: operands are unwrapped, the record is called, results wrapped.
+
+What may live here: the one wrapper that every generated method and namespace function shares. What
+may not: any particular op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.uop import UOp, _functions
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
+
+
+class Lifter:
+    """Calls functions of nodes with tensors. One instance, bound to the Tensor class."""
+
+    __slots__ = ("cls", "new")
+
+    def __init__(self, cls: type[Tensor]):
+        self.cls = cls
+        self.new = object.__new__
+
+    def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+        flags: list[bool | None] = []
+        device = next((a.device for a in args if type(a) is self.cls), None)
+        nodes = [self.unwrap(a, flags, device) for a in args]
+        if kwargs:
+            named = {k: self.unwrap(v, flags, device) for k, v in kwargs.items()}
+            return self.wrap(fn(*nodes, **named), flags)
+        return self.wrap(fn(*nodes), flags)
+
+    def unwrap(self, value: Any, flags: list[bool | None], device: str | None) -> Any:
+        kind = type(value)
+        if kind is self.cls:
+            flags.append(value.requires_grad)
+            return value.uop
+        if kind is int or kind is float or kind is str or value is None:
+            return value
+        if kind is list or kind is tuple:
+            return kind(self.unwrap(v, flags, device) for v in value)
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray):
+            return self.cls(value, device=device).uop
+        return value
+
+    def wrap(self, result: Any, flags: list[bool | None]) -> Any:
+        if type(result) is UOp:
+            return self.handle(result, _joined(flags))
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return type(result)(*(self.wrap(r, flags) for r in result))
+        if isinstance(result, (tuple, list)):
+            return type(result)(self.wrap(r, flags) for r in result)
+        return result
+
+    def handle(self, node: UOp, requires_grad: bool | None) -> Tensor:
+        tensor = self.new(self.cls)
+        tensor.uop = node
+        tensor._requires_grad = requires_grad
+        tensor.grad = None
+        return tensor
+
+
+def _joined(flags: list[bool | None]) -> bool | None:
+    """True if any operand requires a gradient, else None if any is undecided, else False."""
+    if not grad_enabled.get():
+        return False
+    if True in flags:
+        return True
+    return None if None in flags or not flags else False
+
+
+def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
+    """The Tensor method of a record, under its own name in tracebacks and origins."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return lift(record, (self, *args), kwargs)
+
+    code = method.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}")
+    named = FunctionType(code, method.__globals__, name, None, method.__closure__)
+    named.__doc__ = record.doc
+    named.__qualname__ = f"Tensor.{name}"
+    named.__module__ = "adjoint"
+    if record.signature is not None:
+        named.__wrapped__ = record.signature  # type: ignore[attr-defined]
+    return named
+
+
+HIDDEN = frozenset({"const", "buffer", "input", "part", "copy"})
+
+
+def install(cls: type[Tensor], lift: Lifter) -> None:
+    """Every record becomes a method, unless the class has written that name itself."""
+    for name, record in _functions.items():
+        hidden = name in HIDDEN or (isinstance(record, OpDef) and record.level == "kernel")
+        if not hidden and name not in cls.__dict__:
+            setattr(cls, name, method_for(name, OPS[record.name], lift))  # type: ignore[attr-defined]

@@ -1,0 +1,203 @@
+"""Random tensors: lazy, reproducible, the same on any device and under any sharding.
+
+Each device has a stream of keys: key n is Threefry(n) under the device's seed. A draw's key is a
+leaf of the graph; its elements are Threefry of their global position under that key.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from math import prod, sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.dtype import DType, as_dtype, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.ops.leaves import checked_shape
+from adjoint.ops.movement import unpacked
+from adjoint.ops.random import threefry2x32
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
+
+
+class _Stream:
+    """The seed and the number of keys drawn, per device."""
+
+    def __init__(self, seed: int):
+        self._lock = threading.Lock()
+        self.reset(seed)
+
+    def reset(self, seed: int) -> None:
+        self.seed = seed & 0xFFFFFFFFFFFFFFFF
+        self._drawn: dict[str, int] = {}
+
+    def next_key(self, device: str) -> int:
+        with self._lock:
+            count = self._drawn.get(device, 0)
+            self._drawn[device] = count + 1
+        index = int(device.partition(":")[2] or 0)  # CPU and GPU draw alike; CPU:1 has its own
+        seed = np.array([self.seed ^ (index << 32)], np.uint64)
+        return int(threefry2x32(np.array([count], np.uint64), seed)[0])
+
+
+stream = _Stream(time.time_ns())
+
+
+def key_node(device: str) -> UOp:
+    """A fresh key, as a leaf."""
+    value = np.array(stream.next_key(device), np.uint64)
+    home = device if Device.is_host(device) else "CPU"
+    return OPS["copy"](OPS["buffer"](Buffer(value, home)), device)
+
+
+def _shape(op: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+    return checked_shape(op, unpacked(shape))
+
+
+def _float_dtype(op: str, dtype: Any) -> DType:
+    kind = as_dtype(dtype or dtypes.default_float)
+    if not kind.is_float:
+        raise DTypeError("E2005", f"draws floats, not {kind.name}", op=op)
+    return kind
+
+
+class Random:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def manual_seed(seed: int = 0) -> None:
+        """Start every device's stream anew from this seed."""
+        stream.reset(int(seed))
+
+    @classmethod
+    def _draw(
+        cls, name: str, shape: Any, dtype: Any, device: str | None, requires_grad: bool | None
+    ) -> Self:
+        kind = _float_dtype(name, dtype)
+        node = OPS[name](key_node(Device.canonicalize(device)), shape, kind)
+        tensor: Any = cls(node)  # type: ignore[call-arg]
+        tensor.requires_grad = requires_grad
+        return tensor
+
+    @classmethod
+    def rand(
+        cls,
+        *shape: Any,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Uniform in [0, 1)."""
+        return cls._draw("random_uniform", _shape("rand", shape), dtype, device, requires_grad)
+
+    @classmethod
+    def randn(
+        cls,
+        *shape: Any,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Standard normal."""
+        return cls._draw("random_normal", _shape("randn", shape), dtype, device, requires_grad)
+
+    @classmethod
+    def normal(
+        cls,
+        *shape: Any,
+        mean: float = 0.0,
+        std: float = 1.0,
+        requires_grad: bool | None = None,
+        **named: Any,
+    ) -> Self:
+        """Normal with a mean and a standard deviation."""
+        return (std * cls.randn(*shape, **named) + mean).requires_grad_(requires_grad)  # type: ignore[operator]
+
+    @classmethod
+    def uniform(
+        cls,
+        *shape: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        dtype: Any = None,
+        requires_grad: bool | None = None,
+        **named: Any,
+    ) -> Self:
+        """Uniform in [low, high)."""
+        kind = as_dtype(dtype or dtypes.default_float)
+        draw: Any = cls.rand(*shape, dtype=kind if kind.is_float else None, **named)
+        return ((high - low) * draw + low).cast(kind).requires_grad_(requires_grad)
+
+    @classmethod
+    def randint(
+        cls,
+        *shape: Any,
+        low: int = 0,
+        high: int = 10,
+        dtype: Any = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Integers in [low, high)."""
+        kind = as_dtype(dtype or dtypes.int32)
+        if not kind.is_int or not isinstance(low, int) or not isinstance(high, int):
+            raise DTypeError("E2005", "draws integers between integers", op="randint")
+        if high <= low:
+            raise ShapeError("E3006", f"[{low}, {high}) is empty", op="randint")
+        bits = key_node(Device.canonicalize(device)).random_bits(_shape("randint", shape))
+        wide = dtypes.uint64 if kind is dtypes.uint64 else dtypes.int64
+        tensor: Any = cls(((bits % (high - low)).cast(wide) + low).cast(kind))  # type: ignore[call-arg]
+        return tensor.requires_grad_(requires_grad)
+
+    @classmethod
+    def scaled_uniform(cls, *shape: Any, **named: Any) -> Self:
+        """Uniform in ±1/√n for n elements in all."""
+        sizes = _shape("scaled_uniform", shape)
+        return cls.uniform(sizes, low=-1.0, high=1.0, **named) * max(prod(sizes), 1) ** -0.5  # type: ignore[operator]
+
+    @classmethod
+    def glorot_uniform(cls, *shape: Any, **named: Any) -> Self:
+        """Glorot and Bengio's uniform for a weight of this shape."""
+        sizes = _shape("glorot_uniform", shape)
+        fan = max(sizes[0] + prod(sizes[1:]), 1) if sizes else 1
+        return cls.uniform(sizes, low=-1.0, high=1.0, **named) * sqrt(6 / fan)  # type: ignore[operator]
+
+    @classmethod
+    def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **named: Any) -> Self:
+        """He's uniform for a weight of this shape and a leaky slope `a`."""
+        sizes = _shape("kaiming_uniform", shape)
+        bound = sqrt(3.0) * sqrt(2.0 / (1 + a**2)) / sqrt(max(prod(sizes[1:]), 1))
+        return cls.uniform(sizes, low=-bound, high=bound, **named)
+
+    @classmethod
+    def kaiming_normal(cls, *shape: Any, a: float = 0.01, **named: Any) -> Self:
+        """He's normal for a weight of this shape and a leaky slope `a`."""
+        sizes = _shape("kaiming_normal", shape)
+        std = sqrt(2.0 / (1 + a**2)) / sqrt(max(prod(sizes[1:]), 1))
+        return cls.normal(sizes, mean=0.0, std=std, **named)
+
+    @classmethod
+    def randperm(cls, n: int, *, device: str | None = None, dtype: Any = None, **named: Any) -> Self:
+        """A random permutation of 0 … n-1."""
+        bits = key_node(Device.canonicalize(device)).random_bits(checked_shape("randperm", n))
+        order = bits.argsort(0).cast(as_dtype(dtype or dtypes.int32))
+        tensor: Any = cls(order)  # type: ignore[call-arg]
+        return tensor.requires_grad_(named.get("requires_grad"))
+
+    def rand_like(self: Any, **named: Any) -> Any:
+        """Uniform in [0, 1) in the shape, dtype and device of this tensor."""
+        return type(self).rand(
+            self.shape, **({"dtype": self.dtype, "device": self.device} | named)
+        )
+
+    def randn_like(self: Any, **named: Any) -> Any:
+        """Standard normal in the shape, dtype and device of this tensor."""
+        return type(self).randn(
+            self.shape, **({"dtype": self.dtype, "device": self.device} | named)
+        )

@@ -1,0 +1,283 @@
+"""`Tensor`: a mutable handle on an immutable node.
+
+What may live here: the handle itself: how it is made, read, realized, assigned, and asked for
+gradients. What may not: ops (records), indexing, creation, random numbers, interchange: each has
+its own file and is mixed in.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import ContextDecorator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from adjoint.engine import realize as engine
+from adjoint.errors import DTypeError, ShapeError, UnknownNameError, did_you_mean
+from adjoint.ir.dtype import DType, as_dtype
+from adjoint.ir.operators import Operators
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, _functions
+from adjoint.runtime.device import Device
+from adjoint.stages import ExecItem
+from adjoint.tensor import load
+from adjoint.tensor.creation import Creation
+from adjoint.tensor.interchange import Interchange
+from adjoint.tensor.lift import Lifter, grad_enabled, install
+from adjoint.tensor.random import Random
+
+
+class no_grad(ContextDecorator):
+    """Inside, results do not require gradients: `with no_grad(): ...` or `@no_grad()`."""
+
+    def __enter__(self) -> None:
+        self._token = grad_enabled.set(False)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_enabled.reset(self._token)
+
+
+class _Train(ContextDecorator):
+    """`with Tensor.train():` sets `Tensor.training` inside, which dropout and batch norm read."""
+
+    def __init__(self, mode: bool = True):
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self._before, Tensor.training = Tensor.training, self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        Tensor.training = self._before
+
+
+class Tensor(Operators, Creation, Random, Interchange):
+    """A multi-dimensional array of one dtype on one device, computed when it is read.
+
+    `Tensor(data)` takes numbers, nested lists, NumPy arrays, bytes, a `pathlib.Path` (mapped, read
+    lazily) or a node.
+    """
+
+    __slots__ = ("__weakref__", "_requires_grad", "grad", "uop")
+    __array_priority__ = 100.0
+    __array_ufunc__ = None  # NumPy then leaves `array + tensor` to us
+    training: ClassVar[bool] = False
+    train, no_grad = _Train, no_grad
+    uop: UOp
+    grad: Tensor | None
+
+    def __init__(
+        self,
+        data: Any = None,
+        device: str | None = None,
+        dtype: Any = None,
+        requires_grad: bool | None = None,
+    ):
+        kind = None if dtype is None else as_dtype(dtype)
+        self.uop = load.node_of(data, None if device is None else Device.canonicalize(device), kind)
+        self.grad = None
+        self._requires_grad = None
+        self.requires_grad = requires_grad
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.uop.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.uop.dtype
+
+    @property
+    def device(self) -> str:
+        return self.uop.device or Device.DEFAULT
+
+    @property
+    def ndim(self) -> int:
+        return len(self.uop.shape)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements; called, the shape or one of its extents: `size()`, `size(0)`."""
+        return load.Size(self.uop.size, self.uop.shape)
+
+    def numel(self) -> int:
+        return self.uop.size
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def nbytes(self) -> int:
+        return self.uop.size * self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_float
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("E3002", "a scalar has no length", op="len", operands=[("x", self)])
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[i] for i in range(len(self)))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # ---- gradients
+
+    @property
+    def requires_grad(self) -> bool | None:
+        """True: gradients are wanted; False: never; None: until an optimizer asks."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool | None) -> None:
+        if value not in (True, False, None):
+            raise DTypeError("E2001", f"requires_grad is True, False or None, not {value!r}")
+        if value and not self.dtype.is_inexact:
+            problem = f"a gradient needs a float dtype, not {self.dtype.name}"
+            fix = ".cast('float32') first"
+            raise DTypeError("E5005", problem, op="requires_grad", operands=[("x", self)], help=fix)
+        if value and self._requires_grad is not True:
+            _wanting.add(self)
+        self._requires_grad = value
+
+    def requires_grad_(self, requires_grad: bool | None = True) -> Self:
+        """Set `requires_grad`, and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    # ---- values
+
+    def realize(self, *others: Tensor) -> Self:
+        """Compute this tensor (and others, together); nothing else changes."""
+        tensors = (self, *others)
+        engine.realize(*(t.uop for t in tensors))
+        for tensor in tensors:
+            tensor._settle()
+        return self
+
+    def _settle(self) -> None:
+        """Drop the history of a value that no gradient will ask for."""
+        node = self.uop
+        if node.realized is None:
+            return
+        if self._requires_grad is not True or node.op.name == "assign":
+            self.uop = OPS["buffer"](node.realized)
+
+    def schedule_with_vars(self, *others: Tensor) -> tuple[list[ExecItem], dict[Any, int]]:
+        """The steps that would compute these tensors, and the bindings of symbolic sizes."""
+        todo = [t.uop for t in (self, *others) if not engine.is_known(t.uop)]
+        return list(engine.schedule(todo).items), {}
+
+    def schedule(self, *others: Tensor) -> list[ExecItem]:
+        """The steps that would compute these tensors."""
+        return self.schedule_with_vars(*others)[0]
+
+    def replace(self, other: Tensor) -> Self:
+        """Make this handle show another tensor's value."""
+        if self.shape != other.shape or self.dtype is not other.dtype:
+            operands = [("self", self), ("other", other)]
+            raise ShapeError("E3003", "types differ", op="replace", operands=operands)
+        self.uop = other.uop
+        return self
+
+    def assign(self, value: Any) -> Self:
+        """Give this tensor a new value; whatever was made from the old one keeps it."""
+        node = self._operand(value)
+        self.uop = OPS["assign"](self.uop, node.expand(self.shape) if node.size == 1 else node)
+        return self
+
+    def _operand(self, value: Any) -> UOp:
+        if isinstance(value, Tensor):
+            return value.uop
+        return Tensor(value, device=self.device, dtype=self.dtype).uop
+
+    def clone(self) -> Tensor:
+        """The same values in a buffer of their own."""
+        return self.contiguous()
+
+    def to(self, device: str | None) -> Tensor:
+        """The same values on another device."""
+        return lift(OPS["copy"], (self, Device.canonicalize(device)), {})
+
+    def to_(self, device: str | None) -> Self:
+        """Move this handle to another device."""
+        self.uop = self.to(device).uop
+        return self
+
+    # ---- operators
+
+    @staticmethod
+    def _apply(name: str, *operands: Any) -> Any:
+        return lift(_functions[name], operands, None)
+
+    def __eq__(self, other: object) -> Any:
+        return self._apply("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._apply("ne", self, other)
+
+    def _update(self, result: Tensor) -> Self:
+        """`x += y`: the handle moves on; whoever holds the old value keeps it."""
+        if result.shape != self.shape or result.dtype is not self.dtype:
+            problem = f"in-place result is {result.dtype.short}{list(result.shape)}"
+            fix = "write x = x op y, or cast the operand"
+            operands = [("x", self)]
+            raise DTypeError("E2001", problem, op="in-place", operands=operands, help=fix)
+        self.uop, self._requires_grad = result.uop, result._requires_grad
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
+        raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(type(self), name):
+            near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
+            raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
+        object.__setattr__(self, name, value)
+
+
+def _in_place(name: str) -> Any:
+    def update(self: Tensor, other: Any) -> Tensor:
+        return self._update(Tensor._apply(name, self, other))
+
+    return update
+
+
+_IN_PLACE = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "lshift",
+    "rshift": "rshift",
+}
+for _operator, _op in _IN_PLACE.items():
+    setattr(Tensor, f"__i{_operator}__", _in_place(_op))
+
+# Tensors that somebody marked with requires_grad=True: backward() fills their .grad.
+_wanting: weakref.WeakSet[Tensor] = weakref.WeakSet()
+lift = Lifter(Tensor)
+install(Tensor, lift)
+
+
+def wanting_gradients() -> list[Tensor]:
+    """The live tensors marked with requires_grad=True."""
+    return [t for t in _wanting if t._requires_grad]
+
+
+__all__ = ["Tensor", "lift", "no_grad", "np", "wanting_gradients"]
