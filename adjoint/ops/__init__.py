@@ -6,11 +6,15 @@ May not: run anything, hold tensor data, or know of `Tensor`.
 
 from adjoint.ops import (
     arithmetic,
+    composite,
     contract,
     control,
+    fourier,
     functions,
     indexing,
+    kernel,
     leaves,
+    linalg,
     logic,
     movement,
     random,
@@ -20,11 +24,15 @@ from adjoint.ops import (
 
 __all__ = [
     "arithmetic",
+    "composite",
     "contract",
     "control",
+    "fourier",
     "functions",
     "indexing",
+    "kernel",
     "leaves",
+    "linalg",
     "logic",
     "movement",
     "random",

@@ -1,0 +1,1 @@
+"""Dtype conversions by name."""

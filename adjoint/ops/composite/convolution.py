@@ -1,0 +1,1 @@
+"""Convolutions, made of PAD, WINDOW and CONTRACT."""

@@ -1,0 +1,1 @@
+"""Elementwise functions made of primitives: clamp, lerp, square, sinc, logit and their kin."""

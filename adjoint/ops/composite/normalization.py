@@ -1,0 +1,1 @@
+"""Normalisation, attention and dropout's arithmetic."""

@@ -1,0 +1,1 @@
+"""Products: dot, outer, tensordot, einsum, kron, cross and their kin, all made of CONTRACT."""

@@ -1,0 +1,1 @@
+"""Shapes: views, splits, joins, repeats, paddings, diagonals; all made of movement ops."""

@@ -1,0 +1,1 @@
+"""Reductions and scans made of primitives: sums with a dtype, means, variances, quantiles, softmax."""

@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms as opaque host ops, and complex parts."""

@@ -1,0 +1,1 @@
+"""The kernel level: ranges, indices, loads, stores and control, as records."""

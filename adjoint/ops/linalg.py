@@ -1,0 +1,1 @@
+"""Linear algebra as opaque host ops: factorisations, solves, determinants, with their derivatives."""
