@@ -50,6 +50,7 @@ def canonical_device(name: str) -> str:
     return backend if int(index) == 0 else f"{backend}:{int(index)}"
 
 
-def target_of(device: str) -> Target:
-    """The target of a canonical device string."""
-    return TARGETS[device.partition(":")[0]]
+def targets_of(device: str | tuple[str, ...]) -> tuple[Target, ...]:
+    """The targets of a canonical device string, or of several."""
+    names = (device,) if isinstance(device, str) else device
+    return tuple(TARGETS[name.partition(":")[0]] for name in names)

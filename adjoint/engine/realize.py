@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from adjoint import config
 from adjoint.errors import DeviceError
 from adjoint.ir.opdef import expand_composite
@@ -16,7 +18,8 @@ from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.reference import evaluate
 from adjoint.stages import ExecItem, Schedule
-from adjoint.target import target_of
+from adjoint.target import targets_of
+
 
 def is_known(node: UOp) -> bool:
     """Whether the node's value exists already."""
@@ -67,25 +70,37 @@ def schedule(roots: Iterable[UOp]) -> Schedule:
 
 def run(plan: Schedule) -> None:
     """Compute every step, and hang the values of the roots on their nodes."""
+    values = _computed(plan.items)
+    for root, node in zip(plan.roots, plan.values, strict=True):
+        if not is_known(root):
+            root.realized = storage(node) if is_known(node) else _stored(values[node], node)
+
+
+def run_schedule(items: Iterable[ExecItem]) -> None:
+    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute."""
+    for node, value in _computed(items).items():
+        if not is_known(node) and not isinstance(value, tuple):
+            node.realized = _stored(value, node)
+
+
+def _computed(items: Iterable[ExecItem]) -> dict[UOp, Any]:
+    """The values of the steps that no later step was the last to use."""
     values: dict[UOp, Any] = {}
-    for item in plan.items:
+    for item in items:
         _check_device(item.node)
         operands = [values[s] if s in values else known_value(s) for s in item.node.src]
         values[item.node] = evaluate(item.node, operands)
         for source in item.last_uses:
             values.pop(source, None)
-    for root, node in zip(plan.roots, plan.values, strict=True):
-        if not is_known(root):
-            root.realized = node.realized or _stored(values, node)
+    return values
 
 
-def _stored(values: dict[UOp, Any], node: UOp) -> Buffer:
-    if node.op.name == "buffer":
-        return node.arg.buffer
-    value = values[node]
+def _stored(value: Any, node: UOp) -> Buffer:
     if isinstance(value, tuple):
-        raise DeviceError("E6003", "a node with several results has no single value")
-    return Buffer(value, node.device or config.DEVICE.value())
+        problem = "a node with several results has no single value"
+        raise DeviceError("E6003", problem, op=node.op.name, help="take one with part(i)")
+    row_major = np.ascontiguousarray(value).reshape(node.shape)
+    return Buffer(row_major, node.device or config.DEVICE.value())
 
 
 def known_value(node: UOp) -> Any:
@@ -99,7 +114,7 @@ def storage(node: UOp) -> Buffer:
 
 
 def _check_device(node: UOp) -> None:
-    if node.device is not None and not target_of(node.device).runs:
+    if node.device is not None and not all(t.runs for t in targets_of(node.device)):
         problem = f"nothing on this machine can run on {node.device}"
         raise DeviceError("E6002", problem, op=node.op.name, help="use device='CPU' or 'REF'")
 

@@ -8,6 +8,7 @@ nodes are one exactly when they compute the same.
 
 from __future__ import annotations
 
+import inspect
 import struct
 from operator import itemgetter
 from typing import Any, ClassVar, Self
@@ -53,7 +54,7 @@ class Arg(tuple[Any, ...]):
     defaults: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
-        names = tuple(n for n in cls.__dict__.get("__annotations__", {}) if n != "__slots__")
+        names = tuple(n for n in inspect.get_annotations(cls) if n != "__slots__")
         cls.defaults = {n: cls.__dict__[n] for n in names if n in cls.__dict__}
         cls.fields = names
         for position, name in enumerate(names):

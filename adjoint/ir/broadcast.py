@@ -108,12 +108,14 @@ def elementwise(
     result: Callable[[DType], DType] | None = None,
     partials: Callable[..., Any] | None = None,
     ad: Derivative | None = None,
+    sample_kinds: str | None = None,
     **rest: Any,
 ) -> OpDef:
     """A primitive applied element by element to operands of one dtype.
 
     `kinds` are the dtype kinds a node accepts; `cast` maps the promoted dtype to the operands'
-    (`to_float` for real functions); `result` maps the operands' dtype to the result's.
+    (`to_float` for real functions); `result` maps the operands' dtype to the result's;
+    `sample_kinds` are the kinds its samples are tried with, by default all that `cast` accepts.
     """
     declared = ad if ad is not None else Partials(partials)  # type: ignore[arg-type]
     if ad is None and partials is None:
@@ -126,15 +128,14 @@ def elementwise(
         if len(operands) != arity:
             problem = f"takes {arity} operands, got {len(operands)}"
             raise DTypeError("E2007", problem, op=name)
-        if arity == 2:
-            a, b = operands
-            if type(a) is UOp and type(b) is UOp and a.dtype is b.dtype and a.shape == b.shape:
-                if cast is None or cast(a.dtype) is a.dtype:
-                    return UOp(record, operands)
-        elif arity == 1 and type(operands[0]) is UOp:
-            (x,) = operands
-            target = x.dtype if cast is None else cast(x.dtype)
-            return UOp(record, operands if target is x.dtype else (OPS["cast"](x, target),))
+        first = operands[0]
+        if type(first) is UOp and (cast is None or cast(first.dtype) is first.dtype):
+            if arity == 1:
+                return UOp(record, operands)
+            if arity == 2:
+                src = _ready(first, operands[1])
+                if src is not None:
+                    return UOp(record, src)
         dtype = common_dtype(name, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
@@ -148,12 +149,21 @@ def elementwise(
             ad=declared,
             reference=reference,
             samples=samples,
-            kinds=kinds if cast is None else "biuf" + ("c" if "c" in kinds else ""),
+            kinds=sample_kinds or (kinds if cast is None else "biuf" + "c" * ("c" in kinds)),
             signature=_SIGNATURES.get(arity),
             **({"level": "both"} | rest),
         )
     )
     return record
+
+
+def _ready(a: UOp, b: Any) -> tuple[UOp, UOp] | None:
+    """The operands of the two common cases, which need no promotion: equal types, x op number."""
+    if type(b) is UOp:
+        return (a, b) if a.dtype is b.dtype and a.shape == b.shape else None
+    if (type(b) is float or type(b) is int) and a.dtype.kind == "f":
+        return a, OPS["const"](b, a.dtype, a.shape, a.device)
+    return None
 
 
 def _unary(x: UOp) -> UOp:
@@ -164,7 +174,10 @@ def _binary(x: UOp, other: UOp) -> UOp:
     raise NotImplementedError
 
 
-_SIGNATURES = {1: _unary, 2: _binary}  # only their parameters are read, for docs and methods
+_SIGNATURES: dict[int, Callable[..., Any]] = {
+    1: _unary,
+    2: _binary,
+}  # only their parameters are read, for docs and methods
 
 
 def _elementwise_type(

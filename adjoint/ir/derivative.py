@@ -16,7 +16,7 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """Elementwise: `fn(y, *x)` gives dy/dx for each operand; None where it is zero by declaration."""
+    """Elementwise: `fn(y, *x)` gives dy/dx for each operand; None where it is declared zero."""
 
     fn: Rule
 
@@ -51,7 +51,7 @@ class Bilinear:
 
 @dataclass(frozen=True, slots=True)
 class Jvp:
-    """`fn(t, y, *x, **attrs)` is the tangent of the result, linear in `t`; reverse transposes it."""
+    """`fn(t, y, *x, **attrs)` is the result's tangent, linear in `t`; reverse transposes it."""
 
     fn: Rule
 

@@ -12,7 +12,7 @@ Python scalars are weak: they take the dtype of the array unless their kind is h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -80,7 +80,7 @@ class DType:
         return as_dtype, (self.name,)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _limits(dtype: DType) -> tuple[Any, Any]:
     if dtype.is_inexact:
         return -np.inf, np.inf
@@ -185,7 +185,7 @@ def fits(value: int, dtype: DType) -> bool:
     return dtype.is_inexact or bool(dtype.min <= value <= dtype.max)
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(a: DType, b: DType) -> DType:
     """The dtype of `a op b`."""
     if a is b:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 
 from adjoint import config
 
@@ -48,7 +48,7 @@ def capture() -> Raw | None:
     forced = _override.get()
     if forced is not None or not _enabled:
         return forced
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     method = ""
     while frame is not None:
         code = frame.f_code
@@ -58,7 +58,7 @@ def capture() -> Raw | None:
         if not inside:
             return method, code, frame.f_lasti, False
         method = code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 
@@ -77,13 +77,23 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
+def enter_origin(raw: Raw | None, backward: bool) -> Token[Raw | None]:
+    """Nodes built from here on get this origin, until `leave_origin` is given the token."""
+    if raw is not None and backward and not raw[3]:
+        raw = (raw[0], raw[1], raw[2], True)
+    return _override.set(raw)
+
+
+def leave_origin(token: Token[Raw | None]) -> None:
+    """Origins are again what they were before `enter_origin`."""
+    _override.reset(token)
+
+
 @contextmanager
 def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[None]:
     """Nodes built inside get this origin: expansions and gradients keep the user's line."""
-    if raw is not None and backward:
-        raw = (*raw[:3], True)
-    token = _override.set(raw)
+    token = enter_origin(raw, backward)
     try:
         yield
     finally:
-        _override.reset(token)
+        leave_origin(token)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adjoint.errors import DeviceError
-from adjoint.ir import origin as _origin
+from adjoint.ir import origin as origins
 from adjoint.ir.operators import Operators
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ _lock = threading.RLock()  # re-entrant: a garbage collection inside the lock ma
 
 
 def _forget(ref: weakref.ref[UOp]) -> None:
+    key = ref.key  # type: ignore[attr-defined]
     with _lock:
-        if _table.get(ref.key) is ref:  # type: ignore[attr-defined]
-            del _table[ref.key]  # type: ignore[attr-defined]
+        present = _table.pop(key, None)
+        if present is not ref and present is not None:  # the key was taken again meanwhile
+            _table[key] = present
 
 
 class UOp(Operators):
@@ -64,8 +66,9 @@ class UOp(Operators):
     arg: Any
     shape: tuple[Any, ...]
     dtype: Any
-    device: str | None
+    device: Any  # a string, a tuple of them for a sharded value, None for a bare constant
     realized: Any
+    _origin: origins.Raw | None
 
     def __new__(cls, op: OpDef, src: tuple[UOp, ...] = (), arg: Any = None) -> UOp:
         key = (op, src, arg)
@@ -96,12 +99,12 @@ class UOp(Operators):
         return _functions[name](*operands)
 
     @property
-    def origin(self) -> _origin.Origin | None:
+    def origin(self) -> origins.Origin | None:
         """The user's method, file and line."""
-        return _origin.resolve(self._origin)
+        return origins.resolve(self._origin)
 
     @property
-    def raw_origin(self) -> _origin.Raw | None:
+    def raw_origin(self) -> origins.Raw | None:
         return self._origin
 
     @property
@@ -117,7 +120,7 @@ class UOp(Operators):
         return count
 
     def toposort(self, stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
-        """Every node this one needs, itself last; `stop(node)` keeps the walk out of its sources."""
+        """Every node this one needs, itself last; where `stop(node)` holds the walk turns back."""
         return toposort([self], stop)
 
     def substitute(self, mapping: Mapping[UOp, UOp]) -> UOp:
@@ -156,7 +159,7 @@ def _build(key: Key) -> UOp:
     _set_shape(node, shape)
     _set_dtype(node, dtype)
     _set_device(node, _device_of(op, src, arg))
-    _set_origin(node, _origin.capture())
+    _set_origin(node, origins.capture())
     _set_realized(node, None)
     return _intern(key, node)
 
@@ -165,16 +168,16 @@ def _intern(key: Key, node: UOp) -> UOp:
     ref = _Ref(node, _forget)
     ref.key = key
     with _lock:
-        other = _table.get(key)
-        if other is not None:
+        other = _table.setdefault(key, ref)
+        if other is not ref:
             present = other()
             if present is not None:  # another thread was faster
                 return present
-        _table[key] = ref
+            _table[key] = ref
     return node
 
 
-def _device_of(op: OpDef, src: tuple[UOp, ...], arg: Any) -> str | None:
+def _device_of(op: OpDef, src: tuple[UOp, ...], arg: Any) -> Any:
     if op.device is not None:
         return op.device(src, arg)
     device = None
@@ -212,10 +215,8 @@ def toposort(roots: Iterable[UOp], stop: Callable[[UOp], bool] | None = None) ->
         if node in done:
             stack.pop()
             continue
-        if stop is not None and stop(node):
-            waiting = []
-        else:
-            waiting = [s for s in node.src if s not in done]
+        ended = stop is not None and stop(node)
+        waiting = [] if ended else [s for s in node.src if s not in done]
         if waiting:
             stack.extend(reversed(waiting))
         else:
@@ -237,7 +238,7 @@ def substitute(roots: Iterable[UOp], mapping: Mapping[UOp, UOp]) -> list[UOp]:
 
 def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """The same op and attributes on other sources, with the same origin."""
-    with _origin.origin_scope(node.raw_origin):
+    with origins.origin_scope(node.raw_origin):
         return UOp(node.op, src, node.arg)
 
 

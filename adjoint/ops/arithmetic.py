@@ -100,26 +100,32 @@ reciprocal = elementwise(
 )
 
 
+def _pair(a: Any, b: Any) -> list[Array]:
+    """Both as arrays of one shape and dtype; a Python scalar takes the other's dtype."""
+    dtype = np.result_type(a, b)
+    return list(np.broadcast_arrays(np.asarray(a, dtype), np.asarray(b, dtype)))
+
+
 def _nonzero(a: Array, b: Array) -> Array:
     return np.where(b == 0, np.ones_like(b), b)
 
 
 def _floordiv_reference(a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _pair(a, b)
     if a.dtype.kind == "f":
         return np.floor_divide(a, b)
     return np.where(b == 0, 0, np.floor_divide(a, _nonzero(a, b)))
 
 
 def _mod_reference(a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _pair(a, b)
     if np.result_type(a, b).kind == "f":
         return np.mod(a, b)
     return np.where(b == 0, 0, np.mod(a, _nonzero(a, b)))
 
 
 def _idiv_reference(a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _pair(a, b)
     if np.result_type(a, b).kind == "f":
         return np.trunc(np.true_divide(a, b))
     quotient = np.floor_divide(a, _nonzero(a, b))
@@ -128,7 +134,7 @@ def _idiv_reference(a: Any, b: Any) -> Any:
 
 
 def _fmod_reference(a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _pair(a, b)
     if np.result_type(a, b).kind == "f":
         return np.fmod(a, b)
     return np.where(b == 0, 0, np.fmod(a, _nonzero(a, b)))
@@ -215,7 +221,7 @@ div = derived(
 
 
 def _power_reference(a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _pair(a, b)
     if np.result_type(a, b).kind in "fc":
         return np.power(a, b)
     base = np.where(b < 0, np.where(np.abs(a) == 1, a, 0), a)  # truncated 1 / a**|b|

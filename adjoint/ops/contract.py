@@ -67,7 +67,9 @@ def _by_matmul(a: Array, b: Array, spec: axes.Spec) -> Array:
     rows = "".join(c for c in spec.lhs if c not in batch + summed)
     columns = "".join(c for c in spec.rhs if c not in batch + summed)
     sizes = dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
-    extent = {k: int(np.prod([sizes[c] for c in k], dtype=int)) for k in (batch, rows, columns, summed)}
+    extent = {
+        k: int(np.prod([sizes[c] for c in k], dtype=int)) for k in (batch, rows, columns, summed)
+    }
     left = np.transpose(a, [spec.lhs.index(c) for c in batch + rows + summed])
     right = np.transpose(b, [spec.rhs.index(c) for c in batch + summed + columns])
     y = np.matmul(

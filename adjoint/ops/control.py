@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.derivative import Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.opdef import Bad, Sample, define, op_named
 from adjoint.ir.uop import UOp
+from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
 from adjoint.target import canonical_device
 
@@ -55,7 +56,7 @@ cast = define(
     ad=Linear(lambda g, x, dtype: g.cast(x.dtype)),
     reference=convert,
     samples=given(
-        (real(2, 3), as_dtype("float32")),
+        Sample((real(2, 3), as_dtype("float32")), smooth=False),
         Sample((real(2, 3), as_dtype("int32")), smooth=False),
         Sample((SPECIAL, as_dtype("int8")), smooth=False),
         Sample((SPECIAL, as_dtype("bool")), smooth=False),
@@ -115,7 +116,7 @@ _ANY = given((real(2, 3),), (real(),), (real(0, 3),))
 detach = define(
     "detach",
     "The same values; no gradient passes.",
-    call=lambda x: UOp(detach, (x,)),
+    call=lambda x: UOp(op_named("detach"), (x,)),
     infer=_same,
     ad=Stop("detached by the user"),
     reference=np.asarray,
@@ -124,16 +125,16 @@ detach = define(
 contiguous = define(
     "contiguous",
     "The same values in a buffer of their own.",
-    call=lambda x: UOp(contiguous, (x,)),
+    call=lambda x: UOp(op_named("contiguous"), (x,)),
     infer=_same,
     ad=Linear(lambda g, x: g),
-    reference=np.ascontiguousarray,
+    reference=lambda x: np.array(x, order="C"),
     samples=_ANY,
 )
 contiguous_backward = define(
     "contiguous_backward",
     "The same values; the gradient that passes gets a buffer of its own.",
-    call=lambda x: UOp(contiguous_backward, (x,)),
+    call=lambda x: UOp(op_named("contiguous_backward"), (x,)),
     infer=_same,
     ad=Linear(lambda g, x: g.contiguous()),
     reference=np.asarray,
@@ -150,7 +151,7 @@ unique_identity = define(
     "unique_identity",
     "The same values as a node of their own: two parameters that start equal stay two.",
     arg=UniqueArg,
-    call=lambda x: UOp(unique_identity, (x,), UniqueArg(next(_tokens))),
+    call=lambda x: UOp(op_named("unique_identity"), (x,), UniqueArg(next(_tokens))),
     infer=_same,
     ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
     reference=lambda x, token=0: np.asarray(x),
@@ -195,6 +196,11 @@ def _copy(x: UOp, device: str) -> UOp:
     return x if name == x.device else UOp(copy, (x,), CopyArg(name))
 
 
+def _copy_reference(x: Any, device: str) -> Any:
+    """Arrays in memory never change and are shared; a mapped file may change, and is read here."""
+    return np.array(x) if isinstance(x, np.memmap) else np.asarray(x)
+
+
 copy = define(
     "copy",
     "The same values on another device.",
@@ -203,7 +209,50 @@ copy = define(
     infer=_same,
     device=lambda src, arg: arg.device,
     ad=Linear(lambda g, x, device: g if x.device is None else g.copy(x.device)),
-    reference=lambda x, device: np.asarray(x),
+    reference=_copy_reference,
     samples=given((real(2, 3), "CPU")),
     errors=(Bad("E6002", (real(2), "GPUU"), match="GPU"),),
 )
+
+
+class ShardArg(Arg):
+    devices: tuple[str, ...]
+    axis: int | None
+
+
+def _shard(x: UOp, devices: Any, axis: int | None = None) -> UOp:
+    if not isinstance(devices, (tuple, list)) or not devices:
+        raise DeviceError("E6008", "takes a tuple of devices", op="shard", operands=[("x", x)])
+    names = tuple(canonical_device(d) for d in devices)
+    place = None if axis is None else checked_axis("shard", axis, len(x.shape), x)
+    if len(set(names)) != len(names):
+        raise DeviceError("E6008", f"a device is named twice in {names}", op="shard")
+    return UOp(shard, (x,), ShardArg(names, place))
+
+
+shard = define(
+    "shard",
+    "The same values spread over devices: split along `axis`, or whole on each (axis None).",
+    arg=ShardArg,
+    call=_shard,
+    infer=_same,
+    device=lambda src, arg: arg.devices,
+    ad=Linear(
+        lambda g, x, devices, axis: g if x.device is None else _returned(g, x),
+        tangent=lambda t, y, x, devices, axis: t[0].shard(devices, axis),
+    ),
+    reference=lambda x, devices, axis=None: np.asarray(x),
+    samples=given((real(4, 3), ("REF", "REF:1"), 0), (real(3), ("CPU:0", "CPU:1"), None)),
+    errors=(
+        Bad("E6008", (real(2), "CPU"), match="tuple of devices"),
+        Bad("E6008", (real(2), ("CPU", "CPU:0")), match="twice"),
+        Bad("E3004", (real(2), ("CPU", "CPU:1"), 3), match="axis 3"),
+    ),
+)
+
+
+def _returned(g: UOp, x: UOp) -> UOp:
+    """A cotangent back where the operand was."""
+    if isinstance(x.device, tuple):
+        return UOp(shard, (g,), ShardArg(x.device, None))
+    return g.copy(x.device)

@@ -223,7 +223,7 @@ def _scatter_reference(
 ) -> Array:
     out = np.array(x)
     if axes is None:
-        return _scatter_along(out, *rest, reduce=reduce)
+        return _scatter_along(out, rest, reduce)
     *indices, updates = rest
     view, places = _front(out, axes), _places(out, tuple(indices), axes)
     if mode == "set":
@@ -233,8 +233,9 @@ def _scatter_reference(
     return out
 
 
-def _scatter_along(out: Array, dim: int, index: Array, src: Any, reduce: str | None) -> Array:
+def _scatter_along(out: Array, call: tuple[Any, ...], reduce: str | None) -> Array:
     """The plain loop that defines it."""
+    dim, index, src = call
     values = np.broadcast_to(src, index.shape) if np.ndim(src) == 0 else src
     for at in np.ndindex(*index.shape):
         place = list(at)
@@ -310,8 +311,8 @@ def _scatter_extreme_jvp(
 
 
 def _scatter_add_transpose(g: UOp, x: UOp, *rest: UOp, axes: Shape) -> tuple[Any, ...]:
-    *indices, updates = rest
-    return (g, *([None] * len(indices)), gathered(g, tuple(indices), axes))
+    indices = rest[:-1]
+    return (g, *([None] * len(indices)), gathered(g, indices, axes))
 
 
 def _scatter_add_tangent(t: Any, y: UOp, x: UOp, *rest: UOp, axes: Shape) -> UOp:
@@ -327,7 +328,7 @@ def _scatter_add(x: UOp, dim: int, index: UOp, src: Any) -> UOp:
 
 def _scatter_add_reference(x: Any, *rest: Any, axes: Shape | None = None) -> Array:
     if axes is None:
-        return _scatter_along(np.array(x), *rest, reduce="add")
+        return _scatter_along(np.array(x), rest, "add")
     out = np.array(x)
     *indices, updates = rest
     np.add.at(_front(out, axes), _places(out, tuple(indices), axes), updates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,12 @@ def _const(
     value: Any, dtype: Any = None, shape: tuple[int, ...] = (), device: str | None = None
 ) -> UOp:
     kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
+    if type(value) is float and value == 0.0:  # the cache below cannot tell 0.0 from -0.0
+        return _make_const(value, kind, shape, device)
+    return _cached_const(value, kind, shape, device)
+
+
+def _make_const(value: Any, kind: DType, shape: tuple[int, ...], device: str | None) -> UOp:
     try:
         plain = _CAST[kind.kind](value)
     except (TypeError, ValueError, OverflowError):
@@ -50,6 +57,9 @@ def _const(
         problem = f"{value} is not a value of {kind.name} ({kind.min} to {kind.max})"
         raise DTypeError("E2006", problem, op="const", help="name a wider dtype")
     return UOp(const, (), ConstArg(plain, kind, shape, device))
+
+
+_cached_const = lru_cache(maxsize=1024, typed=True)(_make_const)
 
 
 def _fill(
@@ -126,7 +136,7 @@ input_ = define(
 
 
 class PartArg(Arg):
-    index: int
+    index: int  # type: ignore[assignment]  # a field here, not tuple.index
 
 
 def _part(x: UOp, index: int) -> UOp:

@@ -119,6 +119,7 @@ logical_xor = _logical("logical_xor", "Whether exactly one is nonzero.", np.logi
 
 
 def _bitwise(name: str, doc: str, reference: Any, **rest: Any) -> OpDef:
+    options: dict[str, Any] = {"kinds": "biu", "commutative": True} | rest
     return elementwise(
         name,
         doc,
@@ -130,7 +131,7 @@ def _bitwise(name: str, doc: str, reference: Any, **rest: Any) -> OpDef:
             (whole(), 2),
         ),
         errors=(Bad("E2005", (real(2), real(2)), match="float"),),
-        **({"kinds": "biu", "commutative": True} | rest),
+        **options,
     )
 
 

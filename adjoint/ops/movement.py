@@ -37,7 +37,8 @@ def checked_axis(op: str, axis: Any, rank: int, x: UOp | None = None) -> int:
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op)
     number = axis.__index__()
-    if not -rank <= number < max(rank, 1) or (rank == 0 and number not in (0, -1)):
+    span = max(rank, 1)  # a scalar takes 0 and -1, as a vector of one element does
+    if not -span <= number < span:
         fix = f"axes go from {-rank} to {rank - 1}" if rank else "a scalar has no axes"
         operands = [("x", x)] if x is not None else []
         problem = f"axis {number} is out of range for rank {rank}"
@@ -176,7 +177,7 @@ def reduce_to(g: UOp, shape: Shape) -> UOp:
     axes = tuple(range(offset)) + tuple(
         offset + i for i, s in enumerate(shape) if s == 1 and g.shape[offset + i] != 1
     )
-    return (g.sum(axes) if axes else g).reshape(shape)
+    return (g.reduce_sum(axes) if axes else g).reshape(shape)
 
 
 expand = define(
@@ -188,7 +189,10 @@ expand = define(
     ad=Linear(lambda g, x, shape: reduce_to(g, x.shape)),
     reference=lambda x, shape: np.broadcast_to(x, _kept(np.shape(x), shape)),
     samples=given(
-        (real(2, 1), (2, 3)), (real(3), (2, 3)), (real(), (2,)), (real(2, 1), (-1, 3)),
+        (real(2, 1), (2, 3)),
+        (real(3), (2, 3)),
+        (real(), (2,)),
+        (real(2, 1), (-1, 3)),
         (real(1, 3), (0, 3)),
     ),
     errors=(Bad("E3001", (real(2, 3), (2, 4)), match="cannot be expanded"),),
@@ -420,7 +424,9 @@ def _cat_type(src: tuple[UOp, ...], arg: CatArg) -> tuple[Shape, Any]:
         if node.dtype is not first.dtype:
             raise DTypeError("E2004", "dtypes differ", op="cat", operands=operands)
         same = len(node.shape) == len(first.shape) and all(
-            a == b for i, (a, b) in enumerate(zip(node.shape, first.shape, strict=True)) if i != axis
+            a == b
+            for i, (a, b) in enumerate(zip(node.shape, first.shape, strict=True))
+            if i != axis
         )
         if not same:
             problem = f"shapes differ outside axis {axis}"
@@ -467,9 +473,7 @@ class WindowArg(Arg):
     dilation: Shape
 
 
-def _window(
-    x: UOp, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
-) -> UOp:
+def _window(x: UOp, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1) -> UOp:
     axes = checked_axes("window", axis, x)
     per_axis = [_per_axis(v, len(axes), x) for v in (size, stride, dilation)]
     return UOp(window, (x,), WindowArg(axes, *per_axis))
@@ -506,8 +510,9 @@ def _window_type(src: tuple[UOp, ...], arg: WindowArg) -> tuple[Shape, Any]:
 def _window_reference(x: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1) -> Any:
     x = np.asarray(x)
     axes = [a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)]
-    sizes, steps, gaps = ((v,) * len(axes) if isinstance(v, int) else v
-                          for v in (size, stride, dilation))
+    sizes, steps, gaps = (
+        (v,) * len(axes) if isinstance(v, int) else v for v in (size, stride, dilation)
+    )
     spans = [(s - 1) * d + 1 for s, d in zip(sizes, gaps, strict=True)]
     view = np.lib.stride_tricks.sliding_window_view(x, spans, tuple(axes))
     places: list[slice] = [slice(None)] * view.ndim
@@ -547,9 +552,7 @@ class FoldArg(Arg):
     dilation: Shape
 
 
-def _fold(
-    x: UOp, shape: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
-) -> UOp:
+def _fold(x: UOp, shape: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1) -> UOp:
     target = checked_shape("fold", shape)
     listed = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(checked_axis("fold", a, len(target), x) for a in listed)
@@ -572,8 +575,9 @@ def _fold_reference(
     x: Any, shape: Any, axis: Any, size: Any, stride: Any = 1, dilation: Any = 1
 ) -> Any:
     axes = [a % len(shape) for a in ((axis,) if isinstance(axis, int) else axis)]
-    sizes, steps, gaps = ((v,) * len(axes) if isinstance(v, int) else v
-                          for v in (size, stride, dilation))
+    sizes, steps, gaps = (
+        (v,) * len(axes) if isinstance(v, int) else v for v in (size, stride, dilation)
+    )
     out = np.zeros(shape, np.asarray(x).dtype)
     for offsets in np.ndindex(*sizes):
         places: list[slice] = [slice(None)] * len(shape)
@@ -590,7 +594,9 @@ fold = define(
     arg=FoldArg,
     call=_fold,
     infer=_fold_type,
-    ad=Linear(lambda g, x, shape, axis, size, stride, dilation: g.window(axis, size, stride, dilation)),
+    ad=Linear(
+        lambda g, x, shape, axis, size, stride, dilation: g.window(axis, size, stride, dilation)
+    ),
     reference=_fold_reference,
     samples=given(
         (real(2, 5, 3), (2, 7), (1,), 3),

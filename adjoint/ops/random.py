@@ -24,7 +24,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry2x32(x: Array, key: Array) -> Array:
-    """The block cipher on uint64 counters: low word first, in the counter, the key and the result."""
+    """The block cipher on uint64: low word first in the counter, the key and the result."""
     low, high = x.astype(np.uint32), (x >> np.uint64(32)).astype(np.uint32)
     k0, k1 = key.astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
     keys = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
@@ -51,10 +51,9 @@ threefry = elementwise(
     kinds="u",
     ad=ZeroGradient("bits are not numbers"),
     reference=_threefry_reference,
-    samples=given(
-        Sample((np.arange(4, dtype=np.uint64), np.array([7], np.uint64)), smooth=False)
-    ),
+    samples=given(Sample((np.arange(4, dtype=np.uint64), np.array([7], np.uint64)), smooth=False)),
     cast=lambda dtype: dtypes.uint64 if dtype.is_int else dtype,
+    sample_kinds="u",
     errors=(Bad("E2005", (real(2), real(2)), match="float"),),
 )
 
@@ -69,7 +68,7 @@ _SAMPLES = given(Sample((_KEY, (2, 3)), smooth=False), Sample((_KEY, (0,)), smoo
 _RANDOM = NotDifferentiable("random bits depend on no differentiable value")
 
 
-@composite(reference=lambda key, shape: _bits(shape, key), samples=_SAMPLES, ad=_RANDOM)
+@composite(reference=lambda key, shape: _bits(shape, key), samples=_SAMPLES, ad=_RANDOM, kinds="u")
 def random_bits(key: UOp, shape: tuple[int, ...]) -> UOp:
     """64 random bits per element, by position under the key."""
     count = UOp._apply("const", 1, dtypes.uint64, (prod(shape),), key.device).scan_sum(0) - 1
@@ -88,7 +87,7 @@ def _rand_reference(key: Any, shape: tuple[int, ...], dtype: Any = None) -> Arra
     return (top * 2.0**-take).astype(kind.np)
 
 
-@composite(reference=_rand_reference, samples=_SAMPLES, ad=_RANDOM)
+@composite(reference=_rand_reference, samples=_SAMPLES, ad=_RANDOM, kinds="u")
 def random_uniform(key: UOp, shape: tuple[int, ...], dtype: DType = dtypes.float32) -> UOp:
     """Uniform in [0, 1): the leading bits of each element's 64, scaled."""
     take = _uniform_bits(dtype)
@@ -105,7 +104,7 @@ def _randn_reference(key: Any, shape: tuple[int, ...], dtype: Any = None) -> Arr
     return (np.sqrt(-2 * np.log(first)) * np.cos(2 * pi * second)).astype(kind.np)
 
 
-@composite(reference=_randn_reference, samples=_SAMPLES, ad=_RANDOM)
+@composite(reference=_randn_reference, samples=_SAMPLES, ad=_RANDOM, kinds="u")
 def random_normal(key: UOp, shape: tuple[int, ...], dtype: DType = dtypes.float32) -> UOp:
     """Standard normal by Box and Muller, a word of the element's bits for each of its two draws."""
     wide = dtypes.float64 if dtype is dtypes.float64 else dtypes.float32

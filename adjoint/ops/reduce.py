@@ -221,8 +221,8 @@ class ArgReduceArg(Arg):
 
 
 def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
-    def call(x: UOp, axis: int | None = None, keepdim: bool = False) -> UOp:
-        if axis is not None and isinstance(axis, (tuple, list)):
+    def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
+        if isinstance(axis, (tuple, list)):
             raise DTypeError("E2001", "takes one axis or None", op=name, operands=[("x", x)])
         number = None if axis is None else checked_axes(name, axis, x)
         place = number[0] if number else None

@@ -57,9 +57,7 @@ def binary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:
             ((3,), (2, 3)),
             ((0, 3), (1, 3)),
         )
-        plain = [
-            Sample((real(*a, lo=lo, hi=hi), real(*b, lo=lo, hi=hi, seed=1))) for a, b in pairs
-        ]
+        plain = [Sample((real(*a, lo=lo, hi=hi), real(*b, lo=lo, hi=hi, seed=1))) for a, b in pairs]
         plain += [Sample((real(2, 3, lo=lo, hi=hi), 2)), Sample((real(3, lo=lo, hi=hi), 1.5))]
         grid = np.meshgrid(SPECIAL, SPECIAL)
         return plain + ([Sample((grid[0], grid[1]), smooth=False)] if special else [])

@@ -5,8 +5,10 @@ What may live here: names and availability. What may not: execution.
 
 from __future__ import annotations
 
+from typing import Any
+
 from adjoint import config
-from adjoint.target import TARGETS, canonical_device, target_of
+from adjoint.target import TARGETS, canonical_device, targets_of
 
 
 class _Devices:
@@ -24,8 +26,10 @@ class _Devices:
         self._default = canonical_device(name)
 
     @staticmethod
-    def canonicalize(name: str | None) -> str:
-        """The device string in its one spelling; None is the default device."""
+    def canonicalize(name: Any) -> Any:
+        """The device string in its one spelling; None is the default; a tuple stays one."""
+        if isinstance(name, (tuple, list)):
+            return tuple(map(canonical_device, name))
         return Device.DEFAULT if name is None else canonical_device(name)
 
     @staticmethod
@@ -34,9 +38,9 @@ class _Devices:
         return [name for name, target in TARGETS.items() if target.runs]
 
     @staticmethod
-    def is_host(name: str) -> bool:
-        """Whether the host can address the device's memory."""
-        return target_of(name).host_memory
+    def is_host(name: str | tuple[str, ...]) -> bool:
+        """Whether the host can address the memory of the device, or of all of several."""
+        return all(target.host_memory for target in targets_of(name))
 
 
 Device = _Devices()

@@ -51,6 +51,4 @@ def _located(error: AdjointError, node: UOp) -> AdjointError:
     operands = [(f"operand {i}", s) for i, s in enumerate(node.src)]
     place = f" (built by {node.origin})" if node.origin is not None else ""
     op = node.op.name
-    return type(error)(
-        error.code, error.problem + place, op=op, operands=operands, help=error.help
-    )
+    return type(error)(error.code, error.problem + place, op=op, operands=operands, help=error.help)

@@ -17,6 +17,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.tensor.load import stored
 
 Array = np.ndarray[Any, Any]
 
@@ -40,7 +41,8 @@ class Interchange:
         """The values as a memory view (bfloat16, which Python cannot name, as uint16)."""
         array = self.numpy()
         plain = array.view(np.uint16) if array.dtype.name == "bfloat16" else array
-        return memoryview(np.ascontiguousarray(plain).reshape(array.shape))
+        whole: Any = np.ascontiguousarray(plain).reshape(array.shape)
+        return memoryview(whole)
 
     def item(self: Any) -> Any:
         """The value of a tensor of one element, as a Python number."""
@@ -97,22 +99,18 @@ class Interchange:
         return cls._shared(array.copy() if copy else array, device)
 
     @classmethod
-    def from_blob(
-        cls, ptr: int, shape: Any, dtype: Any = None, device: str | None = None
-    ) -> Self:
+    def from_blob(cls, ptr: int, shape: Any, dtype: Any = None, device: str | None = None) -> Self:
         """A tensor on memory at an address, which the caller keeps alive and unchanged."""
         kind = as_dtype(dtype or "float32")
         sizes = checked_shape("from_blob", shape)
         count = int(np.prod(sizes, dtype=np.int64)) * kind.itemsize
-        raw = (ctypes.c_ubyte * count).from_address(ptr)
+        raw: Any = (ctypes.c_ubyte * count).from_address(ptr)
         array: Array = np.frombuffer(raw, np.uint8).view(kind.np).reshape(sizes)
         return cls._shared(array, device)
 
     @classmethod
     def _shared(cls, array: Array, device: str | None) -> Self:
-        name = Device.canonicalize(device)
-        home = name if Device.is_host(name) else "CPU"
-        return cls(OPS["copy"](OPS["buffer"](Buffer(array, home)), name))  # type: ignore[call-arg]
+        return cls(stored(array, Device.canonicalize(device)))  # type: ignore[call-arg]
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
         array, name = self.numpy(), self.dtype.name
@@ -120,13 +118,13 @@ class Interchange:
         return _unpickle, (type(self), np.array(raw), name, self.device, self.requires_grad)
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
-        return type(self)(self.uop).requires_grad_(self.requires_grad)
+        node = OPS["unique_identity"](OPS["detach"](self.uop))  # a parameter of its own
+        return type(self)(node).requires_grad_(self.requires_grad)
 
     def __repr__(self: Any) -> str:
         if not engine.is_known(self.uop):
             return (
-                f"Tensor(shape={self.shape}, dtype={self.dtype.name}, "
-                f"device={self.device!r}, lazy)"
+                f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}, lazy)"
             )
         shown = np.array2string(_plain(self.numpy()), separator=", ", prefix="Tensor(")
         return f"Tensor({shown}, dtype={self.dtype.name}, device={self.device!r})"

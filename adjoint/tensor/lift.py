@@ -33,25 +33,32 @@ class Lifter:
 
     def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         flags: list[bool | None] = []
-        device = next((a.device for a in args if type(a) is self.cls), None)
-        nodes = [self.unwrap(a, flags, device) for a in args]
+        nodes = [self.unwrap(a, flags, args) for a in args]
         if kwargs:
-            named = {k: self.unwrap(v, flags, device) for k, v in kwargs.items()}
-            return self.wrap(fn(*nodes, **named), flags)
-        return self.wrap(fn(*nodes), flags)
+            named = {k: self.unwrap(v, flags, args) for k, v in kwargs.items()}
+            result = fn(*nodes, **named)
+        else:
+            result = fn(*nodes)
+        if type(result) is UOp:
+            return self.handle(result, _joined(flags))
+        return self.wrap(result, flags)
 
-    def unwrap(self, value: Any, flags: list[bool | None], device: str | None) -> Any:
+    def unwrap(self, value: Any, flags: list[bool | None], args: tuple[Any, ...]) -> Any:
         kind = type(value)
         if kind is self.cls:
-            flags.append(value.requires_grad)
+            flags.append(value._requires_grad)
             return value.uop
-        if kind is int or kind is float or kind is str or value is None:
+        if kind in _PLAIN:
             return value
         if kind is list or kind is tuple:
-            return kind(self.unwrap(v, flags, device) for v in value)
+            return kind([self.unwrap(v, flags, args) for v in value])
+        if isinstance(value, self.cls):
+            flags.append(value._requires_grad)
+            return value.uop
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, np.ndarray):
+            device = next((a.device for a in args if isinstance(a, self.cls)), None)
             return self.cls(value, device=device).uop
         return value
 
@@ -61,7 +68,7 @@ class Lifter:
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return type(result)(*(self.wrap(r, flags) for r in result))
         if isinstance(result, (tuple, list)):
-            return type(result)(self.wrap(r, flags) for r in result)
+            return type(result)([self.wrap(r, flags) for r in result])
         return result
 
     def handle(self, node: UOp, requires_grad: bool | None) -> Tensor:
@@ -70,6 +77,9 @@ class Lifter:
         tensor._requires_grad = requires_grad
         tensor.grad = None
         return tensor
+
+
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 def _joined(flags: list[bool | None]) -> bool | None:
@@ -101,8 +111,8 @@ HIDDEN = frozenset({"const", "buffer", "input", "part", "copy"})
 
 
 def install(cls: type[Tensor], lift: Lifter) -> None:
-    """Every record becomes a method, unless the class has written that name itself."""
+    """Every record becomes a method, unless the class or a mixin has written that name itself."""
     for name, record in _functions.items():
         hidden = name in HIDDEN or (isinstance(record, OpDef) and record.level == "kernel")
-        if not hidden and name not in cls.__dict__:
+        if not hidden and not hasattr(cls, name):
             setattr(cls, name, method_for(name, OPS[record.name], lift))  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import AdjointError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -60,11 +60,12 @@ def _checked_node(node: UOp, device: str | None, dtype: DType | None) -> UOp:
     return node if device is None else OPS["copy"](node, device)
 
 
-def stored(array: Array, device: str) -> UOp:
+def stored(array: Array, device: Any) -> UOp:
     """An array as a buffer on a device; one the host cannot address is copied to when realized."""
-    if Device.is_host(device):
-        return OPS["buffer"](Buffer(array, device))
-    return OPS["copy"](OPS["buffer"](Buffer(array, "CPU")), device)
+    if isinstance(device, tuple):
+        return OPS["shard"](stored(array, device[0]), device)
+    home = device if Device.is_host(device) else "CPU"
+    return OPS["copy"](OPS["buffer"](Buffer(array, home)), device)
 
 
 def _file(path: Path, device: str, dtype: DType | None) -> UOp:
@@ -114,12 +115,15 @@ def _from_sequence(data: Any, dtype: DType | None) -> Array:
     _flatten(data, shape, flat)
     values = [v.item() if hasattr(v, "item") else v for v in flat]
     kind = dtype or _sequence_dtype(flat, values)
+    whole = kind.is_int and not any(isinstance(v, float) for v in values)
     try:
-        if kind.is_int and not any(isinstance(v, float) for v in values):
-            return np.array(values, dtype=object).astype(kind.np).reshape(shape) if _fits(
-                values, kind
-            ) else _overflow(values, kind)
-        return convert(np.array(values or [], dtype=_carrier(values)), kind).reshape(shape)
+        if whole and not _fits(values, kind):
+            raise _overflow(values, kind)
+        carrier = object if whole else _carrier(values)
+        array = np.array(values or [], dtype=carrier)
+        return (array.astype(kind.np) if whole else convert(array, kind)).reshape(shape)
+    except AdjointError:
+        raise
     except (TypeError, ValueError):
         raise DTypeError("E2001", f"cannot read {kind.name} values from a list") from None
 
@@ -128,10 +132,10 @@ def _fits(values: list[Any], kind: DType) -> bool:
     return all(kind.min <= v <= kind.max for v in values)
 
 
-def _overflow(values: list[Any], kind: DType) -> Array:
+def _overflow(values: list[Any], kind: DType) -> DTypeError:
     bad = next(v for v in values if not kind.min <= v <= kind.max)
     problem = f"{bad} is not a value of {kind.name} ({kind.min} to {kind.max})"
-    raise DTypeError("E2006", problem, op="Tensor", help="name a wider dtype")
+    return DTypeError("E2006", problem, op="Tensor", help="name a wider dtype")
 
 
 def _carrier(values: list[Any]) -> Any:
@@ -164,7 +168,9 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         if not data:
             break
         data = data[0]
-    return (*shape, *getattr(data, "shape", ())) if not isinstance(data, (list, tuple)) else (*shape,)
+    return (
+        (*shape, *getattr(data, "shape", ())) if not isinstance(data, (list, tuple)) else (*shape,)
+    )
 
 
 def _flatten(data: Any, shape: tuple[int, ...], out: list[Any]) -> None:

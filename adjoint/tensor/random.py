@@ -20,8 +20,8 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
 from adjoint.ops.movement import unpacked
 from adjoint.ops.random import threefry2x32
-from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.tensor.load import stored
 
 
 class _Stream:
@@ -47,11 +47,11 @@ class _Stream:
 stream = _Stream(time.time_ns())
 
 
-def key_node(device: str) -> UOp:
+def key_node(device: Any) -> UOp:
     """A fresh key, as a leaf."""
-    value = np.array(stream.next_key(device), np.uint64)
-    home = device if Device.is_host(device) else "CPU"
-    return OPS["copy"](OPS["buffer"](Buffer(value, home)), device)
+    first = device if isinstance(device, str) else device[0]
+    value = np.array(stream.next_key(first), np.uint64)
+    return stored(value, device)
 
 
 def _shape(op: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -117,7 +117,8 @@ class Random:
         **named: Any,
     ) -> Self:
         """Normal with a mean and a standard deviation."""
-        return (std * cls.randn(*shape, **named) + mean).requires_grad_(requires_grad)  # type: ignore[operator]
+        draw: Any = cls.randn(*shape, **named)
+        return (std * draw + mean).requires_grad_(requires_grad)
 
     @classmethod
     def uniform(
@@ -159,14 +160,15 @@ class Random:
     def scaled_uniform(cls, *shape: Any, **named: Any) -> Self:
         """Uniform in ±1/√n for n elements in all."""
         sizes = _shape("scaled_uniform", shape)
-        return cls.uniform(sizes, low=-1.0, high=1.0, **named) * max(prod(sizes), 1) ** -0.5  # type: ignore[operator]
+        bound = max(prod(sizes), 1) ** -0.5
+        return cls.uniform(sizes, low=-bound, high=bound, **named)
 
     @classmethod
     def glorot_uniform(cls, *shape: Any, **named: Any) -> Self:
         """Glorot and Bengio's uniform for a weight of this shape."""
         sizes = _shape("glorot_uniform", shape)
         fan = max(sizes[0] + prod(sizes[1:]), 1) if sizes else 1
-        return cls.uniform(sizes, low=-1.0, high=1.0, **named) * sqrt(6 / fan)  # type: ignore[operator]
+        return cls.uniform(sizes, low=-sqrt(6 / fan), high=sqrt(6 / fan), **named)
 
     @classmethod
     def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **named: Any) -> Self:
@@ -183,7 +185,9 @@ class Random:
         return cls.normal(sizes, mean=0.0, std=std, **named)
 
     @classmethod
-    def randperm(cls, n: int, *, device: str | None = None, dtype: Any = None, **named: Any) -> Self:
+    def randperm(
+        cls, n: int, *, device: str | None = None, dtype: Any = None, **named: Any
+    ) -> Self:
         """A random permutation of 0 … n-1."""
         bits = key_node(Device.canonicalize(device)).random_bits(checked_shape("randperm", n))
         order = bits.argsort(0).cast(as_dtype(dtype or dtypes.int32))
@@ -192,9 +196,7 @@ class Random:
 
     def rand_like(self: Any, **named: Any) -> Any:
         """Uniform in [0, 1) in the shape, dtype and device of this tensor."""
-        return type(self).rand(
-            self.shape, **({"dtype": self.dtype, "device": self.device} | named)
-        )
+        return type(self).rand(self.shape, **({"dtype": self.dtype, "device": self.device} | named))
 
     def randn_like(self: Any, **named: Any) -> Any:
         """Standard normal in the shape, dtype and device of this tensor."""

@@ -7,26 +7,27 @@ its own file and is mixed in.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from contextlib import ContextDecorator
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from adjoint.engine import realize as engine
 from adjoint.errors import DTypeError, ShapeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.ir.operators import Operators
 from adjoint.ir.opdef import OPS
+from adjoint.ir.operators import Operators
 from adjoint.ir.uop import UOp, _functions
 from adjoint.runtime.device import Device
 from adjoint.stages import ExecItem
 from adjoint.tensor import load
 from adjoint.tensor.creation import Creation
+from adjoint.tensor.dynamic import Dynamic
+from adjoint.tensor.getitem import Indexing
+from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import Lifter, grad_enabled, install
 from adjoint.tensor.random import Random
+from adjoint.tensor.sampling import Sampling
 
 
 class no_grad(ContextDecorator):
@@ -52,7 +53,9 @@ class _Train(ContextDecorator):
         Tensor.training = self._before
 
 
-class Tensor(Operators, Creation, Random, Interchange):
+class Tensor(
+    Operators, Gradients, Creation, Random, Interchange, Indexing, Dynamic, Sampling
+):
     """A multi-dimensional array of one dtype on one device, computed when it is read.
 
     `Tensor(data)` takes numbers, nested lists, NumPy arrays, bytes, a `pathlib.Path` (mapped, read
@@ -91,7 +94,8 @@ class Tensor(Operators, Creation, Random, Interchange):
         return self.uop.dtype
 
     @property
-    def device(self) -> str:
+    def device(self) -> Any:
+        """The device's name; a tuple of names for a sharded tensor."""
         return self.uop.device or Device.DEFAULT
 
     @property
@@ -126,35 +130,11 @@ class Tensor(Operators, Creation, Random, Interchange):
     def __hash__(self) -> int:
         return id(self)
 
-    # ---- gradients
-
-    @property
-    def requires_grad(self) -> bool | None:
-        """True: gradients are wanted; False: never; None: until an optimizer asks."""
-        return self._requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool | None) -> None:
-        if value not in (True, False, None):
-            raise DTypeError("E2001", f"requires_grad is True, False or None, not {value!r}")
-        if value and not self.dtype.is_inexact:
-            problem = f"a gradient needs a float dtype, not {self.dtype.name}"
-            fix = ".cast('float32') first"
-            raise DTypeError("E5005", problem, op="requires_grad", operands=[("x", self)], help=fix)
-        if value and self._requires_grad is not True:
-            _wanting.add(self)
-        self._requires_grad = value
-
-    def requires_grad_(self, requires_grad: bool | None = True) -> Self:
-        """Set `requires_grad`, and return the tensor."""
-        self.requires_grad = requires_grad
-        return self
-
     # ---- values
 
     def realize(self, *others: Tensor) -> Self:
         """Compute this tensor (and others, together); nothing else changes."""
-        tensors = (self, *others)
+        tensors: tuple[Tensor, ...] = (self, *others)
         engine.realize(*(t.uop for t in tensors))
         for tensor in tensors:
             tensor._settle()
@@ -209,6 +189,19 @@ class Tensor(Operators, Creation, Random, Interchange):
         self.uop = self.to(device).uop
         return self
 
+    def shard_(self, devices: tuple[str, ...], axis: int | None = None) -> Self:
+        """Spread this handle's value over devices."""
+        self.uop = self.shard(devices, axis).uop
+        return self
+
+    def shard_like(self, other: Tensor) -> Tensor:
+        """This value spread as another tensor is."""
+        if not isinstance(other.device, tuple):
+            return self.to(other.device)
+        below = reversed(other.uop.toposort())
+        axis = next((n.arg.axis for n in below if n.op.name == "shard"), None)
+        return self.shard(other.device, axis)
+
     # ---- operators
 
     @staticmethod
@@ -237,12 +230,6 @@ class Tensor(Operators, Creation, Random, Interchange):
         near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
         raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not hasattr(type(self), name):
-            near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
-            raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
-        object.__setattr__(self, name, value)
-
 
 def _in_place(name: str) -> Any:
     def update(self: Tensor, other: Any) -> Tensor:
@@ -269,15 +256,8 @@ _IN_PLACE = {
 for _operator, _op in _IN_PLACE.items():
     setattr(Tensor, f"__i{_operator}__", _in_place(_op))
 
-# Tensors that somebody marked with requires_grad=True: backward() fills their .grad.
-_wanting: weakref.WeakSet[Tensor] = weakref.WeakSet()
 lift = Lifter(Tensor)
 install(Tensor, lift)
 
 
-def wanting_gradients() -> list[Tensor]:
-    """The live tensors marked with requires_grad=True."""
-    return [t for t in _wanting if t._requires_grad]
-
-
-__all__ = ["Tensor", "lift", "no_grad", "np", "wanting_gradients"]
+__all__ = ["Tensor", "lift", "no_grad"]

@@ -92,8 +92,11 @@ def outputs(result) -> list:
 
 def expected_dtype(wanted, dtype: DType, sample: Sample) -> DType | str:
     """The dtype a result must have, or the kind of it where the op chooses the width."""
+    named = [a for a in _leaves((sample.args, sample.kwargs)) if isinstance(a, DType)]
     kind = np.asarray(wanted).dtype.kind
     kind = "f" if kind == "V" else kind
+    if named:
+        return named[0]
     if kind == "b":
         return dtypes.bool_
     if kind == "f":

@@ -1,0 +1,202 @@
+"""Reverse mode: the cotangent of a root, pulled back to every node that leads to a target.
+
+Only nodes on a path from the root to a target are visited; DETACH and ASSIGN end paths, and so do
+nodes of integer or bool dtype and ops declared piecewise constant. Contributions to a node are
+added left to right in the order in which its users are visited, so the same graph always gives the
+same gradient. There is no recursion over the graph: it follows only the nesting of composites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from itertools import count
+from typing import Any
+
+from adjoint.errors import AutodiffError, InternalError
+from adjoint.ir.derivative import (
+    Bilinear,
+    Diagonal,
+    Jvp,
+    Linear,
+    NotDifferentiable,
+    Partials,
+    Stop,
+    ThroughBody,
+    ZeroGradient,
+)
+from adjoint.ir.opdef import OPS, attributes, expand_composite
+from adjoint.ir.origin import enter_origin, leave_origin
+from adjoint.ir.uop import UOp, toposort
+
+Contributions = Iterable[UOp | None]
+Needs = tuple[bool, ...]
+_BARRIERS = (Stop, ZeroGradient)
+_names = count()
+
+
+def compute_gradient(
+    root: UOp, root_grad: UOp, targets: Collection[UOp], leaves: Collection[UOp] = ()
+) -> dict[UOp, UOp]:
+    """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk."""
+    order, needed = _paths(root, targets, leaves)
+    grads: dict[UOp, Any] = {root: root_grad}
+    for node in reversed(order):
+        g = grads.get(node)
+        if g is None or node in leaves or not needed[node] or not node.src:
+            continue
+        needs = tuple(needed[s] for s in node.src)
+        if any(needs):
+            _accumulate(grads, node, _pulled_back(node, g, needs))
+    return {node: g for node, g in grads.items() if isinstance(g, UOp)}
+
+
+def _paths(
+    root: UOp, targets: Collection[UOp], leaves: Collection[UOp]
+) -> tuple[list[UOp], dict[UOp, bool]]:
+    """The nodes in order, and which of them lead to a target."""
+    wanted, ends = set(targets), set(leaves)
+    order = toposort([root], stop=lambda n: n in ends or isinstance(n.op.ad, _BARRIERS))
+    needed: dict[UOp, bool] = {}
+    for node in order:
+        ended = node in ends or isinstance(node.op.ad, _BARRIERS) or not _carries(node)
+        below = False if ended else any(needed[s] for s in node.src)
+        needed[node] = node in wanted or below
+    return order, needed
+
+
+def _carries(node: UOp) -> bool:
+    """Whether a gradient can pass: integers and truth values have none."""
+    kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
+    return any(kind.is_inexact for kind in kinds)
+
+
+def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) -> None:
+    for source, value in zip(node.src, contributions, strict=True):
+        if value is None:
+            continue
+        if node.op.name == "part":
+            _accumulate_part(grads, source, node.arg.index, value)
+            continue
+        if value.shape != source.shape:
+            raise InternalError(
+                f"the derivative of {node.op.name} has shape {value.shape}, not {source.shape}"
+            )
+        present = grads.get(source)
+        grads[source] = value if present is None else present + value
+
+
+def _accumulate_part(grads: dict[UOp, Any], source: UOp, index: int, value: UOp) -> None:
+    parts = grads.setdefault(source, [None] * len(source.dtype))
+    parts[index] = value if parts[index] is None else parts[index] + value
+
+
+def _pulled_back(node: UOp, g: Any, needs: Needs) -> Contributions:
+    if node.op.name == "part":
+        return (g,)
+    rule = _RULES.get(type(node.op.ad))
+    if rule is None:
+        raise no_derivative(node)
+    token = enter_origin(node.raw_origin, backward=True)
+    try:
+        return rule(node, g, needs)
+    finally:
+        leave_origin(token)
+
+
+def no_derivative(node: UOp) -> AutodiffError:
+    """E5001: the op on the path has no derivative."""
+    reason = node.op.ad.reason if isinstance(node.op.ad, NotDifferentiable) else ""
+    operands = [("result", node), *((f"operand {i}", s) for i, s in enumerate(node.src))]
+    problem = f"has no derivative: {reason}"
+    fix = "use .detach() on its operands if no gradient should pass"
+    return AutodiffError("E5001", problem, op=node.op.name, operands=operands, help=fix)
+
+
+def _partials(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    partials = node.op.ad.fn(node, *node.src)
+    return [_scaled(g, p) if need else None for p, need in zip(partials, needs, strict=True)]
+
+
+def _scaled(d: UOp, partial: Any) -> UOp | None:
+    if partial is None:
+        return None
+    if type(partial) is int and abs(partial) == 1:
+        return d if partial == 1 else -d
+    return d * partial
+
+
+def _diagonal(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    values = node.op.ad.fn(g, node, *node.src)
+    return [v if need else None for v, need in zip(values, needs, strict=True)]
+
+
+def _linear(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    values = node.op.ad.fn(g, *node.src, **attributes(node))
+    listed = values if isinstance(values, tuple) else (values,)
+    full = [*listed, *([None] * (len(needs) - len(listed)))]
+    return [v if need else None for v, need in zip(full, needs, strict=True)]
+
+
+def _bilinear(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    a, b = node.src
+    attrs = attributes(node)
+    left = node.op.ad.lhs(g, a, b, **attrs) if needs[0] else None
+    right = node.op.ad.rhs(g, a, b, **attrs) if needs[1] else None
+    return left, right
+
+
+def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
+    """The transpose of the declared tangent: its gradient with respect to symbolic tangents."""
+    symbols = [_symbol(s) if need else None for s, need in zip(node.src, needs, strict=True)]
+    result = results(node)
+    tangent = node.op.ad.fn(tuple(symbols), result, *node.src, **attributes(node))
+    outputs = result if isinstance(result, tuple) else (result,)
+    pairs = zip(tangent, g, strict=True) if isinstance(result, tuple) else [(tangent, g)]
+    wanted = [s for s in symbols if s is not None]
+    ends = {*node.src, *outputs, *wanted}
+    totals: dict[UOp, UOp] = {}
+    for root, cotangent in pairs:
+        if root is None or cotangent is None:
+            continue
+        found = compute_gradient(root, cotangent, wanted, ends)
+        for symbol in wanted:
+            if symbol in found:
+                present = totals.get(symbol)
+                totals[symbol] = found[symbol] if present is None else present + found[symbol]
+    return [None if s is None else totals.get(s) for s in symbols]
+
+
+def _symbol(like: UOp) -> UOp:
+    return OPS["input"](f"t{next(_names)}", like.shape, like.dtype, like.device)
+
+
+def results(node: UOp) -> Any:
+    """The node, or the tuple of its parts if it has several results."""
+    if not isinstance(node.dtype, tuple):
+        return node
+    return tuple(OPS["part"](node, i) for i in range(len(node.dtype)))
+
+
+def _through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    body = expand_composite(node)
+    wanted = [s for s, need in zip(node.src, needs, strict=True) if need]
+    found = compute_gradient(body, g, wanted, set(node.src))
+    if body in node.src:  # the body is the operand itself
+        found = {body: g}
+    seen: set[UOp] = set()
+    contributions = []
+    for source, need in zip(node.src, needs, strict=True):
+        first = need and source not in seen  # an operand given twice has one total
+        contributions.append(found.get(source) if first else None)
+        seen.add(source)
+    return contributions
+
+
+_RULES: dict[type, Callable[[UOp, Any, Needs], Contributions]] = {
+    Partials: _partials,
+    Diagonal: _diagonal,
+    Linear: _linear,
+    Bilinear: _bilinear,
+    Jvp: _jvp,
+    ThroughBody: _through_body,
+}
