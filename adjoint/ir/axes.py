@@ -27,6 +27,11 @@ class Spec:
         return f"{self.lhs},{self.rhs}->{self.out}"
 
     @property
+    def terms(self) -> tuple[str, str]:
+        """The letters of the operands."""
+        return self.lhs, self.rhs
+
+    @property
     def summed(self) -> str:
         """Letters in both operands and not in the result."""
         return "".join(c for c in self.lhs if c in self.rhs and c not in self.out)

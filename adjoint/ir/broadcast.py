@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
 from adjoint.ir.dtype import DType, dtypes, fits, promote, promote_scalar, to_float
 from adjoint.ir.opdef import OPS, OpDef, register
@@ -151,7 +152,7 @@ def elementwise(
             samples=samples,
             kinds=sample_kinds or (kinds if cast is None else "biuf" + "c" * ("c" in kinds)),
             signature=_SIGNATURES.get(arity),
-            **({"level": "both"} | rest),
+            **({"level": "both", "batch": same_op} | rest),
         )
     )
     return record

@@ -68,6 +68,7 @@ class OpDef:
     body: Callable[..., Any] | None = None
     device: Callable[[tuple[UOp, ...], Any], str | None] | None = None
     bounds: Callable[..., tuple[Any, Any]] | None = None  # integer ranges in, integer range out
+    batch: Any = None  # a BatchRule: the op under vmap (see ir/batch.py); composites expand instead
     level: str = "tensor"  # tensor, kernel, or both
     kinds: str = "biufc"  # kinds of dtype its samples are tried with
     commutative: bool = False

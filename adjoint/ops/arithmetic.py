@@ -146,6 +146,16 @@ def _floordiv_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     return _corners(a, b, lambda p, q: p // q)
 
 
+def _idiv_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    most = max(map(abs, a))
+    return (0 if a[0] >= 0 and b[0] >= 0 else -most), (most if a[1] > 0 or b[0] < 0 else 0)
+
+
+def _fmod_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    most = max(max(map(abs, b)) - 1, 0)
+    return max(min(a[0], 0), -most), min(max(a[1], 0), most)
+
+
 def _mod_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     if 0 <= a[0] and a[1] < b[0]:
         return a
@@ -181,6 +191,7 @@ idiv = elementwise(
     reference=_idiv_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
+    bounds=_idiv_bounds,
 )
 fmod = elementwise(
     "fmod",
@@ -190,6 +201,7 @@ fmod = elementwise(
     reference=_fmod_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
+    bounds=_fmod_bounds,
 )
 
 
@@ -286,6 +298,7 @@ relu = elementwise(
     ad=Diagonal(lambda d, y, x: ((x > 0).where(d, 0),)),
     reference=lambda x: np.maximum(x, np.zeros_like(x)),
     samples=unary(),
+    bounds=lambda x: (max(x[0], 0), max(x[1], 0)),
 )
 abs_ = elementwise(
     "abs",
@@ -306,6 +319,7 @@ sign = elementwise(
     ad=ZeroGradient(_STEPS),
     reference=np.sign,
     samples=unary(),
+    bounds=lambda x: tuple((v > 0) - (v < 0) for v in x),
 )
 
 

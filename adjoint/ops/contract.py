@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir import axes
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Bilinear
 from adjoint.ir.dtype import promote
 from adjoint.ir.opdef import Bad, define, derived
@@ -80,6 +81,14 @@ def _by_matmul(a: Array, b: Array, spec: axes.Spec) -> Array:
     return np.transpose(y.reshape([sizes[c] for c in order]), [order.index(c) for c in spec.out])
 
 
+def _batched_contract(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    """A letter more, on the operands that have the axis and on the result."""
+    spec = axes.parse(node.arg.spec)
+    letter = next(c for c in axes.LETTERS[::-1] if c not in spec.lhs + spec.rhs)
+    lhs, rhs = (letter * flag + term for flag, term in zip(batched, spec.terms, strict=True))
+    return UOp(node.op, src, ContractArg(f"{lhs},{rhs}->{letter}{spec.out}"))
+
+
 contract = define(
     "contract",
     "Sum of products over named axes: `a.contract(b, 'mk,kn->mn')`.",
@@ -107,6 +116,7 @@ contract = define(
         Bad("E3005", (real(2, 2), real(2, 2), "mm,mn->mn"), match="distinct"),
         Bad("E3002", (real(2, 3), real(3, 4), "mk"), match="form"),
     ),
+    batch=_batched_contract,
 )
 
 

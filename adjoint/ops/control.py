@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import Bad, Sample, define, op_named
@@ -64,8 +65,10 @@ cast = define(
         Sample((whole(), as_dtype("uint16")), smooth=False),
     ),
     errors=(Bad("E2001", (real(2), "float31"), match="float31"),),
+    bounds=lambda x: x,  # what the dtype does not hold wraps around
     level="both",
     widen=False,
+    batch=same_op,
 )
 
 
@@ -105,6 +108,7 @@ bitcast = define(
     level="both",
     kinds="iu",
     widen=False,
+    batch=same_op,
 )
 
 
@@ -121,6 +125,7 @@ detach = define(
     ad=Stop("detached by the user"),
     reference=np.asarray,
     samples=_ANY,
+    batch=same_op,
 )
 contiguous = define(
     "contiguous",
@@ -130,6 +135,7 @@ contiguous = define(
     ad=Linear(lambda g, x: g),
     reference=lambda x: np.array(x, order="C"),
     samples=_ANY,
+    batch=same_op,
 )
 contiguous_backward = define(
     "contiguous_backward",
@@ -139,6 +145,7 @@ contiguous_backward = define(
     ad=Linear(lambda g, x: g.contiguous()),
     reference=np.asarray,
     samples=_ANY,
+    batch=same_op,
 )
 
 
@@ -156,6 +163,7 @@ unique_identity = define(
     ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
     reference=lambda x, token=0: np.asarray(x),
     samples=_ANY,
+    batch=same_op,
 )
 
 
@@ -184,6 +192,7 @@ assign = define(
     reference=lambda target, value: value,
     samples=given((real(2, 3), real(2, 3, seed=1))),
     errors=(Bad("E3003", (real(2), real(3)), match="shapes differ"),),
+    batch=same_op,
 )
 
 
@@ -212,6 +221,7 @@ copy = define(
     reference=_copy_reference,
     samples=given((real(2, 3), "CPU")),
     errors=(Bad("E6002", (real(2), "GPUU"), match="GPU"),),
+    batch=same_op,
 )
 
 
@@ -228,6 +238,11 @@ def _shard(x: UOp, devices: Any, axis: int | None = None) -> UOp:
     if len(set(names)) != len(names):
         raise DeviceError("E6008", f"a device is named twice in {names}", op="shard")
     return UOp(shard, (x,), ShardArg(names, place))
+
+
+def _batched_shard(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    axis = None if node.arg.axis is None else node.arg.axis + 1
+    return UOp(node.op, src, ShardArg(node.arg.devices, axis))
 
 
 shard = define(
@@ -248,6 +263,7 @@ shard = define(
         Bad("E6008", (real(2), ("CPU", "CPU:0")), match="twice"),
         Bad("E3004", (real(2), ("CPU", "CPU:1"), 3), match="axis 3"),
     ),
+    batch=_batched_shard,
 )
 
 

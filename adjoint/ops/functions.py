@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import to_float
@@ -194,6 +195,7 @@ polygamma = define(
     samples=given((real(2, 3, lo=0.3), 0), (real(3, lo=0.3), 1), (real(lo=0.3, hi=20), 2)),
     errors=(Bad("E3006", (real(2), -1), match="order"),),
     kinds="f",
+    batch=same_op,
 )
 atan2 = elementwise(
     "atan2",

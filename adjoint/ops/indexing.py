@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources, shifted, spread, spread_all
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, promote
@@ -133,6 +134,28 @@ def _scatter_zeros(g: UOp, x: UOp, *indices: UOp, axes: Shape) -> UOp:
     return scattered(zeros, indices, g, axes, "add")
 
 
+def _batched_gather(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    """An axis on the indices only stays in front by itself; one on x is indexed by its position."""
+    x, *indices = src
+    axes = node.arg.axes
+    full = tuple(spread(i, flag, size) for i, flag in zip(indices, batched[1:], strict=True))
+    if not batched[0]:
+        return UOp(node.op, (x, *full), node.arg)
+    return gathered(x, (_rows(full[0], size), *full), (0, *(a + 1 for a in axes)))
+
+
+def _rows(index: UOp, size: int) -> UOp:
+    """The position along the first axis, in the shape of an index that has it."""
+    return positions(size, 0, len(index.shape), index.device)
+
+
+def _batched_scatter(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    x, *indices, updates = spread_all(src, batched, size)
+    mode = "add" if node.op is scatter_add else node.arg.mode
+    axes = (0, *(a + 1 for a in node.arg.axes))
+    return scattered(x, (_rows(indices[0], size), *indices), updates, axes, mode)
+
+
 gather = define(
     "gather",
     "Elements of x at `index` along `dim`: `x.gather(dim, index)`.",
@@ -156,6 +179,7 @@ gather = define(
         Bad("E3004", (real(4), 1, whole(2)), match="axis 1"),
         Bad("E6001", (real(4), 0, np.array([4])), match="out of range"),
     ),
+    batch=_batched_gather,
 )
 
 
@@ -350,6 +374,7 @@ scatter_add = define(
     ),
     errors=(Bad("E4011", (real(4), 0, real(2), real(2)), match="integer"),),
     kinds="iuf",
+    batch=_batched_scatter,
 )
 scatter = define(
     "scatter",
@@ -374,6 +399,7 @@ scatter = define(
         Bad("E6001", (real(4), 0, np.array([7]), real(1)), match="out of range"),
     ),
     kinds="iuf",
+    batch=_batched_scatter,
 )
 
 
@@ -429,4 +455,5 @@ argsort = define(
     ),
     errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
     kinds="biuf",
+    batch=shifted("axis"),
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
 from adjoint.ir.opdef import Bad, define
@@ -159,4 +160,5 @@ part = define(
     ad=NotDifferentiable("taken together with the op whose results it picks"),
     reference=lambda x, index: x[index],
     samples=given(),
+    batch=same_op,
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import DTypeError
+from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
 from adjoint.ir.derivative import Diagonal, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes
@@ -142,8 +143,13 @@ def _and_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
 
 
 bitwise_and = _bitwise("bitwise_and", "Bits set in both.", np.bitwise_and, bounds=_and_bounds)
-bitwise_or = _bitwise("bitwise_or", "Bits set in either.", np.bitwise_or)
-bitwise_xor = _bitwise("bitwise_xor", "Bits set in exactly one.", np.bitwise_xor)
+def _or_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
+    width = max(v.bit_length() for v in (*a, *b))
+    return (0 if a[0] >= 0 and b[0] >= 0 else -(1 << width)), (1 << width) - 1
+
+
+bitwise_or = _bitwise("bitwise_or", "Bits set in either.", np.bitwise_or, bounds=_or_bounds)
+bitwise_xor = _bitwise("bitwise_xor", "Bits set in exactly one.", np.bitwise_xor, bounds=_or_bounds)
 bitwise_not = elementwise(
     "bitwise_not",
     "Bits inverted; for bool, logical not.",
@@ -170,9 +176,33 @@ def _shift(left: bool) -> Any:
     return reference
 
 
-lshift = _bitwise("lshift", "`x << y`.", _shift(True), kinds="iu", commutative=False)
+_WIDEST = 64  # no dtype has more bits; shifting by more leaves the range of all of them anyway
+
+
+def _lshift_bounds(a: tuple[int, int], n: tuple[int, int]) -> tuple[Any, Any]:
+    if n[0] < 0 or n[1] > _WIDEST:
+        return -(1 << _WIDEST), 1 << _WIDEST  # outside every dtype: anything
+    values = [v << by for v in a for by in n]
+    return min(values), max(values)
+
+
+def _rshift_bounds(a: tuple[int, int], n: tuple[int, int]) -> tuple[Any, Any]:
+    least = 0 if n[0] < 0 else min(n[0], _WIDEST)  # a negative amount shifts everything out
+    most = _WIDEST if n[0] < 0 else min(n[1], _WIDEST)
+    values = [v >> by for v in a for by in (least, most)]
+    return min(values), max(values)
+
+
+lshift = _bitwise(
+    "lshift", "`x << y`.", _shift(True), kinds="iu", commutative=False, bounds=_lshift_bounds
+)
 rshift = _bitwise(
-    "rshift", "`x >> y`, keeping the sign.", _shift(False), kinds="iu", commutative=False
+    "rshift",
+    "`x >> y`, keeping the sign.",
+    _shift(False),
+    kinds="iu",
+    commutative=False,
+    bounds=_rshift_bounds,
 )
 
 
@@ -224,6 +254,14 @@ def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
     return a.shape, a.dtype
 
 
+def _where_bounds(
+    c: tuple[int, int], a: tuple[int, int], b: tuple[int, int]
+) -> tuple[Any, Any]:
+    if c[0] == c[1]:
+        return a if c[0] else b
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
 where = define(
     "where",
     "`x` where the condition holds, else `other`: `cond.where(x, other)`.",
@@ -239,6 +277,7 @@ where = define(
         Sample((np.isnan(SPECIAL), 0.0, SPECIAL), smooth=False),
     ),
     errors=(Bad("E3001", (real(2) > 0, real(3), real(3)), match="dimension 0"),),
-    bounds=lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    bounds=_where_bounds,
     level="both",
+    batch=same_op,
 )

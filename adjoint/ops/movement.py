@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources, led_by, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
 from adjoint.ir.opdef import Bad, define
@@ -105,6 +106,7 @@ reshape = define(
         Bad("E3007", (real(2, 3), (4, -1)), match="6 elements"),
         Bad("E3006", (real(2, 3), (-2, -3)), match="negative"),
     ),
+    batch=led_by(shape=...),
 )
 
 
@@ -127,6 +129,10 @@ def _permute_type(src: tuple[UOp, ...], arg: PermuteArg) -> tuple[Shape, Any]:
     return tuple(x.shape[a] for a in arg.order), x.dtype
 
 
+def _batched_permute(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    return UOp(node.op, src, PermuteArg((0, *(a + 1 for a in node.arg.order))))
+
+
 def inverse(order: Shape) -> Shape:
     """The permutation that undoes this one."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
@@ -145,6 +151,7 @@ permute = define(
         Bad("E3008", (real(2, 3), (0, 0)), match="permutation"),
         Bad("E3004", (real(2, 3), (0, 5)), match="axis 5"),
     ),
+    batch=_batched_permute,
 )
 
 
@@ -169,6 +176,12 @@ def _expand_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
         fix = "only axes of size 1, and new leading axes, can be expanded"
         raise ShapeError("E3001", problem, op="expand", operands=[("x", x)], help=fix)
     return arg.shape, x.dtype
+
+
+def _batched_expand(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    (x,), shape = src, node.arg.shape
+    ones = (1,) * (len(shape) + 1 - len(x.shape))
+    return x.reshape(size, *ones, *x.shape[1:]).expand(size, *shape)
 
 
 def reduce_to(g: UOp, shape: Shape) -> UOp:
@@ -196,6 +209,7 @@ expand = define(
         (real(1, 3), (0, 3)),
     ),
     errors=(Bad("E3001", (real(2, 3), (2, 4)), match="cannot be expanded"),),
+    batch=_batched_expand,
 )
 
 
@@ -227,6 +241,7 @@ flip = define(
         Bad("E3004", (real(2, 3), 2), match="axis 2"),
         Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
     ),
+    batch=shifted("axis"),
 )
 
 
@@ -279,6 +294,11 @@ def _unshrink(g: UOp, x: UOp, start: Shape, stop: Shape, step: Shape) -> UOp:
     return padded(g, start, after, [s - 1 for s in step])
 
 
+def _batched_shrink(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    start, stop, step = node.arg
+    return sliced(src[0], (0, *start), (size, *stop), (1, *step))
+
+
 shrink = define(
     "shrink",
     "A slice with start, stop and step ≥ 1 per axis.",
@@ -298,6 +318,7 @@ shrink = define(
         Bad("E4007", (real(2, 3), ((0, 1),)), match="per axis"),
         Bad("E4008", (real(4), ((0, 4, 0),)), match="not positive"),
     ),
+    batch=_batched_shrink,
 )
 
 
@@ -395,6 +416,7 @@ pad_constant = define(
         Bad("E3006", (real(2), (-1,), (0,)), match="amounts"),
         Bad("E4007", (real(2), (1, 1), (0,)), match="per axis"),
     ),
+    batch=led_by(before=0, after=0, interior=0),
 )
 
 
@@ -463,6 +485,7 @@ cat = define(
         Bad("E3004", (real(2, 3), real(2, 3)), {"dim": 2}, match="axis 2"),
         Bad("E3002", (real(), real()), match="scalars"),
     ),
+    batch=shifted("axis"),
 )
 
 
@@ -541,6 +564,7 @@ window = define(
         Bad("E3006", (real(2, 3), (1,), 2, 0), match="positive"),
         Bad("E4007", (real(2, 3), (0, 1), (1,)), match="per axis"),
     ),
+    batch=shifted("axis"),
 )
 
 
@@ -588,6 +612,11 @@ def _fold_reference(
     return out
 
 
+def _batched_fold(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    shape, axis, *rest = node.arg
+    return UOp(node.op, src, FoldArg((size, *shape), tuple(a + 1 for a in axis), *rest))
+
+
 fold = define(
     "fold",
     "The adjoint of WINDOW: windows added back where they came from.",
@@ -604,4 +633,5 @@ fold = define(
     ),
     errors=(Bad("E3003", (real(2, 5, 3), (2, 8), (1,), 3), match="have the shape"),),
     kinds="iufc",
+    batch=_batched_fold,
 )

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
@@ -104,6 +105,7 @@ def _reduction(
         errors=_ERRORS
         + (() if empty else (Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),)),
         kinds=kinds,
+        batch=shifted("axis"),
     )
     return record
 
@@ -220,6 +222,14 @@ class ArgReduceArg(Arg):
     keepdim: bool = False
 
 
+def _batched_arg(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    (x,), (axis, keepdim) = src, node.arg
+    if axis is not None:
+        return UOp(node.op, src, ArgReduceArg(axis + 1, keepdim))
+    flat = UOp(node.op, (x.reshape(size, -1),), ArgReduceArg(1, False))
+    return flat.reshape(size, *node.shape)
+
+
 def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
         if isinstance(axis, (tuple, list)):
@@ -266,6 +276,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
             Bad("E2001", (real(2, 3), (0, 1)), match="one axis"),
         ),
         kinds="biuf",
+        batch=_batched_arg,
     )
     return record
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
@@ -74,6 +75,7 @@ def _scan(
         ),
         errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
         kinds=kinds,
+        batch=shifted("axis"),
     )
     return record
 

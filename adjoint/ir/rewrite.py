@@ -1,0 +1,204 @@
+"""Rules and the one engine that applies them.
+
+A rule is a named equation between patterns with its side condition last, as data:
+`Rule("mul_zero", x * 0, zeros_like(x), when=is_integer(x))`. What may live here: rules, conditions,
+the engine. What may not: any particular rule (`symbolic.py`, `tensor_rules.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.errors import InternalError
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.pattern import Apply, Bindings, Pattern, fill, matches
+from adjoint.ir.uop import UOp, rebuild, toposort
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A readable test of what a match bound."""
+
+    text: str
+    test: Callable[[Bindings], bool]
+
+    def __call__(self, bound: Bindings) -> bool:
+        return self.test(bound)
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition(f"{self.text} and {other.text}", lambda b: self.test(b) and other.test(b))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def condition(fn: Callable[..., bool]) -> Callable[..., Condition]:
+    """Decorator: a test of nodes, to be called on patterns: `is_integer(x)`."""
+
+    def on(*args: Any) -> Condition:
+        text = f"{fn.__name__}({', '.join(map(str, args))})"
+        return Condition(text, lambda bound: fn(*(fill(a, bound) for a in args)))
+
+    return on
+
+
+@condition
+def is_integer(x: UOp) -> bool:
+    """Whether x holds integers."""
+    return x.dtype.is_int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """`pattern` becomes `replacement` where `when` holds.
+
+    The replacement is a template, or a function of what the pattern binds that gives a node, or
+    None to leave things as they are; its docstring is then the equation. The result has the shape,
+    dtype and device of what it replaces.
+    """
+
+    name: str
+    pattern: Apply
+    replacement: Pattern | Callable[..., UOp | None]
+    when: Condition | None = None
+
+    def apply(self, node: UOp) -> UOp | None:
+        """What the node becomes, or None."""
+        for bound in matches(self.pattern, node):
+            if self.when is None or self.when(bound):
+                result = self._replaced(bound)
+                if result is not None and result is not node and self._may_stand(result, node):
+                    return result
+        return None
+
+    def _replaced(self, bound: Bindings) -> UOp | None:
+        if isinstance(self.replacement, Pattern):
+            return fill(self.replacement, bound)
+        return self.replacement(**bound)
+
+    def _may_stand(self, result: UOp, node: UOp) -> bool:
+        if result.shape != node.shape or result.dtype is not node.dtype:
+            raise InternalError(f"rule {self.name} turned {node} into {result}")
+        return result.device == node.device  # a constant on no device is no answer for one on some
+
+    def __str__(self) -> str:
+        side = f"  when {self.when}" if self.when is not None else ""
+        if isinstance(self.replacement, Pattern):
+            return f"{self.name}: {self.pattern} = {self.replacement}{side}"
+        return f"{self.name}: {self.replacement.__doc__}{side}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleSet:
+    """Rules in the order they are tried, found by the op at the root of their pattern."""
+
+    rules: tuple[Rule, ...]
+    by_op: dict[str, tuple[Rule, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        table: dict[str, tuple[Rule, ...]] = {}
+        for rule in self.rules:
+            table[rule.pattern.op] = (*table.get(rule.pattern.op, ()), rule)
+        if len({rule.name for rule in self.rules}) != len(self.rules):
+            raise InternalError("two rules have one name")
+        object.__setattr__(self, "by_op", table)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __add__(self, other: RuleSet) -> RuleSet:
+        return RuleSet(self.rules + other.rules)
+
+    def __getitem__(self, name: str) -> Rule:
+        return next(rule for rule in self.rules if rule.name == name)
+
+    def apply(self, node: UOp) -> tuple[UOp | None, str]:
+        """What the first rule that applies makes of the node, and the rule's name."""
+        for rule in self.by_op.get(node.op.name, ()):
+            with origin_scope(node.raw_origin):
+                result = rule.apply(node)
+            if result is not None:
+                return result, rule.name
+        return None, ""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.rules))
+
+
+def rewrite(
+    roots: Iterable[UOp], rules: RuleSet, stop: Callable[[UOp], bool] | None = None
+) -> list[UOp]:
+    """Every root with the rules applied, sources first, until none applies.
+
+    `stop(node)` leaves a node and what is below it alone. The order is fixed, nothing recurses, and
+    a replacement keeps the origin of what it replaces.
+    """
+    wanted = list(roots)
+    walk = _Walk(rules, stop, budget=1000 + 100 * len(toposort(wanted)))
+    return [walk.result(root) for root in wanted]
+
+
+class _Walk:
+    """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
+    maps a node under work to the one whose final form will be its own."""
+
+    __slots__ = ("active", "budget", "done", "fired", "next", "rules", "stop")
+
+    def __init__(self, rules: RuleSet, stop: Callable[[UOp], bool] | None, budget: int):
+        self.rules, self.stop, self.budget = rules, stop, budget
+        self.done: dict[UOp, UOp] = {}
+        self.next: dict[UOp, UOp] = {}
+        self.active: set[UOp] = set()
+        self.fired: list[str] = []
+
+    def result(self, root: UOp) -> UOp:
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            waiting = [] if node in self.done else self.step(node)
+            if any(n in self.active for n in waiting):
+                raise self.endless(node)
+            if waiting:
+                stack.extend(reversed(waiting))
+            else:
+                self.active.discard(stack.pop())
+        return self.done[root]
+
+    def step(self, node: UOp) -> list[UOp]:
+        """Advance a node; what must be finished before it can go on."""
+        self.active.add(node)
+        target = self.next.get(node)
+        if target is None and self.stop is not None and self.stop(node):
+            self.done[node] = node
+            return []
+        if target is None:
+            waiting = [s for s in node.src if s not in self.done]
+            if waiting:
+                return waiting
+            target = self.next[node] = self.advanced(node)
+        if target is node:
+            self.done[node] = node
+        elif target in self.done:
+            self.done[node] = self.done[target]
+        return [] if node in self.done else [target]
+
+    def advanced(self, node: UOp) -> UOp:
+        src = tuple(self.done[s] for s in node.src)
+        if src != node.src:
+            return rebuild(node, src)
+        result, name = self.rules.apply(node)
+        if result is None:
+            return node
+        self.fired.append(name)
+        if len(self.fired) > self.budget:
+            raise self.endless(node)
+        return result
+
+    def endless(self, node: UOp) -> InternalError:
+        names = ", ".join(dict.fromkeys(self.fired[-20:]))
+        return InternalError(f"rewriting does not end at {node}; the rules that alternate: {names}")

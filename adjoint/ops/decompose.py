@@ -1,0 +1,410 @@
+"""Matrix decompositions: QR, eigenvalues, singular values and what follows from those.
+
+Each is one node with several results, computed whole by the host's LAPACK; PART picks a result.
+Signs of vectors are LAPACK's. Where eigenvalues or singular values are equal the vectors are not
+unique: the derivative takes the change within such a space as zero, which is right for every
+function that does not depend on the choice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError
+from adjoint.ir.arg import Arg
+from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
+from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes
+from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
+from adjoint.ir.uop import UOp
+from adjoint.ops.matrix import (
+    COMPLEX,
+    NOT_SQUARE,
+    RANK,
+    Array,
+    Shape,
+    checked_matrix,
+    diagonal_of,
+    extended,
+    guarded,
+    identity_mask,
+    lower,
+    mT,
+    parts,
+    regular,
+    self_adjoint,
+    symmetric,
+    system,
+    transposed,
+    upper,
+)
+from adjoint.ops.samples import given, real
+
+_NOT_FOUND = "no decomposition was found: is there a NaN or an infinity in the matrix?"
+_NAN = Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")
+_ANY_MATRIX = given(
+    (regular(3, 3),),
+    (real(4, 2),),
+    (real(2, 4),),
+    (real(2, 3, 2),),
+    (real(0, 3, 2),),
+)
+
+
+def _qr_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    (x,) = src
+    *batch, m, n = x.shape
+    k = min(m, n)
+    return ((*batch, m, k), (*batch, k, n)), (x.dtype, x.dtype)
+
+
+def _qr_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
+    """With C = dA R⁻¹ and Ω the skew matrix that has the lower triangle of QᵀC:
+    dQ = Q Ω + (I - Q Qᵀ) C and dR = Qᵀ (dA - dQ R). A wide matrix is ruled by its first columns.
+    """
+    q, r = y
+    k = q.shape[-1]
+    scaled = _columns(r, k).solve_triangular(_columns(t[0], k), True, False)
+    inner = mT(q) @ scaled
+    below = lower(inner, -1)
+    dq = q @ (below - mT(below)) + scaled - q @ inner
+    return dq, upper(mT(q) @ (t[0] - dq @ r))
+
+
+def _columns(x: UOp, k: int) -> UOp:
+    """The first k columns."""
+    return x.shrink([*((0, n) for n in x.shape[:-1]), (0, k)])
+
+
+qr: OpDef = define(
+    "qr",
+    "Q with orthonormal columns and upper triangular R, `q @ r = x`. A matrix of m × n gives "
+    "m × k and k × n, where k is the shorter side.",
+    call=lambda x: parts(UOp(qr, (checked_matrix("qr", x),))),
+    infer=_qr_type,
+    ad=Jvp(_qr_jvp),
+    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.qr(x))),
+    samples=_ANY_MATRIX,
+    errors=(RANK, COMPLEX),
+    kinds="f",
+)
+
+
+def _inverse_gap(x: UOp) -> UOp:
+    """1 / (x[j] - x[i]) in row i and column j, 0 where they are equal."""
+    *batch, n = x.shape
+    gap = x.reshape(*batch, 1, n) - x.reshape(*batch, n, 1)
+    return _inverse(identity_mask(n, x.device).where(0, gap))
+
+
+def _inverse(x: UOp) -> UOp:
+    """1 / x, 0 where x is."""
+    zero = x.eq(0)
+    return zero.where(0, 1 / zero.where(1, x))
+
+
+def _eigh_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
+    w, v = y
+    inner = mT(v) @ symmetric(t[0]) @ v
+    return diagonal_of(inner), v @ (_inverse_gap(w) * inner)
+
+
+eigh: OpDef = define(
+    "eigh",
+    "Eigenvalues, rising, and eigenvectors, as columns, of the symmetric part of a matrix.",
+    call=lambda x: parts(UOp(eigh, (checked_matrix("eigh", x, square=True),))),
+    infer=lambda src, arg: ((src[0].shape[:-1], src[0].shape), (src[0].dtype,) * 2),
+    ad=Jvp(_eigh_jvp),
+    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + transposed(x)) / 2))),
+    samples=given(
+        (self_adjoint(3, 3),),
+        (self_adjoint(2, 3, 3, seed=1),),
+        (self_adjoint(1, 1),),
+        (self_adjoint(0, 3, 3),),
+    ),
+    errors=(RANK, NOT_SQUARE, COMPLEX),
+    kinds="f",
+)
+
+
+@derived(
+    reference=np.linalg.eigvalsh,
+    samples=eigh.samples,
+    errors=(RANK, NOT_SQUARE, COMPLEX),
+    kinds="f",
+)
+def eigvalsh(x: UOp) -> UOp:
+    """Eigenvalues, rising, of the symmetric part of a matrix."""
+    return x.eigh()[0]
+
+
+def _svd_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    (x,) = src
+    *batch, m, n = x.shape
+    k = min(m, n)
+    return ((*batch, m, k), (*batch, k), (*batch, k, n)), (x.dtype,) * 3
+
+
+def _svd_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp, UOp]:
+    """With P = Uᵀ dA V and F = 1 / (s[j]² - s[i]²): dS is the diagonal of P,
+    dU = U (F ∘ (P S + S Pᵀ)) + (I - U Uᵀ) dA V S⁻¹, and dV likewise with dAᵀ.
+    """
+    u, s, vt = y
+    *batch, k = s.shape
+    row, column = s.reshape(*batch, 1, k), s.reshape(*batch, k, 1)
+    inner = mT(u) @ t[0] @ mT(vt)
+    gaps = _inverse(identity_mask(k, x.device).where(0, (row - column) * (row + column)))
+    du = u @ (gaps * (inner * row + column * mT(inner)))
+    dv = mT(vt) @ (gaps * (column * inner + mT(inner) * row))
+    if x.shape[-2] > k:
+        du = du + _outside(u, t[0] @ mT(vt)) * _inverse(row)
+    if x.shape[-1] > k:
+        dv = dv + _outside(mT(vt), mT(t[0]) @ u) * _inverse(row)
+    return du, diagonal_of(inner), mT(dv)
+
+
+def _outside(basis: UOp, x: UOp) -> UOp:
+    """What of x is orthogonal to the basis."""
+    return x - basis @ (mT(basis) @ x)
+
+
+def _thin(x: Any) -> Any:
+    return tuple(np.linalg.svd(x, full_matrices=False))
+
+
+svd_reduced: OpDef = define(
+    "svd_reduced",
+    "U, S and Vᵀ with `(u * s) @ vt = x`: as many vectors as the shorter side is long.",
+    call=lambda x: parts(UOp(svd_reduced, (checked_matrix("svd_reduced", x),))),
+    infer=_svd_type,
+    ad=Jvp(_svd_jvp),
+    reference=guarded(_NOT_FOUND, _thin),
+    samples=_ANY_MATRIX,
+    errors=(RANK, COMPLEX, _NAN),
+    kinds="f",
+)
+
+
+def _full_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    (x,) = src
+    *batch, m, n = x.shape
+    return ((*batch, m, m), (*batch, n, n)), (x.dtype,) * 2
+
+
+svd_full: OpDef = define(
+    "svd_full",
+    "All left and all right singular vectors, as columns and as rows.",
+    call=lambda x: parts(UOp(svd_full, (checked_matrix("svd_full", x),))),
+    infer=_full_type,
+    ad=NotDifferentiable(
+        "the vectors beyond the shorter side are not unique; use svd(full_matrices=False)"
+    ),
+    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x)[::2])),
+    samples=_ANY_MATRIX,
+    errors=(RANK, COMPLEX, _NAN),
+    kinds="f",
+)
+
+
+@derived(
+    reference=lambda x, full_matrices=True: tuple(np.linalg.svd(x, full_matrices)),
+    samples=given(
+        (regular(3, 3),),
+        (real(4, 2), False),
+        (real(2, 4), {"full_matrices": False}),
+        (real(2, 3, 2), False),
+        (real(0, 3, 2), False),
+    ),
+    errors=(
+        RANK,
+        COMPLEX,
+        _NAN,
+        Bad("E2001", (real(2, 2), "reduced"), match="full_matrices"),
+    ),
+    kinds="f",
+)
+def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
+    """Singular values S, falling, with the vectors U and Vᵀ: `(u * s) @ vt = x`.
+
+    With full_matrices U and Vᵀ are square; of a matrix that is not, these have no derivative.
+    """
+    if full_matrices not in (True, False):
+        problem = f"full_matrices is True or False, not {full_matrices!r}"
+        raise DTypeError("E2001", problem, op="svd")
+    a = checked_matrix("svd", x)
+    u, s, vt = a.svd_reduced()
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        u, vt = a.svd_full()
+    return u, s, vt
+
+
+@derived(
+    reference=lambda x: np.linalg.svd(x, compute_uv=False),
+    samples=_ANY_MATRIX,
+    errors=(RANK, COMPLEX),
+    kinds="f",
+)
+def svdvals(x: UOp) -> UOp:
+    """Singular values, falling."""
+    return x.svd_reduced()[1]
+
+
+def _eig_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    (x,) = src
+    return (x.shape[:-1], x.shape), (complex_of(x.dtype),) * 2
+
+
+def _eig_reference(x: Any) -> Any:
+    """NumPy answers in reals where it can; ours are always complex."""
+    kind = np.result_type(x, np.complex64)
+    return tuple(part.astype(kind) for part in np.linalg.eig(x))
+
+
+eig: OpDef = define(
+    "eig",
+    "Eigenvalues and eigenvectors, as columns, of a square matrix; complex, in LAPACK's order.",
+    call=lambda x: parts(UOp(eig, (checked_matrix("eig", x, square=True),))),
+    infer=_eig_type,
+    ad=NotDifferentiable("complex eigenvectors are not unique; use eigh for a symmetric matrix"),
+    reference=guarded(_NOT_FOUND, _eig_reference),
+    samples=given(
+        (np.array([[1.0, 2.0], [-3.0, 1.0]]),),
+        (np.array([[1.0, 2.0, 0.5], [0.25, 5.0, 1.0], [1.0, 0.5, 9.0]]),),
+        (np.array([[[1.0, 2.0], [0.5, 4.0]], [[0.0, 1.0], [-1.0, 0.0]]]),),
+        (real(0, 3, 3),),
+    ),
+    errors=(RANK, NOT_SQUARE, COMPLEX, _NAN),
+    kinds="f",
+)
+
+
+@derived(
+    reference=lambda x: _eig_reference(x)[0],
+    samples=eig.samples,
+    errors=(RANK, NOT_SQUARE, COMPLEX),
+    kinds="f",
+)
+def eigvals(x: UOp) -> UOp:
+    """Eigenvalues of a square matrix; complex, in LAPACK's order."""
+    return x.eig()[0]
+
+
+class PinvArg(Arg):
+    rcond: float | None = None
+
+
+def _pinv(x: UOp, rcond: float | None = None) -> UOp:
+    return UOp(pinv, (checked_matrix("pinv", x),), PinvArg(None if rcond is None else float(rcond)))
+
+
+def _pinv_type(src: tuple[UOp, ...], arg: PinvArg) -> tuple[Shape, DType]:
+    (x,) = src
+    return (*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype
+
+
+def _pinv_reference(x: Any, rcond: float | None = None) -> Array:
+    x = np.asarray(x)
+    if x.size == 0:
+        return np.zeros(transposed(x).shape, x.dtype)
+    return np.linalg.pinv(x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rcond is None else rcond)
+
+
+def _pinv_jvp(t: Any, y: UOp, x: UOp, rcond: float | None) -> UOp:
+    """Golub and Pereyra (1973): right wherever the rank does not change nearby."""
+    turned = mT(t[0])
+    rows = y @ mT(y) @ turned
+    columns = turned @ mT(y) @ y
+    return rows - rows @ x @ y + columns - y @ x @ columns - y @ t[0] @ y
+
+
+pinv = define(
+    "pinv",
+    "The Moore-Penrose inverse; singular values up to `rcond` times the largest count as zero "
+    "(None: the longer side times the dtype's epsilon).",
+    arg=PinvArg,
+    call=_pinv,
+    infer=_pinv_type,
+    ad=Jvp(_pinv_jvp),
+    reference=guarded(_NOT_FOUND, _pinv_reference),
+    samples=given(
+        (regular(3, 3),),
+        (real(4, 2),),
+        (real(2, 2, 3), 1e-3),
+        (real(0, 3, 2),),
+        (real(3, 0),),
+        Sample((np.ones((3, 2)),), smooth=False),
+        Sample((np.diag([1.0, 0.1]), 0.2), smooth=False),
+    ),
+    errors=(RANK, COMPLEX, Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")),
+    kinds="f",
+)
+
+
+class RankArg(Arg):
+    tol: float | None = None
+
+
+def _matrix_rank(x: UOp, tol: float | None = None) -> UOp:
+    operand = checked_matrix("matrix_rank", x)
+    return UOp(matrix_rank, (operand,), RankArg(None if tol is None else float(tol)))
+
+
+matrix_rank = define(
+    "matrix_rank",
+    "How many singular values are above `tol` (None: the largest times the longer side times the "
+    "dtype's epsilon).",
+    arg=RankArg,
+    call=_matrix_rank,
+    infer=lambda src, arg: (src[0].shape[:-2], dtypes.default_int),
+    ad=ZeroGradient("a rank is piecewise constant"),
+    reference=guarded(
+        _NOT_FOUND,
+        lambda x, tol=None: np.asarray(np.linalg.matrix_rank(x, tol)).astype(np.int32),
+    ),
+    samples=given(
+        (regular(3, 3),),
+        (real(2, 4, 3),),
+        (np.ones((3, 2)),),
+        (np.zeros((2, 2)),),
+        (np.diag([1.0, 0.25]), 0.5),
+        (real(0, 3, 2),),
+    ),
+    errors=(RANK, COMPLEX),
+    kinds="f",
+)
+
+
+def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
+    column = b[:, None] if b.ndim == 1 else b
+    batch = np.broadcast_shapes(x.shape[:-2], column.shape[:-2])
+    a = np.broadcast_to(x, (*batch, *x.shape[-2:]))
+    rhs = np.broadcast_to(column, (*batch, *column.shape[-2:]))
+    y = np.zeros((*batch, x.shape[-1], column.shape[-1]))
+    for at in np.ndindex(*batch):
+        y[at] = np.linalg.lstsq(a[at], rhs[at], rcond)[0]
+    return y[..., 0] if b.ndim == 1 else y
+
+
+@derived(
+    reference=_lstsq_reference,
+    samples=given(
+        (real(4, 2), real(4, seed=1)),
+        (real(4, 2), real(4, 3, seed=1)),
+        (real(2, 3), real(2, 1, seed=1)),
+        (real(2, 4, 2), real(4, 1, seed=1)),
+        (real(2, 4, 2), real(4, seed=1)),
+        (real(0, 4, 2), real(4, 1, seed=1)),
+        Sample((np.ones((3, 2)), real(3, seed=1)), smooth=False),
+    ),
+    errors=(
+        extended(RANK, real(3)),
+        Bad("E3003", (real(4, 2), real(3)), match="4 rows"),
+    ),
+    kinds="f",
+)
+def lstsq(x: UOp, b: UOp, rcond: float | None = None) -> UOp:
+    """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve."""
+    a, rhs = system("lstsq", x, b, square=False)
+    wide = accumulator(a.dtype)
+    return (a.cast(wide).pinv(rcond) @ rhs.cast(wide)).cast(a.dtype)

@@ -1,0 +1,161 @@
+"""What the matrix ops share: checks of their operands, triangles, and matrices to try them on.
+
+A matrix is the last two axes of a tensor; the axes before them are a batch. What may live here:
+functions of shapes and nodes that several records need. What may not: records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.ir.dtype import DType, promote, to_float
+from adjoint.ir.opdef import Bad
+from adjoint.ir.uop import UOp
+from adjoint.ops.indexing import positions
+from adjoint.ops.samples import real
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+RANK = Bad("E3002", (real(3),), match="two axes")
+NOT_SQUARE = Bad("E3003", (real(2, 3),), match="not square")
+COMPLEX = Bad("E2005", (np.eye(2) * 1j,), match="complex")
+
+
+def extended(bad: Bad, *more: Any) -> Bad:
+    """The same bad call with further arguments."""
+    return Bad(bad.code, (*bad.args, *more), match=bad.match)
+
+
+def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
+    """The operand as real floats; it has two axes or more, the last two equal where asked."""
+    if not isinstance(x, UOp):
+        raise DTypeError("E2001", f"expected a tensor, got {type(x).__name__}", op=op)
+    if x.dtype.is_complex:
+        problem = f"dtype {x.dtype.name} is not allowed; allowed: float"
+        raise DTypeError("E2005", problem, op=op, operands=[("x", x)])
+    if len(x.shape) < 2:
+        problem = f"a matrix has two axes or more, not {len(x.shape)}"
+        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+    if square and x.shape[-1] != x.shape[-2]:
+        problem = f"the matrix is {x.shape[-2]} × {x.shape[-1]}, not square"
+        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+    return x.cast(to_float(x.dtype))
+
+
+def batched(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
+    """Two matrices with one batch shape."""
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        problem = f"Broadcasting failed: batches {list(a.shape[:-2])} and {list(b.shape[:-2])}"
+        raise ShapeError("E3001", problem, op=op, operands=[("a", a), ("b", b)]) from None
+    return a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
+
+
+def system(op: str, x: UOp, b: UOp, square: bool = True, rows: int = -2) -> tuple[UOp, UOp]:
+    """A matrix and its right-hand side in one dtype: a vector if it has one axis, else matrices.
+
+    `rows` is the axis of the right-hand side that must be as long as the matrix has rows.
+    """
+    a = checked_matrix(op, x, square)
+    if not isinstance(b, UOp):
+        raise DTypeError("E2001", f"expected a tensor, got {type(b).__name__}", op=op)
+    operands = [("a", a), ("b", b)]
+    if b.dtype.is_complex:
+        problem = f"dtype {b.dtype.name} is not allowed; allowed: float"
+        raise DTypeError("E2005", problem, op=op, operands=operands)
+    if not b.shape:
+        raise ShapeError("E3002", "the right-hand side is a scalar", op=op, operands=operands)
+    found = b.shape[rows] if len(b.shape) > 1 else b.shape[0]
+    if found != a.shape[-2]:
+        problem = f"the matrix has {a.shape[-2]} rows, the right-hand side has {found}"
+        raise ShapeError("E3003", problem, op=op, operands=operands)
+    dtype = to_float(promote(x.dtype, b.dtype))
+    return a.cast(dtype), b.cast(dtype)
+
+
+def mT(x: UOp) -> UOp:
+    """The transposed matrix."""
+    rank = len(x.shape)
+    return x.permute(*range(rank - 2), rank - 1, rank - 2)
+
+
+def trace_of_product(a: UOp, b: UOp) -> UOp:
+    """tr(a b), without forming the product."""
+    return (a * mT(b)).reduce_sum((-2, -1))
+
+
+def diagonal_of(x: UOp) -> UOp:
+    """The main diagonal of a square matrix."""
+    n = x.shape[-1]
+    return identity_mask(n, x.device).where(x, 0).reduce_sum(-1)
+
+
+def symmetric(x: UOp) -> UOp:
+    """The symmetric part; exact where the matrix is symmetric already."""
+    return x * 0.5 + mT(x) * 0.5
+
+
+def identity_mask(n: int, device: str | None) -> UOp:
+    """True on the diagonal."""
+    return positions(n, 0, 2, device).eq(positions(n, 1, 2, device))
+
+
+def identity(n: int, dtype: DType, device: str | None) -> UOp:
+    """The n × n identity."""
+    return identity_mask(n, device).cast(dtype)
+
+
+def lower(x: UOp, offset: int = 0) -> UOp:
+    """The triangle on and below the diagonal `offset`, zeros above."""
+    rows, columns = x.shape[-2:]
+    mask = positions(columns, 1, 2, x.device) <= positions(rows, 0, 2, x.device) + offset
+    return mask.where(x, 0)
+
+
+def upper(x: UOp, offset: int = 0) -> UOp:
+    """The triangle on and above the diagonal `offset`, zeros below."""
+    return mT(lower(mT(x), -offset))
+
+
+def parts(node: UOp) -> tuple[UOp, ...]:
+    """The results of an op that has several."""
+    return tuple(node.part(i) for i in range(len(node.shape)))
+
+
+def guarded(reason: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy routine whose failure is an error of ours, with this reason."""
+
+    def run(*args: Any, **attrs: Any) -> Any:
+        try:
+            return fn(*args, **attrs)
+        except np.linalg.LinAlgError as error:
+            raise AdjointError("E6006", f"{reason} (LAPACK: {error})") from None
+
+    return run
+
+
+def transposed(x: Any) -> Array:
+    """The transposed matrix, of arrays."""
+    return np.swapaxes(x, -1, -2)
+
+
+def regular(*shape: int, seed: int = 0) -> Array:
+    """A well-conditioned square matrix, or a batch of them."""
+    return real(*shape, lo=-1, hi=1, seed=seed) + 3 * np.eye(shape[-1])
+
+
+def self_adjoint(*shape: int, seed: int = 0) -> Array:
+    """A symmetric matrix whose eigenvalues lie well apart."""
+    x = real(*shape, lo=-0.5, hi=0.5, seed=seed)
+    return x + transposed(x) + np.diag(2.0 * np.arange(shape[-1]))
+
+
+def definite(*shape: int, seed: int = 0) -> Array:
+    """A symmetric positive definite matrix."""
+    x = real(*shape, lo=-1, hi=1, seed=seed)
+    return x @ transposed(x) + np.eye(shape[-1])

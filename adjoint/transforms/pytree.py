@@ -1,0 +1,145 @@
+"""Pytrees: nested containers whose leaves are tensors.
+
+Containers: list, tuple, namedtuple, dict (in sorted key order), None (no leaves), dataclasses, and
+classes that register. Everything else is a leaf. What may live here: taking trees apart and putting
+them together. What may not: tensors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from adjoint.errors import ShapeError
+
+T = TypeVar("T")
+Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
+Unflatten = Callable[[Any, Iterable[Any]], Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TreeDef:
+    """The shape of a tree: its container, what is known of it beside its children, the children."""
+
+    kind: Any  # the container's class, or None for a leaf
+    meta: Any = None
+    children: tuple[TreeDef, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves."""
+        return 1 if self.kind is None else sum(child.leaves for child in self.children)
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return "*"
+        inside = ", ".join(map(str, self.children))
+        name = "None" if self.kind is type(None) else self.kind.__name__
+        keys = f" {self.meta}" if self.kind is dict else ""
+        return f"{name}({inside}){keys}" if self.kind is not type(None) else name
+
+
+LEAF = TreeDef(None)
+_registered: dict[type, tuple[Flatten, Unflatten]] = {}
+
+
+def register_pytree_node(cls: type[T], flatten: Flatten, unflatten: Unflatten) -> type[T]:
+    """Make a class a container: `flatten(x) -> (children, meta)`, `unflatten(meta, children)`."""
+    _registered[cls] = (flatten, unflatten)
+    return cls
+
+
+def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
+    """The container's class, its meta and its children; None for a leaf."""
+    kind = type(tree)
+    if kind in _registered:
+        children, meta = _registered[kind][0](tree)
+        return kind, meta, list(children)
+    if tree is None:
+        return kind, None, []
+    if kind in (list, tuple) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+        return kind, None, list(tree)
+    if kind is dict:
+        keys = sorted(tree, key=lambda k: (str(type(k)), k))
+        return dict, tuple(keys), [tree[key] for key in keys]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = tuple(field.name for field in dataclasses.fields(tree))
+        return kind, names, [getattr(tree, name) for name in names]
+    return None
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+    """The leaves in order, and the shape that puts them together again."""
+    opened = _open(tree)
+    if opened is None:
+        return [tree], LEAF
+    kind, meta, children = opened
+    leaves: list[Any] = []
+    defs = []
+    for child in children:
+        inner, definition = tree_flatten(child)
+        leaves += inner
+        defs.append(definition)
+    return leaves, TreeDef(kind, meta, tuple(defs))
+
+
+def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """A tree of that shape from its leaves."""
+    return _built(treedef, iter(leaves))
+
+
+def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
+    if treedef.kind is None:
+        return next(leaves)
+    kind, meta = treedef.kind, treedef.meta
+    children = [_built(child, leaves) for child in treedef.children]
+    if kind in _registered:
+        return _registered[kind][1](meta, children)
+    if kind is type(None):
+        return None
+    if kind is dict:
+        return dict(zip(meta, children, strict=True))
+    if hasattr(kind, "_fields"):
+        return kind(*children)
+    if dataclasses.is_dataclass(kind):
+        return kind(**dict(zip(meta, children, strict=True)))
+    return kind(children)
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves in order."""
+    return tree_flatten(tree)[0]
+
+
+def tree_structure(tree: Any) -> TreeDef:
+    """The shape of a tree."""
+    return tree_flatten(tree)[1]
+
+
+def tree_map(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """A tree of the same shape: `fn` of the leaves of all the trees at each place."""
+    leaves, treedef = tree_flatten(tree)
+    columns = [leaves, *(matching_leaves("tree_map", treedef, other) for other in rest)]
+    return tree_unflatten(treedef, (fn(*row) for row in zip(*columns, strict=True)))
+
+
+def matching_leaves(op: str, treedef: TreeDef, tree: Any) -> list[Any]:
+    """The leaves of a tree that must have this shape."""
+    leaves, found = tree_flatten(tree)
+    if found != treedef:
+        problem = f"pytrees differ: {treedef} and {found}"
+        raise ShapeError("E3010", problem, op=op, help="give both the same nesting and keys")
+    return leaves
+
+
+def broadcast_prefix(op: str, prefix: Any, treedef: TreeDef) -> list[Any]:
+    """A value for every leaf of a tree from a tree that may end earlier; None counts as a value."""
+    if treedef.kind is None or not isinstance(prefix, (list, tuple, dict)):
+        return [prefix] * treedef.leaves
+    opened = _open(prefix)
+    if opened is None or opened[0] is not treedef.kind or len(opened[2]) != len(treedef.children):
+        problem = f"{prefix!r} is not a prefix of the pytree {treedef}"
+        raise ShapeError("E3010", problem, op=op, help="give one value, or one per child")
+    pairs = zip(opened[2], treedef.children, strict=True)
+    return [leaf for part, child in pairs for leaf in broadcast_prefix(op, part, child)]
