@@ -18,6 +18,7 @@ from adjoint.errors import (
 )
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
+from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard, and every record
 from adjoint.tensor.tensor import Tensor, no_grad
 
 __version__ = "0.1.0"

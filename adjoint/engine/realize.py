@@ -14,6 +14,7 @@ import numpy as np
 from adjoint import config
 from adjoint.errors import DeviceError
 from adjoint.ir.opdef import expand_composite
+from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.reference import evaluate
@@ -53,6 +54,8 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
 def schedule(roots: Iterable[UOp]) -> Schedule:
     """The steps that compute the roots, sources first, each with what it is the last to use."""
     wanted = tuple(roots)
+    if config.VERIFY.value():
+        verify(wanted)
     values = expand(wanted)
     order = [n for n in toposort(values, stop=is_known) if not is_known(n)]
     last: dict[UOp, UOp] = {}

@@ -2,8 +2,8 @@
 
 A subclass lists its fields as annotations, in order, with defaults; the fields are the op's keyword
 arguments, the attributes of its text form, and its part of the node's key. Floats inside are kept
-as `Real`, which compares by bits: 0.0 is not -0.0, 1.0 is not 1, and a NaN equals itself, so two
-nodes are one exactly when they compute the same.
+as `Real`, complex numbers as `Complex`; both compare by bits: 0.0 is not -0.0, 1.0 is not 1, and a
+NaN equals itself, so two nodes are one exactly when they compute the same.
 """
 
 from __future__ import annotations
@@ -34,6 +34,28 @@ class Real(float):
         return float.__repr__(self)
 
 
+class Complex(complex):
+    """A complex number that is equal only to one of the same bits."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, complex) and _bits(self) == _bits(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(_bits(self))
+
+    def __repr__(self) -> str:
+        return complex.__repr__(self)
+
+
+def _bits(value: complex) -> bytes:
+    return struct.pack("dd", value.real, value.imag)
+
+
 def frozen(value: Any) -> Any:
     """A hashable form of an attribute: lists become tuples, NumPy scalars become Python's."""
     kind = type(value)
@@ -41,6 +63,8 @@ def frozen(value: Any) -> Any:
         return Real(value)
     if kind in (list, tuple):
         return tuple(map(frozen, value))
+    if kind is complex:
+        return Complex(value)
     if isinstance(value, np.generic):
         return frozen(value.item())
     return value

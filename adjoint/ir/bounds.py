@@ -11,6 +11,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from adjoint.errors import DTypeError
+from adjoint.ir.arg import Arg
 from adjoint.ir.uop import UOp, toposort
 
 Range = tuple[int, int]
@@ -22,6 +23,16 @@ class Bounds(NamedTuple):
     lo: int
     hi: int
     exact: bool
+
+
+class Ranged(Arg):
+    """Attributes of a leaf that say its range."""
+
+    __slots__ = ()
+
+    @property
+    def bounds(self) -> Range:
+        raise NotImplementedError
 
 
 # Weak, so that knowing a node's range does not keep it alive. A range depends on the node alone.
@@ -61,7 +72,7 @@ def _derived(node: UOp) -> Bounds:
     least, most = int(dtype.min), int(dtype.max)
     if record.name == "const":
         return Bounds(int(node.arg.value), int(node.arg.value), True)
-    if hasattr(node.arg, "bounds"):
+    if isinstance(node.arg, Ranged):
         return Bounds(*node.arg.bounds, True)
     if record.bounds is None or not all(map(is_discrete, node.src)):
         return Bounds(least, most, True)

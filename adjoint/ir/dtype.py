@@ -150,6 +150,40 @@ _BY_PYTHON: dict[Any, DType] = {
     complex: dtypes.complex64,
 }
 
+# Kernel level only: neither is the type of a tensor, so neither is in ALL or has a public name.
+VOID = DType("void", "void", "v", np.dtype("V"))  # the result of an op that is run for its effect
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PtrDType:
+    """The type of memory that a kernel reads and, if `mutable`, writes; `local` to a workgroup."""
+
+    base: DType
+    mutable: bool = False
+    local: bool = False
+    kind = "p"
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name} pointer"
+
+    @property
+    def short(self) -> str:
+        words = ["local"] * self.local + ["mutable"] * self.mutable
+        return f"Ptr<{', '.join([self.base.short, *words])}>"
+
+    def __repr__(self) -> str:
+        return self.short
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pointer, (self.base, self.mutable, self.local)
+
+
+@cache
+def pointer(base: DType, mutable: bool = False, local: bool = False) -> PtrDType:
+    """The pointer type; one object per type, so `is` compares."""
+    return PtrDType(base, mutable, local)
+
 
 def as_dtype(value: Any) -> DType:
     """A DType from a DType, a name (`"float32"`, `"f32"`), a NumPy dtype, or bool/int/float."""

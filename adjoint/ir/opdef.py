@@ -215,7 +215,8 @@ class _Layout:
     def _operands(self, values: list[Any]) -> tuple[UOp, ...]:
         first = next((v for v in values if isinstance(v, UOp)), None)
         if first is None:
-            raise self._wrong(tuple(values), {})
+            problem = "needs at least one tensor among its operands"
+            raise DTypeError("E2007", problem, op=self.name)
         return tuple(
             v if isinstance(v, UOp) else scalar_like(self.name, v, first)
             for v in values

@@ -14,8 +14,8 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.arg import Real, frozen
-from adjoint.ir.operators import Operators
 from adjoint.ir.opdef import OPS
+from adjoint.ir.operators import Operators
 from adjoint.ir.uop import UOp
 
 Bindings = dict[str, Any]
@@ -153,14 +153,21 @@ def as_pattern(value: Any) -> Pattern:
     raise InternalError(f"{value!r} is not a pattern; attributes are given by name")
 
 
-def in_order(pattern: Apply) -> Apply:
+def applied(pattern: Pattern) -> Apply:
+    """The pattern, which must be an op: types say `Var` of `x + y`, since operators keep theirs."""
+    if not isinstance(pattern, Apply):
+        raise InternalError(f"{pattern} is no op applied to patterns")
+    return pattern
+
+
+def in_order(pattern: Pattern) -> Apply:
     """The pattern with its sources in the order written, even if the op commutes."""
-    return replace(pattern, in_order=True)
+    return replace(applied(pattern), in_order=True)
 
 
-def bind(name: str, pattern: Apply) -> Apply:
+def bind(name: str, pattern: Pattern) -> Apply:
     """The pattern, binding also the node that matches it as a whole."""
-    return replace(pattern, label=name)
+    return replace(applied(pattern), label=name)
 
 
 def matches(pattern: Pattern, node: UOp) -> Iterator[Bindings]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.origin import origin_scope
-from adjoint.ir.pattern import Apply, Bindings, Pattern, fill, matches
+from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches
 from adjoint.ir.uop import UOp, rebuild, toposort
 
 
@@ -60,9 +60,14 @@ class Rule:
     """
 
     name: str
-    pattern: Apply
+    pattern: Pattern
     replacement: Pattern | Callable[..., UOp | None]
     when: Condition | None = None
+
+    @property
+    def op(self) -> str:
+        """The op at the root of the pattern."""
+        return applied(self.pattern).op
 
     def apply(self, node: UOp) -> UOp | None:
         """What the node becomes, or None."""
@@ -100,7 +105,7 @@ class RuleSet:
     def __post_init__(self) -> None:
         table: dict[str, tuple[Rule, ...]] = {}
         for rule in self.rules:
-            table[rule.pattern.op] = (*table.get(rule.pattern.op, ()), rule)
+            table[rule.op] = (*table.get(rule.op, ()), rule)
         if len({rule.name for rule in self.rules}) != len(self.rules):
             raise InternalError("two rules have one name")
         object.__setattr__(self, "by_op", table)

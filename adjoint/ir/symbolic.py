@@ -353,17 +353,16 @@ division_rules = RuleSet(
 # ---- what the ranges decide
 
 _DECIDED = ("floordiv", "mod", "idiv", "bitwise_and", "lt", "le", "eq", "ne", "maximum", "minimum")
+
+
+def _decided(op: str) -> Rule:
+    node = bind(whole, Apply(op, (x, y)))
+    return Rule(f"decided_{op}", node, only_value(Var(whole)), when=one_value(Var(whole)))
+
+
 range_rules = RuleSet(
-    tuple(
-        Rule(
-            f"decided_{op}",
-            bind(whole, Apply(op, (x, y))),
-            only_value(Var(whole)),
-            when=one_value(Var(whole)),
-        )
-        for op in _DECIDED
-    )
-    + (
+    (
+        *map(_decided, _DECIDED),
         Rule("max_in_range", x.maximum(y), x, when=at_least(x, y)),
         Rule("min_in_range", x.minimum(y), y, when=at_least(x, y)),
     )

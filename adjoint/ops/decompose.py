@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
@@ -83,6 +84,7 @@ qr: OpDef = define(
     "m × k and k × n, where k is the shorter side.",
     call=lambda x: parts(UOp(qr, (checked_matrix("qr", x),))),
     infer=_qr_type,
+    batch=same_op,
     ad=Jvp(_qr_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.qr(x))),
     samples=_ANY_MATRIX,
@@ -115,6 +117,7 @@ eigh: OpDef = define(
     "Eigenvalues, rising, and eigenvectors, as columns, of the symmetric part of a matrix.",
     call=lambda x: parts(UOp(eigh, (checked_matrix("eigh", x, square=True),))),
     infer=lambda src, arg: ((src[0].shape[:-1], src[0].shape), (src[0].dtype,) * 2),
+    batch=same_op,
     ad=Jvp(_eigh_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + transposed(x)) / 2))),
     samples=given(
@@ -178,6 +181,7 @@ svd_reduced: OpDef = define(
     "U, S and Vᵀ with `(u * s) @ vt = x`: as many vectors as the shorter side is long.",
     call=lambda x: parts(UOp(svd_reduced, (checked_matrix("svd_reduced", x),))),
     infer=_svd_type,
+    batch=same_op,
     ad=Jvp(_svd_jvp),
     reference=guarded(_NOT_FOUND, _thin),
     samples=_ANY_MATRIX,
@@ -197,6 +201,7 @@ svd_full: OpDef = define(
     "All left and all right singular vectors, as columns and as rows.",
     call=lambda x: parts(UOp(svd_full, (checked_matrix("svd_full", x),))),
     infer=_full_type,
+    batch=same_op,
     ad=NotDifferentiable(
         "the vectors beyond the shorter side are not unique; use svd(full_matrices=False)"
     ),
@@ -215,6 +220,7 @@ svd_full: OpDef = define(
         (real(2, 4), {"full_matrices": False}),
         (real(2, 3, 2), False),
         (real(0, 3, 2), False),
+        Sample((real(2, 3),), smooth=False),
     ),
     errors=(
         RANK,
@@ -266,6 +272,7 @@ eig: OpDef = define(
     "Eigenvalues and eigenvectors, as columns, of a square matrix; complex, in LAPACK's order.",
     call=lambda x: parts(UOp(eig, (checked_matrix("eig", x, square=True),))),
     infer=_eig_type,
+    batch=same_op,
     ad=NotDifferentiable("complex eigenvectors are not unique; use eigh for a symmetric matrix"),
     reference=guarded(_NOT_FOUND, _eig_reference),
     samples=given(
@@ -325,6 +332,7 @@ pinv = define(
     arg=PinvArg,
     call=_pinv,
     infer=_pinv_type,
+    batch=same_op,
     ad=Jvp(_pinv_jvp),
     reference=guarded(_NOT_FOUND, _pinv_reference),
     samples=given(
@@ -357,6 +365,7 @@ matrix_rank = define(
     arg=RankArg,
     call=_matrix_rank,
     infer=lambda src, arg: (src[0].shape[:-2], dtypes.default_int),
+    batch=same_op,
     ad=ZeroGradient("a rank is piecewise constant"),
     reference=guarded(
         _NOT_FOUND,

@@ -18,7 +18,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, shifted, spread, spread_all
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
-from adjoint.ir.dtype import DType, dtypes, promote
+from adjoint.ir.dtype import DType, dtypes, fits, promote
 from adjoint.ir.opdef import Bad, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
@@ -44,6 +44,8 @@ def wrapped(index: UOp, n: int) -> UOp:
     """Negative indices counted from the end."""
     if index.dtype.kind == "u":
         return index
+    if not fits(n, index.dtype):  # an int8 index into 200 elements
+        index = index.cast(dtypes.int64)
     return (index < 0).where(index + n, index)
 
 

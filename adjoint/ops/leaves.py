@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import AutodiffError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
@@ -133,6 +133,29 @@ input_ = define(
     reference=_unbound,
     samples=given(),
     level="both",
+)
+
+
+def _spent(name: str, shape: Any, dtype: Any, device: str | None = None) -> UOp:
+    return UOp(spent, (), InputArg(name, shape, dtype, device))
+
+
+def _spent_reference(name: str, **attrs: Any) -> Any:
+    problem = f"the value was traced inside {name} and used after it had ended"
+    fix = "return it from the function instead of keeping it"
+    raise AutodiffError("E5004", problem, op="spent", help=fix)
+
+
+spent = define(
+    "spent",
+    "What is left of a traced value that was kept beyond its transform: using it is an error.",
+    arg=InputArg,
+    call=_spent,
+    infer=lambda src, arg: (arg.shape, arg.dtype),
+    device=lambda src, arg: arg.device,
+    ad=NotDifferentiable("the transform that traced it has ended"),
+    reference=_spent_reference,
+    samples=given(),
 )
 
 

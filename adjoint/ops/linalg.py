@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
@@ -79,6 +80,7 @@ inv: OpDef = define(
     "The inverse of a square matrix.",
     call=lambda x: UOp(inv, (checked_matrix("inv", x, square=True),)),
     infer=_same,
+    batch=same_op,
     ad=Jvp(lambda t, y, x: -(y @ t[0] @ y)),
     reference=guarded(_SINGULAR, np.linalg.inv),
     samples=_SQUARES,
@@ -103,6 +105,7 @@ adjugate: OpDef = define(
     "inverse.",
     call=lambda x: UOp(adjugate, (checked_matrix("adjugate", x, square=True),)),
     infer=_same,
+    batch=same_op,
     ad=Jvp(
         lambda t, y, x: (
             trace_of_product(x.inv(), t[0]).reshape(*x.shape[:-2], 1, 1) * y - y @ t[0] @ x.inv()
@@ -118,6 +121,7 @@ det: OpDef = define(
     "The determinant of a square matrix; its gradient is right for a singular one too.",
     call=lambda x: UOp(det, (checked_matrix("det", x, square=True),)),
     infer=_batch,
+    batch=same_op,
     ad=Jvp(lambda t, y, x: trace_of_product(x.adjugate(), t[0])),
     reference=np.linalg.det,
     samples=lambda: [*_SQUARES(), Sample((np.arange(9.0).reshape(3, 3) % 4,))],
@@ -129,6 +133,7 @@ slogdet: OpDef = define(
     "The sign of the determinant and the logarithm of its absolute value, as two tensors.",
     call=lambda x: parts(UOp(slogdet, (checked_matrix("slogdet", x, square=True),))),
     infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype,) * 2),
+    batch=same_op,
     # The sign is piecewise constant.
     ad=Jvp(lambda t, y, x: (y[0] * 0, trace_of_product(x.inv(), t[0]))),
     reference=lambda x: tuple(np.linalg.slogdet(x)),
@@ -167,6 +172,7 @@ solve = define(
     "The x with `a @ x = b`: `a.solve(b)`. b is a vector if it has one axis, else matrices.",
     call=_solve,
     infer=_solve_type,
+    batch=same_op,
     # Linear in b, which a transposed tangent relies on; both directions say how a enters.
     ad=Linear(_solve_transpose, tangent=_solve_tangent),
     reference=guarded(_SINGULAR, np.linalg.solve),
@@ -259,6 +265,7 @@ solve_triangular = define(
     arg=TriangleArg,
     call=_solve_triangular,
     infer=_solve_type,
+    batch=same_op,
     ad=Linear(_substitute_transpose, tangent=_substitute_tangent),  # as for solve
     reference=_substitute,
     samples=given(
@@ -310,6 +317,7 @@ cholesky = define(
     arg=CholeskyArg,
     call=_cholesky,
     infer=_same,
+    batch=same_op,
     ad=Jvp(_cholesky_jvp),
     reference=guarded("the matrix is not positive definite", _cholesky_reference),
     samples=given(

@@ -10,7 +10,7 @@ from adjoint.errors import DTypeError
 from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
 from adjoint.ir.derivative import Diagonal, ZeroGradient
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import DType, dtype_of_scalar, dtypes, promote
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
@@ -222,11 +222,7 @@ def _where(cond: UOp, x: Any, other: Any) -> UOp:
 def _choice_dtype(x: Any, other: Any) -> DType:
     if isinstance(x, UOp) or isinstance(other, UOp):
         return common_dtype("where", (x, other))
-    kinds = {bool: 0, int: 1, float: 2, complex: 3}
-    top = max((type(x), type(other)), key=lambda k: kinds.get(k, -1))
-    return {bool: dtypes.bool_, int: dtypes.default_int, complex: dtypes.complex64}.get(
-        top, dtypes.default_float
-    )
+    return promote(dtype_of_scalar(x), dtype_of_scalar(other))
 
 
 def _plain(value: Any, dtype: DType, device: Any) -> UOp:

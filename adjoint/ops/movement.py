@@ -346,8 +346,18 @@ def padded(
     between = tuple(interior) if interior is not None else (0,) * len(x.shape)
     if not any(before) and not any(after) and not any(between):
         return x
-    fill = x.dtype.np.type(value).item() if x.dtype.name != "bfloat16" else float(value)
-    return UOp(pad_constant, (x,), PadArg(tuple(before), tuple(after), between, fill))
+    filler = _const_value("pad", value, x)
+    return UOp(pad_constant, (x,), PadArg(tuple(before), tuple(after), between, filler))
+
+
+def _const_value(op: str, value: Any, x: UOp) -> Any:
+    """A Python number as a value of the operand's dtype."""
+    kinds = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+    plain = kinds[x.dtype.kind](value)
+    if (x.dtype.is_int and not fits(plain, x.dtype)) or (plain != value and value == value):
+        problem = f"{value} is not a value of {x.dtype.name}"
+        raise DTypeError("E2006", problem, op=op, operands=[("x", x)])
+    return plain
 
 
 def _pad_type(src: tuple[UOp, ...], arg: PadArg) -> tuple[Shape, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, _functions
+from adjoint.tensor.tracing import open_scopes, register
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -76,6 +77,8 @@ class Lifter:
         tensor.uop = node
         tensor._requires_grad = requires_grad
         tensor.grad = None
+        if open_scopes.get():
+            register(tensor)
         return tensor
 
 
@@ -107,7 +110,7 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
     return named
 
 
-HIDDEN = frozenset({"const", "buffer", "input", "part", "copy"})
+HIDDEN = frozenset({"const", "buffer", "input", "spent", "part", "copy"})
 
 
 def install(cls: type[Tensor], lift: Lifter) -> None:

@@ -22,6 +22,7 @@ from adjoint.ops.movement import unpacked
 from adjoint.ops.random import threefry2x32
 from adjoint.runtime.device import Device
 from adjoint.tensor.load import stored
+from adjoint.tensor.tracing import register_key
 
 
 class _Stream:
@@ -50,8 +51,9 @@ stream = _Stream(time.time_ns())
 def key_node(device: Any) -> UOp:
     """A fresh key, as a leaf."""
     first = device if isinstance(device, str) else device[0]
-    value = np.array(stream.next_key(first), np.uint64)
-    return stored(value, device)
+    key = stored(np.array(stream.next_key(first), np.uint64), device)
+    register_key(key)
+    return key
 
 
 def _shape(op: str, shape: tuple[Any, ...]) -> tuple[int, ...]:

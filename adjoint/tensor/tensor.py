@@ -19,7 +19,7 @@ from adjoint.ir.operators import Operators
 from adjoint.ir.uop import UOp, _functions
 from adjoint.runtime.device import Device
 from adjoint.stages import ExecItem
-from adjoint.tensor import load
+from adjoint.tensor import load, tracing
 from adjoint.tensor.creation import Creation
 from adjoint.tensor.dynamic import Dynamic
 from adjoint.tensor.getitem import Indexing
@@ -82,6 +82,7 @@ class Tensor(
         self.grad = None
         self._requires_grad = None
         self.requires_grad = requires_grad
+        tracing.register(self)
 
     # ---- what it is
 
@@ -135,6 +136,7 @@ class Tensor(
     def realize(self, *others: Tensor) -> Self:
         """Compute this tensor (and others, together); nothing else changes."""
         tensors: tuple[Tensor, ...] = (self, *others)
+        tracing.check_concrete(t.uop for t in tensors)
         engine.realize(*(t.uop for t in tensors))
         for tensor in tensors:
             tensor._settle()

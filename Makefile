@@ -1,0 +1,71 @@
+# Every target sets itself up: a virtual environment in .venv with Adjoint and its tools.
+# Needs make and Python 3.11 or newer; name another interpreter with PYTHON=/path/to/python.
+
+SHELL := bash
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: help demo test test-all check fuzz bench format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      train a small classifier and print its gradient program"
+	@echo "make test      the tests ($(WORKERS) workers; WORKERS=auto uses every core)"
+	@echo "make check     formatting, lint, types, layers"
+	@echo "make test-all  the tests with the slow ones and the fuzzers"
+	@echo "make fuzz      the fuzzers alone"
+	@echo "make bench     graph building against tinygrad"
+	@echo "make format    put the code into shape"
+	@echo "make clean     remove what the other targets made"
+
+# The first interpreter that runs and is new enough: one that is on the path may be a broken shim.
+$(READY): pyproject.toml
+	@set -e; \
+	if [ ! -x $(BIN)/python ]; then \
+	  for python in $(PYTHON) $(if $(PYTHON),,python3.12 python3.11 python3.13 python3 python); do \
+	    if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+	        >/dev/null 2>&1; then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$${found:-}" ]; then \
+	    echo "Adjoint needs Python 3.11 or newer with the venv module, and found none" \
+	      "$(if $(PYTHON),at $(PYTHON),on the path)." >&2; \
+	    echo "Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "setting up $(VENV) with $$("$$found" --version)"; \
+	  "$$found" -m venv $(VENV); \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python examples/two_moons.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+fuzz: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -m fuzz
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python bench/graph.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info bench/.peers
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find adjoint tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,156 @@
+"""Simplifications of tensor graphs that change no value, not even a NaN's or a zero's sign.
+
+Movement that undoes or repeats itself, choices that are no choice, and arithmetic with the neutral
+element of floats: `x * 1` and `x + -0.0`, but never `x + 0.0` (-0.0 would change), `x * 0`, `x - x`
+or `x / x` (infinities and NaN would). Integers have more rules (`symbolic.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.ir.dtype import DType
+from adjoint.ir.pattern import Apply, Attr, Number, Var, any_const, template
+from adjoint.ir.rewrite import Rule, RuleSet, condition
+from adjoint.ir.uop import UOp
+
+x, y, p = Var("x"), Var("y"), Var("p")
+c = any_const("c")
+a, b = Attr("a"), Attr("b")
+
+
+@condition
+def is_real(x: UOp) -> bool:
+    """Whether x is neither bool nor complex: (inf + 0j) * 1 has a NaN."""
+    return x.dtype.kind in "iuf"
+
+
+@condition
+def is_bool(x: UOp) -> bool:
+    """Whether x holds bools."""
+    return x.dtype.is_bool
+
+
+@condition
+def is_float(x: UOp) -> bool:
+    """Whether x holds floats."""
+    return x.dtype.is_float
+
+
+@condition
+def has_shape(x: UOp, shape: Any) -> bool:
+    """Whether x has that shape already."""
+    return bool(x.shape == shape)
+
+
+@condition
+def keeps_values(x: UOp, middle: DType, last: DType) -> bool:
+    """Whether a cast through the middle dtype gives what a direct one does."""
+    return cast_is_lossless(x.dtype, middle) and not _saturates(x.dtype, middle, last)
+
+
+def cast_is_lossless(source: DType, target: DType) -> bool:
+    """Whether every value of the source is a value of the target."""
+    if source is target or source.is_bool:
+        return True
+    if source.is_int:
+        if target.is_int:
+            return bool(target.min <= source.min and source.max <= target.max)
+        digits = source.bits - (source.kind == "i")
+        return target.is_inexact and digits <= _digits(target)
+    if source.is_float and target.is_inexact:
+        return _digits(source) <= _digits(target) and _exponent(source) <= _exponent(target)
+    return source.is_complex and target.is_complex and source.itemsize <= target.itemsize
+
+
+_SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+_SIGNIFICAND |= {"complex64": 24, "complex128": 53}
+
+
+def _digits(dtype: DType) -> int:
+    return _SIGNIFICAND[dtype.name]
+
+
+def _exponent(dtype: DType) -> int:
+    return {11: 5, 8: 8, 24: 8, 53: 11}[_digits(dtype)]
+
+
+def _saturates(source: DType, middle: DType, last: DType) -> bool:
+    """An integer that comes through a float saturates into a narrow integer; directly it wraps."""
+    through = source.is_int and middle.is_inexact and last.is_int
+    return through and not cast_is_lossless(source, last)
+
+
+@template
+def as_dtype(x: UOp, dtype: DType) -> UOp:
+    """x as that dtype."""
+    return UOp._apply("cast", x, dtype)
+
+
+@template
+def full(c: UOp, shape: Any) -> UOp:
+    """The constant under another shape."""
+    return UOp._apply("const", c.arg.value, c.dtype, shape, c.device)
+
+
+@template
+def permuted(x: UOp, first: Any, second: Any) -> UOp:
+    """Two permutations as one."""
+    return UOp._apply("permute", x, tuple(first[axis] for axis in second))
+
+
+@template
+def permuted_const(c: UOp, order: Any) -> UOp:
+    """The constant with its axes in another order."""
+    shape = tuple(c.shape[axis] for axis in order)
+    return UOp._apply("const", c.arg.value, c.dtype, shape, c.device)
+
+
+@template
+def flipped(x: UOp, first: Any, second: Any) -> UOp:
+    """Two reversals as one: an axis in both is not reversed."""
+    axes = tuple(axis for axis in range(len(x.shape)) if (axis in first) != (axis in second))
+    return UOp._apply("flip", x, axes)
+
+
+def _where(choose: bool) -> Apply:
+    return Apply("where", (Number(choose), x, y))
+
+
+def _idempotent(name: str) -> Rule:
+    once = getattr(x, name)()
+    return Rule(f"{name}_twice", getattr(once, name)(), once)
+
+
+tensor_rules = RuleSet(
+    (
+        Rule("reshape_twice", x.reshape(shape=a).reshape(shape=b), x.reshape(shape=b)),
+        Rule("reshape_same", x.reshape(shape=a), x, when=has_shape(x, a)),
+        Rule("reshape_const", c.reshape(shape=a), full(c, a)),
+        Rule("expand_twice", x.expand(shape=a).expand(shape=b), x.expand(shape=b)),
+        Rule("expand_same", x.expand(shape=a), x, when=has_shape(x, a)),
+        Rule("expand_const", c.expand(shape=a), full(c, a)),
+        Rule("permute_twice", x.permute(order=a).permute(order=b), permuted(x, a, b)),
+        Rule("permute_const", c.permute(order=a), permuted_const(c, a)),
+        Rule("flip_twice", x.flip(axis=a).flip(axis=b), flipped(x, a, b)),
+        Rule("flip_const", c.flip(axis=a), c),
+        Rule(
+            "cast_twice_exact",
+            x.cast(dtype=a).cast(dtype=b),
+            as_dtype(x, b),
+            when=keeps_values(x, a, b),
+        ),
+        Rule("neg_twice", x.neg().neg(), x),
+        Rule("times_one", x * 1, x, when=is_real(x)),
+        Rule("over_one", x / 1, x, when=is_real(x)),
+        Rule("minus_zero", x - 0, x, when=is_real(x)),
+        Rule("plus_negative_zero", x + -0.0, x, when=is_float(x)),
+        Rule("choose_true", _where(True), x),
+        Rule("choose_false", _where(False), y),
+        Rule("choose_same", p.where(x, x), x),
+        Rule("maximum_same", x.maximum(x), x),
+        Rule("minimum_same", x.minimum(x), x),
+        Rule("not_twice", x.logical_not().logical_not(), x, when=is_bool(x)),
+        *map(_idempotent, ("abs", "floor", "ceil", "trunc", "round", "contiguous", "detach")),
+    )
+)

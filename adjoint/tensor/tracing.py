@@ -1,0 +1,96 @@
+"""Scopes in which tensors stand for values that are not known: inside grad, vmap and jit.
+
+A scope knows its variables (nodes) and the handles made while it is open. Reading a value that
+depends on an open scope's variable is an error with a fix; a handle that survives its scope and
+depends on its variables is spent, and says so when it is used. What may live here: the scopes.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from adjoint.errors import AutodiffError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.uop import UOp, toposort
+
+
+class Scope:
+    """One call of a transformed function."""
+
+    __slots__ = ("handles", "keys", "name", "variables")
+
+    def __init__(self, name: str):
+        self.name = name
+        self.variables: set[UOp] = set()
+        self.handles: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.keys: list[UOp] = []  # random keys drawn inside
+
+
+open_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("open_scopes", default=())
+
+
+@contextmanager
+def scope(name: str) -> Iterator[Scope]:
+    """An open scope; on leaving it, handles that depend on its variables are spent."""
+    inner = Scope(name)
+    token = open_scopes.set((*open_scopes.get(), inner))
+    try:
+        yield inner
+    finally:
+        open_scopes.reset(token)
+        _spend(inner)
+
+
+def register(handle: Any) -> None:
+    """Note a handle made while a scope is open."""
+    scopes = open_scopes.get()
+    if scopes:
+        scopes[-1].handles.add(handle)
+
+
+def register_key(key: UOp) -> None:
+    """Note a random key drawn while a scope is open."""
+    for inner in open_scopes.get():
+        inner.keys.append(key)
+
+
+def _spend(inner: Scope) -> None:
+    handles = list(inner.handles)
+    if not handles:
+        return
+    tainted = dependent([h.uop for h in handles], inner.variables)
+    for handle in handles:
+        node = handle.uop
+        if node in tainted:
+            with origin_scope(node.raw_origin):
+                handle.uop = OPS["spent"](inner.name, node.shape, node.dtype, node.device)
+
+
+def dependent(roots: Iterable[UOp], variables: set[UOp]) -> set[UOp]:
+    """The nodes below the roots that depend on a variable."""
+    found: set[UOp] = set()
+    for node in toposort(roots):
+        if node in variables or any(s in found for s in node.src):
+            found.add(node)
+    return found
+
+
+def check_concrete(nodes: Iterable[UOp]) -> None:
+    """Raise if a value is asked for that depends on a variable of an open scope."""
+    scopes = open_scopes.get()
+    if not scopes:
+        return
+    roots = list(nodes)
+    for inner in scopes:
+        bad = next((r for r in roots if dependent([r], inner.variables)), None)
+        if bad is not None:
+            problem = f"the value is not known inside {inner.name}: it depends on its arguments"
+            fix = "use .where(), cond or scan instead of Python's if, while, float() or .item()"
+            raise AutodiffError(
+                "E5004", problem, op=inner.name, operands=[("value", bad)], help=fix
+            )

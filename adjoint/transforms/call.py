@@ -1,0 +1,128 @@
+"""What every transform shares: arguments as leaves, variables in their place, results checked.
+
+What may live here: the handling of a transformed function's arguments and results. What may not:
+any one transform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.tensor import Tensor
+from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
+
+Fn = Callable[..., Any]
+
+
+def name_of(fn: Fn) -> str:
+    """The function's name, for messages."""
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def as_tensor(op: str, value: Any) -> Tensor:
+    """A leaf as a tensor: tensors, NumPy arrays and Python numbers are."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)):
+        return Tensor(value)
+    fix = "mark it as not differentiated (argnums), or close over it"
+    raise DTypeError(
+        "E2001", f"a leaf of type {type(value).__name__} is no tensor", op=op, help=fix
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Some arguments of a call, taken apart: where they were and what their leaves are."""
+
+    op: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    argnums: tuple[int, ...]
+    single: bool
+    leaves: list[Tensor]
+    treedef: TreeDef
+
+    def call(self, fn: Fn, values: Sequence[Any]) -> Any:
+        """The function with the selected leaves replaced."""
+        parts = tree_unflatten(self.treedef, values)
+        args = list(self.args)
+        for number, part in zip(self.argnums, parts, strict=True):
+            args[number] = part
+        return fn(*args, **self.kwargs)
+
+    def restore(self, values: Sequence[Any]) -> Any:
+        """Values in the shape of the selected arguments; one argument comes back bare."""
+        parts = tree_unflatten(self.treedef, values)
+        return parts[0] if self.single else parts
+
+
+def select(op: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Selected:
+    """Take the arguments `argnums` names out of a call."""
+    single = isinstance(argnums, int)
+    numbers = (argnums,) if single else tuple(argnums)
+    for number in numbers:
+        if not isinstance(number, int) or not -len(args) <= number < len(args):
+            problem = f"argnums {argnums} does not fit a call with {len(args)} positional arguments"
+            raise DTypeError("E2007", problem, op=op)
+    numbers = tuple(number % len(args) for number in numbers)
+    leaves, treedef = tree_flatten(tuple(args[number] for number in numbers))
+    tensors = [as_tensor(op, leaf) for leaf in leaves]
+    return Selected(op, args, kwargs, numbers, single, tensors, treedef)
+
+
+def check_inexact(op: str, tensor: Tensor, what: str) -> None:
+    """A derivative is with respect to floats, and of floats."""
+    if not tensor.dtype.is_inexact:
+        problem = f"{what} is {tensor.dtype.name}; a derivative needs a float"
+        fix = ".cast('float32'), or leave it out of argnums"
+        raise AutodiffError("E5005", problem, op=op, operands=[(what, tensor)], help=fix)
+
+
+def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
+    """The leaves as tensors of their own, so that only what uses *these* depends on them."""
+    return [Tensor(OPS["unique_identity"](leaf.uop)) for leaf in leaves]
+
+
+def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
+    """The result of a function whose gradient is asked for."""
+    if not isinstance(result, Tensor):
+        problem = f"{name_of(fn)} returns {type(result).__name__}, not a scalar tensor"
+        fix = "return one scalar; with has_aux=True, (scalar, anything)"
+        raise AutodiffError("E5004", problem, op=op, help=fix)
+    check_inexact(op, result, "the result")
+    if result.shape != ():
+        problem = f"{name_of(fn)} returns shape {list(result.shape)}; a gradient needs a scalar"
+        fix = "reduce it (.sum(), .mean()), or use vjp or jacrev"
+        raise AutodiffError("E5004", problem, op=op, operands=[("result", result)], help=fix)
+    return result
+
+
+def result_leaves(op: str, result: Any) -> tuple[list[Tensor], TreeDef]:
+    """The result of a function as tensors."""
+    leaves, treedef = tree_flatten(result)
+    return [as_tensor(op, leaf) for leaf in leaves], treedef
+
+
+def lowered(value: Any) -> tuple[list[Any], TreeDef]:
+    """A result as nodes, which outlive the scope that its handles belong to."""
+    leaves, treedef = tree_flatten(value)
+    return [leaf.uop if isinstance(leaf, Tensor) else leaf for leaf in leaves], treedef
+
+
+def raised(value: tuple[list[Any], TreeDef]) -> Any:
+    """The result with fresh handles, once the scope is closed."""
+    leaves, treedef = value
+    return tree_unflatten(treedef, [Tensor(v) if isinstance(v, UOp) else v for v in leaves])
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    """Zeros that share one node."""
+    return Tensor(OPS["const"](0, x.dtype, x.shape, x.device))

@@ -1,0 +1,95 @@
+"""Forward-mode transforms: jvp, linearize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.autodiff.forward import push_forward
+from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, substitute
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import scope
+from adjoint.transforms.call import (
+    Selected,
+    name_of,
+    result_leaves,
+    select,
+    variables,
+)
+from adjoint.transforms.pytree import matching_leaves, tree_unflatten
+
+
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """`(fn(*primals), directional derivative along tangents)`, computed together."""
+    op = f"jvp of {name_of(fn)}"
+    chosen = _chosen(op, primals)
+    given = checked_tangents(op, chosen, tangents)
+    with scope(op) as inner:
+        symbols = variables(chosen.leaves)
+        inner.variables.update(s.uop for s in symbols)
+        leaves, treedef = result_leaves(op, chosen.call(fn, symbols))
+        roots = [leaf.uop for leaf in leaves]
+        pairs = zip(symbols, given, strict=True)
+        pushed = push_forward(roots, {s.uop: t for s, t in pairs if t is not None})
+    values = tree_unflatten(treedef, map(Tensor, roots))
+    return values, tree_unflatten(treedef, map(Tensor, map(_or_zero, pushed, roots)))
+
+
+def _chosen(op: str, primals: Any) -> Selected:
+    if not isinstance(primals, (tuple, list)):
+        problem = "primals and tangents are tuples, one entry per argument"
+        raise DTypeError("E2001", problem, op=op)
+    return select(op, tuple(primals), {}, tuple(range(len(primals))))
+
+
+def _or_zero(tangent: UOp | None, root: UOp) -> UOp:
+    if tangent is not None:
+        return tangent
+    return OPS["const"](0, root.dtype, root.shape, root.device)
+
+
+def checked_tangents(op: str, chosen: Selected, tangents: Any) -> list[UOp | None]:
+    """A tangent per leaf: its shape and dtype; nothing for an integer leaf."""
+    leaves = matching_leaves(op, chosen.treedef, tuple(tangents))
+    return [_checked(op, x, t) for x, t in zip(chosen.leaves, leaves, strict=True)]
+
+
+def _checked(op: str, primal: Tensor, value: Any) -> UOp | None:
+    if not primal.dtype.is_inexact:
+        return None
+    tensor = value if isinstance(value, Tensor) else Tensor(value, device=primal.device)
+    operands = [("primal", primal), ("tangent", tensor)]
+    if tensor.shape != primal.shape:
+        problem = "the tangent has another shape than its primal"
+        raise AutodiffError("E5004", problem, op=op, operands=operands)
+    if isinstance(value, Tensor) and tensor.dtype is not primal.dtype:
+        problem = "the tangent has another dtype than its primal"
+        fix = f".cast('{primal.dtype.name}')"
+        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
+    return tensor.uop.cast(primal.dtype)
+
+
+def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """`(fn(*primals), fn_jvp)`: the tangent program is built once and applied to any tangents."""
+    op = f"linearize of {name_of(fn)}"
+    chosen = _chosen(op, primals)
+    symbols = [Tensor(OPS["unique_identity"](_symbol(i, x))) for i, x in enumerate(chosen.leaves)]
+    nodes = [s.uop for s in symbols]
+    value, tangent = jvp(fn, primals, chosen.restore(symbols))
+    leaves, treedef = result_leaves(op, tangent)
+
+    def fn_jvp(*tangents: Any) -> Any:
+        """The tangent of the result."""
+        given = checked_tangents(op, chosen, tangents)
+        mapping = {s: t for s, t in zip(nodes, given, strict=True) if t is not None}
+        return tree_unflatten(
+            treedef, map(Tensor, substitute([leaf.uop for leaf in leaves], mapping))
+        )
+
+    return value, fn_jvp
+
+
+def _symbol(number: int, like: Tensor) -> UOp:
+    return OPS["input"](f"t{number}", like.shape, like.dtype, like.device)

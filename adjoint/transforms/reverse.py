@@ -1,0 +1,150 @@
+"""Reverse-mode transforms: grad, value_and_grad, vjp.
+
+All three call `autodiff.compute_gradient`; the result is a graph like any other, so it can be
+differentiated, batched and printed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from adjoint.autodiff.reverse import compute_gradient
+from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import scope
+from adjoint.transforms.call import (
+    check_inexact,
+    check_scalar,
+    lowered,
+    name_of,
+    raised,
+    result_leaves,
+    select,
+    variables,
+    zeros_like,
+)
+from adjoint.transforms.pytree import matching_leaves, tree_unflatten
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def value_and_grad(
+    fn: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[P, tuple[Any, Any]]:
+    """A function that returns the scalar `fn` returns, and its gradient.
+
+    `argnums` says with respect to which positional arguments; each may be a pytree of float
+    tensors, and its gradient is a pytree of the same shape. With `has_aux`, `fn` returns
+    `(scalar, anything)` and the value is that pair.
+    """
+
+    @wraps(fn)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
+        op = f"grad of {name_of(fn)}"
+        chosen = select(op, args, kwargs, argnums)
+        for leaf in chosen.leaves:
+            check_inexact(op, leaf, "the argument")
+        with scope(op) as inner:
+            symbols = variables(chosen.leaves)
+            inner.variables.update(s.uop for s in symbols)
+            result, aux = _split(op, chosen.call(fn, symbols), has_aux)
+            root = check_scalar(op, result, fn).uop
+            grads = _gradients(root, OPS["const"](1, root.dtype, (), root.device), symbols)
+            kept = lowered(aux)
+        value = Tensor(root)
+        pair = (value, raised(kept)) if has_aux else value
+        return pair, chosen.restore([Tensor(g) for g in grads])
+
+    return wrapped
+
+
+def grad(
+    fn: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[P, Any]:
+    """A function that returns the gradient of the scalar `fn` returns; see `value_and_grad`."""
+    both = value_and_grad(fn, argnums, has_aux)
+
+    @wraps(fn)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def _split(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        problem = "with has_aux=True the function returns (scalar, auxiliary)"
+        raise AutodiffError("E5004", problem, op=op)
+    return result
+
+
+def _gradients(root: UOp, seed: UOp, symbols: list[Tensor]) -> list[UOp]:
+    """The gradient of each symbol, zeros where no path leads."""
+    found = compute_gradient(root, seed, {s.uop for s in symbols})
+    return [found[s.uop] if s.uop in found else zeros_like(s).uop for s in symbols]
+
+
+def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`(fn(*primals), pullback)`: the pullback maps a cotangent of the result to one per primal."""
+    op = f"vjp of {name_of(fn)}"
+    chosen = select(op, primals, {}, tuple(range(len(primals))))
+    with scope(op) as inner:
+        symbols = variables(chosen.leaves)
+        inner.variables.update(s.uop for s in symbols)
+        result, aux = _split(op, chosen.call(fn, symbols), has_aux)
+        leaves, treedef = result_leaves(op, result)
+        roots = [leaf.uop for leaf in leaves]
+        targets = [s.uop for s in symbols]
+        kept = lowered(aux)
+    value = tree_unflatten(treedef, map(Tensor, roots))
+
+    def pullback(cotangent: Any) -> Any:
+        """The cotangents of the primals, in a tuple."""
+        given = [
+            checked_cotangent(op, root, g)
+            for root, g in zip(roots, matching_leaves(op, treedef, cotangent), strict=True)
+        ]
+        totals: dict[UOp, UOp] = {}
+        for root, g in zip(roots, given, strict=True):
+            if g is not None:
+                _add(totals, compute_gradient(root, g, set(targets)), targets)
+        values = [_found(totals, t) for t in targets]
+        return chosen.restore([Tensor(v) for v in values])
+
+    return (value, pullback, raised(kept)) if has_aux else (value, pullback)
+
+
+def _add(totals: dict[UOp, UOp], found: dict[UOp, UOp], targets: list[UOp]) -> None:
+    for target in dict.fromkeys(targets):
+        if target in found:
+            present = totals.get(target)
+            totals[target] = found[target] if present is None else present + found[target]
+
+
+def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
+    zeros = OPS["const"](0, target.dtype, target.shape, target.device)
+    return totals.get(target, zeros)
+
+
+def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:
+    """A cotangent for a root: its shape and dtype, or nothing for an integer result."""
+    tensor = value if isinstance(value, Tensor) else Tensor(value, device=root.device)
+    operands = [("result", root), ("cotangent", tensor)]
+    if tensor.shape != root.shape:
+        problem = "the cotangent has another shape than the result"
+        raise AutodiffError("E5004", problem, op=op, operands=operands)
+    if not root.dtype.is_inexact:
+        return None
+    if isinstance(value, Tensor) and tensor.dtype is not root.dtype:
+        problem = "the cotangent has another dtype than the result"
+        fix = f".cast('{root.dtype.name}')"
+        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
+    return tensor.uop.cast(root.dtype)

@@ -1,0 +1,154 @@
+"""Every error code that can be raised has a call that raises it; the rest say what they wait for."""
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import Tensor
+from adjoint.errors import CODES, AdjointError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.parse import parse
+from adjoint.ir.uop import UOp
+
+PACKAGE = Path(adjoint.__file__).parent
+
+
+def _matrix(*shape, **named):
+    return Tensor(np.ones(shape, np.float32), **named)
+
+
+def _odd_file(folder):
+    file = folder / "odd.bin"
+    file.write_bytes(b"abc")
+    return Tensor(file, dtype="int16")
+
+
+ONE = "%0 = const() {value: 1.0, dtype: f32, shape: [], device: null} : Tensor<f32, []>\n"
+
+RAISES = {
+    "E1001": lambda tmp: parse(b"\xff"),
+    "E1002": lambda tmp: parse("%0 = const() ?"),
+    "E1003": lambda tmp: parse('%0 = input() {name: "x'),
+    "E1004": lambda tmp: parse(r'%0 = input() {name: "\q"} : Tensor<f32, []>'),
+    "E1005": lambda tmp: parse(f"%0 = const() {{value: {'9' * 500}}} : Tensor<i64, []>"),
+    "E1006": lambda tmp: parse("/* no end"),
+    "E2001": lambda tmp: Tensor([1.0], dtype="float31"),
+    "E2002": lambda tmp: Tensor([1.0]).reshap,
+    "E2003": lambda tmp: adjoint.result_type(1, 2.0),
+    "E2004": lambda tmp: Tensor([1.0]).assign(Tensor([1])),
+    "E2005": lambda tmp: -Tensor([True]),
+    "E2006": lambda tmp: Tensor([300], dtype="uint8"),
+    "E2007": lambda tmp: Tensor([1.0]).softmax(0, None, 5, 6),
+    "E3001": lambda tmp: _matrix(2, 3) + _matrix(2, 4),
+    "E3002": lambda tmp: _matrix(2, 3) @ Tensor(1.0),
+    "E3003": lambda tmp: _matrix(2, 3) @ _matrix(4, 5),
+    "E3004": lambda tmp: _matrix(2, 3).max(2),
+    "E3005": lambda tmp: _matrix(2, 3).max((0, -2)),
+    "E3006": lambda tmp: _matrix(0, 3).max(0),
+    "E3007": lambda tmp: _matrix(2, 3).reshape(4),
+    "E3008": lambda tmp: _matrix(2, 3).permute(0, 0),
+    "E3009": lambda tmp: adjoint.squeeze(_matrix(2, 3), 0),
+    "E3010": lambda tmp: Tensor([[1], [2, 3]]),
+    "E4001": lambda tmp: parse("%0 = neg(%1) : Tensor<f32, []>\noutputs: %0"),
+    "E4002": lambda tmp: parse(ONE + ONE + "outputs: %0"),
+    "E4003": lambda tmp: parse(ONE + "outputs: %7"),
+    "E4005": _odd_file,
+    "E4006": lambda tmp: _matrix(2)[0, 0],
+    "E4007": lambda tmp: _matrix(2, 3).shrink(((0, 1),)),
+    "E4008": lambda tmp: _matrix(4)[::0],
+    "E4009": lambda tmp: _matrix(1, 2, 3, 3).conv2d(_matrix(1, 3, 1, 1)),
+    "E4010": lambda tmp: _matrix(1, 2, 3, 3).conv2d(_matrix(1, 2, 1, 1), stride=0),
+    "E4011": lambda tmp: _matrix(3).gather(0, _matrix(2)),
+    "E5001": lambda tmp: _without_derivative(),
+    "E5004": lambda tmp: _matrix(2, requires_grad=True).backward(),
+    "E5005": lambda tmp: Tensor([1]).requires_grad_(),
+    "E6001": lambda tmp: _matrix(3).gather(0, Tensor([3])).realize(),
+    "E6002": lambda tmp: Tensor([1.0], device="GPUU"),
+    "E6003": lambda tmp: Tensor(_several_results()).realize(),
+    "E6006": lambda tmp: _matrix(2, 2).inv().realize(),
+    "E6008": lambda tmp: Tensor([1.0], device="CPU") + Tensor([1.0], device="REF"),
+}
+
+_MODULE = "modules are not there yet"
+NOT_YET = {
+    "E4004": _MODULE,
+    "E5002": _MODULE,
+    "E5003": _MODULE,
+    "E6004": "only devices with memory of their own can run out of it",
+    "E6005": "overflow checks come with the strict profile of modules",
+    "E6007": "timeouts come with collectives",
+}
+
+
+def _several_results():
+    """A node with three results, of which none is picked."""
+    return UOp(OPS["svd_reduced"], (_matrix(2, 2).uop,))
+
+
+def _without_derivative():
+    """Singular vectors beyond the shorter side are not unique."""
+    x = _matrix(3, 2, requires_grad=True)
+    return x.svd()[0].sum().backward()
+
+
+def _error(code, folder):
+    with pytest.raises(AdjointError) as caught:
+        RAISES[code](folder)
+    return caught.value
+
+
+@pytest.mark.parametrize("code", RAISES)
+def test_the_code_is_raised(code, tmp_path):
+    error = _error(code, tmp_path)
+    assert error.code == code
+    assert str(error).startswith(f"{code}: ")
+
+
+@pytest.mark.parametrize("code", RAISES)
+def test_the_error_is_public_and_pickles(code, tmp_path):
+    error = _error(code, tmp_path)
+    assert getattr(adjoint, type(error).__name__) is type(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.code, again.op) == (str(error), error.code, error.op)
+    assert (again.operands, again.help) == (error.operands, error.help)
+
+
+def test_every_code_is_raised_or_says_why_not():
+    assert RAISES.keys() | NOT_YET.keys() == CODES.keys()
+    assert not RAISES.keys() & NOT_YET.keys()
+
+
+def test_codes_that_are_not_raised_yet_are_nowhere_in_the_code():
+    used = set()
+    for file in PACKAGE.rglob("*.py"):
+        if file.name != "errors.py":
+            used |= set(re.findall(r'"(E\d{4})"', file.read_text(encoding="utf-8")))
+    assert not used & NOT_YET.keys()
+
+
+def test_an_unknown_code_is_our_own_fault():
+    with pytest.raises(adjoint.InternalError):
+        adjoint.ShapeError("E9999", "no such code")
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (adjoint.ShapeError, ValueError),
+        (adjoint.DTypeError, TypeError),
+        (adjoint.BoundsError, IndexError),
+        (adjoint.DeviceError, RuntimeError),
+        (adjoint.VerificationError, ValueError),
+        (adjoint.TextError, ValueError),
+        (adjoint.AutodiffError, RuntimeError),
+        (adjoint.UnknownNameError, AttributeError),
+    ],
+)
+def test_an_error_is_also_the_exception_python_would_raise(kind, base):
+    assert issubclass(kind, AdjointError)
+    assert issubclass(kind, base)

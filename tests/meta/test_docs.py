@@ -1,0 +1,73 @@
+"""The Python in the documents runs, file by file, block after block."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adjoint import Tensor
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, _functions
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)")
+
+
+def _name(file):
+    return str(file.relative_to(ROOT))
+
+
+def _blocks(file):
+    """The code blocks, each preceded by as many lines as stand before it in the file."""
+    text = file.read_text(encoding="utf-8")
+    return [
+        "\n" * text.count("\n", 0, found.start(1)) + found.group(1)
+        for found in BLOCK.finditer(text)
+    ]
+
+
+@pytest.fixture
+def records_put_back():
+    """A document may define an op; it is gone again afterwards."""
+    before = set(OPS)
+    yield
+    for name in set(OPS) - before:
+        del OPS[name], _functions[name]
+        delattr(UOp, name)
+        if name in Tensor.__dict__:
+            delattr(Tensor, name)
+
+
+@pytest.mark.parametrize("file", [f for f in DOCUMENTS if _blocks(f)], ids=_name)
+def test_the_python_in_the_document_runs(file, records_put_back, capsys):
+    namespace = {"__name__": "__main__"}
+    for block in _blocks(file):
+        exec(compile(block, str(file), "exec", dont_inherit=True), namespace)
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=_name)
+def test_links_between_documents_lead_somewhere(file):
+    text = BLOCK.sub("", file.read_text(encoding="utf-8"))
+    broken = [to for to in LINK.findall(text) if not (file.parent / to).exists()]
+    assert broken == []
+
+
+def test_every_decision_has_context_a_decision_and_consequences():
+    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    assert len(records) >= 8
+    for number, file in enumerate(records, start=1):
+        text = file.read_text(encoding="utf-8")
+        assert file.name.startswith(f"{number:04d}-")
+        for heading in ("## Context", "## Decision", "## Consequences"):
+            assert heading in text, f"{file.name} lacks {heading}"
+
+
+def test_examples_are_short():
+    for file in (ROOT / "examples").glob("*.py"):
+        assert len(file.read_text(encoding="utf-8").splitlines()) < 80, file.name

@@ -1,0 +1,117 @@
+"""The source keeps the rules of CONTRIBUTING.md: docstrings, layers, sizes, imports."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjoint
+from adjoint.config import OPTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "adjoint"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+EVERY_FILE = sorted(
+    file
+    for folder in ("adjoint", "tests", "bench", "examples")
+    for file in (ROOT / folder).rglob("*.py")
+    if ".peers" not in file.parts
+)
+MOST_LINES = 700  # files aim for 250 and rarely pass 500; past this one, split it
+
+
+def _name(file):
+    return str(file.relative_to(ROOT))
+
+
+def _tree(file):
+    return ast.parse(file.read_text(encoding="utf-8"), str(file))
+
+
+@pytest.mark.parametrize("file", MODULES, ids=_name)
+def test_the_module_says_what_it_is(file):
+    assert len((ast.get_docstring(_tree(file)) or "").strip()) > 20
+
+
+@pytest.mark.parametrize("file", MODULES, ids=_name)
+def test_imports_are_at_the_top(file):
+    optional = file.is_relative_to(PACKAGE / "runtime")  # libraries that may not be installed
+    inside = [
+        node.lineno
+        for function in ast.walk(_tree(file))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert optional or inside == []
+
+
+@pytest.mark.parametrize("file", EVERY_FILE, ids=_name)
+def test_the_file_is_not_too_long(file):
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_environment_is_read_in_one_place():
+    readers = [
+        _name(file)
+        for file in MODULES
+        if re.search(r"\benviron\b|\bgetenv\b", file.read_text(encoding="utf-8"))
+    ]
+    assert readers == ["adjoint/config.py"]
+
+
+def test_no_module_is_a_drawer():
+    drawers = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
+    assert [_name(f) for f in MODULES if f.stem in drawers or f.parent.name in drawers] == []
+
+
+def test_every_option_is_documented_and_its_variable_named_after_it():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for option in OPTIONS:
+        assert option.variable.startswith("ADJOINT_")
+        assert option.variable in text
+
+
+def test_nothing_is_left_to_do():
+    marks = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+    assert [_name(f) for f in EVERY_FILE if marks.search(f.read_text(encoding="utf-8"))] == []
+
+
+def test_layers_and_cycles():
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_version_is_a_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", adjoint.__version__)
+
+
+def test_the_changelog_has_an_entry_for_this_version_or_the_next():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## (\[?{re.escape(adjoint.__version__)}\]?|Unreleased)", text, re.M)
+
+
+def test_the_licence_is_apache_2():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_makefile_has_its_targets():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test", "check", "bench", "test-all", "fuzz", "clean"):
+        assert re.search(rf"^{target}:", text, re.M), target
+
+
+def test_ci_is_executable_and_runs_the_checks_and_the_tests():
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    assert "make check\nmake test\n" in script.read_text(encoding="utf-8")

@@ -1,0 +1,116 @@
+"""Graphs are freed with their last handle: long loops stay flat."""
+
+import gc
+import tracemalloc
+
+import pytest
+
+from adjoint import Tensor
+from adjoint.ir.uop import live_nodes
+
+WARM = 1_500  # steps after which every bounded cache is full
+SLACK = 256 * 1024  # bytes; one lost node a step would be megabytes
+
+
+def _growth(step, steps):
+    """(nodes, bytes) by which calls of `step(i)` after the warm-up grow what is alive."""
+    tracemalloc.start()
+    try:
+        for i in range(WARM):
+            step(i)
+        gc.collect()
+        nodes, size = live_nodes(), tracemalloc.get_traced_memory()[0]
+        for i in range(WARM, steps):
+            step(i)
+        gc.collect()
+        return live_nodes() - nodes, tracemalloc.get_traced_memory()[0] - size
+    finally:
+        tracemalloc.stop()
+
+
+def _assert_flat(step, steps=10_000):
+    nodes, size = _growth(step, steps)
+    assert nodes <= 0
+    assert size < SLACK
+
+
+def test_building_and_dropping_graphs_is_flat():
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+    def step(i):
+        return ((x + i) * y - x).reshape(1, 2).reduce_sum(1)
+
+    _assert_flat(step)
+
+
+def test_new_leaves_are_freed():
+    _assert_flat(lambda i: (Tensor([1.0, 2.0]) * 2 + i).realize(), 4_000)
+
+
+def test_an_assign_loop_is_flat():
+    p = Tensor([1.0, 2.0])
+    _assert_flat(lambda i: p.assign(p * 0.9).realize())
+
+
+def test_an_assign_loop_of_a_parameter_is_flat():
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    _assert_flat(lambda i: p.assign(p.detach() * 0.9).realize(), 4_000)
+
+
+def test_a_rebinding_loop_is_flat():
+    held = [Tensor([1.0, 2.0])]
+
+    def step(i):
+        held[0] = held[0] * 0.9 + 1
+        held[0].realize()
+
+    _assert_flat(step)
+
+
+def test_an_in_place_loop_is_flat():
+    held = [Tensor([1.0, 2.0])]
+
+    def step(i):
+        held[0] *= 0.9
+        held[0].realize()
+
+    _assert_flat(step, 4_000)
+
+
+def test_random_draws_are_flat():
+    _assert_flat(lambda i: Tensor.rand(4).realize(), 2_000)
+
+
+def test_errors_keep_no_graph_alive():
+    x, y = Tensor([1.0, 2.0]), Tensor([1.0, 2.0, 3.0])
+
+    def step(i):
+        with pytest.raises(ValueError, match="E3001"):
+            (x * i) + y
+
+    _assert_flat(step, 4_000)
+
+
+def test_intermediate_values_are_freed_while_a_chain_runs():
+    x = Tensor.zeros(1 << 18).realize()  # 1 MiB
+    y = x
+    for _ in range(64):
+        y = y * 1.5 + 1
+    tracemalloc.start()
+    try:
+        y.realize()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+def test_a_very_deep_graph_is_built_run_and_freed():
+    before = live_nodes()
+    x = Tensor([0.0])
+    for _ in range(20_000):
+        x = x + 1
+    assert x.item() == 20_000
+    del x
+    gc.collect()
+    assert live_nodes() <= before
