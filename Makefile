@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all check fuzz bench format clean
+.PHONY: help demo test test-all test-oracle check fuzz bench docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,7 +16,9 @@ help:
 	@echo "make check     formatting, lint, types, layers"
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
 	@echo "make fuzz      the fuzzers alone"
+	@echo "make test-oracle  values and gradients against torch's, on the samples of its op tests"
 	@echo "make bench     graph building against tinygrad"
+	@echo "make docs      write docs/ops/, a page per op, from the records"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
 
@@ -38,19 +40,36 @@ $(READY): pyproject.toml
 	  "$$found" -m venv $(VENV); \
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m compileall -q adjoint  # even where Python may not write bytecode itself
 	@touch $@
 
 demo: $(READY)
 	@$(BIN)/python examples/two_moons.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle"
 
 test-all: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -m fuzz
+
+# Torch gets an environment of its own; Adjoint's never sees it.
+ORACLE := .oracle
+TORCH ?= torch==2.13.0
+
+$(ORACLE)/.ready: $(READY)
+	@echo "setting up $(ORACLE) with $(TORCH)"
+	@$(BIN)/python -m venv $(ORACLE)/venv
+	@$(ORACLE)/venv/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) numpy expecttest
+	@touch $@
+
+$(ORACLE)/samples/samples.json: $(ORACLE)/.ready $(wildcard tests/oracle/*.py)
+	$(ORACLE)/venv/bin/python -m tests.oracle.make_samples $(ORACLE)/samples
+
+test-oracle: $(READY) $(ORACLE)/samples/samples.json
+	$(BIN)/python -m pytest -m oracle tests/oracle
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -66,6 +85,9 @@ bench: $(READY)
 	$(BIN)/python bench/graph.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info bench/.peers
+	rm -rf $(VENV) $(ORACLE) build dist *.egg-info bench/.peers
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find adjoint tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find adjoint tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+docs: $(READY)
+	$(BIN)/python -m docs.build_ops

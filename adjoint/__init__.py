@@ -18,7 +18,84 @@ from adjoint.errors import (
 )
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
+from adjoint.tensor import array_api
 from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard, and every record
+from adjoint.tensor.show import show
 from adjoint.tensor.tensor import Tensor, no_grad
+from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
+from adjoint.transforms.checkpoint import checkpoint
+from adjoint.transforms.control import associative_scan, cond, fori_loop, scan, while_loop
+from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
+from adjoint.transforms.forward import jvp, linearize
+from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
+from adjoint.transforms.operation import Operation
+from adjoint.transforms.pytree import (
+    register_pytree_node,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
+from adjoint.transforms.reverse import grad, value_and_grad, vjp
+from adjoint.transforms.trace import (
+    OpNode,
+    Trace,
+    backward_on_trace,
+    forward_on_trace,
+    trace,
+)
+from adjoint.transforms.vmap import vmap
 
 __version__ = "0.1.0"
+__all__ = [
+    "AdjointError",
+    "AutodiffError",
+    "BoundsError",
+    "DTypeError",
+    "Device",
+    "DeviceError",
+    "InternalError",
+    "OpNode",
+    "Operation",
+    "ShapeDtype",
+    "ShapeError",
+    "Tensor",
+    "TextError",
+    "Trace",
+    "UnknownNameError",
+    "VerificationError",
+    "array_api",
+    "associative_scan",
+    "backward_on_trace",
+    "check_grads",
+    "checkpoint",
+    "cond",
+    "custom_jvp",
+    "custom_vjp",
+    "dtypes",
+    "eval_shape",
+    "fori_loop",
+    "forward_on_trace",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "no_grad",
+    "ops",
+    "register_pytree_node",
+    "scan",
+    "show",
+    "stop_gradient",
+    "trace",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_unflatten",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    "while_loop",
+]
+__all__ += array_api.__all__

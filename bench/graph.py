@@ -77,7 +77,7 @@ def peer_python(given: str | None) -> str:
 
 
 def measure(ours: Worker, theirs: Worker, rounds: int) -> dict[str, tuple[float, float]]:
-    """Median seconds of both libraries per workload; the first round warms caches and is dropped."""
+    """Median seconds of both libraries per workload; a first round warms caches and is dropped."""
     times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in RUNS}
     for number in range(rounds + 1):
         for name, runs in RUNS.items():

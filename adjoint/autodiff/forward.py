@@ -18,6 +18,7 @@ from adjoint.ir.derivative import (
     Partials,
     Stop,
     ThroughBody,
+    Vjp,
     ZeroGradient,
 )
 from adjoint.ir.opdef import OPS, attributes, expand_composite
@@ -98,6 +99,14 @@ def _jvp(node: UOp, t: Tangents) -> Any:
     return node.op.ad.fn(tuple(t), results(node), *node.src, **attributes(node))
 
 
+def _vjp(node: UOp, t: Tangents) -> Any:
+    declared = node.op.ad
+    assert isinstance(declared, Vjp)
+    if declared.tangent is None:
+        raise no_derivative(node)
+    return declared.tangent(tuple(t), results(node), *node.src, **attributes(node))
+
+
 def _through_body(node: UOp, t: Tangents) -> Any:
     given = {s: d for s, d in zip(node.src, t, strict=True) if d is not None}
     return push_forward([expand_composite(node)], given, node.src)[0]
@@ -109,5 +118,6 @@ _RULES: dict[type, Callable[[UOp, Tangents], Any]] = {
     Linear: _linear,
     Bilinear: _bilinear,
     Jvp: _jvp,
+    Vjp: _vjp,
     ThroughBody: _through_body,
 }

@@ -22,6 +22,7 @@ from adjoint.ir.derivative import (
     Partials,
     Stop,
     ThroughBody,
+    Vjp,
     ZeroGradient,
 )
 from adjoint.ir.opdef import OPS, attributes, expand_composite
@@ -107,7 +108,7 @@ def no_derivative(node: UOp) -> AutodiffError:
     """E5001: the op on the path has no derivative."""
     reason = node.op.ad.reason if isinstance(node.op.ad, NotDifferentiable) else ""
     operands = [("result", node), *((f"operand {i}", s) for i, s in enumerate(node.src))]
-    problem = f"has no derivative: {reason}"
+    problem = f"has no derivative: {reason}" if reason else "has no derivative in this mode"
     fix = "use .detach() on its operands if no gradient should pass"
     return AutodiffError("E5001", problem, op=node.op.name, operands=operands, help=fix)
 
@@ -166,6 +167,12 @@ def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
     return [None if s is None else totals.get(s) for s in symbols]
 
 
+def _vjp(node: UOp, g: Any, needs: Needs) -> Contributions:
+    extra = {"needs": needs} if node.op.ad.selective else {}
+    values = node.op.ad.fn(g, results(node), *node.src, **attributes(node), **extra)
+    return [v if need else None for v, need in zip(values, needs, strict=True)]
+
+
 def _symbol(like: UOp) -> UOp:
     return OPS["input"](f"t{next(_names)}", like.shape, like.dtype, like.device)
 
@@ -198,5 +205,6 @@ _RULES: dict[type, Callable[[UOp, Any, Needs], Contributions]] = {
     Linear: _linear,
     Bilinear: _bilinear,
     Jvp: _jvp,
+    Vjp: _vjp,
     ThroughBody: _through_body,
 }

@@ -6,13 +6,16 @@ value of a root hangs on its node (`node.realized`), so every graph that contain
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from adjoint import config
 from adjoint.errors import DeviceError
+from adjoint.ir.function import Function
 from adjoint.ir.opdef import expand_composite
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -43,6 +46,9 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
             new[node] = node
             continue
         src = tuple(new[s] for s in node.src)
+        if node.op.name == "part" and src[0].op.name == "bundle":
+            new[node] = src[0].src[node.arg.index]
+            continue
         same = node if src == node.src else rebuild(node, src)
         if same.op.kind == "composite" and not is_known(same):
             body = expand_composite(same)
@@ -86,16 +92,33 @@ def run_schedule(items: Iterable[ExecItem]) -> None:
             node.realized = _stored(value, node)
 
 
-def _computed(items: Iterable[ExecItem]) -> dict[UOp, Any]:
+def _computed(
+    items: Iterable[ExecItem], given: Mapping[UOp, Any] = MappingProxyType({})
+) -> dict[UOp, Any]:
     """The values of the steps that no later step was the last to use."""
-    values: dict[UOp, Any] = {}
+    values: dict[UOp, Any] = dict(given)
     for item in items:
         _check_device(item.node)
         operands = [values[s] if s in values else known_value(s) for s in item.node.src]
-        values[item.node] = evaluate(item.node, operands)
+        values[item.node] = evaluate(item.node, operands, run_function)
         for source in item.last_uses:
             values.pop(source, None)
     return values
+
+
+def run_function(function: Function, arrays: list[Any]) -> list[Any]:
+    """A closed graph on arrays."""
+    plan = _function_plan(function)
+    given = dict(zip(function.inputs, arrays, strict=True))
+    values = _computed(plan.items, given)
+    return [values[node] for node in plan.values]
+
+
+@lru_cache(maxsize=256)
+def _function_plan(function: Function) -> Schedule:
+    plan = schedule(function.outputs)
+    items = tuple(item for item in plan.items if item.node not in set(function.inputs))
+    return Schedule(items, plan.roots, plan.values)
 
 
 def _stored(value: Any, node: UOp) -> Buffer:

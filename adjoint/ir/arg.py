@@ -70,6 +70,16 @@ def frozen(value: Any) -> Any:
     return value
 
 
+def thawed(value: Any) -> Any:
+    """The plain form of a frozen attribute."""
+    kind = type(value)
+    if kind is Real:
+        return float(value)
+    if kind is Complex:
+        return complex(value)
+    return tuple(map(thawed, value)) if kind is tuple else value
+
+
 class Arg(tuple[Any, ...]):
     """Base of the attribute records."""
 
@@ -104,7 +114,8 @@ class Arg(tuple[Any, ...]):
         return list(zip(self.fields, self, strict=True))
 
     def asdict(self) -> dict[str, Any]:
-        return dict(zip(self.fields, self, strict=True))
+        """The fields by name, with plain floats, which compare as floats do."""
+        return dict(zip(self.fields, map(thawed, self), strict=True))
 
     def replace(self, **named: Any) -> Self:
         return type(self)(**(self.asdict() | named))

@@ -1,8 +1,9 @@
 """Rules for vmap: what an op does when some operands have one more axis, in front.
 
 A rule is `rule(node, src, batched, size)`: the node without the axis, its operands with it where
-`batched` says so, and the axis's size; it returns the result with the axis in front. What may live
-here: rules that serve many ops. Rules of one op stand beside its record.
+`batched` says so, and the axis's size; it returns the result with the axis in front, or a pair of
+the result and whether it has the axis. What may live here: rules that serve many ops. Rules of one
+op stand beside its record.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from adjoint.ir.uop import UOp
 
 Sources = tuple[UOp, ...]
 Flags = tuple[bool, ...]
-BatchRule = Callable[[UOp, Sources, Flags, int], UOp]
+BatchRule = Callable[[UOp, Sources, Flags, int], Any]
 
 
 def spread(x: UOp, batched: bool, size: int) -> UOp:
@@ -47,7 +48,7 @@ def _up(axes: Any) -> Any:
 
 
 def led_by(**fields: Any) -> BatchRule:
-    """The op with these values put in front of its per-axis attributes; `...` is the axis's size."""
+    """The op with these values in front of its per-axis attributes; `...` is the axis's size."""
 
     def rule(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
         front = {

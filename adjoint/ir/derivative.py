@@ -57,6 +57,20 @@ class Jvp:
 
 
 @dataclass(frozen=True, slots=True)
+class Vjp:
+    """`fn(g, y, *x, **attrs)` gives the cotangent of each operand (None where there is none).
+
+    For rules that users write and for loops, whose transpose cannot be found by looking at the
+    tangent. Forward mode needs `tangent`, with the parameters of a Jvp; without it, it is E5001.
+    A selective rule also takes `needs`: which operands want a cotangent.
+    """
+
+    fn: Rule
+    tangent: Rule | None = None
+    selective: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ThroughBody:
     """The derivative of the body: the op is made of others and adds nothing of its own."""
 
@@ -88,6 +102,7 @@ Derivative = (
     | Linear
     | Bilinear
     | Jvp
+    | Vjp
     | ThroughBody
     | ZeroGradient
     | Stop

@@ -179,10 +179,12 @@ class PtrDType:
         return pointer, (self.base, self.mutable, self.local)
 
 
-@cache
 def pointer(base: DType, mutable: bool = False, local: bool = False) -> PtrDType:
     """The pointer type; one object per type, so `is` compares."""
-    return PtrDType(base, mutable, local)
+    return _POINTERS.setdefault((base, mutable, local), PtrDType(base, mutable, local))
+
+
+_POINTERS: dict[tuple[DType, bool, bool], PtrDType] = {}
 
 
 def as_dtype(value: Any) -> DType:

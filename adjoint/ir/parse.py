@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from adjoint.errors import AdjointError, TextError, did_you_mean
-from adjoint.ir.dtype import ALL, VOID, pointer
+from adjoint.ir.dtype import ALL, VOID, DType, PtrDType, pointer
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.text import ESCAPES, type_text
 from adjoint.ir.uop import UOp
@@ -184,6 +184,8 @@ class _Reader:
         if name.text in self.nodes:
             _fail("E4002", name, f"%{name.text} is defined twice")
         node = _built(op, record, tuple(src), attrs, declared)
+        if not _is_typed(node.shape, node.dtype):
+            _fail("E2001", op, f"{op.text}: its attributes give no shape and dtype")
         if (node.shape, node.dtype) != declared:
             found = type_text(node.shape, node.dtype)
             _fail("E2001", token, f"{op.text} gives {found}, declared is {type_text(*declared)}")
@@ -327,6 +329,14 @@ def _record(token: Token) -> OpDef:
     return record
 
 
+def _is_typed(shape: Any, dtype: Any) -> bool:
+    """Whether a node has a type at all: attributes of the wrong kind can leave it without."""
+    if isinstance(dtype, tuple):
+        return all(_is_typed(s, d) for s, d in zip(shape, dtype, strict=True))
+    extents = isinstance(shape, tuple) and all(type(s) is int and s >= 0 for s in shape)
+    return extents and isinstance(dtype, (DType, PtrDType))
+
+
 def _built(
     op: Token, record: OpDef, src: tuple[UOp, ...], attrs: dict[str, Any], declared: tuple[Any, Any]
 ) -> UOp:
@@ -345,7 +355,7 @@ def _built(
 def _made(
     op: Token, record: OpDef, src: tuple[UOp, ...], attrs: dict[str, Any], declared: tuple[Any, Any]
 ) -> UOp:
-    if record.arg is None:
+    if record.arg is None or not record.arg.fields:
         if attrs:
             _fail("E2007", op, f"{op.text} has no attributes, got {', '.join(attrs)}")
         return UOp(record, src)

@@ -238,6 +238,18 @@ def _same_number(wanted: Any, node: UOp) -> bool:
     return isinstance(wanted, int) and wanted == value
 
 
+def source_ops(pattern: Pattern) -> tuple[str, ...]:
+    """The op that each source of a match has; "" where it may have any."""
+    return tuple(map(_op_of, applied(pattern).src))
+
+
+def _op_of(pattern: Pattern) -> str:
+    if isinstance(pattern, Apply):
+        return pattern.op
+    is_const = isinstance(pattern, Number) or (isinstance(pattern, Var) and pattern.const)
+    return "const" if is_const else ""
+
+
 def variables(pattern: Pattern) -> dict[str, Var]:
     """The holes of a pattern by name, in the order written."""
     if isinstance(pattern, Var):

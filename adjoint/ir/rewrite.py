@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.origin import origin_scope
-from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches
+from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches, source_ops
 from adjoint.ir.uop import UOp, rebuild, toposort
 
 
@@ -100,12 +100,12 @@ class RuleSet:
     """Rules in the order they are tried, found by the op at the root of their pattern."""
 
     rules: tuple[Rule, ...]
-    by_op: dict[str, tuple[Rule, ...]] = field(init=False)
+    by_op: dict[str, list[tuple[Rule, tuple[str, ...]]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        table: dict[str, tuple[Rule, ...]] = {}
+        table: dict[str, list[tuple[Rule, tuple[str, ...]]]] = {}
         for rule in self.rules:
-            table[rule.op] = (*table.get(rule.op, ()), rule)
+            table.setdefault(rule.op, []).append((rule, source_ops(rule.pattern)))
         if len({rule.name for rule in self.rules}) != len(self.rules):
             raise InternalError("two rules have one name")
         object.__setattr__(self, "by_op", table)
@@ -124,7 +124,12 @@ class RuleSet:
 
     def apply(self, node: UOp) -> tuple[UOp | None, str]:
         """What the first rule that applies makes of the node, and the rule's name."""
-        for rule in self.by_op.get(node.op.name, ()):
+        entries = self.by_op.get(node.op.name, ())
+        names = [s.op.name for s in node.src]
+        orders = (names, names[::-1]) if node.op.commutative else (names,)
+        for rule, wanted in entries:
+            if not any(all(map(_may_be, wanted, order)) for order in orders):
+                continue  # a look at the sources spares most rules the match
             with origin_scope(node.raw_origin):
                 result = rule.apply(node)
             if result is not None:
@@ -133,6 +138,10 @@ class RuleSet:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rules))
+
+
+def _may_be(wanted: str, name: str) -> bool:
+    return wanted in ("", name)
 
 
 def rewrite(

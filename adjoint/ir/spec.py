@@ -52,7 +52,7 @@ def _check_node(node: UOp, level: str) -> None:
         raise _fail("E2002", node, "is no op that a node can have")
     if record.level not in (level, "both"):
         raise _fail("E2001", node, f"belongs to the {record.level} level, not the {level} level")
-    wanted = type(None) if record.arg is None else record.arg
+    wanted = record.arg if record.arg is not None and record.arg.fields else type(None)
     if type(node.arg) is not wanted:
         problem = f"its attributes are {type(node.arg).__name__}, not {wanted.__name__}"
         raise _fail("E2001", node, problem)
@@ -65,7 +65,8 @@ def _check_arity(node: UOp) -> None:
     if signature is None:
         return
     try:
-        signature.bind(*node.src, **attributes(node))
+        extra = {"run": None} if node.op.calls else {}
+        signature.bind(*node.src, **attributes(node), **extra)
     except TypeError as error:
         raise _fail("E2007", node, f"wrong operands: {error}") from None
 

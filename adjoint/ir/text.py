@@ -12,6 +12,7 @@ an input: its contents never are. `parse.py` reads the text back.
 from __future__ import annotations
 
 import struct
+from math import isnan
 from typing import Any
 
 from adjoint.errors import InternalError
@@ -101,12 +102,14 @@ def value_text(value: Any) -> str:
             return f"[{', '.join(map(value_text, value))}]"
         case DType():
             return value.short
+        case _ if hasattr(value, "__name__"):  # a function that somebody wrote in Python
+            return f"@{value.__name__}"
         case _:
             raise InternalError(f"{value!r} has no text form: attributes are plain values")
 
 
 def _float_text(value: float) -> str:
     bits = struct.pack(">d", value)
-    if value != value and bits != _PLAIN_NAN:
+    if isnan(value) and bits != _PLAIN_NAN:
         return f"nan({int.from_bytes(bits, 'big')})"
     return float.__repr__(value)

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError
 from adjoint.ir.broadcast import elementwise
-from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
+from adjoint.ir.derivative import Diagonal, Jvp, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
 from adjoint.ir.opdef import Bad, Sample, derived
 from adjoint.ir.uop import UOp
@@ -300,13 +300,20 @@ relu = elementwise(
     samples=unary(),
     bounds=lambda x: (max(x[0], 0), max(x[1], 0)),
 )
+def _abs_jvp(t: Any, y: UOp, x: UOp) -> UOp:
+    if not x.dtype.is_complex:
+        return t[0] * x.sign()
+    along = (x.conj() * t[0]).real()
+    return y.eq(0).where(0, along / y.eq(0).where(1, y))
+
+
 abs_ = elementwise(
     "abs",
     "Absolute value; the gradient at 0 is 0.",
     arity=1,
     kinds="biufc",
     result=real_of,
-    partials=lambda y, x: (x.sign(),),
+    ad=Jvp(_abs_jvp),
     reference=np.abs,
     samples=unary(),
     bounds=lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),

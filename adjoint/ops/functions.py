@@ -17,7 +17,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import to_float
-from adjoint.ir.opdef import Bad, OpDef, define
+from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import binary, given, real, unary
 
@@ -61,31 +61,57 @@ def _mapped(fn: Any) -> Any:
 _HALF_ROOT_PI = math.sqrt(math.pi) / 2
 exp = _function("exp", "Exponential.", np.exp, lambda y, x: y, kinds="fc")
 exp2 = _function("exp2", "Power of two.", np.exp2, lambda y, x: y * math.log(2))
-expm1 = _function("expm1", "`exp(x) - 1`, exact near 0.", np.expm1, lambda y, x: y + 1)
-log = _function("log", "Natural logarithm.", np.log, lambda y, x: 1 / x, 0.1, 4)
-log2 = _function("log2", "Base-2 logarithm.", np.log2, lambda y, x: 1 / (x * math.log(2)), 0.1, 4)
+expm1 = _function("expm1", "`exp(x) - 1`, exact near 0.", np.expm1, lambda y, x: y + 1, kinds="fc")
+log = _function("log", "Natural logarithm.", np.log, lambda y, x: 1 / x, 0.1, 4, kinds="fc")
+log2 = _function(
+    "log2", "Base-2 logarithm.", np.log2, lambda y, x: 1 / (x * math.log(2)), 0.1, 4, kinds="fc"
+)
 log10 = _function(
-    "log10", "Base-10 logarithm.", np.log10, lambda y, x: 1 / (x * math.log(10)), 0.1, 4
+    "log10", "Base-10 logarithm.", np.log10, lambda y, x: 1 / (x * math.log(10)), 0.1, 4, kinds="fc"
 )
-log1p = _function("log1p", "`log(1 + x)`, exact near 0.", np.log1p, lambda y, x: 1 / (x + 1), -0.9)
-sqrt = _function("sqrt", "Square root; √'(0) = inf.", np.sqrt, lambda y, x: 0.5 / y, 0.1, 4)
+log1p = _function(
+    "log1p", "`log(1 + x)`, exact near 0.", np.log1p, lambda y, x: 1 / (x + 1), -0.9, kinds="fc"
+)
+sqrt = _function(
+    "sqrt", "Square root; √'(0) = inf.", np.sqrt, lambda y, x: 0.5 / y, 0.1, 4, kinds="fc"
+)
 rsqrt = _function(
-    "rsqrt", "`1 / sqrt(x)`.", lambda x: 1 / np.sqrt(x), lambda y, x: -0.5 * y / x, 0.1, 4
+    "rsqrt",
+    "`1 / sqrt(x)`.",
+    lambda x: 1 / np.sqrt(x),
+    lambda y, x: -0.5 * y / x,
+    0.1,
+    4,
+    kinds="fc",
 )
-sin = _function("sin", "Sine.", np.sin, lambda y, x: x.cos())
-cos = _function("cos", "Cosine.", np.cos, lambda y, x: -x.sin())
-tan = _function("tan", "Tangent.", np.tan, lambda y, x: 1 + y * y, -1.4, 1.4)
-asin = _function("asin", "Arc sine.", np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9)
-acos = _function("acos", "Arc cosine.", np.arccos, lambda y, x: -(1 - x * x).rsqrt(), -0.9, 0.9)
-atan = _function("atan", "Arc tangent.", np.arctan, lambda y, x: 1 / (1 + x * x))
-sinh = _function("sinh", "Hyperbolic sine.", np.sinh, lambda y, x: x.cosh())
-cosh = _function("cosh", "Hyperbolic cosine.", np.cosh, lambda y, x: x.sinh())
-tanh = _function("tanh", "Hyperbolic tangent.", np.tanh, lambda y, x: 1 - y * y)
-asinh = _function("asinh", "Inverse of sinh.", np.arcsinh, lambda y, x: (x * x + 1).rsqrt())
+sin = _function("sin", "Sine.", np.sin, lambda y, x: x.cos(), kinds="fc")
+cos = _function("cos", "Cosine.", np.cos, lambda y, x: -x.sin(), kinds="fc")
+tan = _function("tan", "Tangent.", np.tan, lambda y, x: 1 + y * y, -1.4, 1.4, kinds="fc")
+asin = _function(
+    "asin", "Arc sine.", np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9, kinds="fc"
+)
+acos = _function(
+    "acos", "Arc cosine.", np.arccos, lambda y, x: -(1 - x * x).rsqrt(), -0.9, 0.9, kinds="fc"
+)
+atan = _function("atan", "Arc tangent.", np.arctan, lambda y, x: 1 / (1 + x * x), kinds="fc")
+sinh = _function("sinh", "Hyperbolic sine.", np.sinh, lambda y, x: x.cosh(), kinds="fc")
+cosh = _function("cosh", "Hyperbolic cosine.", np.cosh, lambda y, x: x.sinh(), kinds="fc")
+tanh = _function("tanh", "Hyperbolic tangent.", np.tanh, lambda y, x: 1 - y * y, kinds="fc")
+asinh = _function(
+    "asinh", "Inverse of sinh.", np.arcsinh, lambda y, x: (x * x + 1).rsqrt(), kinds="fc"
+)
 acosh = _function(
-    "acosh", "Inverse of cosh.", np.arccosh, lambda y, x: ((x - 1) * (x + 1)).rsqrt(), 1.1, 4
+    "acosh",
+    "Inverse of cosh.",
+    np.arccosh,
+    lambda y, x: ((x - 1) * (x + 1)).rsqrt(),
+    1.1,
+    4,
+    kinds="fc",
 )
-atanh = _function("atanh", "Inverse of tanh.", np.arctanh, lambda y, x: 1 / (1 - x * x), -0.9, 0.9)
+atanh = _function(
+    "atanh", "Inverse of tanh.", np.arctanh, lambda y, x: 1 / (1 - x * x), -0.9, 0.9, kinds="fc"
+)
 sigmoid = _function(
     "sigmoid",
     "Logistic function `1 / (1 + exp(-x))`.",
@@ -152,22 +178,34 @@ def _polygamma(x: UOp, n: int) -> UOp:
 
 
 def _polygamma_reference(x: Any, n: int) -> Array:
-    """Recurrence up to x ≥ 12, then the asymptotic series."""
+    """Reflection for x < 0, recurrence up to x ≥ 12, then the asymptotic series."""
     source = _float(x)
     wide = np.array(source, np.float64)
     poles = (wide <= 0) & (wide == np.floor(wide))
-    total, shifted = np.zeros_like(wide), np.where(np.isfinite(wide) & ~poles, wide, 1.0)
+    finite = np.where(np.isfinite(wide) & ~poles, wide, 1.0)
+    total, shifted = np.zeros_like(wide), np.where(finite < 0, 1 - finite, finite)
     sign = (-1.0) ** (n + 1) * math.factorial(n)
-    shifted = np.maximum(shifted, -1e4)  # far below, the recurrence would not end
     while np.any(shifted < 12):
         low = shifted < 12
         step = -1 / shifted if n == 0 else sign / shifted ** (n + 1)
         total, shifted = total + np.where(low, step, 0), np.where(low, shifted + 1, shifted)
     result = total + _polygamma_series(shifted, n)
+    result = np.where(finite < 0, (-1.0) ** n * result - math.pi * _cotangent(finite, n), result)
     at_infinity = np.inf if n == 0 else 0.0
     result = np.where(np.isposinf(wide), at_infinity, result)
     result = np.where(poles | np.isneginf(wide) | np.isnan(wide), np.nan, result)
+    if n == 0:  # the pole at 0 has two sides, told apart by the sign of zero
+        result = np.where(wide == 0, -np.copysign(np.inf, wide), result)
     return result.astype(source.dtype)
+
+
+def _cotangent(x: Array, n: int) -> Array:
+    """The n-th derivative of cot(πx), which is a polynomial of the cotangent."""
+    value = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        value = value.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    turn = np.pi * (x - np.rint(x))  # exact for any x, where tan(πx) would see a rounded angle
+    return np.asarray(value(1 / np.tan(np.where(turn == 0, 1.0, turn))))
 
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
@@ -192,7 +230,14 @@ polygamma = define(
     infer=lambda src, arg: (src[0].shape, src[0].dtype),
     ad=Jvp(lambda t, y, x, n: t[0] * x.polygamma(n + 1)),
     reference=_polygamma_reference,
-    samples=given((real(2, 3, lo=0.3), 0), (real(3, lo=0.3), 1), (real(lo=0.3, hi=20), 2)),
+    samples=given(
+        (real(2, 3, lo=0.3), 0),
+        (real(3, lo=0.3), 1),
+        (real(lo=0.3, hi=20), 2),
+        (np.array([-0.25, -7.5, -20000.5]), 0),
+        (np.array([-0.25, -7.5]), 3),
+        Sample((np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 0), smooth=False),
+    ),
     errors=(Bad("E3006", (real(2), -1), match="order"),),
     kinds="f",
     batch=same_op,

@@ -44,7 +44,10 @@ def _const(
     value: Any, dtype: Any = None, shape: tuple[int, ...] = (), device: str | None = None
 ) -> UOp:
     kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
-    if type(value) is float and value == 0.0:  # the cache below cannot tell 0.0 from -0.0
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) is complex or (type(value) is float and value == 0.0):
+        # The cache below cannot tell 0.0 from -0.0.
         return _make_const(value, kind, shape, device)
     return _cached_const(value, kind, shape, device)
 

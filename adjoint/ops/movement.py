@@ -53,10 +53,9 @@ def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
     if axes is None:
         return tuple(range(rank))
     listed = axes if isinstance(axes, (tuple, list)) else (axes,)
-    if rank == 0 and not isinstance(axes, (tuple, list)):
-        checked_axis(op, axes, rank, x)
-        return ()
     result = tuple(checked_axis(op, a, rank, x) for a in listed)
+    if rank == 0:
+        return ()
     if len(set(result)) != len(result):
         raise ShapeError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
     return result

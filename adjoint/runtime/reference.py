@@ -7,6 +7,7 @@ interpreter. What may not: the meaning of any op.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,18 @@ Array = np.ndarray[Any, Any]
 _NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
-def evaluate(node: UOp, operands: list[Any]) -> Any:
+Run = Callable[[Any, list[Any]], list[Any]]  # a Function on arrays
+
+
+def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
     """The value of one primitive node from the values of its sources."""
     record = node.op
+    extra = {"run": run} if record.calls else {}
     if record.widen:
         operands = [_widen(x, s.dtype) for x, s in zip(operands, node.src, strict=True)]
     try:
         with np.errstate(all="ignore"):
-            value = record.reference(*operands, **attributes(node))
+            value = record.reference(*operands, **attributes(node), **extra)
             return _shaped(value, node)
     except AdjointError as error:
         raise _located(error, node) from None

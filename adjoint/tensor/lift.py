@@ -73,6 +73,8 @@ class Lifter:
         return result
 
     def handle(self, node: UOp, requires_grad: bool | None) -> Tensor:
+        if requires_grad is _CUT:
+            node, requires_grad = OPS["detach"](node), False
         tensor = self.new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad
@@ -82,13 +84,14 @@ class Lifter:
         return tensor
 
 
+_CUT: Any = object()  # inside no_grad: the result's history ends here
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 def _joined(flags: list[bool | None]) -> bool | None:
     """True if any operand requires a gradient, else None if any is undecided, else False."""
     if not grad_enabled.get():
-        return False
+        return False if all(flag is False for flag in flags) else _CUT
     if True in flags:
         return True
     return None if None in flags or not flags else False
@@ -110,7 +113,10 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
     return named
 
 
-HIDDEN = frozenset({"const", "buffer", "input", "spent", "part", "copy"})
+HIDDEN = frozenset(  # nodes that tensors are made of, and those that only transforms build
+    {"const", "buffer", "input", "spent", "part", "copy", "bundle", "branch", "loop", "while"}
+    | {"custom_vjp", "custom_jvp", "checkpoint", "wait"}
+)
 
 
 def install(cls: type[Tensor], lift: Lifter) -> None:

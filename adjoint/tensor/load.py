@@ -44,7 +44,7 @@ def node_of(data: Any, device: str | None, dtype: DType | None) -> UOp:
     target = device or Device.DEFAULT
     if data is None:
         data = []
-    if isinstance(data, (bool, int, float, complex)):
+    if isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
         kind = dtype or dtype_of_scalar(data)
         return OPS["unique_identity"](OPS["const"](data, kind, (), target))
     if isinstance(data, Path):

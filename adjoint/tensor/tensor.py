@@ -210,6 +210,9 @@ class Tensor(
     def _apply(name: str, *operands: Any) -> Any:
         return lift(_functions[name], operands, None)
 
+    def __pos__(self) -> Self:
+        return lift.handle(self.uop, self._requires_grad)
+
     def __eq__(self, other: object) -> Any:
         return self._apply("eq", self, other)
 
@@ -223,7 +226,10 @@ class Tensor(
             fix = "write x = x op y, or cast the operand"
             operands = [("x", self)]
             raise DTypeError("E2001", problem, op="in-place", operands=operands, help=fix)
-        self.uop, self._requires_grad = result.uop, result._requires_grad
+        if self._requires_grad:  # the node is a target of gradients: nobody may share it
+            self.uop = OPS["unique_identity"](result.uop)
+        else:
+            self.uop, self._requires_grad = result.uop, result._requires_grad
         return self
 
     def __getattr__(self, name: str) -> Any:

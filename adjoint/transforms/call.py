@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.errors import AutodiffError, DTypeError
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -121,6 +121,19 @@ def raised(value: tuple[list[Any], TreeDef]) -> Any:
     """The result with fresh handles, once the scope is closed."""
     leaves, treedef = value
     return tree_unflatten(treedef, [Tensor(v) if isinstance(v, UOp) else v for v in leaves])
+
+
+_VIEWS = ("expand", "reshape", "permute")  # cost nothing, so they belong to the body
+
+
+def outside(outputs: Sequence[UOp], symbols: set[UOp]) -> list[UOp]:
+    """What the outputs need besides the symbols, as far up as it does not depend on one."""
+    inside: dict[UOp, bool] = {}
+    for node in toposort(outputs, stop=symbols.__contains__):
+        inside[node] = node in symbols or any(inside[s] for s in node.src)
+    ends = {n for n, within in inside.items() if not within and n.op.name not in _VIEWS} | symbols
+    order = toposort(outputs, stop=ends.__contains__)
+    return [n for n in order if n in ends and n not in symbols and n.op.name != "const"]
 
 
 def zeros_like(x: Tensor) -> Tensor:

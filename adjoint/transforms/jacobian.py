@@ -1,4 +1,4 @@
-"""Whole derivative matrices: jacrev, jacfwd, hessian. A row or a column per basis vector, vmapped."""
+"""Whole derivative matrices: jacrev, jacfwd, hessian; a vmapped row or column per basis vector."""
 
 from __future__ import annotations
 

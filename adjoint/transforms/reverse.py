@@ -27,6 +27,7 @@ from adjoint.transforms.call import (
     variables,
     zeros_like,
 )
+from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
 
 P = ParamSpec("P")
@@ -112,21 +113,11 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
             checked_cotangent(op, root, g)
             for root, g in zip(roots, matching_leaves(op, treedef, cotangent), strict=True)
         ]
-        totals: dict[UOp, UOp] = {}
-        for root, g in zip(roots, given, strict=True):
-            if g is not None:
-                _add(totals, compute_gradient(root, g, set(targets)), targets)
-        values = [_found(totals, t) for t in targets]
+        found = joint_gradient(roots, given, targets)
+        values = [_found(found, t) for t in targets]
         return chosen.restore([Tensor(v) for v in values])
 
     return (value, pullback, raised(kept)) if has_aux else (value, pullback)
-
-
-def _add(totals: dict[UOp, UOp], found: dict[UOp, UOp], targets: list[UOp]) -> None:
-    for target in dict.fromkeys(targets):
-        if target in found:
-            present = totals.get(target)
-            totals[target] = found[target] if present is None else present + found[target]
 
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:

@@ -124,6 +124,11 @@ def test_asarray_casts_to_the_dtype_asked_for(dtype):
         same(xp.asarray(data, dtype=kind), np.array([1, 2], dtype))
 
 
+def test_asarray_keeps_the_dtype_of_numpy_scalars():
+    for scalar in (np.float64(1.5), np.float32(1.5), np.int8(3), np.complex128(1j), np.True_):
+        same(xp.asarray(scalar), np.asarray(scalar))
+
+
 def test_asarray_reads_buffers():
     same(xp.asarray(array.array("h", [1, 2])), np.array([1, 2], "int16"))
     same(xp.asarray(memoryview(np.array([1.5, 2.5]))), np.array([1.5, 2.5]))

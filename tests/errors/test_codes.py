@@ -1,4 +1,4 @@
-"""Every error code that can be raised has a call that raises it; the rest say what they wait for."""
+"""Every error code that can be raised has a call that raises it; the rest say why there is none."""
 
 import pickle
 import re

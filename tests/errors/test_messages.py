@@ -1,4 +1,4 @@
-"""An error names the op, its operands with shape and dtype, the user's line, the rule, and a help."""
+"""An error names the op, its operands with shape and dtype, the user's line, the rule, a help."""
 
 import traceback
 

@@ -8,22 +8,24 @@ GROUPS = {
     "from outside": "from_blob",
     "random": """manual_seed rand rand_like randn randn_like randint normal uniform scaled_uniform
         glorot_uniform kaiming_uniform kaiming_normal randperm multinomial dropout""",
-    "realize": "realize schedule schedule_with_vars contiguous contiguous_backward clone replace assign",
+    "realize": """realize schedule schedule_with_vars contiguous contiguous_backward clone replace
+        assign""",
     "read out": "data item tolist numpy nbytes numel size element_size is_floating_point",
     "device": "to to_ shard shard_ shard_like",
     "autograd": "backward gradient detach requires_grad_",
     "modes": "train training no_grad",
     "dtype": "cast bitcast float half bfloat16 double int long short bool",
-    "movement": """reshape expand permute flip shrink pad stack shrink_to pad_to view squeeze unsqueeze
-        transpose flatten unflatten rearrange split chunk cat meshgrid diag diagonal roll repeat
-        repeat_interleave unfold triu tril""",
+    "movement": """reshape expand permute flip shrink pad stack shrink_to pad_to view squeeze
+        unsqueeze transpose flatten unflatten rearrange split chunk cat meshgrid diag diagonal roll
+        repeat repeat_interleave unfold triu tril""",
     "unary": """neg reciprocal sqrt rsqrt square exp exp2 log log2 log10 sin cos tan asin acos atan
         sinh cosh tanh asinh acosh atanh erf abs sign ceil floor round trunc logical_not bitwise_not
         isnan isinf isfinite""",
-    "binary": """add sub mul div mod fmod pow maximum minimum copysign logaddexp bitwise_and bitwise_or
-        bitwise_xor lshift rshift eq ne isclose where masked_fill lerp clamp clip threefry idiv""",
-    "activations": """relu relu6 leaky_relu elu celu selu sigmoid hardsigmoid hardswish hardtanh silu
-        swish gelu quick_gelu softplus softsign mish logsigmoid""",
+    "binary": """add sub mul div mod fmod pow maximum minimum copysign logaddexp bitwise_and
+        bitwise_or bitwise_xor lshift rshift eq ne isclose where masked_fill lerp clamp
+        clip threefry idiv""",
+    "activations": """relu relu6 leaky_relu elu celu selu sigmoid hardsigmoid hardswish hardtanh
+        silu swish gelu quick_gelu softplus softsign mish logsigmoid""",
     "reduce": """sum prod max min any all mean var std var_mean std_mean logsumexp normalize argmax
         argmin allclose""",
     "softmax": "softmax log_softmax softmin",
@@ -49,7 +51,6 @@ ASKED_FOR = {
     "losses": "mse_loss l1_loss huber_loss smooth_l1_loss kl_div cosine_similarity",
     "layers": "adaptive_avg_pool2d adaptive_max_pool2d fold pixel_shuffle glu",
     "random": "bernoulli poisson exponential gamma",
-    "control": "associative_scan while_loop cond",
 }
 
 OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"

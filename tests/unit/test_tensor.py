@@ -24,7 +24,7 @@ from adjoint import Device, Tensor, dtypes, no_grad
         (range(3), "int32", [0, 1, 2]),
         (b"\x01\x02", "uint8", [1, 2]),
         (bytearray(b"\x03"), "uint8", [3]),
-        (memoryview(b"\x04"), "uint8", [4]),
+        pytest.param(memoryview(b"\x04"), "uint8", [4], id="memoryview"),
     ],
     ids=repr,
 )

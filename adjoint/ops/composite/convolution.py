@@ -57,7 +57,11 @@ def _check_channels(op: str, x: UOp, weight: UOp, groups: int, takes: int, split
         )
     else:
         return
-    raise VerificationError("E4009", problem, op=op, operands=_sides(x, weight))
+    fix = "the groups divide the channels of the input and of the output evenly"
+    outs, ins = weight.shape[:2]
+    if op == "conv2d" and ins and channels >= ins and not channels % ins | outs % (channels // ins):
+        fix = f"this weight fits groups={channels // ins}"
+    raise VerificationError("E4009", problem, op=op, operands=_sides(x, weight), help=fix)
 
 
 def _biased(op: str, y: UOp, bias: UOp | None) -> UOp:

@@ -422,6 +422,7 @@ def heaviside(x: UOp, values: UOp) -> UOp:
         (real(), 3),
         (real(0, 3), whole(3)),
         Sample((SPECIAL, whole(9, lo=-3)), smooth=False),
+        Sample((SPECIAL, np.array([[np.inf], [-np.inf]])), smooth=False),
     ),
     ad=ThroughBody(),
     errors=(Bad("E3001", (real(2, 3), whole(2, 4)), match="dimension 1"),),
@@ -432,4 +433,5 @@ def ldexp(x: UOp, other: UOp) -> UOp:
     x = x.cast(to_float(x.dtype))
     power = other.cast(x.dtype)
     half = (power * 0.5).floor()
-    return x * half.exp2() * (power - half).exp2()
+    rest = half.isfinite().where(power - half, 0)  # inf - inf would be NaN
+    return x * half.exp2() * rest.exp2()

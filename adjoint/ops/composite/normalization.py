@@ -426,7 +426,7 @@ def _cosine_reference(x: Array, other: Array, dim: int = 1, eps: float = 1e-8) -
             (real(2, 3), real(2, 1, seed=1), 0),
             (real(2, 3, 2), real(2, 3, 2, seed=1), -1, 0.5),
             (real(3), real(3, seed=1), {"dim": 0}),
-            (np.zeros((2, 3)), real(2, 3, seed=1)),
+            Sample((np.zeros((2, 3)), real(2, 3, seed=1)), smooth=False),
             (real(0, 3), real(0, 3)),
             Sample((np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)), smooth=False),
         ]
@@ -468,7 +468,7 @@ def _distance_reference(
             (real(2, 3), real(3, seed=1), 0.5),
             (real(3), real(3, seed=1)),
             (real(0, 3), real(3)),
-            (np.ones((2, 3)), np.ones((2, 3))),
+            Sample((np.ones((2, 3)), np.ones((2, 3))), smooth=False),
             Sample((real(2, 3), real(3, seed=1), 0.0), smooth=False),
         ]
     ),

@@ -2,7 +2,7 @@
 
 In: tensors. Out: tensors. Names, signatures and meanings are the standard's; where a Tensor method
 of the same name differs, it is here that the standard is followed. Every other record is here too,
-under its own name: `PUBLIC` lists all, `STANDARD` the standard's. May not: hold the meaning of an op.
+under its own name; `PUBLIC` lists all, `STANDARD` the standard's. May not: give an op its meaning.
 """
 
 import sys
@@ -124,12 +124,6 @@ from adjoint.tensor.array_api.indexing import (
     take_along_axis,
 )
 from adjoint.tensor.array_api.info import __array_namespace_info__
-from adjoint.tensor.array_api.linear import (
-    matmul,
-    matrix_transpose,
-    tensordot,
-    vecdot,
-)
 from adjoint.tensor.array_api.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -148,6 +142,12 @@ from adjoint.tensor.array_api.manipulation import (
     unstack,
 )
 from adjoint.tensor.array_api.methods import install
+from adjoint.tensor.array_api.products import (
+    matmul,
+    matrix_transpose,
+    tensordot,
+    vecdot,
+)
 from adjoint.tensor.array_api.records import functions
 from adjoint.tensor.array_api.searching import (
     argmax,

@@ -88,7 +88,8 @@ def named(function: Callable[..., Any], name: str, doc: str, module: str) -> Any
     """The function under a name of its own, in tracebacks and origins too."""
     assert isinstance(function, FunctionType)
     code = function.__code__.replace(co_name=name, co_qualname=name)
-    copy = FunctionType(code, function.__globals__, name, None, function.__closure__)
-    copy.__annotations__ = function.__annotations__
+    given = function.__defaults__
+    copy = FunctionType(code, function.__globals__, name, given, function.__closure__)
+    copy.__annotations__, copy.__kwdefaults__ = function.__annotations__, function.__kwdefaults__
     copy.__doc__, copy.__module__, copy.__qualname__ = doc, module, name
     return copy

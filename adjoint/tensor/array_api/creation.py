@@ -43,10 +43,13 @@ def asarray(
     """
     if isinstance(obj, Tensor):
         return _from_tensor(obj, dtype, device, copy)
-    if isinstance(obj, (bool, int, float, complex, list, tuple, range)):
+    python = isinstance(obj, (bool, int, float, complex, list, tuple, range))
+    if python and not isinstance(obj, np.generic):  # NumPy's float64 is a float of Python too
         return _from_python(obj, dtype, device, copy)
     source = _readable(obj)
-    return _shared(source, dtype, device) if copy is False else _copied(source, dtype, device)
+    if copy is False:
+        return _shared(source, dtype, device)
+    return Tensor(source, dtype=dtype, device=device)
 
 
 def _from_tensor(x: Tensor, dtype: DType | None, device: str | None, copy: bool | None) -> Tensor:
@@ -79,10 +82,6 @@ def _readable(obj: Any) -> Any:
         fix = "give a number, a nested list, an array or a buffer"
         problem = f"cannot make a tensor from {kind}"
         raise DTypeError("E2001", problem, op="asarray", help=fix) from None
-
-
-def _copied(array: Any, dtype: DType | None, device: str | None) -> Tensor:
-    return Tensor(array, dtype=dtype, device=device)
 
 
 def _shared(array: Any, dtype: DType | None, device: str | None) -> Tensor:

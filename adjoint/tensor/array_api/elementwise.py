@@ -10,6 +10,7 @@ from typing import Any
 
 from adjoint.errors import DTypeError
 from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
 from adjoint.tensor.array_api.calls import Number, named, tensor_of
 from adjoint.tensor.tensor import Tensor, lift
 
@@ -125,10 +126,13 @@ def sign(x: Tensor, /) -> Tensor:
     x = tensor_of("sign", x)
     if not x.dtype.is_complex:
         return lift(OPS["sign"], (x,), None)
-    zero = equal(x, 0)
-    return lift(
-        OPS["where"], (zero, 0, divide(x, lift(OPS["where"], (zero, 1, abs(x)), None))), None
-    )
+    return lift(_direction, (x,), None)
+
+
+def _direction(x: UOp) -> UOp:
+    size = x.abs()
+    zero = size.eq(0)
+    return zero.where(0, x / zero.where(1, size))
 
 
 def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:

@@ -14,14 +14,14 @@ from adjoint.tensor.array_api import statistical
 from adjoint.tensor.array_api.calls import Axis, apply, at_least, tensor_of
 from adjoint.tensor.array_api.dtypes import finfo
 from adjoint.tensor.array_api.elementwise import abs as absolute
-from adjoint.tensor.array_api.linear import (
+from adjoint.tensor.array_api.manipulation import concat, expand_dims
+from adjoint.tensor.array_api.products import (
     from_the_end,
     matmul,
     matrix_transpose,
     tensordot,
     vecdot,
 )
-from adjoint.tensor.array_api.manipulation import concat, expand_dims
 from adjoint.tensor.array_api.searching import count_nonzero
 from adjoint.tensor.tensor import Tensor
 

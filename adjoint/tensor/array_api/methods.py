@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.errors import TextError
-from adjoint.tensor.array_api.linear import matrix_transpose
+from adjoint.tensor.array_api.products import matrix_transpose
 from adjoint.tensor.tensor import Tensor
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")

@@ -1,0 +1,40 @@
+"""`Function`: a closed graph with parameters, as an attribute of a node (a loop's body, a branch).
+
+Parameters are INPUT nodes named by their position, so that two functions that compute the same are
+equal. What may live here: the function itself. What may not: how to trace one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, substitute
+
+
+class Function(NamedTuple):
+    """Parameters and results. Nothing else is free in it."""
+
+    inputs: tuple[UOp, ...]
+    outputs: tuple[UOp, ...]
+
+    def __call__(self, *operands: UOp) -> list[UOp]:
+        """The results with operands in place of the parameters."""
+        return substitute(self.outputs, dict(zip(self.inputs, operands, strict=True)))
+
+    @property
+    def types(self) -> tuple[Any, Any]:
+        """The shapes and the dtypes of the results."""
+        return tuple(n.shape for n in self.outputs), tuple(n.dtype for n in self.outputs)
+
+
+def parameters(like: list[UOp] | tuple[UOp, ...]) -> tuple[UOp, ...]:
+    """Parameters of these types, named by position."""
+    make = OPS["input"]
+    return tuple(make(f"a{i}", n.shape, n.dtype, n.device) for i, n in enumerate(like))
+
+
+def function_of(inputs: list[UOp], outputs: list[UOp]) -> Function:
+    """A closed function from nodes that stand for its parameters."""
+    named = parameters(inputs)
+    return Function(named, tuple(substitute(outputs, dict(zip(inputs, named, strict=True)))))

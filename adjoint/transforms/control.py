@@ -1,0 +1,271 @@
+"""Control flow on values: cond, scan, fori_loop, while_loop, associative_scan.
+
+Functions are traced once into closed graphs; whatever they use from outside becomes an operand, so
+gradients and vmap reach it. A random draw inside a loop gives every step its own numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.autodiff.reverse import results
+from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.function import Function, parameters
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, substitute
+from adjoint.ops.movement import checked_axis
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import scope
+from adjoint.transforms.call import as_tensor, name_of, outside, result_leaves
+from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
+from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
+
+Fn = Callable[..., Any]
+Leaves = list[Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function traced on variables: what it returns, in terms of them and of nodes outside."""
+
+    symbols: list[UOp]
+    outputs: list[UOp]
+    treedef: TreeDef
+    keys: list[UOp]
+
+    def captures(self) -> list[UOp]:
+        """Nodes outside that the results need, as far up as they do not depend on a symbol."""
+        return outside(self.outputs, set(self.symbols))
+
+    def close(self, captures: Sequence[UOp]) -> Function:
+        """The closed function of (symbols, captures)."""
+        free = [*self.symbols, *captures]
+        named = parameters(free)
+        return Function(named, tuple(substitute(self.outputs, dict(zip(free, named, strict=True)))))
+
+
+def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
+    """Trace `fn(*args)`, where the tree of args has leaves of these types."""
+    with scope(op) as inner:
+        symbols = [
+            OPS["unique_identity"](OPS["input"](f"v{i}", n.shape, n.dtype, n.device))
+            for i, n in enumerate(like)
+        ]
+        inner.variables.update(symbols)
+        result = fn(*tree_unflatten(treedef, map(Tensor, symbols)))
+        leaves, out_tree = result_leaves(op, result)
+        return Traced(symbols, [leaf.uop for leaf in leaves], out_tree, list(inner.keys))
+
+
+def _leaves(op: str, tree: Any) -> tuple[list[UOp], TreeDef]:
+    leaves, treedef = tree_flatten(tree)
+    return [as_tensor(op, leaf).uop for leaf in leaves], treedef
+
+
+def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
+    """`true_fn(*operands)` if the scalar `pred` holds, else `false_fn(*operands)`."""
+    op = "cond"
+    test = as_tensor(op, pred)
+    if test.shape != ():
+        problem = f"the condition is a scalar, not {list(test.shape)}"
+        fix = "reduce it with .any() or .all(), or use .where() to choose per element"
+        raise ShapeError("E3002", problem, op=op, operands=[("pred", test)], help=fix)
+    nodes, treedef = _leaves(op, operands)
+    sides = [traced(op, fn, nodes, treedef) for fn in (true_fn, false_fn)]
+    _same_results(op, sides[0], sides[1], "the branches")
+    captures = list(dict.fromkeys(c for side in sides for c in side.captures()))
+    functions = [side.close(captures) for side in sides]
+    condition = test.uop if test.dtype is dtypes.bool_ else test.uop.ne(0)
+    parts = results(branch(condition, [*nodes, *captures], *functions))
+    return tree_unflatten(sides[0].treedef, map(Tensor, parts))
+
+
+def _same_results(op: str, a: Any, b: Any, what: str) -> None:
+    if a.treedef != b.treedef:
+        problem = f"{what} return different pytrees: {a.treedef} and {b.treedef}"
+        raise ShapeError("E3010", problem, op=op)
+    for left, right in zip(a.outputs, b.outputs, strict=True):
+        _same_type(op, left, right, f"{what} return different types")
+
+
+def _same_type(op: str, left: UOp, right: UOp, problem: str) -> None:
+    operands = [("first", left), ("second", right)]
+    if left.shape != right.shape:
+        raise ShapeError("E3003", problem, op=op, operands=operands)
+    if left.dtype is not right.dtype:
+        fix = f".cast('{left.dtype.name}')"
+        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
+
+
+def scan(
+    fn: Fn, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
+) -> tuple[Any, Any]:
+    """`carry, y = fn(carry, x)` for every x along the first axis of `xs`.
+
+    Returns the last carry and the ys stacked. `length` is needed only if `xs` has no leaves;
+    `reverse` goes from the last x to the first.
+    """
+    op = f"scan of {name_of(fn)}"
+    carry, carry_tree = _leaves(op, init)
+    rows, rows_tree = _leaves(op, xs)
+    count = _length(op, rows, length)
+    one = [row.shrink([(0, 1), *((0, n) for n in row.shape[1:])]) if count else row for row in rows]
+    like = [*carry, *(_row_type(row) for row in rows)]
+    pair = tree_flatten((tree_unflatten(carry_tree, carry), tree_unflatten(rows_tree, one)))[1]
+    step = traced(op, fn, like, pair)
+    out_carry, out_rows = _split_step(op, step, carry_tree, carry)
+    return _run_scan(step, carry, rows, (count, reverse), (carry_tree, out_carry, out_rows))
+
+
+def _row_type(row: UOp) -> UOp:
+    return OPS["input"]("row", row.shape[1:], row.dtype, row.device)
+
+
+def _length(op: str, rows: list[UOp], length: int | None) -> int:
+    sizes = set() if length is None else {length}
+    for row in rows:
+        if not row.shape:
+            raise ShapeError("E3002", "a scalar has no axis to scan", op=op, operands=[("xs", row)])
+        sizes.add(row.shape[0])
+    if len(sizes) != 1:
+        problem = f"first axes have the sizes {sorted(sizes)}" if sizes else "nothing to scan over"
+        raise ShapeError("E3003", problem, op=op, help="give xs of one length, or length=")
+    return sizes.pop()
+
+
+def _split_step(
+    op: str, step: Traced, carry_tree: TreeDef, carry: list[UOp]
+) -> tuple[int, TreeDef]:
+    """The number of carry leaves and the shape of one row's results, both checked."""
+    tree = step.treedef
+    if tree.kind is not tuple or len(tree.children) != 2:
+        problem = f"the function returns (carry, y), not {tree}"
+        raise ShapeError("E3010", problem, op=op, help="return None for y if there is none")
+    if tree.children[0] != carry_tree:
+        problem = f"the carry comes in as {carry_tree} and goes out as {tree.children[0]}"
+        raise ShapeError("E3010", problem, op=op)
+    for before, after in zip(carry, step.outputs, strict=False):
+        _same_type(op, before, after, "the carry changes its type")
+    return carry_tree.leaves, tree.children[1]
+
+
+def _run_scan(
+    step: Traced, carry: list[UOp], rows: list[UOp], how: tuple[int, bool], trees: Any
+) -> tuple[Any, Any]:
+    (count, reverse), (carry_tree, carries, row_tree) = how, trees
+    step, rows = _with_own_keys(step, rows, count, len(carry))
+    captures = step.captures()
+    arg = LoopArg(step.close(captures), carries, len(rows), count, reverse)
+    parts = loop([*carry, *rows, *captures], arg)
+    last = tree_unflatten(carry_tree, map(Tensor, parts[:carries]))
+    return last, tree_unflatten(row_tree, map(Tensor, parts[carries:]))
+
+
+def _with_own_keys(
+    step: Traced, rows: list[UOp], count: int, carries: int
+) -> tuple[Traced, list[UOp]]:
+    """Every random key drawn inside becomes a sequence of keys, one per step."""
+    if not step.keys:
+        return step, rows
+    symbols, new_rows, mapping = list(step.symbols), list(rows), {}
+    for key in step.keys:
+        ones = OPS["const"](1, dtypes.uint64, (count,), key.device)
+        new_rows.append((ones.scan_sum(0) - 1).threefry(key))
+        symbol = OPS["unique_identity"](OPS["input"]("key", (), key.dtype, key.device))
+        symbols.append(symbol)
+        mapping[key] = symbol
+    outputs = substitute(step.outputs, mapping)
+    return Traced(symbols, outputs, step.treedef, []), new_rows
+
+
+def fori_loop(lower: Any, upper: Any, body: Fn, init: Any) -> Any:
+    """`value = body(i, value)` for i from `lower` to `upper` - 1.
+
+    With Python ints the loop is a scan and can be differentiated in reverse; with tensors as bounds
+    it is a `while_loop`.
+    """
+    if isinstance(lower, int) and isinstance(upper, int):
+        index = Tensor.arange(lower, max(lower, upper))
+        return scan(lambda value, i: (body(i, value), None), init, index)[0]
+    start, stop = as_tensor("fori_loop", lower), as_tensor("fori_loop", upper)
+    kind = dtypes.int64 if dtypes.int64 in (start.dtype, stop.dtype) else dtypes.int32
+    state = (start.cast(kind), init)
+    last = stop.cast(kind)
+    return while_loop(lambda s: s[0] < last, lambda s: (s[0] + 1, body(s[0], s[1])), state)[1]
+
+
+def while_loop(cond_fn: Fn, body_fn: Fn, init: Any) -> Any:
+    """`value = body_fn(value)` while `cond_fn(value)` holds. Forward mode only."""
+    op = f"while_loop of {name_of(body_fn)}"
+    carry, treedef = _leaves(op, init)
+    args = TreeDef(tuple, None, (treedef,))
+    test = traced(op, cond_fn, carry, args)
+    if len(test.outputs) != 1 or test.outputs[0].shape != ():
+        problem = "the condition returns one scalar"
+        raise ShapeError("E3002", problem, op=op, help="reduce it with .any() or .all()")
+    body = traced(op, body_fn, carry, args)
+    if body.treedef != treedef:
+        problem = f"the value comes in as {treedef} and goes out as {body.treedef}"
+        raise ShapeError("E3010", problem, op=op)
+    for before, after in zip(carry, body.outputs, strict=True):
+        _same_type(op, before, after, "the value changes its type")
+    if test.keys or body.keys:
+        problem = "random numbers are drawn inside; every step would draw the same"
+        raise AutodiffError("E5004", problem, op=op, help="use fori_loop or scan")
+    captures = list(dict.fromkeys([*test.captures(), *body.captures()]))
+    arg = WhileArg(test.close(captures), body.close(captures), len(carry))
+    parts = results(while_op([*carry, *captures], arg))
+    return tree_unflatten(treedef, map(Tensor, parts))
+
+
+def associative_scan(fn: Fn, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """Running results of an associative `fn(a, b)` along an axis, in a logarithm of its length.
+
+    `fn` takes and returns trees like `elems`, and works on many elements at once.
+    """
+    op = f"associative_scan of {name_of(fn)}"
+    leaves, treedef = tree_flatten(elems)
+    tensors = [as_tensor(op, leaf) for leaf in leaves]
+    axes = [checked_axis(op, axis, t.ndim, t.uop) for t in tensors]
+    fronts = [t.movedim(a, 0) for t, a in zip(tensors, axes, strict=True)]
+    count = _length(op, [t.uop for t in fronts], None)
+    ordered = [t.flip(0) for t in fronts] if reverse else fronts
+    result = _prefixes(op, fn, tree_unflatten(treedef, ordered), treedef, count)
+    final = [t.flip(0) if reverse else t for t in tree_flatten(result)[0]]
+    return tree_unflatten(treedef, [t.movedim(0, a) for t, a in zip(final, axes, strict=True)])
+
+
+def _prefixes(op: str, fn: Fn, elems: Any, treedef: TreeDef, count: int) -> Any:
+    """Pairs combined, prefixes of the pairs, then the elements between them."""
+    if count < 2:
+        return elems
+    even = tree_map(lambda t: t[: count - 1 : 2], elems)
+    odd = tree_map(lambda t: t[1::2], elems)
+    pairs = _combined(op, fn, even, odd, treedef)
+    inner = _prefixes(op, fn, pairs, treedef, count // 2)
+    head = inner if count % 2 else tree_map(lambda t: t[:-1], inner)
+    if count > 2:
+        between = _combined(op, fn, head, tree_map(lambda t: t[2::2], elems), treedef)
+        first = tree_map(lambda t, b: t[:1].cat(b), elems, between)
+    else:
+        first = tree_map(lambda t: t[:1], elems)
+    return tree_map(lambda a, b: _interleaved(a, b, count), first, inner)
+
+
+def _combined(op: str, fn: Fn, a: Any, b: Any, treedef: TreeDef) -> Any:
+    result = fn(a, b)
+    if tree_flatten(result)[1] != treedef:
+        problem = f"the function takes {treedef} and returns {tree_flatten(result)[1]}"
+        raise ShapeError("E3010", problem, op=op)
+    return result
+
+
+def _interleaved(a: Tensor, b: Tensor, count: int) -> Tensor:
+    """a0 b0 a1 b1 …, `count` in all."""
+    if len(a) > len(b):
+        b = b.cat(b[:1] if len(b) else a[:1])
+    both = a.stack(b, dim=1)
+    return both.reshape(-1, *a.shape[1:])[:count]

@@ -1,0 +1,123 @@
+"""Cotangents and tangents that users hand over: counted, matched to their values, aligned.
+
+What may live here: the checks that every rule written by a user goes through. What may not: the
+ways to write one (`custom.py`, `operation.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.tensor import Tensor
+from adjoint.transforms.call import as_tensor
+from adjoint.transforms.pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
+
+
+def zeros_of(node: UOp) -> UOp:
+    """Zeros of the node's type."""
+    return OPS["const"](0, node.dtype, node.shape, node.device)
+
+
+def _reduce_to_shape(cot: Tensor, shape: Sequence[int]) -> Tensor:
+    """The cotangent summed over the axes along which a value of that shape was broadcast."""
+    target = tuple(shape)
+    extra = cot.ndim - len(target)
+    if extra > 0:
+        cot = cot.sum(tuple(range(extra)))
+    pairs = enumerate(zip(cot.shape, target, strict=False))
+    axes = tuple(i for i, (have, want) in pairs if want == 1 and have > 1)
+    return cot.sum(axes, keepdim=True) if axes else cot
+
+
+def _accumulate_cotangent(
+    cotangent_map: MutableMapping[UOp, UOp], target: Tensor | UOp, cot: Tensor | UOp
+) -> None:
+    """Add a cotangent to what the map holds for the target; the first one is taken as it is."""
+    node = target.uop if isinstance(target, Tensor) else target
+    value = cot.uop if isinstance(cot, Tensor) else cot
+    present = cotangent_map.get(node)
+    cotangent_map[node] = value if present is None else present + value
+
+
+def aligned(op: str, cot: Any, primal: UOp) -> UOp:
+    """A cotangent from a user's rule in the shape and dtype of its primal."""
+    given = as_tensor(op, cot)
+    tensor = _reduce_to_shape(given, primal.shape)
+    operands = [("primal", primal), ("cotangent", given)]
+    if tensor.shape != primal.shape:
+        problem = f"a cotangent of shape {list(given.shape)} does not fit its primal"
+        fix = f"return the primal's shape {list(primal.shape)}, or one that broadcasts from it"
+        raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
+    return _as_dtype(op, tensor.uop, primal, operands)
+
+
+def _as_dtype(op: str, value: UOp, like: UOp, operands: list[tuple[str, Any]]) -> UOp:
+    if value.dtype.is_complex and not like.dtype.is_complex:
+        problem = "a complex derivative is given for a real value"
+        raise DTypeError("E2004", problem, op=op, operands=operands, help="take its .real")
+    return value.cast(like.dtype)
+
+
+def counted(op: str, given: Any, rule: str, wanted: int) -> tuple[Any, ...]:
+    """What a reverse rule returned: one cotangent (or None) per argument."""
+    if not isinstance(given, (tuple, list)):
+        problem = f"{rule} returns {type(given).__name__}, not a tuple of {wanted} cotangents"
+        fix = "return a tuple with one cotangent, or None, per argument"
+        raise AutodiffError("E5002", problem, op=op, help=fix)
+    if len(given) != wanted:
+        problem = f"{rule} returns {len(given)} cotangents for {wanted} arguments"
+        fix = "return one cotangent, or None, per argument"
+        raise AutodiffError("E5002", problem, op=op, help=fix)
+    return tuple(given)
+
+
+def leaves_of(op: str, tree: Any, like: TreeDef) -> list[Any]:
+    """A value, or None, for each leaf of a tree like that; None stands for a whole branch."""
+    leaves, treedef = tree_flatten(tree)
+    return leaves if treedef == like else _with_gaps(op, tree, like)
+
+
+def _with_gaps(op: str, tree: Any, like: TreeDef) -> list[Any]:
+    if tree is None:
+        return [None] * like.leaves
+    if like.kind is None or not isinstance(tree, (list, tuple, dict)):
+        problem = f"a derivative is given as {type(tree).__name__} for a value {like}"
+        fix = "give it in the pytree of its value; None where there is none"
+        raise ShapeError("E3010", problem, op=op, help=fix)
+    return broadcast_prefix(op, tree, like)
+
+
+def filled(nodes: Sequence[UOp | None], like: Sequence[UOp]) -> list[Tensor | None]:
+    """Tensors for a user's rule: zeros for what is absent, None for what has no derivative."""
+    pairs = zip(nodes, like, strict=True)
+    return [
+        Tensor(zeros_of(x) if n is None else n) if x.dtype.is_inexact else None for n, x in pairs
+    ]
+
+
+def in_tree(treedef: TreeDef, nodes: Sequence[Any]) -> Any:
+    """Nodes as tensors in a tree; what is no node stays."""
+    return tree_unflatten(treedef, [Tensor(n) if isinstance(n, UOp) else n for n in nodes])
+
+
+def tangents_of(op: str, given: Any, tree: TreeDef, results: Sequence[UOp]) -> list[UOp | None]:
+    """What a tangent rule returned: one tangent per result, each of the result's shape."""
+    leaves = leaves_of(op, given, tree)
+    return [_tangent(op, t, y) for t, y in zip(leaves, results, strict=True)]
+
+
+def _tangent(op: str, value: Any, y: UOp) -> UOp | None:
+    if not y.dtype.is_inexact:
+        return None
+    if value is None:
+        return zeros_of(y)
+    tensor = as_tensor(op, value)
+    operands = [("result", y), ("tangent", tensor)]
+    if tensor.shape != y.shape:
+        problem = f"a tangent of shape {list(tensor.shape)} does not fit its result"
+        raise AutodiffError("E5004", problem, op=op, operands=operands)
+    return _as_dtype(op, tensor.uop, y, operands)

@@ -1,0 +1,219 @@
+"""Traces: a function's graph from its inputs to its outputs, as something to hold and to read.
+
+A trace is a slice of the one graph; its gradients are those of `autodiff`. What may live here: the
+trace, its values, and its derivatives. What may not: derivatives of ops.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.autodiff.forward import push_forward
+from adjoint.autodiff.reverse import results
+from adjoint.engine import realize as engine
+from adjoint.errors import AutodiffError
+from adjoint.ir.opdef import OPS, attributes
+from adjoint.ir.origin import Origin
+from adjoint.ir.text import text, type_text
+from adjoint.ir.uop import UOp, substitute, toposort
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import check_concrete, scope
+from adjoint.transforms.call import name_of, result_leaves, select, variables
+from adjoint.transforms.cotangents import _accumulate_cotangent, _reduce_to_shape, zeros_of
+from adjoint.transforms.forward import checked_tangents
+from adjoint.transforms.loops import joint_gradient
+from adjoint.transforms.pytree import TreeDef, matching_leaves, tree_flatten, tree_unflatten
+from adjoint.transforms.reverse import checked_cotangent
+from adjoint.transforms.subgraph import listed
+
+
+@dataclass(frozen=True, slots=True)
+class OpNode:
+    """One op of a trace: what it was applied to, how, and what came out."""
+
+    op: str
+    op_args: tuple[UOp, ...]
+    op_kwargs: dict[str, Any]
+    outputs: tuple[UOp, ...]
+    uop: UOp
+
+    @property
+    def origin(self) -> Origin | None:
+        """The user's method, file and line."""
+        return self.uop.origin
+
+    @property
+    def values(self) -> tuple[Tensor | None, ...]:
+        """The results as they are now; None for one that is not computed."""
+        return tuple(
+            Tensor(OPS["buffer"](engine.storage(n))) if engine.is_known(n) else None
+            for n in self.outputs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A traced function. Nodes never change, so neither does a trace; only values come and go."""
+
+    name: str
+    arguments: tuple[UOp, ...]  # the original values of the inputs
+    input_nodes: tuple[UOp, ...]
+    output_nodes: tuple[UOp, ...]
+    in_tree: TreeDef
+    out_tree: TreeDef
+    labels: tuple[str, ...]
+    nodes: tuple[OpNode, ...]
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The leaves of the arguments, in order."""
+        return tuple(map(Tensor, self.input_nodes))
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The leaves of what the function returned, in order."""
+        return tuple(map(Tensor, self.output_nodes))
+
+    @property
+    def result(self) -> Any:
+        """What the function returned."""
+        return tree_unflatten(self.out_tree, self.outputs)
+
+    def refresh_graph_values(self) -> None:
+        """Bind every input to its original argument again, and compute every node anew."""
+        check_concrete(self.arguments)
+        engine.realize(*self.arguments)
+        bound = [n for node in self.nodes for n in (node.uop, *node.outputs)]
+        for node in bound:
+            node.realized = None
+        for node, argument in zip(self.input_nodes, self.arguments, strict=True):
+            node.realized = engine.storage(argument)
+        engine.realize(*(n for node in self.nodes for n in node.outputs))
+
+    def __str__(self) -> str:
+        types = (type_text(n.shape, n.dtype) for n in self.input_nodes)
+        pairs = zip(self.labels, types, strict=True)
+        return f"trace {self.name}({', '.join(f'{n}: {t}' for n, t in pairs)})\n{self._body()}"
+
+    def _body(self) -> str:
+        """The graph with the inputs under their names."""
+        named = {
+            node: OPS["input"](label, node.shape, node.dtype, node.device)
+            for node, label in zip(self.input_nodes, self.labels, strict=True)
+        }
+        return text(*substitute(self.output_nodes, named), origins=True)
+
+
+def trace(fn: Callable[..., Any], *args: Any) -> Trace:
+    """The graph that the function builds for these arguments."""
+    op = f"trace of {name_of(fn)}"
+    chosen = select(op, args, {}, tuple(range(len(args))))
+    with scope(op) as inner:
+        symbols = [s.uop for s in variables(chosen.leaves)]
+        inner.variables.update(symbols)
+        leaves, out_tree = result_leaves(op, chosen.call(fn, [Tensor(s) for s in symbols]))
+        outputs = tuple(leaf.uop for leaf in leaves)
+    return Trace(
+        name_of(fn),
+        tuple(leaf.uop for leaf in chosen.leaves),
+        tuple(symbols),
+        outputs,
+        chosen.treedef,
+        out_tree,
+        _labels(fn, args),
+        _op_nodes(symbols, outputs),
+    )
+
+
+def _op_nodes(inputs: Sequence[UOp], outputs: Sequence[UOp]) -> tuple[OpNode, ...]:
+    """The ops between, sources first; a result picked out of several belongs to its op."""
+    ends = set(inputs)
+    order = toposort(outputs, stop=ends.__contains__)
+    return tuple(_op_node(n) for n in order if n.src and n not in ends and n.op.name != "part")
+
+
+def _op_node(node: UOp) -> OpNode:
+    outputs = tuple(listed(results(node)))
+    return OpNode(node.op.name, node.src, attributes(node), outputs, node)
+
+
+def _labels(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, ...]:
+    """A name per leaf: its parameter's, with a number where the argument has several."""
+    labels: list[str] = []
+    for name, arg in zip(_parameters(fn, len(args)), args, strict=True):
+        count = len(tree_flatten(arg)[0])
+        labels += [name] if count == 1 else [f"{name}.{i}" for i in range(count)]
+    return tuple(labels)
+
+
+def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return [f"x{i}" for i in range(count)]
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [*named[:count], *(f"x{i}" for i in range(len(named), count))]
+
+
+def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
+    """The gradient of each argument, from a cotangent for what the function returned.
+
+    Without a cotangent the function must have returned one scalar. An input that no path leads to
+    gets zeros.
+    """
+    op = f"backward_on_trace of {trace.name}"
+    cotangent_map: dict[UOp, UOp] = {}
+    for root, given in zip(trace.output_nodes, _seeds(op, trace, cotangents), strict=True):
+        seed = checked_cotangent(op, root, given)
+        if seed is not None:
+            _accumulate_cotangent(cotangent_map, root, seed)
+    roots = list(cotangent_map)
+    found = joint_gradient(roots, list(cotangent_map.values()), trace.input_nodes)
+    finals = [_finalize(found, node) for node in trace.input_nodes]
+    gradients: tuple[Any, ...] = tree_unflatten(trace.in_tree, finals)
+    return gradients
+
+
+def _seeds(op: str, trace: Trace, cotangents: Any) -> list[Any]:
+    if cotangents is not None:
+        return matching_leaves(op, trace.out_tree, cotangents)
+    if len(trace.output_nodes) == 1 and trace.output_nodes[0].shape == ():
+        root = trace.output_nodes[0]
+        return [Tensor(OPS["const"](1, root.dtype, (), root.device))]
+    problem = "the function returned more than one number; only a scalar has one gradient"
+    fix = "pass cotangents in the pytree of its result"
+    raise AutodiffError("E5004", problem, op=op, operands=[("result", trace.result)], help=fix)
+
+
+def _finalize(cotangent_map: dict[UOp, UOp], node: UOp) -> Tensor:
+    """An input's gradient, with nothing pending: of its own type, zeros if it was not reached."""
+    found = cotangent_map.get(node)
+    return Tensor(zeros_of(node) if found is None else found)
+
+
+def forward_on_trace(trace: Trace, tangents: Sequence[Any]) -> Any:
+    """The tangent of what the function returned, from a tangent per argument."""
+    op = f"forward_on_trace of {trace.name}"
+    args = tree_unflatten(trace.in_tree, trace.inputs)
+    chosen = select(op, args, {}, tuple(range(len(args))))
+    pairs = zip(trace.input_nodes, checked_tangents(op, chosen, tangents), strict=True)
+    given = {node: t for node, t in pairs if t is not None}
+    pushed = push_forward(trace.output_nodes, given)
+    nodes = [
+        zeros_of(n) if t is None else t for t, n in zip(pushed, trace.output_nodes, strict=True)
+    ]
+    return tree_unflatten(trace.out_tree, map(Tensor, nodes))
+
+
+__all__ = [
+    "OpNode",
+    "Trace",
+    "_accumulate_cotangent",
+    "_reduce_to_shape",
+    "backward_on_trace",
+    "forward_on_trace",
+    "trace",
+]
