@@ -140,6 +140,7 @@ def elementwise(
         dtype = common_dtype(name, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
+    options: dict[str, Any] = {"level": "both", "batch": same_op} | rest
     record = register(
         OpDef(
             name,
@@ -152,7 +153,7 @@ def elementwise(
             samples=samples,
             kinds=sample_kinds or (kinds if cast is None else "biuf" + "c" * ("c" in kinds)),
             signature=_SIGNATURES.get(arity),
-            **({"level": "both", "batch": same_op} | rest),
+            **options,
         )
     )
     return record

@@ -37,18 +37,12 @@ _lock = threading.RLock()  # re-entrant: a garbage collection inside the lock ma
 def _forget(ref: weakref.ref[UOp]) -> None:
     key = ref.key  # type: ignore[attr-defined]
     with _lock:
-        present = _table.pop(key, None)
-        if present is not ref and present is not None:  # the key was taken again meanwhile
-            _table[key] = present
+        if _table.get(key) is ref:  # else the key was taken again meanwhile
+            del _table[key]
 
 
-class UOp(Operators):
-    """A node: `op` applied to `src` with attributes `arg`.
-
-    A node of an op with several results has a tuple of shapes and a tuple of dtypes; the op `part`
-    picks one of them. `realized` holds the node's value once somebody has computed it: a cache,
-    never part of what the node is.
-    """
+class _Unfinished(Operators):
+    """A node while it is built: its fields can be set. Finished, its class becomes `UOp`."""
 
     __slots__ = (
         "__weakref__",
@@ -69,6 +63,17 @@ class UOp(Operators):
     device: Any  # a string, a tuple of them for a sharded value, None for a bare constant
     realized: Any
     _origin: origins.Raw | None
+
+
+class UOp(_Unfinished):
+    """A node: `op` applied to `src` with attributes `arg`.
+
+    A node of an op with several results has a tuple of shapes and a tuple of dtypes; the op `part`
+    picks one of them. `realized` holds the node's value once somebody has computed it: a cache,
+    never part of what the node is.
+    """
+
+    __slots__ = ()
 
     def __new__(cls, op: OpDef, src: tuple[UOp, ...] = (), arg: Any = None) -> UOp:
         key = (op, src, arg)
@@ -140,40 +145,44 @@ class UOp(Operators):
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
 
-_slots = {name: UOp.__dict__[name].__set__ for name in UOp.__slots__ if name != "__weakref__"}
-_set_op, _set_src, _set_arg = _slots["op"], _slots["src"], _slots["arg"]
-_set_shape, _set_dtype, _set_device = _slots["shape"], _slots["dtype"], _slots["device"]
-_set_origin, _set_realized = _slots["_origin"], _slots["realized"]
+_set_realized = _Unfinished.__dict__["realized"].__set__
 
 # Filled by opdef.define: name → record. Here, because operators on nodes look names up in it.
 _functions: dict[str, Callable[..., Any]] = {}
 
 
 def _build(key: Key) -> UOp:
+    """A new node. Setting fields and then the class costs half of what eight descriptors cost."""
     op, src, arg = key
-    shape, dtype = op.infer(src, arg)
-    node = object.__new__(UOp)
-    _set_op(node, op)
-    _set_src(node, src)
-    _set_arg(node, arg)
-    _set_shape(node, shape)
-    _set_dtype(node, dtype)
-    _set_device(node, _device_of(op, src, arg))
-    _set_origin(node, origins.capture())
-    _set_realized(node, None)
+    node: Any = _new(_Unfinished)
+    node.shape, node.dtype = op.infer(src, arg)
+    if op.device is None and len(src) == 1:
+        node.device = src[0].device
+    else:
+        node.device = _device_of(op, src, arg)
+    node.op = op
+    node.src = src
+    node.arg = arg
+    node._origin = origins.capture()
+    node.realized = None
+    node.__class__ = UOp
     return _intern(key, node)
 
 
+_new = object.__new__
+
+
 def _intern(key: Key, node: UOp) -> UOp:
+    """The node itself, or the equal one that another thread has built meanwhile."""
     ref = _Ref(node, _forget)
     ref.key = key
-    with _lock:
-        other = _table.setdefault(key, ref)
-        if other is not ref:
-            present = other()
-            if present is not None:  # another thread was faster
-                return present
-            _table[key] = ref
+    while (other := _table.setdefault(key, ref)) is not ref:  # atomic, so it needs no lock
+        present = other()
+        if present is not None:
+            return present
+        with _lock:
+            if _table.get(key) is other:  # dead, and not forgotten yet
+                _table[key] = ref
     return node
 
 
@@ -215,9 +224,8 @@ def toposort(roots: Iterable[UOp], stop: Callable[[UOp], bool] | None = None) ->
         if node in done:
             stack.pop()
             continue
-        ended = stop is not None and stop(node)
-        waiting = [] if ended else [s for s in node.src if s not in done]
-        if waiting:
+        waiting = [s for s in node.src if s not in done] if node.src else ()
+        if waiting and (stop is None or not stop(node)):
             stack.extend(reversed(waiting))
         else:
             stack.pop()

@@ -240,13 +240,18 @@ def _power_reference(a: Any, b: Any) -> Any:
     return np.power(base, np.abs(b))
 
 
+def _has_log(base: UOp) -> UOp:
+    """Where the exponent has a gradient: a base > 0, and any complex base but 0."""
+    return base.ne(0) if base.dtype.is_complex else base > 0
+
+
 pow_ = elementwise(
     "pow",
     "Power `x ** y`. A negative integer power of an integer is truncated towards zero.",
     kinds="iufc",
     partials=lambda y, a, b: (
         b.eq(0).where(0, b * a ** (b - 1)),
-        (a > 0).where(y * (a > 0).where(a, 1).log(), 0),  # masked where the base is ≤ 0
+        _has_log(a).where(y * _has_log(a).where(a, 1).log(), 0),
     ),
     reference=_power_reference,
     samples=lambda: [
@@ -300,6 +305,8 @@ relu = elementwise(
     samples=unary(),
     bounds=lambda x: (max(x[0], 0), max(x[1], 0)),
 )
+
+
 def _abs_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     if not x.dtype.is_complex:
         return t[0] * x.sign()

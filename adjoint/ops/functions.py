@@ -193,9 +193,10 @@ def _polygamma_reference(x: Any, n: int) -> Array:
     result = np.where(finite < 0, (-1.0) ** n * result - math.pi * _cotangent(finite, n), result)
     at_infinity = np.inf if n == 0 else 0.0
     result = np.where(np.isposinf(wide), at_infinity, result)
-    result = np.where(poles | np.isneginf(wide) | np.isnan(wide), np.nan, result)
-    if n == 0:  # the pole at 0 has two sides, told apart by the sign of zero
-        result = np.where(wide == 0, -np.copysign(np.inf, wide), result)
+    result = np.where(np.isneginf(wide) | np.isnan(wide), np.nan, result)
+    # For odd n both sides of a pole rise; for even n only a signed zero tells them apart.
+    sided = np.where(wide == 0, -np.copysign(np.inf, wide), np.nan)
+    result = np.where(poles & np.isfinite(wide), np.inf if n % 2 else sided, result)
     return result.astype(source.dtype)
 
 
@@ -237,6 +238,7 @@ polygamma = define(
         (np.array([-0.25, -7.5, -20000.5]), 0),
         (np.array([-0.25, -7.5]), 3),
         Sample((np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 0), smooth=False),
+        Sample((np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 1), smooth=False),
     ),
     errors=(Bad("E3006", (real(2), -1), match="order"),),
     kinds="f",

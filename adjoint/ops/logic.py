@@ -143,6 +143,8 @@ def _and_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
 
 
 bitwise_and = _bitwise("bitwise_and", "Bits set in both.", np.bitwise_and, bounds=_and_bounds)
+
+
 def _or_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     width = max(v.bit_length() for v in (*a, *b))
     return (0 if a[0] >= 0 and b[0] >= 0 else -(1 << width)), (1 << width) - 1
@@ -250,9 +252,7 @@ def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
     return a.shape, a.dtype
 
 
-def _where_bounds(
-    c: tuple[int, int], a: tuple[int, int], b: tuple[int, int]
-) -> tuple[Any, Any]:
+def _where_bounds(c: tuple[int, int], a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     if c[0] == c[1]:
         return a if c[0] else b
     return min(a[0], b[0]), max(a[1], b[1])

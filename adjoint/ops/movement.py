@@ -418,7 +418,7 @@ pad_constant = define(
     reference=_pad_reference,
     samples=given(
         (real(2, 3), (1, 0), (0, 2)),
-        (real(3), (1,), (1,), (2,), 0.5),
+        (real(3), (1,), (1,), (2,), 1),
         (real(0, 3), (1, 1), (0, 0), (1, 1)),
     ),
     errors=(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError
+from adjoint.errors import AdjointError, DeviceError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.uop import UOp
@@ -36,6 +36,8 @@ def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
             return _shaped(value, node)
     except AdjointError as error:
         raise _located(error, node) from None
+    except MemoryError:
+        raise _out_of_memory(node) from None
 
 
 def _widen(x: Any, dtype: DType) -> Any:
@@ -49,6 +51,14 @@ def _shaped(value: Any, node: UOp) -> Any:
             for v, d, s in zip(value, node.dtype, node.shape, strict=True)
         )
     return np.asarray(value).astype(node.dtype.np, copy=False).reshape(node.shape)
+
+
+def _out_of_memory(node: UOp) -> DeviceError:
+    count = node.size * node.dtype.itemsize if isinstance(node.dtype, DType) else "its"
+    operands = [("result", node), *((f"operand {i}", s) for i, s in enumerate(node.src))]
+    fix = "use a smaller shape or dtype, or drop tensors that are not needed"
+    problem = f"no memory for {count} bytes"
+    return DeviceError("E6004", problem, op=node.op.name, operands=operands, help=fix)
 
 
 def _located(error: AdjointError, node: UOp) -> AdjointError:

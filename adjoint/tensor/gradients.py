@@ -23,7 +23,7 @@ class Gradients:
 
     __slots__ = ()
     if TYPE_CHECKING:
-        _requires_grad: bool | None
+        _requires_grad: Any
         uop: Any
         grad: Any
 

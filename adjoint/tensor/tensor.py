@@ -53,9 +53,7 @@ class _Train(ContextDecorator):
         Tensor.training = self._before
 
 
-class Tensor(
-    Operators, Gradients, Creation, Random, Interchange, Indexing, Dynamic, Sampling
-):
+class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dynamic, Sampling):
     """A multi-dimensional array of one dtype on one device, computed when it is read.
 
     `Tensor(data)` takes numbers, nested lists, NumPy arrays, bytes, a `pathlib.Path` (mapped, read
@@ -210,7 +208,7 @@ class Tensor(
     def _apply(name: str, *operands: Any) -> Any:
         return lift(_functions[name], operands, None)
 
-    def __pos__(self) -> Self:
+    def __pos__(self) -> Any:
         return lift.handle(self.uop, self._requires_grad)
 
     def __eq__(self, other: object) -> Any:

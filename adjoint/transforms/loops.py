@@ -119,7 +119,8 @@ def _branch_vjp(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function
 def _spread_parts(node: UOp, x: Nodes, lead: int) -> list[UOp | None]:
     """The parts of a node, one per float operand, in the places of the operands."""
     parts = iter(results(node))
-    return [None] * lead + [next(parts) if n.dtype.is_inexact else None for n in x]
+    absent: list[UOp | None] = [None] * lead
+    return absent + [next(parts) if n.dtype.is_inexact else None for n in x]
 
 
 def _branch_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
@@ -165,7 +166,7 @@ bundle_op = register(
         "bundle",
         "Several values as one node with several results.",
         "primitive",
-        call=lambda *x: UOp(bundle_op, x),
+        call=lambda *x: UOp(OPS["bundle"], x),
         infer=lambda src, arg: (tuple(s.shape for s in src), tuple(s.dtype for s in src)),
         ad=Vjp(lambda g, y, *x: tuple(g), tangent=lambda t, y, *x: tuple(t)),
         reference=lambda *x: tuple(x),
@@ -421,7 +422,7 @@ def _while_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
 while_op = _record(
     "while",
     "A body applied while a test holds; its length is known only when it runs.",
-    call=lambda operands, arg: UOp(while_op, tuple(operands), arg),
+    call=lambda operands, arg: UOp(OPS["while"], tuple(operands), arg),
     arg=WhileArg,
     infer=lambda src, arg: (
         tuple(s.shape for s in src[: arg.carries]),

@@ -102,9 +102,7 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
         return dict(zip(meta, children, strict=True))
     if hasattr(kind, "_fields"):
         return kind(*children)
-    if dataclasses.is_dataclass(kind):
-        return kind(**dict(zip(meta, children, strict=True)))
-    return kind(children)
+    return kind(children) if meta is None else kind(**dict(zip(meta, children, strict=True)))
 
 
 def tree_leaves(tree: Any) -> list[Any]:

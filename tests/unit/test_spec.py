@@ -91,7 +91,8 @@ def test_an_op_of_the_kernel_level_is_found():
 
 
 def test_the_error_names_the_operands_and_the_line():
-    error = fails("E3003", "add", broken(OPS["add"], (a, b), shape=(3, 2)))
+    here = [OPS["input"](f"of test_spec {i}", (2, 3), "float32") for i in range(2)]
+    error = fails("E3003", "add", broken(OPS["add"], tuple(here), shape=(3, 2)))
     assert "f32[2, 3]" in str(error)
     assert "test_spec.py" in str(error)
 

@@ -153,7 +153,7 @@ def _logsumexp_jvp(t: Any, y: UOp, x: UOp, axis: Axis, keepdim: bool) -> UOp:
         (real(2, 3), (0, 1), True),
         (real(2, 3, 4), (0, -1)),
         (real(),),
-        (real(0, 3), 0),
+        Sample((real(0, 3), 0), smooth=False),
         (real(0, 3), 1),
         *_EXTREMES,
     ),

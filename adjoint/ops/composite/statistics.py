@@ -102,7 +102,9 @@ def _mean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
 
 @composite(
     reference=_mean_reference,
-    samples=over_axes((real(),), (real(0, 3), 0), (real(2, 0),)),
+    samples=over_axes(
+        (real(),), Sample((real(0, 3), 0), smooth=False), Sample((real(2, 0),), smooth=False)
+    ),
     ad=ThroughBody(),
     errors=AXIS_ERRORS,
 )
