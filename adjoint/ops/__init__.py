@@ -20,6 +20,7 @@ from adjoint.ops import (
     random,
     reduce,
     scan,
+    window,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "random",
     "reduce",
     "scan",
+    "window",
 ]
