@@ -16,8 +16,8 @@ import numpy as np
 from adjoint.errors import AdjointError, DTypeError, ShapeError, VerificationError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.movement import window_count
 from adjoint.ops.samples import later, real
+from adjoint.ops.window import window_count
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
