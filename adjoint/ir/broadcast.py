@@ -12,7 +12,15 @@ from typing import Any
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
-from adjoint.ir.dtype import DType, dtypes, fits, promote, promote_scalar, to_float
+from adjoint.ir.dtype import (
+    DType,
+    dtype_of_scalar,
+    dtypes,
+    fits,
+    promote,
+    promote_scalar,
+    to_float,
+)
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp
 
@@ -138,6 +146,8 @@ def elementwise(
                 if src is not None:
                     return UOp(record, src)
         dtype = common_dtype(name, operands)
+        if result is not None:
+            dtype = _wide_enough(dtype, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
     options: dict[str, Any] = {"level": "both", "batch": same_op} | rest
@@ -166,6 +176,15 @@ def _ready(a: UOp, b: Any) -> tuple[UOp, UOp] | None:
     if (type(b) is float or type(b) is int) and a.dtype.kind == "f":
         return a, OPS["const"](b, a.dtype, a.shape, a.device)
     return None
+
+
+def _wide_enough(dtype: DType, operands: Sequence[Any]) -> DType:
+    """For a comparison, whose result does not show it, a dtype that holds every Python int."""
+    for value in operands:
+        if type(value) is int and dtype.is_int and not fits(value, dtype):
+            wider = promote(dtype, dtype_of_scalar(value))
+            dtype = wider if wider.is_int else dtype
+    return dtype
 
 
 def _unary(x: UOp) -> UOp:

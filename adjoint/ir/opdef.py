@@ -14,13 +14,14 @@ Three kinds of record:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MethodType
 from typing import Any
 
-from adjoint.errors import AdjointError, DTypeError, InternalError
+from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, promote_scalar
@@ -77,7 +78,10 @@ class OpDef:
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call(*args, **kwargs)
+        try:
+            return self.call(*args, **kwargs)
+        except TypeError as error:
+            raise _explained(self, error, args, kwargs) from None
 
     def __get__(self, node: Any, owner: Any = None) -> Any:
         return self if node is None else MethodType(self, node)
@@ -87,6 +91,24 @@ class OpDef:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return op_named, (self.name,)
+
+
+def _explained(
+    record: OpDef, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TypeError:
+    """A call that does not fit the op's parameters, said in the op's own words."""
+    parameters = inspect.signature(record.signature or record.call)
+    try:
+        parameters.bind(*args, **kwargs)
+    except TypeError as mismatch:
+        if not isinstance(error, AdjointError):
+            names = list(parameters.parameters)
+            near = next((did_you_mean(k, names) for k in kwargs if k not in names), "")
+            takes = ", ".join(str(p).partition(":")[0] for p in names)
+            return DTypeError(
+                "E2007", str(mismatch), op=record.name, help=near or f"it takes ({takes})"
+            )
+    return error
 
 
 OPS: dict[str, OpDef] = {}

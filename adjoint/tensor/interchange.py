@@ -74,6 +74,9 @@ class Interchange:
             raise DTypeError("E2005", "an index is an integer", op="index", operands=[("x", self)])
         return int(self.item())
 
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.numpy()
         if dtype is not None and array.dtype != np.dtype(dtype):
