@@ -48,7 +48,7 @@ def _batched(node: UOp, new: dict[UOp, tuple[UOp, bool]], size: int) -> tuple[UO
         problem = "has no batching rule, so it cannot be used inside vmap"
         raise AutodiffError("E5001", problem, op=node.op.name, operands=[("result", node)])
     src, flags = zip(*(new[s] for s in node.src), strict=True)
-    token = enter_origin(node.raw_origin, backward=False)
+    token = enter_origin(node.raw_origin)
     try:
         result = node.op.batch(node, src, flags, size)
         return result if isinstance(result, tuple) else (result, True)

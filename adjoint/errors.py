@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import linecache
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 CODES: dict[str, str] = {
     "E1001": "text is not UTF-8",
@@ -65,10 +65,29 @@ CODES: dict[str, str] = {
 }
 
 
+PHASES = {  # by the first digit of the code
+    "1": "text",
+    "2": "type",
+    "3": "shape",
+    "4": "verify",
+    "5": "autodiff",
+    "6": "runtime",
+}
+
+
+class Span(NamedTuple):
+    """A place in a text, both counted from 1."""
+
+    line: int
+    column: int
+
+
 class AdjointError(Exception):
     """Base of every error that Adjoint raises on purpose."""
 
     code: str
+    span: Span | None = None  # where in the text, for errors about texts
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -86,9 +105,36 @@ class AdjointError(Exception):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        head = f"{self.op}: {self.problem}" if self.op else self.problem
-        lines = [f"{self.code}: {head}", *_table(self.operands)]
+        lines = [f"{self.code}: {self.message}", *_table(self.operands)]
         return "\n".join(lines + ([f"help: {self.help}"] if self.help else []))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one line, without the code."""
+        return f"{self.op}: {self.problem}" if self.op else self.problem
+
+    def render(self, file: str = "") -> str:
+        """The error as a command line shows it: `error[E3001]: ... --> file:line:col ...`."""
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.span is not None:
+            lines.append(f"  --> {file or '<text>'}:{self.span.line}:{self.span.column}")
+        elif file:
+            lines.append(f"  --> {file}")
+        lines += [f"  = note: {note}" for note in self.notes]
+        return "\n".join(lines + ([f"  = help: {self.help}"] if self.help else []))
+
+    def as_json(self, file: str = "") -> dict[str, Any]:
+        """The error as plain data."""
+        place = None if self.span is None else {"file": file, **self.span._asdict()}
+        return {
+            "phase": PHASES.get(self.code[1], "other"),
+            "code": self.code,
+            "severity": "error",
+            "message": self.message,
+            "span": place,
+            "notes": list(self.notes),
+            "help": self.help,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.__dict__.copy(), self.args)
@@ -120,6 +166,21 @@ class TextError(AdjointError, ValueError):
 
 class AutodiffError(AdjointError, RuntimeError):
     """A derivative does not exist or was asked for wrongly (E5)."""
+
+    @property
+    def category(self) -> str:
+        """UnsupportedOp (of `op`), Verification, InvalidAxis, UnsupportedShape, or
+        NotDifferentiable."""
+        return AUTODIFF_CATEGORIES.get(self.code, "")
+
+
+AUTODIFF_CATEGORIES = {
+    "E5001": "UnsupportedOp",
+    "E5002": "Verification",
+    "E5003": "InvalidAxis",
+    "E5004": "UnsupportedShape",
+    "E5005": "NotDifferentiable",
+}
 
 
 class UnknownNameError(AdjointError, AttributeError):

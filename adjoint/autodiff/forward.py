@@ -49,7 +49,7 @@ def _pushed(node: UOp, t: Tangents) -> Any:
     rule = _RULES.get(type(node.op.ad))
     if rule is None:
         raise no_derivative(node)
-    token = enter_origin(node.raw_origin, backward=False)
+    token = enter_origin(node.raw_origin)
     try:
         return rule(node, t)
     finally:

@@ -26,12 +26,12 @@ from adjoint.ir.derivative import (
     ZeroGradient,
 )
 from adjoint.ir.opdef import OPS, attributes, expand_composite
-from adjoint.ir.origin import enter_origin, leave_origin
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
 
 Contributions = Iterable[UOp | None]
 Needs = tuple[bool, ...]
-_BARRIERS = (Stop, ZeroGradient)
+_BARRIERS = frozenset({Stop, ZeroGradient})
 _names = count()
 
 
@@ -39,44 +39,49 @@ def compute_gradient(
     root: UOp, root_grad: UOp, targets: Collection[UOp], leaves: Collection[UOp] = ()
 ) -> dict[UOp, UOp]:
     """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk."""
-    order, needed = _paths(root, targets, leaves)
+    path, needed = _paths(root, set(targets), set(leaves))
+    wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
-    for node in reversed(order):
-        g = grads.get(node)
-        if g is None or node in leaves or not needed[node] or not node.src:
-            continue
-        needs = tuple(needed[s] for s in node.src)
-        if any(needs):
-            _accumulate(grads, node, _pulled_back(node, g, needs))
-    return {node: g for node, g in grads.items() if isinstance(g, UOp)}
+    with origin_scope(None) as place:
+        for node in reversed(path):
+            g = grads.get(node)
+            if g is None:
+                continue
+            place.follow(node._origin)
+            if node.op.name == "part":
+                _accumulate_part(grads, node.src[0], node.arg.index, g)
+            else:
+                _accumulate(grads, node, pulled_back(node, g, tuple(map(wanted, node.src))))
+    return {node: g for node, g in grads.items() if type(g) is UOp}
 
 
-def _paths(
-    root: UOp, targets: Collection[UOp], leaves: Collection[UOp]
-) -> tuple[list[UOp], dict[UOp, bool]]:
-    """The nodes in order, and which of them lead to a target."""
-    wanted, ends = set(targets), set(leaves)
-    order = toposort([root], stop=lambda n: n in ends or isinstance(n.op.ad, _BARRIERS))
-    needed: dict[UOp, bool] = {}
-    for node in order:
-        ended = node in ends or isinstance(node.op.ad, _BARRIERS) or not _carries(node)
-        below = False if ended else any(needed[s] for s in node.src)
-        needed[node] = node in wanted or below
-    return order, needed
+def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
+    """The nodes that hand a gradient on, in order; and all that need one: those and the targets."""
+
+    def ended(node: UOp) -> bool:
+        return node in leaves or type(node.op.ad) in _BARRIERS
+
+    path: list[UOp] = []
+    needed: set[UOp] = set()
+    for node in toposort([root], ended):
+        if not needed.isdisjoint(node.src) and not ended(node) and _carries(node):
+            path.append(node)
+            needed.add(node)
+        elif node in targets:
+            needed.add(node)
+    return path, needed
 
 
 def _carries(node: UOp) -> bool:
     """Whether a gradient can pass: integers and truth values have none."""
-    kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
-    return any(kind.is_inexact for kind in kinds)
+    if type(node.dtype) is tuple:
+        return any(kind.is_inexact for kind in node.dtype)
+    return node.dtype.kind in "fc"
 
 
 def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) -> None:
     for source, value in zip(node.src, contributions, strict=True):
         if value is None:
-            continue
-        if node.op.name == "part":
-            _accumulate_part(grads, source, node.arg.index, value)
             continue
         if value.shape != source.shape:
             raise InternalError(
@@ -91,17 +96,11 @@ def _accumulate_part(grads: dict[UOp, Any], source: UOp, index: int, value: UOp)
     parts[index] = value if parts[index] is None else parts[index] + value
 
 
-def _pulled_back(node: UOp, g: Any, needs: Needs) -> Contributions:
-    if node.op.name == "part":
-        return (g,)
+def pulled_back(node: UOp, g: Any, needs: Needs) -> Contributions:
     rule = _RULES.get(type(node.op.ad))
     if rule is None:
         raise no_derivative(node)
-    token = enter_origin(node.raw_origin, backward=True)
-    try:
-        return rule(node, g, needs)
-    finally:
-        leave_origin(token)
+    return rule(node, g, needs)
 
 
 def no_derivative(node: UOp) -> AutodiffError:
@@ -115,10 +114,14 @@ def no_derivative(node: UOp) -> AutodiffError:
 
 def _partials(node: UOp, g: UOp, needs: Needs) -> Contributions:
     partials = node.op.ad.fn(node, *node.src)
+    if len(needs) == 1:
+        return (_scaled(g, partials[0]),)
     return [_scaled(g, p) if need else None for p, need in zip(partials, needs, strict=True)]
 
 
 def _scaled(d: UOp, partial: Any) -> UOp | None:
+    if type(partial) is UOp:
+        return d * partial
     if partial is None:
         return None
     if type(partial) is int and abs(partial) == 1:
@@ -134,6 +137,8 @@ def _diagonal(node: UOp, g: UOp, needs: Needs) -> Contributions:
 def _linear(node: UOp, g: UOp, needs: Needs) -> Contributions:
     values = node.op.ad.fn(g, *node.src, **attributes(node))
     listed = values if isinstance(values, tuple) else (values,)
+    if len(needs) == len(listed) == 1:
+        return listed
     full = [*listed, *([None] * (len(needs) - len(listed)))]
     return [v if need else None for v, need in zip(full, needs, strict=True)]
 

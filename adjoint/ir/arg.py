@@ -56,11 +56,19 @@ def _bits(value: complex) -> bytes:
     return struct.pack("dd", value.real, value.imag)
 
 
+_PLAIN = frozenset({int, str, bool, type(None)})
+_all_plain = _PLAIN.issuperset  # given types
+
+
 def frozen(value: Any) -> Any:
     """A hashable form of an attribute: lists become tuples, NumPy scalars become Python's."""
     kind = type(value)
+    if kind in _PLAIN:
+        return value
     if kind is float:
         return Real(value)
+    if kind is tuple and _all_plain(map(type, value)):
+        return value
     if kind in (list, tuple):
         return tuple(map(frozen, value))
     if kind is complex:
@@ -73,11 +81,15 @@ def frozen(value: Any) -> Any:
 def thawed(value: Any) -> Any:
     """The plain form of a frozen attribute."""
     kind = type(value)
+    if kind in _PLAIN:
+        return value
     if kind is Real:
         return float(value)
     if kind is Complex:
         return complex(value)
-    return tuple(map(thawed, value)) if kind is tuple else value
+    if kind is tuple and not _all_plain(map(type, value)):
+        return tuple(map(thawed, value))
+    return value
 
 
 class Arg(tuple[Any, ...]):
@@ -97,7 +109,7 @@ class Arg(tuple[Any, ...]):
     def __new__(cls, *values: Any, **named: Any) -> Self:
         if named or len(values) != len(cls.fields):
             values = cls._bind(values, named)
-        return tuple.__new__(cls, map(frozen, values))
+        return tuple.__new__(cls, values if _all_plain(map(type, values)) else map(frozen, values))
 
     @classmethod
     def _bind(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -115,7 +127,8 @@ class Arg(tuple[Any, ...]):
 
     def asdict(self) -> dict[str, Any]:
         """The fields by name, with plain floats, which compare as floats do."""
-        return dict(zip(self.fields, map(thawed, self), strict=True))
+        values = self if _all_plain(map(type, self)) else map(thawed, self)
+        return dict(zip(self.fields, values, strict=True))
 
     def replace(self, **named: Any) -> Self:
         return type(self)(**(self.asdict() | named))

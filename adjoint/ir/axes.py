@@ -60,6 +60,12 @@ def parse(text: str) -> Spec:
     return spec
 
 
+@lru_cache(maxsize=4096)
+def solved(text: str, side: str) -> str:
+    """`parse(text).solve(side)`."""
+    return parse(text).solve(side)
+
+
 def _check(text: str, spec: Spec) -> None:
     for term in (spec.lhs, spec.rhs, spec.out):
         if len(set(term)) != len(term) or any(c not in LETTERS for c in term):

@@ -7,12 +7,14 @@ Python scalar becomes a CONST of the result's shape. The node itself only ever s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
 from adjoint.ir.dtype import (
+    ALL,
     DType,
     dtype_of_scalar,
     dtypes,
@@ -22,7 +24,8 @@ from adjoint.ir.dtype import (
     to_float,
 )
 from adjoint.ir.opdef import OPS, OpDef, register
-from adjoint.ir.uop import UOp
+from adjoint.ir.origin import named
+from adjoint.ir.uop import UOp, typed
 
 KIND_NAMES = {"b": "bool", "i": "signed int", "u": "unsigned int", "f": "float", "c": "complex"}
 SIDES = {1: ("x",), 2: ("lhs", "rhs"), 3: ("first", "second", "third")}
@@ -30,15 +33,23 @@ SIDES = {1: ("x",), 2: ("lhs", "rhs"), 3: ("first", "second", "third")}
 
 def broadcast_shapes(op: str, *nodes: UOp) -> tuple[int, ...]:
     """The common shape: right-aligned, equal or 1 in every dimension."""
-    rank = max(len(n.shape) for n in nodes)
+    shape = _common_shape(*[n.shape for n in nodes])
+    if isinstance(shape, int):
+        raise _no_broadcast(op, nodes, shape)
+    return shape
+
+
+@lru_cache(maxsize=4096)
+def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | int:
+    """The common shape, or the dimension in which there is none."""
+    rank = max(map(len, shapes))
     result = [1] * rank
-    for node in nodes:
-        offset = rank - len(node.shape)
-        for i, extent in enumerate(node.shape):
-            if extent != 1 and result[offset + i] not in (1, extent):
-                raise _no_broadcast(op, nodes, offset + i)
+    for shape in shapes:
+        for i, extent in enumerate(shape, rank - len(shape)):
+            if extent != 1 and result[i] not in (1, extent):
+                return i
             if extent != 1:
-                result[offset + i] = extent
+                result[i] = extent
     return tuple(result)
 
 
@@ -93,8 +104,14 @@ def align(op: str, operands: Sequence[Any], dtype: DType) -> tuple[UOp, ...]:
 
 def _aligned(node: UOp, dtype: DType, shape: tuple[int, ...]) -> UOp:
     if node.dtype is not dtype:
-        node = OPS["cast"](node, dtype)
-    return node if node.shape == shape else OPS["expand"](node, shape)
+        node = OPS["cast"].call(node, dtype)
+    return node if node.shape == shape else _expanded(node, shape)
+
+
+def _expanded(node: UOp, shape: tuple[int, ...]) -> UOp:
+    expand = OPS["expand"]
+    arg = expand.arg(shape)  # type: ignore[misc]  # it has attributes
+    return typed(expand, (node,), arg, shape, node.dtype)
 
 
 def _filled(op: str, value: Any, dtype: DType, shape: tuple[int, ...], device: Any) -> UOp:
@@ -130,26 +147,37 @@ def elementwise(
     if ad is None and partials is None:
         raise DTypeError("E2007", f"op {name!r} declares no derivative", op=name)
 
+    taken = {  # dtypes that need no cast, and the result's
+        d: d if result is None else result(d)
+        for d in ALL
+        if d.kind in kinds and (cast is None or cast(d) is d)
+    }
+
     def infer(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
-        return _elementwise_type(record, src, arity, kinds, result)
+        if len(src) != arity:
+            raise DTypeError("E2007", f"takes {arity} operands, got {len(src)}", op=name)
+        first = src[0]
+        dtype = first.dtype
+        for other in src[1:]:
+            if other.dtype is not dtype or other.shape != first.shape:
+                raise _differ(record, src)
+        if dtype.kind not in kinds:
+            raise _bad_kind(record, src, kinds)
+        return first.shape, dtype if result is None else result(dtype)
 
     def call(*operands: Any) -> UOp:
         if len(operands) != arity:
             problem = f"takes {arity} operands, got {len(operands)}"
             raise DTypeError("E2007", problem, op=name)
-        first = operands[0]
-        if type(first) is UOp and (cast is None or cast(first.dtype) is first.dtype):
-            if arity == 1:
-                return UOp(record, operands)
-            if arity == 2:
-                src = _ready(first, operands[1])
-                if src is not None:
-                    return UOp(record, src)
+        src = operands if arity == 1 else _ready(name, *operands) if arity == 2 else None
+        if src is not None and type(src[0]) is UOp and src[0].dtype in taken:
+            return typed(record, src, None, src[0].shape, taken[src[0].dtype])
         dtype = common_dtype(name, operands)
         if result is not None:
             dtype = _wide_enough(dtype, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
+    call = named(call, name)
     options: dict[str, Any] = {"level": "both", "batch": same_op} | rest
     record = register(
         OpDef(
@@ -169,13 +197,25 @@ def elementwise(
     return record
 
 
-def _ready(a: UOp, b: Any) -> tuple[UOp, UOp] | None:
-    """The operands of the two common cases, which need no promotion: equal types, x op number."""
-    if type(b) is UOp:
-        return (a, b) if a.dtype is b.dtype and a.shape == b.shape else None
-    if (type(b) is float or type(b) is int) and a.dtype.kind == "f":
-        return a, OPS["const"](b, a.dtype, a.shape, a.device)
+def _ready(op: str, a: Any, b: Any) -> tuple[UOp, ...] | None:
+    """The operands of the common cases, which need no promotion: equal dtypes, float and number."""
+    if type(a) is UOp:
+        if type(b) is UOp:
+            if a.dtype is not b.dtype or a.shape == b.shape:
+                return (a, b) if a.dtype is b.dtype else None
+            shape = broadcast_shapes(op, a, b)
+            return _aligned(a, a.dtype, shape), _aligned(b, a.dtype, shape)
+        return (a, _number(b, a)) if type(b) in _NUMBERS and a.dtype.kind == "f" else None
+    if type(a) in _NUMBERS and type(b) is UOp and b.dtype.kind == "f":
+        return _number(a, b), b
     return None
+
+
+_NUMBERS = (float, int)
+
+
+def _number(value: float, like: UOp) -> UOp:
+    return OPS["const"].call(value, like.dtype, like.shape, like.device)
 
 
 def _wide_enough(dtype: DType, operands: Sequence[Any]) -> DType:
@@ -201,26 +241,11 @@ _SIGNATURES: dict[int, Callable[..., Any]] = {
 }  # only their parameters are read, for docs and methods
 
 
-def _elementwise_type(
-    op: OpDef, src: tuple[UOp, ...], arity: int, kinds: str, result: Any
-) -> tuple[Any, DType]:
-    if len(src) != arity:
-        raise DTypeError("E2007", f"takes {arity} operands, got {len(src)}", op=op.name)
-    first = src[0]
-    dtype = first.dtype
-    for other in src[1:]:
-        if other.dtype is not dtype:
-            raise _differ(op, src, "E2004", "dtypes of the operands differ")
-        if other.shape != first.shape:
-            raise _differ(op, src, "E3001", "shapes of the operands differ")
-    if dtype.kind not in kinds:
-        raise _bad_kind(op, src, kinds)
-    return first.shape, dtype if result is None else result(dtype)
-
-
-def _differ(op: OpDef, src: tuple[UOp, ...], code: str, problem: str) -> Exception:
-    kind = DTypeError if code.startswith("E2") else ShapeError
-    return kind(code, problem, op=op.name, operands=zip(_sides(len(src)), src, strict=True))
+def _differ(op: OpDef, src: tuple[UOp, ...]) -> Exception:
+    operands = list(zip(_sides(len(src)), src, strict=True))
+    if any(s.dtype is not src[0].dtype for s in src):
+        return DTypeError("E2004", "dtypes of the operands differ", op=op.name, operands=operands)
+    return ShapeError("E3001", "shapes of the operands differ", op=op.name, operands=operands)
 
 
 def _bad_kind(op: OpDef, src: tuple[UOp, ...], kinds: str) -> DTypeError:

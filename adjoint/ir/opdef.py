@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
@@ -76,6 +76,7 @@ class OpDef:
     calls: bool = False  # the reference takes `run`, which evaluates a Function on arrays
     widen: bool = True  # the reference computes float16 and bfloat16 in float32, then rounds once
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
+    nodes: dict[Any, Any] = field(default_factory=dict, init=False)  # those alive; see ir/uop.py
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -128,8 +129,19 @@ def register(record: OpDef, method: bool = True) -> OpDef:
     if method:
         if record.name in UOp.__dict__:
             raise InternalError(f"op {record.name!r} would hide an attribute of nodes")
-        setattr(UOp, record.name, record)
+        setattr(UOp, record.name, _as_method(record))
+        if record.name in _OPERATORS:
+            setattr(UOp, _OPERATORS[record.name], _as_method(record))
     return record
+
+
+# Operators that need not be looked up by name, as `Operators` does: the ones gradients are made of.
+_OPERATORS = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "neg": "__neg__"}
+
+
+def _as_method(record: OpDef) -> Any:
+    """What nodes have under the record's name: its function where Python binds that by itself."""
+    return record.call if type(record.call) is FunctionType else record
 
 
 def define(name: str, doc: str, *, call: Callable[..., Any], infer: Infer, **rest: Any) -> OpDef:
@@ -141,7 +153,7 @@ def alias(record: OpDef, *names: str) -> None:
     """Further method names for a record (`clip` for `clamp`)."""
     for name in names:
         _functions[name] = record
-        setattr(UOp, name, record)
+        setattr(UOp, name, _as_method(record))
 
 
 def derived(

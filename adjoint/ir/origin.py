@@ -11,18 +11,46 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 
 from adjoint import config
 
-Raw = tuple[str, CodeType, int, bool]  # method, user's code, instruction offset, backward
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """An origin as it is kept: one object per place in the user's code, shared by its nodes."""
+
+    method: str
+    code: CodeType
+    offset: int
+    forward: Raw | None = None  # of the place's backward half: the other one
+    backward: Raw = field(init=False)  # of a forward place: what its gradient's nodes get
+
+    def __post_init__(self) -> None:
+        other = Raw(self.method, self.code, self.offset, self) if self.forward is None else self
+        object.__setattr__(self, "backward", other)
+
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_inside: dict[CodeType, bool] = {}
-_override: ContextVar[Raw | None] = ContextVar("origin", default=None)
+_places: dict[tuple[int, int, str], Raw] = {}
+_MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
+_inside: dict[str, bool] = {}  # by file: the hash of a string is kept, that of code is not
+_override: ContextVar[Place | None] = ContextVar("origin", default=None)
 _enabled = config.ORIGINS.value()
+
+
+@dataclass(slots=True)
+class Place:
+    """The origin that nodes get inside a scope. A pass moves it along as it goes from node to node,
+    which is cheaper than a scope for each; None means that the user's frame is looked for."""
+
+    raw: Raw | None
+
+    def follow(self, raw: Raw | None) -> None:
+        """What is built next belongs to the gradient of what came from there."""
+        self.raw = raw if raw is None else raw.backward
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +71,48 @@ class Origin:
         return f"{self.method} at {self.file}:{self.line}{mark}"
 
 
-def capture() -> Raw | None:
-    """The raw origin of the node being built: the innermost frame outside this package."""
-    forced = _override.get()
-    if forced is not None or not _enabled:
-        return forced
-    frame: FrameType | None = sys._getframe(1)
-    method = ""
+def capture(depth: int) -> Raw | None:
+    """The raw origin of the node being built: the innermost frame outside this package.
+
+    The `depth` innermost frames are known to be inside and not looked at: Python makes an object
+    for a frame only if somebody does.
+    """
+    place = _override.get()
+    if place is not None and place.raw is not None:
+        return place.raw
+    if not _enabled:
+        return None
+    frame: FrameType | None = sys._getframe(depth)
+    method = "UOp"
     while frame is not None:
         code = frame.f_code
-        inside = _inside.get(code)
+        inside = _inside.get(code.co_filename)
         if inside is None:
-            inside = _inside[code] = code.co_filename.startswith(_PACKAGE)
+            inside = code.co_filename.startswith(_PACKAGE)
+            _inside[code.co_filename] = inside
         if not inside:
-            return method, code, frame.f_lasti, False
+            return _place(method, code, frame.f_lasti)
         method = code.co_name
         frame = frame.f_back
     return None
+
+
+def _place(method: str, code: CodeType, offset: int) -> Raw:
+    key = (id(code), offset, method)  # the code lives as long as the entry, and its hash is slow
+    found = _places.get(key)
+    if found is None:
+        if len(_places) >= _MOST_PLACES:
+            _places.clear()
+        found = _places[key] = Raw(method, code, offset)
+    return found
 
 
 def resolve(raw: Raw | None) -> Origin | None:
     """The readable form of a raw origin."""
     if raw is None:
         return None
-    method, code, offset, backward = raw
-    return Origin(method.strip("_"), code.co_filename, _line(code, offset), backward)
+    line = _line(raw.code, raw.offset)
+    return Origin(raw.method.strip("_"), raw.code.co_filename, line, raw is raw.backward)
 
 
 def _line(code: CodeType, offset: int) -> int:
@@ -77,23 +122,30 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
-def enter_origin(raw: Raw | None, backward: bool) -> Token[Raw | None]:
+def enter_origin(raw: Raw | None) -> Token[Place | None]:
     """Nodes built from here on get this origin, until `leave_origin` is given the token."""
-    if raw is not None and backward and not raw[3]:
-        raw = (raw[0], raw[1], raw[2], True)
-    return _override.set(raw)
+    return _override.set(Place(raw))
 
 
-def leave_origin(token: Token[Raw | None]) -> None:
+def leave_origin(token: Token[Place | None]) -> None:
     """Origins are again what they were before `enter_origin`."""
     _override.reset(token)
 
 
 @contextmanager
-def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[None]:
+def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[Place]:
     """Nodes built inside get this origin: expansions and gradients keep the user's line."""
-    token = enter_origin(raw, backward)
+    place = Place(raw)
+    if backward:
+        place.follow(raw)
+    token = _override.set(place)
     try:
-        yield
+        yield place
     finally:
-        leave_origin(token)
+        _override.reset(token)
+
+
+def named(fn: FunctionType, name: str, qualname: str = "") -> FunctionType:
+    """The function under another name, which is what its frames, and so origins, show."""
+    code = fn.__code__.replace(co_name=name, co_qualname=qualname or name)
+    return FunctionType(code, fn.__globals__, name, fn.__defaults__, fn.__closure__)

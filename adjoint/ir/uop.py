@@ -20,25 +20,26 @@ from adjoint.ir.operators import Operators
 if TYPE_CHECKING:
     from adjoint.ir.opdef import OpDef
 
-Key = tuple[Any, tuple["UOp", ...], Any]
+Key = tuple[Any, ...]  # the sources, or (sources, arg) if there is an arg: no tuple too many
 
 
 class _Ref(weakref.ref["UOp"]):
-    """A weak reference that knows its key in the table."""
+    """A weak reference that knows its place: the table of its op and its key there."""
 
-    __slots__ = ("key",)
+    __slots__ = ("key", "table")
     key: Key
+    table: dict[Key, _Ref]
 
 
-_table: dict[Key, _Ref] = {}
 _lock = threading.RLock()  # re-entrant: a garbage collection inside the lock may call _forget
 
 
-def _forget(ref: weakref.ref[UOp]) -> None:
-    key = ref.key  # type: ignore[attr-defined]
-    with _lock:
-        if _table.get(key) is ref:  # else the key was taken again meanwhile
-            del _table[key]
+def _forget(ref: weakref.ref[UOp], lock: threading.RLock = _lock) -> None:
+    """Called when a node is gone; the lock is an argument because globals end before nodes do."""
+    table, key = ref.table, ref.key  # type: ignore[attr-defined]
+    with lock:
+        if table.get(key) is ref:  # else the key was taken again meanwhile
+            del table[key]
 
 
 class _Unfinished(Operators):
@@ -76,13 +77,10 @@ class UOp(_Unfinished):
     __slots__ = ()
 
     def __new__(cls, op: OpDef, src: tuple[UOp, ...] = (), arg: Any = None) -> UOp:
-        key = (op, src, arg)
-        ref = _table.get(key)
-        if ref is not None:
-            node = ref()
-            if node is not None:
-                return node
-        return _build(key)
+        key = src if arg is None else (src, arg)
+        ref = op.nodes.get(key)
+        node = None if ref is None else ref()
+        return _build(op, src, arg, key, *op.infer(src, arg)) if node is None else node
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "realized":
@@ -101,7 +99,7 @@ class UOp(_Unfinished):
 
     @staticmethod
     def _apply(name: str, *operands: Any) -> UOp:
-        return _functions[name](*operands)
+        return _functions[name].call(*operands)
 
     @property
     def origin(self) -> origins.Origin | None:
@@ -148,41 +146,51 @@ class UOp(_Unfinished):
 _set_realized = _Unfinished.__dict__["realized"].__set__
 
 # Filled by opdef.define: name → record. Here, because operators on nodes look names up in it.
-_functions: dict[str, Callable[..., Any]] = {}
+_functions: dict[str, OpDef] = {}
 
 
-def _build(key: Key) -> UOp:
+def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> UOp:
+    """`UOp(op, src, arg)` for a caller that knows that the operands fit, and what comes out."""
+    key = src if arg is None else (src, arg)
+    ref = op.nodes.get(key)
+    node = None if ref is None else ref()
+    return _build(op, src, arg, key, shape, dtype) if node is None else node
+
+
+def _build(op: OpDef, src: tuple[UOp, ...], arg: Any, key: Key, shape: Any, dtype: Any) -> UOp:
     """A new node. Setting fields and then the class costs half of what eight descriptors cost."""
-    op, src, arg = key
     node: Any = _new(_Unfinished)
-    node.shape, node.dtype = op.infer(src, arg)
+    node.op = op
+    node.src = src
+    node.arg = arg
+    node.shape = shape
+    node.dtype = dtype
     if op.device is None and len(src) == 1:
         node.device = src[0].device
     else:
         node.device = _device_of(op, src, arg)
-    node.op = op
-    node.src = src
-    node.arg = arg
-    node._origin = origins.capture()
+    node._origin = origins.capture(_DEPTH)
     node.realized = None
     node.__class__ = UOp
-    return _intern(key, node)
+    return _intern(op.nodes, key, node)
 
 
 _new = object.__new__
+_DEPTH = 3  # frames that origins skip: `capture`, `_build`, and `typed` or `UOp.__new__`
 
 
-def _intern(key: Key, node: UOp) -> UOp:
+def _intern(table: dict[Key, _Ref], key: Key, node: UOp) -> UOp:
     """The node itself, or the equal one that another thread has built meanwhile."""
     ref = _Ref(node, _forget)
     ref.key = key
-    while (other := _table.setdefault(key, ref)) is not ref:  # atomic, so it needs no lock
+    ref.table = table
+    while (other := table.setdefault(key, ref)) is not ref:  # atomic, so it needs no lock
         present = other()
         if present is not None:
             return present
         with _lock:
-            if _table.get(key) is other:  # dead, and not forgotten yet
-                _table[key] = ref
+            if table.get(key) is other:  # dead, and not forgotten yet
+                table[key] = ref
     return node
 
 
@@ -218,18 +226,17 @@ def _unpickle(op: OpDef, src: tuple[UOp, ...], attributes: tuple[Any, ...] | Non
 def toposort(roots: Iterable[UOp], stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
     """Sources before users, in one fixed order. No recursion: graphs may be very deep."""
     done: dict[UOp, None] = {}
+    opened: set[UOp] = set()
     stack = list(roots)[::-1]
     while stack:
         node = stack[-1]
-        if node in done:
+        if node in opened:  # seen before: whatever it needs is done by now
+            done[node] = None
             stack.pop()
             continue
-        waiting = [s for s in node.src if s not in done] if node.src else ()
-        if waiting and (stop is None or not stop(node)):
-            stack.extend(reversed(waiting))
-        else:
-            stack.pop()
-            done[node] = None
+        opened.add(node)
+        if node.src and (stop is None or not stop(node)):
+            stack.extend(node.src[::-1])
     return list(done)
 
 
@@ -252,4 +259,4 @@ def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
 
 def live_nodes() -> int:
     """How many nodes exist now (for tests of memory)."""
-    return len(_table)
+    return sum(len(record.nodes) for record in set(_functions.values()))

@@ -6,6 +6,7 @@ C3 one size per letter.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Bilinear
 from adjoint.ir.dtype import promote
 from adjoint.ir.opdef import Bad, define, derived
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, typed
 from adjoint.ops.samples import given, real
 
 Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
 
 
 class ContractArg(Arg):
@@ -28,26 +30,44 @@ class ContractArg(Arg):
 
 
 def _contract(a: UOp, b: UOp, spec: str) -> UOp:
-    parsed = axes.parse(spec.replace(" ", ""))
-    dtype = a.dtype if a.dtype is b.dtype else promote(a.dtype, b.dtype)
-    return UOp(contract, (a.cast(dtype), b.cast(dtype)), ContractArg(str(parsed)))
+    plain = spec.replace(" ", "")
+    if a.dtype is not b.dtype:
+        dtype = promote(a.dtype, b.dtype)
+        a, b = a.cast(dtype), b.cast(dtype)
+    shape = _known_shape(plain, a.shape, b.shape)
+    if shape is None:
+        return UOp(contract, (a, b), ContractArg(plain))  # which says what does not fit
+    return typed(contract, (a, b), ContractArg(plain), shape, a.dtype)
 
 
 def _contract_type(src: tuple[UOp, ...], arg: ContractArg) -> tuple[tuple[int, ...], Any]:
     a, b = src
-    spec = axes.parse(arg.spec)
     if a.dtype is not b.dtype:
         raise DTypeError("E2004", "dtypes differ", op="contract", operands=_sides(a, b))
+    return _contracted_shape(arg.spec, a.shape, b.shape, _sides(a, b)), a.dtype
+
+
+def _contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shape:
+    """The shape of the result; `operands` are for the message if there is none."""
+    spec = axes.parse(text)
     sizes: dict[str, int] = {}
-    for node, letters in ((a, spec.lhs), (b, spec.rhs)):
-        if len(letters) != len(node.shape):
-            problem = f"{letters!r} names {len(letters)} axes of an operand of rank {node.ndim}"
-            raise ShapeError("E3002", problem, op="contract", operands=_sides(a, b))
-        for letter, extent in zip(letters, node.shape, strict=True):
+    for shape, letters in ((a, spec.lhs), (b, spec.rhs)):
+        if len(letters) != len(shape):
+            problem = f"{letters!r} names {len(letters)} axes of an operand of rank {len(shape)}"
+            raise ShapeError("E3002", problem, op="contract", operands=operands)
+        for letter, extent in zip(letters, shape, strict=True):
             if sizes.setdefault(letter, extent) != extent:
                 problem = f"axis {letter!r} has the sizes {sizes[letter]} and {extent}"
-                raise ShapeError("E3003", problem, op="contract", operands=_sides(a, b))
-    return tuple(sizes[c] for c in spec.out), a.dtype
+                raise ShapeError("E3003", problem, op="contract", operands=operands)
+    return tuple(sizes[c] for c in spec.out)
+
+
+@lru_cache(maxsize=4096)
+def _known_shape(text: str, a: Shape, b: Shape) -> Shape | None:
+    try:
+        return _contracted_shape(text, a, b)
+    except ShapeError:
+        return None
 
 
 def _sides(a: UOp, b: UOp) -> list[tuple[str, UOp]]:
@@ -96,8 +116,8 @@ contract = define(
     call=_contract,
     infer=_contract_type,
     ad=Bilinear(
-        lhs=lambda g, a, b, spec: g.contract(b, axes.parse(spec).solve("lhs")),
-        rhs=lambda g, a, b, spec: a.contract(g, axes.parse(spec).solve("rhs")),
+        lhs=lambda g, a, b, spec: g.contract(b, axes.solved(spec, "lhs")),
+        rhs=lambda g, a, b, spec: a.contract(g, axes.solved(spec, "rhs")),
     ),
     reference=_contract_reference,
     samples=given(

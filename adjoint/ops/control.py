@@ -158,7 +158,7 @@ unique_identity = define(
     "unique_identity",
     "The same values as a node of their own: two parameters that start equal stay two.",
     arg=UniqueArg,
-    call=lambda x: UOp(op_named("unique_identity"), (x,), UniqueArg(next(_tokens))),
+    call=lambda x: UOp(unique_identity, (x,), UniqueArg(next(_tokens))),
     infer=_same,
     ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
     reference=lambda x, token=0: np.asarray(x),

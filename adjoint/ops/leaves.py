@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,22 @@ input_ = define(
 )
 
 
-def _spent(name: str, shape: Any, dtype: Any, device: str | None = None) -> UOp:
-    return UOp(spent, (), InputArg(name, shape, dtype, device))
+class SpentArg(Arg):
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    device: str | None
+    token: int  # each is a node of its own, so that an error shows the line of the one that is used
+
+
+_tokens = count()
+
+
+def _spent(
+    name: str, shape: Any, dtype: Any, device: str | None = None, token: int | None = None
+) -> UOp:
+    number = next(_tokens) if token is None else token
+    return UOp(spent, (), SpentArg(name, shape, dtype, device, number))
 
 
 def _spent_reference(name: str, **attrs: Any) -> Any:
@@ -152,7 +167,7 @@ def _spent_reference(name: str, **attrs: Any) -> Any:
 spent = define(
     "spent",
     "What is left of a traced value that was kept beyond its transform: using it is an error.",
-    arg=InputArg,
+    arg=SpentArg,
     call=_spent,
     infer=lambda src, arg: (arg.shape, arg.dtype),
     device=lambda src, arg: arg.device,

@@ -8,6 +8,7 @@ All are linear; their transposes are each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -35,8 +36,10 @@ def unpacked(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def checked_axis(op: str, axis: Any, rank: int, x: UOp | None = None) -> int:
     """A non-negative axis from one that may count from the end."""
+    if type(axis) is int and 0 <= axis < rank:
+        return axis
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op)
+        raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op, help="give an int")
     number = axis.__index__()
     span = max(rank, 1)  # a scalar takes 0 and -1, as a vector of one element does
     if not -span <= number < span:
@@ -53,10 +56,10 @@ def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
     if axes is None:
         return tuple(range(rank))
     listed = axes if isinstance(axes, (tuple, list)) else (axes,)
-    result = tuple(checked_axis(op, a, rank, x) for a in listed)
+    result = tuple([checked_axis(op, a, rank, x) for a in listed])
     if rank == 0:
         return ()
-    if len(set(result)) != len(result):
+    if len(result) > 1 and len(set(result)) != len(result):
         raise ShapeError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
     return result
 
@@ -166,15 +169,17 @@ def _expand(x: UOp, *shape: Any) -> UOp:
 
 def _expand_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
     (x,) = src
-    offset = len(arg.shape) - len(x.shape)
-    fits_all = offset >= 0 and all(
-        extent in (1, arg.shape[offset + i]) for i, extent in enumerate(x.shape)
-    )
-    if not fits_all:
+    if not _expands(x.shape, arg.shape):
         problem = f"{list(x.shape)} cannot be expanded to {list(arg.shape)}"
         fix = "only axes of size 1, and new leading axes, can be expanded"
         raise ShapeError("E3001", problem, op="expand", operands=[("x", x)], help=fix)
     return arg.shape, x.dtype
+
+
+@lru_cache(maxsize=4096)
+def _expands(old: Shape, new: Shape) -> bool:
+    offset = len(new) - len(old)
+    return offset >= 0 and all(n in (1, new[offset + i]) for i, n in enumerate(old))
 
 
 def _batched_expand(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
@@ -185,11 +190,17 @@ def _batched_expand(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
 
 def reduce_to(g: UOp, shape: Shape) -> UOp:
     """The adjoint of broadcasting from `shape`: sum what was repeated."""
-    offset = len(g.shape) - len(shape)
-    axes = tuple(range(offset)) + tuple(
-        offset + i for i, s in enumerate(shape) if s == 1 and g.shape[offset + i] != 1
-    )
-    return (g.reduce_sum(axes) if axes else g).reshape(shape)
+    axes = _repeated(shape, g.shape)
+    total = g.reduce_sum(axes) if axes else g
+    return total if total.shape == shape else total.reshape(shape)
+
+
+@lru_cache(maxsize=4096)
+def _repeated(old: Shape, new: Shape) -> Shape:
+    """The axes along which broadcasting from one shape to another repeats elements."""
+    offset = len(new) - len(old)
+    inner = (offset + i for i, n in enumerate(old) if n == 1 and new[offset + i] != 1)
+    return (*range(offset), *inner)
 
 
 expand = define(

@@ -8,6 +8,7 @@ min share the gradient equally among ties, counted in float32 or wider.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod as product
 from typing import Any
 
@@ -32,6 +33,7 @@ class ReduceArg(Arg):
     keepdim: bool = False
 
 
+@lru_cache(maxsize=4096)
 def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
     """The shape without the reduced axes, or with 1 in their place."""
     if keepdim:
@@ -77,7 +79,9 @@ def _reduction(
     samples: Any = None,
 ) -> OpDef:
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
-        axes = tuple(sorted(checked_axes(name, axis, x)))
+        axes = checked_axes(name, axis, x)
+        if len(axes) > 1:
+            axes = tuple(sorted(axes))
         return UOp(record, (x,), ReduceArg(axes, bool(keepdim)))
 
     def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adjoint.autodiff.reverse import compute_gradient
 from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 
-# Tensors that somebody marked with requires_grad=True: backward() fills their .grad.
-_wanting: weakref.WeakSet[Any] = weakref.WeakSet()
+# Tensors that somebody marked with requires_grad=True, by id: backward() fills their .grad.
+_wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
 
 
@@ -36,11 +37,11 @@ class Gradients:
     def requires_grad(self: Any, value: bool | None) -> None:
         if value not in (True, False, None):
             raise DTypeError("E2001", f"requires_grad is True, False or None, not {value!r}")
-        if value and self._requires_grad is not True:
+        if value and id(self) not in _wanting:
             _check_float("requires_grad", self.uop)
             if self.uop.op.name not in _OWN:
                 self.uop = OPS["unique_identity"](self.uop)
-            _wanting.add(self)
+            _wanting[id(self)] = self
         self._requires_grad = value
 
     def requires_grad_(self, requires_grad: bool | None = True) -> Self:
@@ -50,19 +51,19 @@ class Gradients:
 
     def backward(self: Any, gradient: Any = None) -> Any:
         """Add the gradient of this scalar to `.grad` of every tensor that requires it."""
-        below = set(toposort([self.uop]))
-        wanting = [t for t in _wanting if t._requires_grad and t.uop in below]
-        if not wanting:
+        seed = _seed(self, gradient)
+        wanting = [t for t in _wanting.values() if t._requires_grad]
+        grads = compute_gradient(self.uop, seed, {t.uop for t in wanting})
+        reached = [t for t in wanting if t.uop in grads]
+        if not reached and not _any_below(self.uop, wanting):
             problem = "no tensor below this one requires a gradient"
             fix = "make parameters with requires_grad=True; .detach() and .assign() end a history"
             raise AutodiffError(
                 "E5005", problem, op="backward", operands=[("root", self)], help=fix
             )
-        grads = compute_gradient(self.uop, _seed(self, gradient), {t.uop for t in wanting})
-        for tensor in wanting:
-            if tensor.uop in grads:
-                new = type(tensor)(grads[tensor.uop]).requires_grad_(False)
-                tensor.grad = new if tensor.grad is None else tensor.grad + new
+        for tensor in reached:
+            new = type(tensor)(grads[tensor.uop]).requires_grad_(False)
+            tensor.grad = new if tensor.grad is None else tensor.grad + new
         return self
 
     def gradient(self: Any, *targets: Any, gradient: Any = None) -> list[Any]:
@@ -71,6 +72,12 @@ class Gradients:
             _check_float("gradient", target.uop)
         grads = compute_gradient(self.uop, _seed(self, gradient), {t.uop for t in targets})
         return [type(self)(grads[t.uop]) if t.uop in grads else t.zeros_like() for t in targets]
+
+
+def _any_below(root: UOp, tensors: list[Any]) -> bool:
+    """Whether one of them is in the root's history, though no gradient comes to it."""
+    below = set(toposort([root], stop=lambda n: isinstance(n.op.ad, Stop)))
+    return any(t.uop in below for t in tensors)
 
 
 def _seed(root: Any, gradient: Any) -> UOp:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
+from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.origin import named
 from adjoint.ir.uop import UOp, _functions
-from adjoint.tensor.tracing import open_scopes, register
+from adjoint.tensor.tracing import open_scopes
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -34,7 +36,13 @@ class Lifter:
 
     def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         flags: list[bool | None] = []
-        nodes = [self.unwrap(a, flags, args) for a in args]
+        nodes = []
+        for value in args:
+            if type(value) is self.cls:
+                flags.append(value._requires_grad)
+                nodes.append(value.uop)
+            else:
+                nodes.append(self.unwrap(value, flags, args))
         if kwargs:
             named = {k: self.unwrap(v, flags, args) for k, v in kwargs.items()}
             result = fn(*nodes, **named)
@@ -75,13 +83,21 @@ class Lifter:
     def handle(self, node: UOp, requires_grad: bool | None) -> Tensor:
         if requires_grad is _CUT:
             node, requires_grad = OPS["detach"](node), False
+        elif requires_grad and not _passes(node):
+            requires_grad = False
         tensor = self.new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad
         tensor.grad = None
-        if open_scopes.get():
-            register(tensor)
+        scopes = open_scopes.get()
+        if scopes:
+            scopes[-1].handles.append(ref(tensor))
         return tensor
+
+
+def _passes(node: UOp) -> bool:
+    """Whether a gradient can come to the node from above and go on below."""
+    return node.dtype.is_inexact and not isinstance(node.op.ad, Stop)
 
 
 _CUT: Any = object()  # inside no_grad: the result's history ends here
@@ -92,6 +108,8 @@ def _joined(flags: list[bool | None]) -> bool | None:
     """True if any operand requires a gradient, else None if any is undecided, else False."""
     if not grad_enabled.get():
         return False if all(flag is False for flag in flags) else _CUT
+    if len(flags) == 1:
+        return flags[0]
     if True in flags:
         return True
     return None if None in flags or not flags else False
@@ -100,17 +118,18 @@ def _joined(flags: list[bool | None]) -> bool | None:
 def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
     """The Tensor method of a record, under its own name in tracebacks and origins."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return lift(record, (self, *args), kwargs)
+    call = record.call
 
-    code = method.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}")
-    named = FunctionType(code, method.__globals__, name, None, method.__closure__)
-    named.__doc__ = record.doc
-    named.__qualname__ = f"Tensor.{name}"
-    named.__module__ = "adjoint"
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return lift(call, args, kwargs)
+
+    shown: Any = named(method, name, f"Tensor.{name}")
+    shown.__doc__ = record.doc
+    shown.__qualname__ = f"Tensor.{name}"
+    shown.__module__ = "adjoint"
     if record.signature is not None:
-        named.__wrapped__ = record.signature  # type: ignore[attr-defined]
-    return named
+        shown.__wrapped__ = record.signature
+    return shown
 
 
 HIDDEN = frozenset(  # nodes that tensors are made of, and those that only transforms build

@@ -206,7 +206,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
 
     @staticmethod
     def _apply(name: str, *operands: Any) -> Any:
-        return lift(_functions[name], operands, None)
+        return lift(_functions[name].call, operands, None)
 
     def __pos__(self) -> Any:
         return lift.handle(self.uop, self._requires_grad)

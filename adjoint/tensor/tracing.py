@@ -27,7 +27,7 @@ class Scope:
     def __init__(self, name: str):
         self.name = name
         self.variables: set[UOp] = set()
-        self.handles: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.handles: list[weakref.ref[Any]] = []
         self.keys: list[UOp] = []  # random keys drawn inside
 
 
@@ -50,7 +50,7 @@ def register(handle: Any) -> None:
     """Note a handle made while a scope is open."""
     scopes = open_scopes.get()
     if scopes:
-        scopes[-1].handles.add(handle)
+        scopes[-1].handles.append(weakref.ref(handle))
 
 
 def register_key(key: UOp) -> None:
@@ -60,7 +60,7 @@ def register_key(key: UOp) -> None:
 
 
 def _spend(inner: Scope) -> None:
-    handles = list(inner.handles)
+    handles = [h for h in (reference() for reference in inner.handles) if h is not None]
     if not handles:
         return
     tainted = dependent([h.uop for h in handles], inner.variables)

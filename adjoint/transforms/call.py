@@ -67,15 +67,24 @@ class Selected:
 def select(op: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Selected:
     """Take the arguments `argnums` names out of a call."""
     single = isinstance(argnums, int)
-    numbers = (argnums,) if single else tuple(argnums)
-    for number in numbers:
-        if not isinstance(number, int) or not -len(args) <= number < len(args):
-            problem = f"argnums {argnums} does not fit a call with {len(args)} positional arguments"
-            raise DTypeError("E2007", problem, op=op)
-    numbers = tuple(number % len(args) for number in numbers)
+    numbers = _checked_numbers(op, (argnums,) if single else tuple(argnums), len(args))
     leaves, treedef = tree_flatten(tuple(args[number] for number in numbers))
     tensors = [as_tensor(op, leaf) for leaf in leaves]
     return Selected(op, args, kwargs, numbers, single, tensors, treedef)
+
+
+def _checked_numbers(op: str, numbers: tuple[Any, ...], count: int) -> tuple[int, ...]:
+    """Positions of arguments, from the front."""
+    for number in numbers:
+        if not isinstance(number, int) or not -count <= number < count:
+            problem = f"argnums {number!r} does not fit a call with {count} positional arguments"
+            fix = "number the arguments from 0, and give those by position, not by keyword"
+            raise DTypeError("E2007", problem, op=op, help=fix)
+    positions = tuple(number % count for number in numbers)
+    if len(set(positions)) != len(positions):
+        problem = f"argnums {numbers} names an argument twice"
+        raise DTypeError("E2007", problem, op=op, help="name each argument once")
+    return positions
 
 
 def check_inexact(op: str, tensor: Tensor, what: str) -> None:
@@ -88,7 +97,8 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
 
 def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
     """The leaves as tensors of their own, so that only what uses *these* depends on them."""
-    return [Tensor(OPS["unique_identity"](leaf.uop)) for leaf in leaves]
+    own = OPS["unique_identity"].call
+    return [Tensor(own(leaf.uop)) for leaf in leaves]
 
 
 def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
@@ -134,8 +144,3 @@ def outside(outputs: Sequence[UOp], symbols: set[UOp]) -> list[UOp]:
     ends = {n for n, within in inside.items() if not within and n.op.name not in _VIEWS} | symbols
     order = toposort(outputs, stop=ends.__contains__)
     return [n for n in order if n in ends and n not in symbols and n.op.name != "const"]
-
-
-def zeros_like(x: Tensor) -> Tensor:
-    """Zeros that share one node."""
-    return Tensor(OPS["const"](0, x.dtype, x.shape, x.device))

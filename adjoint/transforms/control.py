@@ -25,6 +25,7 @@ from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_map, tree_unfl
 
 Fn = Callable[..., Any]
 Leaves = list[Tensor]
+_SAME_TREE = "return the same nesting, containers and keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
 def _same_results(op: str, a: Any, b: Any, what: str) -> None:
     if a.treedef != b.treedef:
         problem = f"{what} return different pytrees: {a.treedef} and {b.treedef}"
-        raise ShapeError("E3010", problem, op=op)
+        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
     for left, right in zip(a.outputs, b.outputs, strict=True):
         _same_type(op, left, right, f"{what} return different types")
 
@@ -94,7 +95,8 @@ def _same_results(op: str, a: Any, b: Any, what: str) -> None:
 def _same_type(op: str, left: UOp, right: UOp, problem: str) -> None:
     operands = [("first", left), ("second", right)]
     if left.shape != right.shape:
-        raise ShapeError("E3003", problem, op=op, operands=operands)
+        fix = f"give both the shape {list(left.shape)} (.reshape(), .expand(), or a reduction)"
+        raise ShapeError("E3003", problem, op=op, operands=operands, help=fix)
     if left.dtype is not right.dtype:
         fix = f".cast('{left.dtype.name}')"
         raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
@@ -128,7 +130,9 @@ def _length(op: str, rows: list[UOp], length: int | None) -> int:
     sizes = set() if length is None else {length}
     for row in rows:
         if not row.shape:
-            raise ShapeError("E3002", "a scalar has no axis to scan", op=op, operands=[("xs", row)])
+            fix = "close over it, or .expand() it along a new first axis"
+            problem, operands = "a scalar has no axis to scan", [("xs", row)]
+            raise ShapeError("E3002", problem, op=op, operands=operands, help=fix)
         sizes.add(row.shape[0])
     if len(sizes) != 1:
         problem = f"first axes have the sizes {sorted(sizes)}" if sizes else "nothing to scan over"
@@ -146,7 +150,7 @@ def _split_step(
         raise ShapeError("E3010", problem, op=op, help="return None for y if there is none")
     if tree.children[0] != carry_tree:
         problem = f"the carry comes in as {carry_tree} and goes out as {tree.children[0]}"
-        raise ShapeError("E3010", problem, op=op)
+        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
     for before, after in zip(carry, step.outputs, strict=False):
         _same_type(op, before, after, "the carry changes its type")
     return carry_tree.leaves, tree.children[1]
@@ -209,7 +213,7 @@ def while_loop(cond_fn: Fn, body_fn: Fn, init: Any) -> Any:
     body = traced(op, body_fn, carry, args)
     if body.treedef != treedef:
         problem = f"the value comes in as {treedef} and goes out as {body.treedef}"
-        raise ShapeError("E3010", problem, op=op)
+        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
     for before, after in zip(carry, body.outputs, strict=True):
         _same_type(op, before, after, "the value changes its type")
     if test.keys or body.keys:
@@ -259,7 +263,7 @@ def _combined(op: str, fn: Fn, a: Any, b: Any, treedef: TreeDef) -> Any:
     result = fn(a, b)
     if tree_flatten(result)[1] != treedef:
         problem = f"the function takes {treedef} and returns {tree_flatten(result)[1]}"
-        raise ShapeError("E3010", problem, op=op)
+        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
     return result
 
 

@@ -52,7 +52,8 @@ class _Reverse(Rule):
         kept = self.fwd(*primals)
         if not isinstance(kept, tuple) or len(kept) != 2:
             problem = f"fwd returns (result, residuals), not {type(kept).__name__}"
-            raise AutodiffError("E5002", problem, op=self.op)
+            fix = "return a tuple of two; None for no residuals"
+            raise AutodiffError("E5002", problem, op=self.op, help=fix)
         cotangent = in_tree(self.out_tree, filled(g, y))
         found = counted(self.op, self.bwd(kept[1], cotangent), "bwd", len(primals))
         return spread_cotangents(self.op, found, self.arguments, x, needs)
@@ -81,7 +82,7 @@ class _Tangent(Rule):
         pair = self.rule(primals, tangents)
         if not isinstance(pair, tuple) or len(pair) != 2:
             problem = f"the rule returns (result, tangent), not {type(pair).__name__}"
-            raise AutodiffError("E5002", problem, op=self.op)
+            raise AutodiffError("E5002", problem, op=self.op, help="return a tuple of two")
         return tangents_of(self.op, pair[1], self.out_tree, y)
 
 

@@ -38,10 +38,14 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
 
 def _chosen(op: str, primals: Any) -> Selected:
-    if not isinstance(primals, (tuple, list)):
-        problem = "primals and tangents are tuples, one entry per argument"
-        raise DTypeError("E2001", problem, op=op)
+    _check_listed(op, primals)
     return select(op, tuple(primals), {}, tuple(range(len(primals))))
+
+
+def _check_listed(op: str, values: Any) -> None:
+    if not isinstance(values, (tuple, list)):
+        problem = "primals and tangents are tuples, one entry per argument"
+        raise DTypeError("E2001", problem, op=op, help="give (x,) for one argument")
 
 
 def _or_zero(tangent: UOp | None, root: UOp) -> UOp:
@@ -52,6 +56,7 @@ def _or_zero(tangent: UOp | None, root: UOp) -> UOp:
 
 def checked_tangents(op: str, chosen: Selected, tangents: Any) -> list[UOp | None]:
     """A tangent per leaf: its shape and dtype; nothing for an integer leaf."""
+    _check_listed(op, tangents)
     leaves = matching_leaves(op, chosen.treedef, tuple(tangents))
     return [_checked(op, x, t) for x, t in zip(chosen.leaves, leaves, strict=True)]
 
@@ -63,7 +68,8 @@ def _checked(op: str, primal: Tensor, value: Any) -> UOp | None:
     operands = [("primal", primal), ("tangent", tensor)]
     if tensor.shape != primal.shape:
         problem = "the tangent has another shape than its primal"
-        raise AutodiffError("E5004", problem, op=op, operands=operands)
+        fix = f"give one of shape {list(primal.shape)}"
+        raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
     if isinstance(value, Tensor) and tensor.dtype is not primal.dtype:
         problem = "the tangent has another dtype than its primal"
         fix = f".cast('{primal.dtype.name}')"

@@ -62,7 +62,7 @@ def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         chosen = select(op, args, kwargs, argnums)
         for leaf in chosen.leaves:
             check_inexact(op, leaf, "the argument")
-        columns = [_columns(chosen, fn, i) for i in range(len(chosen.leaves))]
+        columns = [_columns(op, chosen, fn, i) for i in range(len(chosen.leaves))]
         outputs, out_tree = tree_flatten(columns[0])
         rows = [[tree_flatten(c)[0][i] for c in columns] for i in range(len(outputs))]
         return tree_unflatten(out_tree, [chosen.restore(row) for row in rows])
@@ -70,13 +70,16 @@ def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     return wrapped
 
 
-def _columns(chosen: Any, fn: Any, which: int) -> Any:
+def _columns(op: str, chosen: Any, fn: Any, which: int) -> Any:
     leaves = chosen.leaves
     target = leaves[which]
 
     def column(tangent: Tensor) -> Any:
         given = [tangent if i == which else x.zeros_like() for i, x in enumerate(leaves)]
-        return jvp(lambda *parts: chosen.call(fn, parts), leaves, given)[1]
+        value, moved = jvp(lambda *parts: chosen.call(fn, parts), leaves, given)
+        for result in tree_flatten(value)[0]:
+            check_inexact(op, result, "the result")
+        return moved
 
     stacked = vmap(column, out_axes=-1)(_basis(target))
     return tree_map(lambda b: b.reshape(*b.shape[:-1], *target.shape), stacked)

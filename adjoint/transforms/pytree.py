@@ -133,10 +133,10 @@ def matching_leaves(op: str, treedef: TreeDef, tree: Any) -> list[Any]:
 
 def broadcast_prefix(op: str, prefix: Any, treedef: TreeDef) -> list[Any]:
     """A value for every leaf of a tree from a tree that may end earlier; None counts as a value."""
-    if treedef.kind is None or not isinstance(prefix, (list, tuple, dict)):
+    opened = None if prefix is None else _open(prefix)
+    if opened is None:
         return [prefix] * treedef.leaves
-    opened = _open(prefix)
-    if opened is None or opened[0] is not treedef.kind or len(opened[2]) != len(treedef.children):
+    if opened[:2] != (treedef.kind, treedef.meta) or len(opened[2]) != len(treedef.children):
         problem = f"{prefix!r} is not a prefix of the pytree {treedef}"
         raise ShapeError("E3010", problem, op=op, help="give one value, or one per child")
     pairs = zip(opened[2], treedef.children, strict=True)

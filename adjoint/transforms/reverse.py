@@ -25,7 +25,6 @@ from adjoint.transforms.call import (
     result_leaves,
     select,
     variables,
-    zeros_like,
 )
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
@@ -52,14 +51,16 @@ def value_and_grad(
             check_inexact(op, leaf, "the argument")
         with scope(op) as inner:
             symbols = variables(chosen.leaves)
-            inner.variables.update(s.uop for s in symbols)
+            targets = [s.uop for s in symbols]
+            inner.variables.update(targets)
             result, aux = _split(op, chosen.call(fn, symbols), has_aux)
             root = check_scalar(op, result, fn).uop
-            grads = _gradients(root, OPS["const"](1, root.dtype, (), root.device), symbols)
+            grads = compute_gradient(root, OPS["const"](1, root.dtype, (), root.device), targets)
             kept = lowered(aux)
+            del symbols, result, aux  # handles that are gone cannot leak, so nobody looks for them
         value = Tensor(root)
         pair = (value, raised(kept)) if has_aux else value
-        return pair, chosen.restore([Tensor(g) for g in grads])
+        return pair, chosen.restore([Tensor(_found(grads, t)) for t in targets])
 
     return wrapped
 
@@ -83,14 +84,9 @@ def _split(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
         problem = "with has_aux=True the function returns (scalar, auxiliary)"
-        raise AutodiffError("E5004", problem, op=op)
+        fix = "return a tuple of two"
+        raise AutodiffError("E5004", problem, op=op, help=fix)
     return result
-
-
-def _gradients(root: UOp, seed: UOp, symbols: list[Tensor]) -> list[UOp]:
-    """The gradient of each symbol, zeros where no path leads."""
-    found = compute_gradient(root, seed, {s.uop for s in symbols})
-    return [found[s.uop] if s.uop in found else zeros_like(s).uop for s in symbols]
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -121,8 +117,10 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
 
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
-    zeros = OPS["const"](0, target.dtype, target.shape, target.device)
-    return totals.get(target, zeros)
+    """The gradient of a target, zeros where no path leads."""
+    if target in totals:
+        return totals[target]
+    return OPS["const"](0, target.dtype, target.shape, target.device)
 
 
 def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:
@@ -131,7 +129,8 @@ def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:
     operands = [("result", root), ("cotangent", tensor)]
     if tensor.shape != root.shape:
         problem = "the cotangent has another shape than the result"
-        raise AutodiffError("E5004", problem, op=op, operands=operands)
+        fix = f"give one of shape {list(root.shape)}"
+        raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
     if not root.dtype.is_inexact:
         return None
     if isinstance(value, Tensor) and tensor.dtype is not root.dtype:

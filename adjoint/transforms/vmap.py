@@ -39,7 +39,9 @@ def vmap(
     the results, likewise. `axis_size` is needed only if nothing is mapped.
     """
     if randomness not in _MODES:
-        raise DTypeError("E2001", f"randomness is one of {', '.join(_MODES)}", op="vmap")
+        problem = f"randomness is one of {', '.join(_MODES)}, not {randomness!r}"
+        fix = "'different': a draw per example; 'same': one for all; 'error': none"
+        raise DTypeError("E2001", problem, op="vmap", help=fix)
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -113,7 +115,8 @@ def _inputs(
 def _split_keys(op: str, inner: Scope, size: int, randomness: str) -> dict[UOp, UOp]:
     """A key per example for every draw made inside."""
     if inner.keys and randomness == "error":
-        raise AutodiffError("E5004", "random numbers are drawn inside", op=op)
+        fix = "draw outside and pass the numbers in, or randomness='different' or 'same'"
+        raise AutodiffError("E5004", "random numbers are drawn inside", op=op, help=fix)
     if randomness == "same":
         return {}
     given = {}
@@ -127,7 +130,8 @@ def _placed(op: str, node: UOp, batched: bool, place: Any, size: int) -> UOp:
     if place is None:
         if batched:
             problem = "out_axes is None for a result that depends on the mapped axis"
-            raise ShapeError("E3010", problem, op=op, operands=[("result", node)])
+            fix = "give the axis where it goes, or reduce the result outside"
+            raise ShapeError("E3010", problem, op=op, operands=[("result", node)], help=fix)
         return node
     whole = node if batched else node.expand((size, *node.shape))
     return whole.movedim(0, checked_axis(op, place, len(whole.shape), whole))

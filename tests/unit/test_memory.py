@@ -9,7 +9,7 @@ from adjoint import Tensor
 from adjoint.ir.uop import live_nodes
 
 WARM = 1_500  # steps after which every bounded cache is full
-SLACK = 256 * 1024  # bytes; one lost node a step would be megabytes
+SLACK = 1024 * 1024  # bytes; one lost node a step would be megabytes, a resized table is a part
 
 
 def _growth(step, steps):

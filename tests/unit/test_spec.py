@@ -18,18 +18,11 @@ a, b = OPS["input"]("a", (2, 3), "float32"), OPS["input"]("b", (2, 3), "float32"
 
 def broken(op, src, arg=None, shape=(2, 3), dtype=dtypes.float32, device=None):
     """A node as a faulty pass could leave it: nothing is checked."""
-    node = object.__new__(UOp)
-    for setter, value in (
-        (uop._set_op, op),
-        (uop._set_src, src),
-        (uop._set_arg, arg),
-        (uop._set_shape, shape),
-        (uop._set_dtype, dtype),
-        (uop._set_device, device),
-        (uop._set_origin, None),
-        (uop._set_realized, None),
-    ):
-        setter(node, value)
+    node = object.__new__(uop._Unfinished)
+    node.op, node.src, node.arg = op, src, arg
+    node.shape, node.dtype, node.device = shape, dtype, device
+    node._origin, node.realized = None, None
+    node.__class__ = UOp
     return node
 
 

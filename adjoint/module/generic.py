@@ -1,0 +1,231 @@
+"""An opcode for every further op of the library, derived from its record.
+
+The type rule is the record's own, the gradient is what its declared derivative builds, written down
+as instructions; both are found once per op, attributes and operand types. What may live here: the
+derivation. What may not: any particular op.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from adjoint.autodiff.reverse import no_derivative, pulled_back
+from adjoint.errors import AdjointError, AutodiffError, did_you_mean
+from adjoint.ir.derivative import NotDifferentiable, Stop, ZeroGradient
+from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.spec import verify as verify_nodes
+from adjoint.ir.uop import UOp
+from adjoint.module.instruction import Instruction, TensorType, fault
+from adjoint.module.lift import HIDDEN, TOTAL, Lift, generic_name
+from adjoint.module.opcode import OPCODES, Contributions, Literal, Opcode, Types
+from adjoint.module.shapes import check_extents
+from adjoint.module.tape import Tape
+
+_GENERIC: dict[str, Opcode] = {}
+_types: dict[Any, TensorType] = {}
+_templates: dict[Any, Any] = {}
+_MOST_CACHED = 4096
+
+
+def opcode_named(name: str) -> Opcode | None:
+    """The record of an opcode, of Core or derived; None if there is none of that name."""
+    found = OPCODES.get(name)
+    if found is None:
+        found = _GENERIC.get(name)
+    if found is None:
+        _derive_all()
+        found = _GENERIC.get(name)
+    return found
+
+
+def generic_opcodes() -> dict[str, Opcode]:
+    """All derived opcodes by name."""
+    _derive_all()
+    return dict(_GENERIC)
+
+
+def near_opcode(name: str) -> str:
+    """`did you mean 'Softmax'?`, or nothing."""
+    _derive_all()
+    return did_you_mean(name, [*OPCODES, *_GENERIC])
+
+
+def _derive_all() -> None:
+    """Records come in as packages are imported, so look again whenever a name is not known."""
+    for record in OPS.values():
+        named = record.kind != "derived" and record.level != "kernel"
+        if named and record.name not in HIDDEN and record.name not in TOTAL:
+            name = generic_name(record)
+            known = _GENERIC.get(name)
+            if known is None or known.record is not record:
+                _GENERIC[name] = _derived(name, record)
+
+
+def _derived(name: str, record: OpDef) -> Opcode:
+    reason = record.ad.reason if isinstance(record.ad, (ZeroGradient, Stop)) else ""
+    rule = f"none: {reason}" if reason else f"from the record {record.name}"
+    if isinstance(record.ad, NotDifferentiable) and record.name != "part":
+        rule = f"E5001: {record.ad.reason}"
+
+    def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+        return _part_type(attrs, types) if record.name == "part" else _known_type(record, attrs, types)
+
+    return Opcode(
+        name,
+        record.doc.strip(),
+        ("values",),
+        infer,
+        lambda x, attrs, kind, literal: _lowered(record, x, attrs),
+        _pull,
+        strict=False,
+        stops=bool(reason),
+        record=record,
+        braces=True,
+        rule=rule,
+    )
+
+
+def _lowered(record: OpDef, x: list[UOp], attrs: Any) -> UOp:
+    return UOp(record, tuple(x), attrs)
+
+
+# ---- types
+
+
+def _part_type(attrs: Any, types: Types) -> TensorType:
+    if len(types) != 1 or not isinstance(types[0].dtype, tuple):
+        raise fault("E2001", "Part: picks a result of an op with several results")
+    ((dtypes, shapes),) = types
+    if type(attrs.index) is not int or not 0 <= attrs.index < len(dtypes):
+        raise fault("E2001", f"Part: there are {len(dtypes)} results")
+    return TensorType(dtypes[attrs.index], shapes[attrs.index])
+
+
+def _known_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
+    key = (record.name, repr(attrs), *types)
+    found = _types.get(key)
+    if found is None:
+        if len(_types) > _MOST_CACHED:
+            _types.clear()
+        found = _types[key] = _found_type(record, attrs, types)
+    return found
+
+
+def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
+    """What the record says about placeholders of these types. Its attributes may hold anything,
+    and then so may the errors of the functions that meet them: all are the module's fault."""
+    name = generic_name(record)
+    _check_truth_values(name, record, attrs)
+    try:
+        node = _node(record, attrs, types)
+        verify_nodes([node])
+        return _checked_type(name, node)
+    except AdjointError as error:
+        raise fault(error.code, f"{name}: {error.problem}", error.help) from None
+    except Exception as error:
+        problem = f"{name}: its operands or attributes do not fit: {type(error).__name__}: {error}"
+        raise fault("E2001", problem) from None
+
+
+def _checked_type(name: str, node: UOp) -> TensorType:
+    several = isinstance(node.dtype, tuple)
+    for shape in node.shape if several else (node.shape,):
+        if not all(type(n) is int for n in shape):
+            raise fault("E2001", f"{name}: its attributes give no shape")
+        check_extents(name, shape)
+    return TensorType(node.dtype, node.shape)
+
+
+def _node(record: OpDef, attrs: Any, types: Types) -> UOp:
+    return UOp(record, tuple(_placeholders(types, "x")), attrs)
+
+
+def _placeholders(types: Types, prefix: str) -> list[UOp]:
+    for kind in types:
+        if isinstance(kind.dtype, tuple):
+            raise fault("E2001", "several results are no operand", "take one with Part")
+    make = OPS["input"]
+    return [make(f"{prefix}{i}", kind.shape, kind.dtype) for i, kind in enumerate(types)]
+
+
+def _check_truth_values(name: str, record: OpDef, attrs: Any) -> None:
+    """true is not 1: Python's caches cannot tell them apart, so this does."""
+    if attrs is None:
+        return
+    notes = inspect.get_annotations(type(attrs))
+    if record.kind == "composite" and record.body is not None:
+        notes = notes | inspect.get_annotations(record.body)
+    for field, value in attrs.items():
+        note = str(notes.get(field, "Any"))
+        if field == "present" or "Any" in note:
+            continue
+        truth = "bool" in note
+        if any((type(v) is bool) != truth for v in _leaves(value) if type(v) in (bool, int)):
+            wanted = "true or false" if truth else "a number"
+            raise fault("E2001", f"{name}: attribute {field!r} is {wanted}")
+
+
+def _leaves(value: Any) -> list[Any]:
+    if type(value) is tuple:
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+# ---- gradients
+
+
+def _pull(t: Tape, ins: Instruction, g: Any) -> Contributions:
+    """The instructions of the op's own derivative, with this instruction's values in place of its
+    placeholders."""
+    types = [t.type_of(o) for o in ins.operands]
+    needs = tuple(t.wants[o] for o in ins.operands)
+    given = [g] if isinstance(g, int) else g
+    present = tuple(v is not None for v in given)
+    key = (ins.opcode, repr(ins.attrs), *types, needs, present)
+    template = _templates.get(key)
+    if template is None:
+        if len(_templates) > _MOST_CACHED:
+            _templates.clear()
+        template = _templates[key] = _template(ins, types, needs, present)
+    base, rows, results = template
+    ids = [*ins.operands, ins.id, *(v for v in given if v is not None)]
+    for _, opcode, operands, attrs, kind, _ in rows[base:]:
+        ids.append(t.emit(opcode, tuple([ids[o] for o in operands]), attrs, kind))
+    return [None if r is None else ids[r] for r in results]
+
+
+def _template(ins: Instruction, types: Types, needs: Any, present: Any) -> Any:
+    """(how many placeholders, rows, which row is the contribution of each operand)."""
+    opcode = opcode_named(ins.opcode)
+    assert opcode is not None
+    assert opcode.record is not None
+    node = _node(opcode.record, ins.attrs, types)
+    several = isinstance(node.dtype, tuple)
+    kinds = list(zip(node.dtype, node.shape, strict=True)) if several else [(node.dtype, node.shape)]
+    wanted = [TensorType(*k) for k, there in zip(kinds, present, strict=True) if there]
+    seeds = _placeholders(wanted, "g")
+    rest = iter(seeds)
+    g = [next(rest) if there else None for there in present]
+    found = _contributions(ins.opcode, node, g if several else g[0], needs)
+    places = [*node.src, node, *seeds]
+    rows: list[Any] = [
+        Instruction(i, "Input", (), ("",), TensorType(n.dtype, n.shape)) for i, n in enumerate(places)
+    ]
+    tape = Tape(rows, [], strict=False)
+    lift = Lift(tape, {n: i for i, n in enumerate(places)})
+    ids = iter(lift([c for c in found if c is not None]))
+    return len(places), rows, [None if c is None else next(ids) for c in found]
+
+
+def _contributions(opcode: str, node: UOp, g: Any, needs: Any) -> list[UOp | None]:
+    try:
+        if isinstance(node.op.ad, NotDifferentiable):
+            raise no_derivative(node)
+        return list(pulled_back(node, g, needs))
+    except AutodiffError as error:
+        inner = f" ({error.op})" if error.op and error.op != node.op.name else ""
+        raise AutodiffError(error.code, f"{error.problem}{inner}", op=opcode) from None
+
+
+__all__ = ["Literal", "generic_opcodes", "near_opcode", "opcode_named"]

@@ -1,0 +1,219 @@
+"""Graph → instructions: every node of the library under its opcode.
+
+Nodes that Core has a word for get it; every other op has an opcode of its own, named after its
+record. What says where or when something is computed (copies, identities, checkpoints) leaves no
+trace: a module has no devices. What may live here: this translation. What may not: any rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.errors import VerificationError
+from adjoint.ir import axes as letters
+from adjoint.ir.arg import thawed
+from adjoint.ir.opdef import OpDef, expand_composite
+from adjoint.ir.uop import UOp, toposort
+from adjoint.module.instruction import MAX_LITERAL, TensorType
+from adjoint.module.numbers import literal_bytes
+from adjoint.module.opcode import OPCODES
+from adjoint.module.shapes import broadcast
+from adjoint.module.tape import Tape
+
+_ALIASES = ("unique_identity", "copy", "shard", "wait")  # the first operand, for a module
+_LATE = ("const", "expand")  # emitted where somebody needs them in full
+_BINOPS = {"add": "Add", "sub": "Sub", "mul": "Mul", "true_div": "Div"}
+_WITHOUT = ("custom_vjp", "custom_jvp")  # carry functions that only Python knows
+
+
+def generic_name(record: OpDef) -> str:
+    """`LogSoftmax` for log_softmax; `TensorGather` where Core means another Gather."""
+    plain = "".join(part[:1].upper() + part[1:] for part in record.name.split("_"))
+    taken = OPCODES.get(plain)
+    return plain if taken is None or taken.record is not None else f"Tensor{plain}"
+
+
+class Lift:
+    """Writes nodes on a tape. `ids` says which nodes have a value already."""
+
+    __slots__ = ("_scalars", "ids", "tape")
+
+    def __init__(self, tape: Tape, ids: dict[UOp, int]):
+        self.tape, self.ids = tape, ids
+        self._scalars: dict[Any, int] = {}
+
+    def __call__(self, roots: Sequence[UOp]) -> list[int]:
+        """The ids of the roots."""
+        ids = self.ids
+        for node in toposort(roots, stop=ids.__contains__):
+            if node not in ids and node.op.name not in _LATE:
+                ids[node] = self._emitted(node)
+        return [self.value(root) for root in roots]
+
+    def value(self, node: UOp) -> int:
+        """The id of a node whose sources are there."""
+        number = self.ids.get(node)
+        if number is None:
+            number = self.ids[node] = self._late(node)
+        return number
+
+    def _late(self, node: UOp) -> int:
+        if node.op.name == "const":
+            scalar = self._scalar(node)
+        else:
+            scalar = self.value(node.src[0])
+        return self._spread(scalar, node)
+
+    def _spread(self, value: int, node: UOp) -> int:
+        if self.tape.shape_of(value) == node.shape:
+            return value
+        return self.tape.emit("Broadcast", (value,), (node.shape,), _type(node))
+
+    def _scalar(self, node: UOp) -> int:
+        key = (node.arg.value, node.dtype)
+        number = self._scalars.get(key)
+        if number is None:
+            number = self._scalars[key] = self.tape.constant(thawed(node.arg.value), node.dtype)
+        return number
+
+    def _emitted(self, node: UOp) -> int:
+        name = node.op.name
+        if name in _ALIASES:
+            return self.value(node.src[0])
+        if name in _BINOPS:
+            return self._binop(node)
+        if name == "checkpoint":
+            return self([expand_composite(node)])[0]
+        if name == "buffer":
+            return self._literal(node)
+        found = _SPECIAL[name](node) if name in _SPECIAL else None
+        opcode, attrs = found or _generic(node)
+        operands = tuple(self.value(s) for s in node.src)
+        return self.tape.emit(opcode, operands, attrs, _type(node))
+
+    def _binop(self, node: UOp) -> int:
+        """An operand that the opcode broadcasts by itself is taken before it was expanded."""
+        a, b = node.src
+        left, right = self._narrow(a), self._narrow(b)
+        if left is not None and _fits(left, b.shape, node):
+            left_id, right_id = left[1](), self.value(b)
+        elif right is not None and _fits(right, a.shape, node):
+            left_id, right_id = self.value(a), right[1]()
+        else:
+            left_id, right_id = self.value(a), self.value(b)
+        kind = _BINOPS[node.op.name]
+        pair = (left_id, right_id)
+        if kind in ("Add", "Mul") and left_id > right_id:
+            pair = (right_id, left_id)
+        return self.tape.emit("BinOp", pair, (kind,), _type(node))
+
+    def _narrow(self, node: UOp) -> tuple[Any, Callable[[], int]] | None:
+        if node in self.ids:
+            return None
+        if node.op.name == "const":
+            return (), lambda: self._scalar(node)
+        if node.op.name == "expand":
+            return node.src[0].shape, lambda: self.value(node.src[0])
+        return None
+
+    def _literal(self, node: UOp) -> int:
+        if node.size > MAX_LITERAL:
+            problem = (
+                f"the function uses a tensor of {node.size} elements that is not among its arguments"
+            )
+            fix = "pass it as an argument: a module holds small literals only"
+            raise VerificationError("E2006", problem, op="capture", help=fix)
+        data = literal_bytes(node.arg.buffer.array(), node.dtype)
+        return self.tape.literal(data, _type(node))
+
+
+def _fits(narrow: tuple[Any, Any], other: Any, node: UOp) -> bool:
+    return broadcast(narrow[0], other) == node.shape
+
+
+def _type(node: UOp) -> TensorType:
+    return TensorType(node.dtype, node.shape)
+
+
+def _generic(node: UOp) -> tuple[str, Any]:
+    if node.op.name in _WITHOUT or node.op.name == "spent":
+        problem = f"{node.op.name} has no text: its derivative is a Python function"
+        if node.op.name == "spent":
+            problem = "a value is used that was traced inside another function"
+        fix = "capture the function it is made of instead"
+        raise VerificationError("E6003", problem, op="capture", help=fix)
+    return generic_name(node.op), node.arg
+
+
+# ---- nodes that Core has a word for; None leaves them to their own opcode
+
+
+def _reduce_sum(node: UOp) -> Any:
+    axis, keepdim = node.arg
+    x = node.src[0]
+    if x.dtype is not node.dtype or x.dtype.is_bool or (not axis and x.shape):
+        return None
+    full = len(axis) == len(x.shape) and not keepdim
+    return "Sum", ((), False) if full else (tuple(axis), keepdim)
+
+
+def _mean(node: UOp) -> Any:
+    axis, keepdim = node.arg
+    x = node.src[0]
+    if not x.dtype.is_inexact or axis == ():
+        return None
+    rank = len(x.shape)
+    listed = range(rank) if axis is None else (axis,) if isinstance(axis, int) else axis
+    places = tuple(sorted({a % rank for a in listed})) if rank else ()
+    full = len(places) == rank and not keepdim
+    return "Mean", ((), False) if full or not rank else (places, keepdim)
+
+
+def _gather(node: UOp) -> Any:
+    return ("Gather", ()) if node.arg.axes == (0,) else None
+
+
+def _scatter_add(node: UOp) -> Any:
+    return ("ScatterAdd", ()) if node.arg.axes == (0,) else None
+
+
+def _contract(node: UOp) -> Any:
+    if node.dtype.is_bool:
+        return None
+    spec = letters.parse(node.arg.spec)
+    lhs, rhs, out = spec.lhs, spec.rhs, spec.out
+    if len(spec.summed) != 1:
+        return None
+    k = spec.summed
+    if len(lhs) <= 2 and len(rhs) <= 2 and len(lhs) + len(rhs) < 4:
+        plain = lhs[-1] == k and rhs[0] == k and out == lhs[:-1] + rhs[1:]
+        return ("Dot", ()) if plain and not spec.batch else None
+    batch = lhs[:-2]
+    matrices = len(lhs) >= 2 and len(rhs) == len(lhs) and batch == rhs[:-2] == spec.batch
+    plain = matrices and lhs[-1] == k == rhs[-2] and out == batch + lhs[-2] + rhs[-1]
+    return ("MatMul", ()) if plain else None
+
+
+def _slices(node: UOp) -> Any:
+    return "Slice", (tuple(tuple(part) for part in node.arg),)
+
+
+_SPECIAL: dict[str, Callable[[UOp], Any]] = {
+    "neg": lambda node: ("Neg", ()),
+    "exp": lambda node: ("Exp", ()),
+    "log": lambda node: ("Log", ()),
+    "relu": lambda node: ("Relu", ()) if node.dtype.is_float else None,
+    "reshape": lambda node: ("Reshape", (node.shape,)),
+    "permute": lambda node: ("Transpose", (tuple(node.arg.order),)),
+    "shrink": _slices,
+    "reduce_sum": _reduce_sum,
+    "mean": _mean,
+    "gather": _gather,
+    "scatter_add": _scatter_add,
+    "contract": _contract,
+}
+TOTAL = frozenset(  # records that a Core opcode covers whole: they need none of their own
+    {"neg", "exp", "log", "reshape", "permute", "expand", "shrink", *_BINOPS}
+)
+HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", *_ALIASES, *_WITHOUT})

@@ -1,0 +1,161 @@
+"""Numbers in texts: how each dtype prints, so that what is read back has the same bits.
+
+A constant of a module is a Python number; a literal with many is the bytes of its elements in row
+major order, little endian. What may live here: conversions between numbers, bytes and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite, isinf, isnan
+from typing import Any
+
+import numpy as np
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.module.instruction import Shape, fault, size_of
+
+Array = np.ndarray[Any, Any]
+
+
+def literal_bytes(values: Any, dtype: DType) -> bytes:
+    """The elements of an array as a literal keeps them."""
+    array = np.ascontiguousarray(np.asarray(values, dtype.np))
+    return array.astype(_little(dtype), copy=False).tobytes()
+
+
+def literal_array(data: bytes, dtype: DType, shape: Shape) -> Array:
+    """The array of a literal."""
+    return np.frombuffer(data, _little(dtype)).astype(dtype.np).reshape(shape)
+
+
+def _little(dtype: DType) -> np.dtype[Any]:
+    return dtype.np.newbyteorder("<") if dtype.np.kind in "iufcb" else dtype.np
+
+
+def filled_bytes(value: Any, dtype: DType, shape: Shape) -> bytes:
+    """A literal whose elements are all equal."""
+    return literal_bytes(np.full(1, value), dtype) * size_of(shape)
+
+
+def number_text(value: Any, dtype: DType) -> str:
+    """The shortest text that reads back to the same value of the dtype."""
+    if dtype is dtypes.float32:
+        return _float32(value)
+    if dtype.is_float:
+        return _float(value) if dtype is dtypes.float64 else _narrow(value, dtype)
+    if dtype.is_bool:
+        return "true" if value else "false"
+    if dtype.is_complex:
+        part = dtypes.float32 if dtype is dtypes.complex64 else dtypes.float64
+        return f"complex({number_text(value.real, part)}, {number_text(value.imag, part)})"
+    return str(int(value))
+
+
+def _float(value: float) -> str:
+    return float.__repr__(float(value)) if isfinite(value) else _special(value)
+
+
+def _special(value: float) -> str:
+    if isnan(value):
+        return "nan"
+    return "inf" if value > 0 else "-inf"
+
+
+def _float32(value: float) -> str:
+    return str(np.float32(value)) if isfinite(value) else _special(value)
+
+
+def _narrow(value: float, dtype: DType) -> str:
+    """float16 and bfloat16: as few digits as their own type needs."""
+    number = float(value)
+    if not isfinite(number):
+        return _special(number)
+    for digits in range(1, 9):
+        text = float.__repr__(float(f"{number:.{digits}g}"))
+        if float(dtype.np.type(float(text))) == number:
+            return text
+    return float.__repr__(number)
+
+
+def exact(value: Any, dtype: DType) -> Any:
+    """A number from a text as a value of the dtype; E4005 if it is none."""
+    kind = type(value)
+    if dtype.is_float:
+        if kind is int or kind is float:
+            return _exact_float(value, dtype)
+    elif dtype.is_bool:
+        if kind is bool:
+            return value
+    elif dtype.is_complex:
+        if kind in (int, float, complex):
+            return _exact_complex(value, dtype)
+    elif kind is int:
+        if dtype.min <= value <= dtype.max:
+            return value
+        raise fault("E4005", f"an integer is outside {dtype.short} ({dtype.min} to {dtype.max})")
+    raise fault("E4005", f"a {_named(value)} is no value of {dtype.short}")
+
+
+def _named(value: Any) -> str:
+    return {bool: "truth value", int: "whole number", complex: "complex number"}.get(
+        type(value), "number with a fraction"
+    )
+
+
+def _exact_float(value: Any, dtype: DType) -> float:
+    try:
+        wide = float(value)
+    except OverflowError:
+        wide = float("inf")
+    with np.errstate(over="ignore"):
+        rounded = float(dtype.np.type(wide))
+    if isinf(rounded) and not (isinstance(value, float) and isinf(value)):
+        raise fault("E4005", f"a number is too large for {dtype.short}", "write inf if it is meant")
+    return rounded
+
+
+def _exact_complex(value: Any, dtype: DType) -> complex:
+    part = dtypes.float32 if dtype is dtypes.complex64 else dtypes.float64
+    number = complex(value)
+    return complex(_exact_float(number.real, part), _exact_float(number.imag, part))
+
+
+def literal_text(data: bytes, dtype: DType, shape: Shape) -> str:
+    """`[[1.0, 2.0], [3.0, 4.0]]`."""
+    array = literal_array(data, dtype, (size_of(shape),))
+    texts = _texts(array, dtype)
+    if not shape:
+        return next(texts)
+    items = list(texts)
+    for extent in reversed(shape[1:]):
+        if extent == 0:
+            return _empty(shape)
+        items = [f"[{', '.join(items[i : i + extent])}]" for i in range(0, len(items), extent)]
+    return f"[{', '.join(items)}]"
+
+
+def _empty(shape: Shape) -> str:
+    """Lists down to the first extent that is 0."""
+    text = "[]"
+    for extent in reversed(shape[: shape.index(0)]):
+        text = f"[{', '.join([text] * extent)}]"
+    return text
+
+
+def _texts(array: Array, dtype: DType) -> Iterator[str]:
+    if dtype is dtypes.float32:
+        return map(_float32, array)
+    if dtype.is_int:
+        return map(str, array.tolist())
+    values = array.astype(np.float32) if dtype.is_float and dtype.itemsize < 4 else array
+    return (number_text(v, dtype) for v in values.tolist())
+
+
+def scalar(data: bytes, dtype: DType) -> Any:
+    """The Python number of a literal with one element."""
+    value = np.frombuffer(data, _little(dtype))[0]
+    return value.item() if dtype.np.kind != "V" else float(value)
+
+
+__all__ = ["exact", "filled_bytes", "literal_array", "literal_bytes", "literal_text"]

@@ -1,0 +1,199 @@
+"""grad and value_and_grad: which arguments, what comes back, names and signatures, composition."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, dtypes, grad, jvp, no_grad, stop_gradient, value_and_grad, vmap
+
+X = np.array([0.5, 1.0, 2.0])
+Y = np.array([3.0, -1.0, 0.25])
+
+
+def f64(values):
+    return Tensor(np.asarray(values, np.float64))
+
+
+def product(x, y, scale=1.0):
+    """Σ x y, scaled."""
+    return (x * y).sum() * scale
+
+
+def same(tensor, wanted):
+    np.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-14)
+
+
+class TestArguments:
+    def test_the_first_argument_by_default(self):
+        same(grad(product)(f64(X), f64(Y)), Y)
+
+    def test_another_argument(self):
+        same(grad(product, 1)(f64(X), f64(Y)), X)
+
+    def test_a_negative_number_counts_from_the_end(self):
+        same(grad(product, -1)(f64(X), f64(Y)), X)
+        same(grad(product, -2)(f64(X), f64(Y)), Y)
+
+    def test_a_tuple_gives_a_tuple_in_its_order(self):
+        dy, dx = grad(product, (1, 0))(f64(X), f64(Y))
+        same(dy, X)
+        same(dx, Y)
+
+    def test_a_tuple_of_one_gives_a_tuple_of_one(self):
+        got = grad(product, (0,))(f64(X), f64(Y))
+        assert isinstance(got, tuple)
+        assert len(got) == 1
+
+    def test_a_negative_and_a_positive_number_together(self):
+        dx, dy = grad(product, (0, -1))(f64(X), f64(Y))
+        same(dx, Y)
+        same(dy, X)
+
+    def test_keyword_arguments_are_passed_on(self):
+        same(grad(product)(f64(X), f64(Y), scale=3.0), 3 * Y)
+
+    def test_a_tensor_as_keyword_argument_is_a_constant(self):
+        same(grad(product)(f64(X), y=f64(Y)), Y)
+
+    def test_numpy_arrays_and_numbers_are_taken_as_tensors(self):
+        same(grad(lambda x: (x * x).sum())(X), 2 * X)
+        assert grad(lambda x: x * x)(3.0).item() == 6.0
+
+    def test_an_argument_that_is_not_reached_gets_zeros(self):
+        dx, dy = grad(lambda x, y: x.sum(), (0, 1))(f64(X), f64([[1.0, 2.0]]))
+        same(dx, np.ones(3))
+        assert dy.shape == (1, 2)
+        assert dy.dtype is dtypes.float64
+        same(dy, [[0.0, 0.0]])
+
+    def test_the_same_tensor_given_twice_is_two_arguments(self):
+        x = f64(X)
+        dx, dy = grad(lambda a, b: (a * a * b).sum(), (0, 1))(x, x)
+        same(dx, 2 * X * X)
+        same(dy, X * X)
+
+    def test_a_tensor_that_is_closed_over_is_a_constant(self):
+        x = f64(X)
+        same(grad(lambda a: (a * x).sum())(x), X)
+
+    def test_other_arguments_may_be_anything(self):
+        def power(x, n, name):
+            assert name == "cube"
+            return (x**n).sum()
+
+        same(grad(power)(f64(X), 3, "cube"), 3 * X * X)
+
+    def test_the_gradient_has_the_dtype_of_its_argument(self):
+        x, y = Tensor([1.0], dtype=dtypes.float16), f64([2.0])
+        dx, dy = grad(product, (0, 1))(x, y)
+        assert (dx.dtype, dy.dtype) == (dtypes.float16, dtypes.float64)
+
+
+class TestResults:
+    def test_value_and_grad_gives_both(self):
+        value, gradient = value_and_grad(product)(f64(X), f64(Y))
+        assert value.item() == pytest.approx((X * Y).sum())
+        same(gradient, Y)
+
+    def test_aux_is_handed_through(self):
+        def fn(x):
+            return (x * x).sum(), {"twice": x * 2, "name": "aux", "none": None}
+
+        gradient, aux = grad(fn, has_aux=True)(f64(X))
+        same(gradient, 2 * X)
+        same(aux["twice"], 2 * X)
+        assert aux["name"] == "aux"
+        assert aux["none"] is None
+
+    def test_value_and_grad_with_aux(self):
+        (value, aux), gradient = value_and_grad(lambda x: (x.sum(), x * 3), has_aux=True)(f64(X))
+        assert value.item() == 3.5
+        same(aux, 3 * X)
+        same(gradient, np.ones(3))
+
+    def test_aux_may_be_differentiated_from_outside(self):
+        def outer(x):
+            gradient, aux = grad(lambda v: ((v**3).sum(), v * v), has_aux=True)(x)
+            return (gradient + aux).sum()
+
+        same(grad(outer)(f64(X)), 6 * X + 2 * X)
+
+    def test_the_result_is_lazy_and_a_graph_like_any_other(self):
+        gradient = grad(lambda x: x.sin().sum())(f64(X))
+        assert gradient.uop.realized is None
+        same(gradient * 2, 2 * np.cos(X))
+
+    def test_nothing_is_stored_on_the_arguments(self):
+        x = f64(X).requires_grad_()
+        grad(lambda v: (v * v).sum())(x)
+        assert x.grad is None
+
+    def test_a_stopped_gradient_is_zero(self):
+        same(grad(lambda x: (stop_gradient(x) * x).sum())(f64(X)), X)
+        same(grad(lambda x: x.detach().sum())(f64(X)), np.zeros(3))
+
+    def test_no_grad_inside_cuts_the_history(self):
+        def fn(x):
+            with no_grad():
+                factor = x * 2
+            return (factor * x).sum()
+
+        same(grad(fn)(f64(X)), 2 * X)
+
+
+class TestSignatures:
+    @pytest.mark.parametrize("transform", [grad, value_and_grad])
+    def test_the_name_doc_and_signature_stay(self, transform):
+        made = transform(product)
+        assert made.__name__ == "product"
+        assert made.__doc__ == "Σ x y, scaled."
+        assert list(inspect.signature(made).parameters) == ["x", "y", "scale"]
+
+    def test_it_is_a_decorator(self):
+        @grad
+        def cube(x):
+            return (x**3).sum()
+
+        same(cube(f64(X)), 3 * X * X)
+
+    def test_a_callable_object_works(self):
+        class Cube:
+            def __call__(self, x):
+                return (x**3).sum()
+
+        same(grad(Cube())(f64(X)), 3 * X * X)
+
+
+class TestComposition:
+    def test_derivatives_of_higher_order(self):
+        fn = lambda x: x.sin()  # noqa: E731
+        for wanted in (np.cos, lambda v: -np.sin(v), lambda v: -np.cos(v), np.sin):
+            fn = grad(fn)
+            assert fn(f64(0.7)).item() == pytest.approx(wanted(0.7), rel=1e-13)
+
+    def test_an_inner_gradient_does_not_see_the_outer_variable(self):
+        """d/dx [x · d/dy (x + y)] = 1: the two perturbations are not confused."""
+        assert grad(lambda x: x * grad(lambda y: x + y)(f64(1.0)))(f64(1.0)).item() == 1.0
+
+    def test_jvp_inside_grad_does_not_confuse_perturbations(self):
+        def fn(x):
+            return x * jvp(lambda y: x * y, (f64(3.0),), (f64(1.0),))[1]
+
+        assert grad(fn)(f64(5.0)).item() == 10.0
+
+    def test_grad_of_vmap_equals_the_gradient_of_the_sum(self):
+        total = lambda x: vmap(lambda row: (row**3).sum())(x).sum()  # noqa: E731
+        x = np.arange(6.0).reshape(2, 3)
+        same(grad(total)(f64(x)), 3 * x * x)
+
+    def test_a_path_through_many_nodes_needs_no_recursion(self):
+        def deep(x):
+            for _ in range(3000):
+                x = x + 1.0
+            return x
+
+        assert grad(deep)(f64(1.0)).item() == 1.0
+
+    def test_many_uses_of_one_value_add_up(self):
+        assert grad(lambda x: sum((x * i for i in range(1, 51)), x * 0))(f64(1.0)).item() == 1275.0

@@ -1,0 +1,190 @@
+"""Pytrees: what is a container, what a leaf, and that the transforms keep the shape."""
+
+import dataclasses
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+
+from adjoint import (
+    ShapeError,
+    Tensor,
+    grad,
+    jvp,
+    register_pytree_node,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+    vjp,
+    vmap,
+)
+from adjoint.transforms.pytree import broadcast_prefix, tree_structure
+
+Layer = namedtuple("Layer", "weight bias")
+
+
+@dataclasses.dataclass
+class Model:
+    first: Layer
+    scale: Tensor
+    extra: None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    value: object
+
+
+class Registered:
+    def __init__(self, values, name):
+        self.values, self.name = values, name
+
+
+register_pytree_node(Registered, lambda r: (r.values, r.name), lambda name, v: Registered(v, name))
+
+TREES = [
+    3,
+    None,
+    [],
+    (),
+    {},
+    [1, 2],
+    (1, (2, [3])),
+    {"b": 1, "a": (2, None)},
+    Layer(1, Layer(2, 3)),
+    Model(Layer(1, 2), 3),
+    Frozen([1, 2]),
+    {"x": [None, {"y": 1}], "z": ()},
+]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_what_is_taken_apart_is_put_together_again(tree):
+    leaves, treedef = tree_flatten(tree)
+    assert treedef.leaves == len(leaves)
+    assert tree_unflatten(treedef, leaves) == tree
+
+
+def test_a_registered_class_is_put_together_with_its_meta():
+    tree = Registered([1, [2]], "r")
+    leaves, treedef = tree_flatten(tree)
+    again = tree_unflatten(treedef, [x * 10 for x in leaves])
+    assert (again.values, again.name) == ([10, [20]], "r")
+
+
+def test_none_has_no_leaves():
+    assert tree_leaves([None, 1, (None,)]) == [1]
+
+
+def test_dict_leaves_come_in_sorted_key_order():
+    assert tree_leaves({"b": 2, "a": 1, "c": 3}) == [1, 2, 3]
+    assert tree_structure({"b": 2, "a": 1}) == tree_structure({"a": 1, "b": 2})
+
+
+def test_an_unknown_class_is_a_leaf():
+    thing = object()
+    assert tree_leaves([thing, {1}]) == [thing, {1}]
+    assert len(tree_leaves(OrderedDict(a=1))) == 1
+
+
+def test_a_dataclass_type_is_a_leaf():
+    assert tree_leaves(Model) == [Model]
+
+
+def test_structures_differ_by_container_and_by_meta():
+    assert tree_structure([1]) != tree_structure((1,))
+    assert tree_structure({"a": 1}) != tree_structure({"b": 1})
+    assert tree_structure(Registered([1], "r")) != tree_structure(Registered([1], "s"))
+
+
+def test_tree_map_over_several_trees():
+    got = tree_map(lambda a, b: a + b, {"x": (1, 2), "y": None}, {"x": (10, 20), "y": None})
+    assert got == {"x": (11, 22), "y": None}
+
+
+def test_tree_map_over_trees_that_differ_is_an_error():
+    with pytest.raises(ShapeError, match="pytrees differ") as caught:
+        tree_map(lambda a, b: a, {"x": 1}, {"y": 1})
+    assert caught.value.code == "E3010"
+    assert caught.value.help
+
+
+def test_a_structure_prints_short():
+    assert str(tree_structure({"a": [1, None]})) == "dict(list(*, None)) ('a',)"
+
+
+def test_a_prefix_ends_early():
+    whole = tree_structure({"a": (1, 2), "b": 3})
+    assert broadcast_prefix("vmap", {"a": 0, "b": None}, whole) == [0, 0, None]
+    assert broadcast_prefix("vmap", {"a": (0, 1), "b": 2}, whole) == [0, 1, 2]
+    assert broadcast_prefix("vmap", 5, whole) == [5, 5, 5]
+
+
+def test_a_dataclass_is_a_prefix_of_its_like():
+    assert broadcast_prefix("vmap", Model(0, None), tree_structure(Model(Layer(1, 2), 3))) == [
+        0,
+        0,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("prefix", [{"a": 0, "c": 1}, {"a": 0}, [0, 1], {"a": (0, 1), "b": 0}])
+def test_a_prefix_of_another_shape_is_an_error(prefix):
+    with pytest.raises(ShapeError, match="not a prefix") as caught:
+        broadcast_prefix("vmap", prefix, tree_structure({"a": 1, "b": 2}))
+    assert caught.value.help
+
+
+def model():
+    weight = Tensor(np.array([1.0, 2.0]))
+    return Model(Layer(weight, Tensor(np.float64(3.0))), Tensor(np.float64(0.5)))
+
+
+def loss(m):
+    return ((m.first.weight**2).sum() + m.first.bias) * m.scale
+
+
+class TestThroughTransforms:
+    def test_grad_of_a_dataclass_with_a_namedtuple(self):
+        got = grad(loss)(model())
+        assert isinstance(got, Model)
+        assert isinstance(got.first, Layer)
+        assert got.extra is None
+        np.testing.assert_array_equal(got.first.weight.numpy(), [1.0, 2.0])
+        assert got.first.bias.item() == 0.5
+        assert got.scale.item() == 8.0
+
+    def test_grad_of_a_registered_class(self):
+        got = grad(lambda r: (r.values[0] * r.values[1]).sum())(
+            Registered([Tensor([2.0]), Tensor([3.0])], "r")
+        )
+        assert got.name == "r"
+        assert [v.item() for v in got.values] == [3.0, 2.0]
+
+    def test_grad_of_lists_tuples_and_dicts(self):
+        tree = {"a": [Tensor([1.0])], "b": (Tensor([2.0]), None)}
+        got = grad(lambda t: (t["a"][0] ** 2 * t["b"][0]).sum())(tree)
+        assert got["a"][0].item() == 4.0
+        assert got["b"][0].item() == 1.0
+        assert got["b"][1] is None
+
+    def test_an_empty_tree_has_an_empty_gradient(self):
+        assert grad(lambda x, e: x.sum(), 1)(Tensor([1.0]), {}) == {}
+
+    def test_jvp_keeps_the_tree_of_the_result(self):
+        value, tangent = jvp(lambda x: {"y": x * 2, "n": None}, (Tensor([1.0]),), (Tensor([1.0]),))
+        assert value["n"] is None
+        assert tangent["n"] is None
+        assert tangent["y"].item() == 2.0
+
+    def test_vjp_takes_the_tree_of_the_result(self):
+        _, pullback = vjp(lambda x: Layer(x * 2, x * 3), Tensor([1.0]))
+        assert pullback(Layer(Tensor([1.0]), Tensor([10.0])))[0].item() == 32.0
+
+    def test_vmap_maps_every_leaf(self):
+        got = vmap(lambda t: Layer(t["a"] + t["b"], None))(
+            {"a": Tensor([1.0, 2.0]), "b": Tensor([10.0, 20.0])}
+        )
+        assert got.weight.tolist() == [11.0, 22.0]
+        assert got.bias is None
