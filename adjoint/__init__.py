@@ -25,6 +25,7 @@ from adjoint.tensor.tensor import Tensor, no_grad
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
 from adjoint.transforms.checkpoint import checkpoint
 from adjoint.transforms.control import associative_scan, cond, fori_loop, scan, while_loop
+from adjoint.transforms.core import capture
 from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
@@ -67,6 +68,7 @@ __all__ = [
     "array_api",
     "associative_scan",
     "backward_on_trace",
+    "capture",
     "check_grads",
     "checkpoint",
     "cond",

@@ -10,7 +10,9 @@ Exit codes: 0 fine, 1 the module (or the corpus) has an error, 2 wrong usage, 13
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +22,7 @@ import numpy as np
 
 import adjoint
 from adjoint.errors import AdjointError, DeviceError, did_you_mean
+from adjoint.ir.dtype import DType
 from adjoint.module import (
     GradientOptions,
     Module,
@@ -27,9 +30,9 @@ from adjoint.module import (
     conformance_run,
     differentiate,
     parse,
-    verify,
 )
 from adjoint.module.instruction import MAX_TEXT, PROFILES
+from adjoint.transforms.core import run as run_module
 
 OK, WRONG_MODULE, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _EXITS = "exit codes: 0 fine, 1 the module has an error, 2 wrong usage"
@@ -42,15 +45,25 @@ class UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as every module's text is
         code = run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more at exit: give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = NO_READER
+        code = _abandon_output(NO_READER)
+    except OSError as error:
+        print(f"error: cannot write: {error.strerror}", file=sys.stderr)
+        code = _abandon_output(WRONG_USAGE)
     sys.exit(code)
+
+
+def _abandon_output(code: int) -> int:
+    """Python flushes stdout once more at exit: give it somewhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -104,7 +117,9 @@ def _show_module(options: argparse.Namespace, module: Module) -> int:
 def _grad(options: argparse.Namespace) -> int:
     module = _module(options)
     wrt = None if options.wrt is None else [_value_id(module, name) for name in options.wrt]
-    result = differentiate(module, wrt, GradientOptions(profile=options.profile))
+    result = differentiate(
+        module, wrt, GradientOptions(profile=options.profile, output=options.output)
+    )
     text = result.gradient_module.text()
     gradients = {str(value): gradient for value, gradient in result.gradients.items()}
     _say(options, {"gradient_module": text, "gradients": gradients}, text)
@@ -113,13 +128,23 @@ def _grad(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     module = _module(options)
-    values = [np.asarray(v.numpy()) for v in module.run(_inputs(module, options), options.device)]
-    rows = list(zip(module.outputs, values, strict=True))
+    values = run_module(module, _inputs(module, options), options.device)
+    rows = [(f"%{i}", v, v.tolist()) for i, v in zip(module.outputs, values, strict=True)]
     data = [
-        {"id": i, "dtype": str(v.dtype), "shape": v.shape, "values": v.tolist()} for i, v in rows
+        {"value": i, "dtype": v.dtype.short, "shape": v.shape, "values": _plain(numbers)}
+        for i, v, numbers in rows
     ]
-    _say(options, {"outputs": data}, "".join(f"%{i} = {v.tolist()}\n" for i, v in rows))
+    _say(options, {"outputs": data}, "".join(f"{i} = {numbers}\n" for i, _, numbers in rows))
     return OK
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: a complex number is a pair, what is not finite a string."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, complex):
+        return [_plain(value.real), _plain(value.imag)]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _conformance(options: argparse.Namespace) -> int:
@@ -147,20 +172,20 @@ def _report_text(report: dict[str, Any]) -> str:
 
 
 def _say(options: argparse.Namespace, data: dict[str, Any], text: str) -> None:
-    sys.stdout.write(json.dumps(data) + "\n" if options.json else text)
+    print(json.dumps(data) + "\n" if options.json else text, end="")
 
 
 def _module(options: argparse.Namespace) -> Module:
     """The module of the file, verified."""
-    module = parse(_read(options.file), profile=options.profile)
-    verify(module)
-    return module
+    return parse(_read(options.file), profile=options.profile)
 
 
 def _read(file: str) -> bytes:
     """The bytes of the file; not many more than a module may have."""
     most = 4 * MAX_TEXT + 1  # a character is at most four bytes
     try:
+        if file == "-" and sys.stdin is None:
+            raise ValueError("it is closed")
         if file == "-":
             return sys.stdin.buffer.read(most)
         with open(file, "rb") as stream:
@@ -172,7 +197,8 @@ def _read(file: str) -> bytes:
 
 def _value_id(module: Module, name: str) -> int:
     """The id that `x`, `3` or `%3` stands for: an input's name, or an id."""
-    names = {i.attrs.name: i.id for i in module.instructions if i.opcode == "Input"}
+    names = {i.attrs[0]: i.id for i in module.inputs}
+    names |= {f"%{word}": value for value, word in module.names.items()}
     digits = name.removeprefix("%")
     if name in names:
         return int(names[name])
@@ -182,7 +208,7 @@ def _value_id(module: Module, name: str) -> int:
 
 
 def _inputs(module: Module, options: argparse.Namespace) -> dict[str, Any]:
-    types = {i.attrs.name: i.type for i in module.instructions if i.opcode == "Input"}
+    types = {i.attrs[0]: i.type.dtype for i in module.inputs}
     given: dict[str, Any] = {}
     for name, text in options.input:
         if name in given:
@@ -197,17 +223,23 @@ def _inputs(module: Module, options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _array(name: str, text: str, wanted: Any) -> Any:
+def _array(name: str, text: str, wanted: DType) -> Any:
     """The array of a .npy file, or of a literal in the dtype of the input."""
     try:
         if text.endswith(".npy"):
             return np.load(text, allow_pickle=False)
-        array = np.array(json.loads(text))
-        if not np.can_cast(array.dtype, wanted.dtype.np, "same_kind"):
-            raise ValueError(f"{array.dtype} values for an input of {wanted.dtype.short}")
-        return array.astype(wanted.dtype.np)
+        return _fitting(np.array(json.loads(text)), wanted)
     except (OSError, ValueError, EOFError, OverflowError, RecursionError) as error:
         raise UsageError(f"--input {name}: {error}") from None
+
+
+def _fitting(array: Any, wanted: DType) -> Any:
+    kinds = "biufc"
+    if array.dtype.kind not in kinds or kinds.index(array.dtype.kind) > kinds.index(wanted.kind):
+        raise ValueError(f"the values are no numbers of {wanted.short}")
+    if wanted.is_int and array.size and not wanted.min <= array.min() <= array.max() <= wanted.max:
+        raise ValueError(f"{wanted.short} goes from {wanted.min} to {wanted.max}")
+    return array.astype(wanted.np)
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -239,6 +271,9 @@ def _parser() -> argparse.ArgumentParser:
     made = {name: _command(commands, name, *what) for name, what in _COMMANDS.items()}
     made["grad"].add_argument(
         "--wrt", type=_names, metavar="x,y", help="inputs or ids (default: every float input)"
+    )
+    made["grad"].add_argument(
+        "--output", type=int, metavar="N", help="position of the output, where there are several"
     )
     made["run"].add_argument(
         "--input",

@@ -2,8 +2,8 @@
 
 Each library runs in a process of its own; rounds alternate between them, so that a busy machine
 slows all. What is timed is the forward graph and its gradient from new parameters: Adjoint by
-`grad(fn)` and by `.backward()`, JAX by `make_jaxpr(grad(fn))`, tinygrad by `.gradient()`: nothing is
-computed. torch and autograd cannot build without computing, on four numbers an op.
+`grad(fn)` and by `.backward()`, JAX by `make_jaxpr(grad(fn))`, tinygrad by `.gradient()`; nothing
+is computed. torch and autograd cannot build without computing, on four numbers an op.
 Usage: python bench/autodiff.py [--rounds N] [--limit SECONDS] [--python PEER=PATH] [--check]
 """
 
@@ -15,6 +15,7 @@ import platform
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -23,7 +24,7 @@ import peers
 MICROSECONDS = 20.0  # bar: per op of the forward graph, for Adjoint, at every size
 LINEAR = 1.5  # bar: ten times the ops take at most this times ten times the time
 LONG = 3.0  # seconds; what takes longer is measured once
-ROUTES = {"grad": "Adjoint grad", ".backward()": "Adjoint backward"}
+ROUTES = {"grad": "Adjoint, grad", "backward": "Adjoint, .backward()"}
 PEERS = ("jax", "torch", "autograd", "tinygrad")
 
 
@@ -101,10 +102,8 @@ class Contestant:
 def contestants(options: argparse.Namespace) -> list[Contestant]:
     more = ("no-gc",) if options.no_gc else ()
     ours = [
-        Contestant(
-            title, "adjoint", sys.executable, ("grad" if name == "grad" else "backward", *more)
-        )
-        for name, title in ROUTES.items()
+        Contestant(title, "adjoint", sys.executable, (route, *more))
+        for route, title in ROUTES.items()
     ]
     wanted = [p for p in PEERS if p in options.peers.split(",")]
     return ours + [Contestant(p, p, peers.interpreter(p, options.python), more) for p in wanted]
@@ -153,7 +152,7 @@ def growth(contestant: Contestant, small: Workload, large: Workload) -> float | 
 
 def growth_table(all_: list[Contestant]) -> list[list[str]]:
     table = [["from, to", *(c.title for c in all_), "bar"]]
-    for small, large in zip(WORKLOADS, WORKLOADS[1:], strict=False):
+    for small, large in pairwise(WORKLOADS):
         if small.kind != large.kind:
             continue
         factors = [growth(c, small, large) for c in all_]
@@ -173,13 +172,14 @@ def report(tables: list[str], all_: list[Contestant], options: argparse.Namespac
 
 {tables[0]}
 
-Median time to build the forward graph and its gradient from new parameters, and that time per op of
-the forward graph; for peers also the time as a multiple of `grad`'s. The chain is `sin` and
+Median time to build the forward graph and its gradient from new parameters, and that time per op
+of the forward graph; for peers also the time as a multiple of `grad`'s. The chain is `sin` and
 `* 1.01` in turn on 4 floats; a layer is `tanh(x @ w + b)`, 3 ops, of width 4 on a batch of 2, and
-the loss is `mean(x * x)`. Adjoint, JAX (`make_jaxpr(grad(fn))`) and tinygrad (`.gradient()`) compute
-nothing; torch and autograd compute as they go. {options.rounds} rounds after one that warms caches,
-alternating between the libraries; what takes more than {LONG:.0f} s is measured once, and what takes
-more than {options.limit:.0f} s is ended. The garbage collector is {collector} while the clock runs.
+the loss is `mean(x * x)`. Adjoint, JAX (`make_jaxpr(grad(fn))`) and tinygrad (`.gradient()`)
+compute nothing; torch and autograd compute as they go. {options.rounds} rounds after one that warms
+caches, alternating between the libraries; what takes more than {LONG:.0f} s is measured once, and
+what takes more than {options.limit:.0f} s is ended. The garbage collector is {collector} while the
+clock runs.
 
 Growth: how much more an op costs when the graph is ten times as large (1 is linear).
 

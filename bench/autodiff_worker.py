@@ -1,9 +1,9 @@
 """One library's side of bench/autodiff.py: builds gradients on request and reports the times.
 
 Reads lines `{"kind": "chain" | "mlp", "size": n, "runs": r}`, answers with a list of seconds. The
-parameters of every run are new and made before the clock starts; the result of a run is dropped,
-and garbage collected, before the next. The garbage collector is on while the clock runs, as it is
-for users, unless the second argument is "no-gc".
+parameters of every run are new and made before the clock starts; the result of a run is dropped
+before the next. The garbage collector is on while the clock runs, as it is for users, unless an
+argument is "no-gc".
 """
 
 import gc
@@ -116,26 +116,24 @@ LIBRARIES: dict[str, Callable[..., Any]] = {
 }
 
 
-def timed(build: Build, collect: bool) -> float:
-    gc.collect()
-    if not collect:
-        gc.disable()
+def timed(build: Build) -> float:
     start = perf_counter()
     result = build()
     seconds = perf_counter() - start
     del result
-    gc.enable()
     return seconds
 
 
 def answer(prepare: Callable[[str, int], Build], request: Any, collect: bool) -> Any:
+    gc.collect()
+    if not collect:
+        gc.disable()
     try:
-        return [
-            timed(prepare(request["kind"], request["size"]), collect)
-            for _ in range(request["runs"])
-        ]
+        return [timed(prepare(request["kind"], request["size"])) for _ in range(request["runs"])]
     except (RecursionError, MemoryError) as error:
         return type(error).__name__
+    finally:
+        gc.enable()
 
 
 def serve(library: str, *options: str) -> None:

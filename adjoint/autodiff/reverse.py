@@ -8,7 +8,7 @@ same gradient. There is no recursion over the graph: it follows only the nesting
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -29,7 +29,7 @@ from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
 
-Contributions = Iterable[UOp | None]
+Contributions = Sequence[UOp | None]
 Needs = tuple[bool, ...]
 _BARRIERS = frozenset({Stop, ZeroGradient})
 _names = count()
@@ -48,10 +48,13 @@ def compute_gradient(
             if g is None:
                 continue
             place.follow(node._origin)
-            if node.op.name == "part":
+            rule = _RULES.get(type(node.op.ad))
+            if rule is not None:
+                _accumulate(grads, node, rule(node, g, tuple(map(wanted, node.src))))
+            elif node.op.name == "part":
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
             else:
-                _accumulate(grads, node, pulled_back(node, g, tuple(map(wanted, node.src))))
+                raise no_derivative(node)
     return {node: g for node, g in grads.items() if type(g) is UOp}
 
 
@@ -80,9 +83,13 @@ def _carries(node: UOp) -> bool:
 
 
 def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) -> None:
-    for source, value in zip(node.src, contributions, strict=True):
+    sources = node.src
+    if len(contributions) != len(sources):
+        raise InternalError(f"the derivative of {node.op.name} has {len(contributions)} parts")
+    for i, value in enumerate(contributions):
         if value is None:
             continue
+        source = sources[i]
         if value.shape != source.shape:
             raise InternalError(
                 f"the derivative of {node.op.name} has shape {value.shape}, not {source.shape}"
@@ -97,6 +104,7 @@ def _accumulate_part(grads: dict[UOp, Any], source: UOp, index: int, value: UOp)
 
 
 def pulled_back(node: UOp, g: Any, needs: Needs) -> Contributions:
+    """The contributions of one node to its operands; `g` is a list if it has several results."""
     rule = _RULES.get(type(node.op.ad))
     if rule is None:
         raise no_derivative(node)
@@ -116,6 +124,9 @@ def _partials(node: UOp, g: UOp, needs: Needs) -> Contributions:
     partials = node.op.ad.fn(node, *node.src)
     if len(needs) == 1:
         return (_scaled(g, partials[0]),)
+    if len(needs) == 2:
+        a, b = partials
+        return _scaled(g, a) if needs[0] else None, _scaled(g, b) if needs[1] else None
     return [_scaled(g, p) if need else None for p, need in zip(partials, needs, strict=True)]
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from adjoint.errors import DTypeError, ShapeError
+from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
 from adjoint.ir.dtype import (
@@ -109,9 +110,14 @@ def _aligned(node: UOp, dtype: DType, shape: tuple[int, ...]) -> UOp:
 
 
 def _expanded(node: UOp, shape: tuple[int, ...]) -> UOp:
-    expand = OPS["expand"]
-    arg = expand.arg(shape)  # type: ignore[misc]  # it has attributes
-    return typed(expand, (node,), arg, shape, node.dtype)
+    return typed(OPS["expand"], (node,), _expand_arg(shape), shape, node.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _expand_arg(shape: tuple[int, ...]) -> Arg:
+    kind = OPS["expand"].arg
+    assert kind is not None
+    return kind(shape)
 
 
 def _filled(op: str, value: Any, dtype: DType, shape: tuple[int, ...], device: Any) -> UOp:
@@ -177,14 +183,14 @@ def elementwise(
             dtype = _wide_enough(dtype, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
-    call = named(call, name)
+    shown = named(call, name)
     options: dict[str, Any] = {"level": "both", "batch": same_op} | rest
     record = register(
         OpDef(
             name,
             doc,
             "primitive",
-            call=call,
+            call=shown,
             infer=infer,
             ad=declared,
             reference=reference,
@@ -201,21 +207,37 @@ def _ready(op: str, a: Any, b: Any) -> tuple[UOp, ...] | None:
     """The operands of the common cases, which need no promotion: equal dtypes, float and number."""
     if type(a) is UOp:
         if type(b) is UOp:
-            if a.dtype is not b.dtype or a.shape == b.shape:
-                return (a, b) if a.dtype is b.dtype else None
-            shape = broadcast_shapes(op, a, b)
-            return _aligned(a, a.dtype, shape), _aligned(b, a.dtype, shape)
+            if a.dtype is not b.dtype:
+                return None
+            return (a, b) if a.shape == b.shape else _spread(op, a, b)
         return (a, _number(b, a)) if type(b) in _NUMBERS and a.dtype.kind == "f" else None
     if type(a) in _NUMBERS and type(b) is UOp and b.dtype.kind == "f":
         return _number(a, b), b
     return None
 
 
+def _spread(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
+    shape = _common_shape(a.shape, b.shape)
+    if isinstance(shape, int):
+        raise _no_broadcast(op, (a, b), shape)
+    left = a if a.shape == shape else _expanded(a, shape)
+    return left, b if b.shape == shape else _expanded(b, shape)
+
+
 _NUMBERS = (float, int)
 
 
 def _number(value: float, like: UOp) -> UOp:
-    return OPS["const"].call(value, like.dtype, like.shape, like.device)
+    """A constant beside a float. The cache cannot tell 0.0 from -0.0; 1 and 1.0 are one float."""
+    make = _known_number if value else _make_number
+    return make(value, like.dtype, like.shape, like.device)
+
+
+def _make_number(value: float, dtype: DType, shape: tuple[int, ...], device: Any) -> UOp:
+    return OPS["const"].call(value, dtype, shape, device)
+
+
+_known_number = lru_cache(maxsize=1024)(_make_number)
 
 
 def _wide_enough(dtype: DType, operands: Sequence[Any]) -> DType:

@@ -14,6 +14,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 from adjoint import config
 
@@ -145,7 +146,7 @@ def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[Place]:
         _override.reset(token)
 
 
-def named(fn: FunctionType, name: str, qualname: str = "") -> FunctionType:
+def named(fn: Any, name: str, qualname: str = "") -> FunctionType:
     """The function under another name, which is what its frames, and so origins, show."""
     code = fn.__code__.replace(co_name=name, co_qualname=qualname or name)
     return FunctionType(code, fn.__globals__, name, fn.__defaults__, fn.__closure__)

@@ -80,7 +80,7 @@ class UOp(_Unfinished):
         key = src if arg is None else (src, arg)
         ref = op.nodes.get(key)
         node = None if ref is None else ref()
-        return _build(op, src, arg, key, *op.infer(src, arg)) if node is None else node
+        return typed(op, src, arg, *op.infer(src, arg)) if node is None else node
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "realized":
@@ -150,47 +150,51 @@ _functions: dict[str, OpDef] = {}
 
 
 def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> UOp:
-    """`UOp(op, src, arg)` for a caller that knows that the operands fit, and what comes out."""
+    """`UOp(op, src, arg)` for a caller that knows that the operands fit, and what comes out.
+
+    Setting fields and then the class costs half of what the descriptors of eight slots cost.
+    """
+    table = op.nodes
     key = src if arg is None else (src, arg)
-    ref = op.nodes.get(key)
-    node = None if ref is None else ref()
-    return _build(op, src, arg, key, shape, dtype) if node is None else node
-
-
-def _build(op: OpDef, src: tuple[UOp, ...], arg: Any, key: Key, shape: Any, dtype: Any) -> UOp:
-    """A new node. Setting fields and then the class costs half of what eight descriptors cost."""
+    ref = table.get(key)
+    if ref is not None:
+        present = ref()
+        if present is not None:
+            return present
     node: Any = _new(_Unfinished)
     node.op = op
     node.src = src
     node.arg = arg
     node.shape = shape
     node.dtype = dtype
-    if op.device is None and len(src) == 1:
+    if op.device is None and src and src[0].device is src[-1].device and len(src) < 3:
         node.device = src[0].device
     else:
         node.device = _device_of(op, src, arg)
     node._origin = origins.capture(_DEPTH)
     node.realized = None
     node.__class__ = UOp
-    return _intern(op.nodes, key, node)
+    ref = _Ref(node, _forget)
+    ref.table = table
+    ref.key = key
+    other = table.setdefault(key, ref)  # atomic, so it needs no lock
+    return node if other is ref else _settle(ref, other, node)
 
 
 _new = object.__new__
-_DEPTH = 3  # frames that origins skip: `capture`, `_build`, and `typed` or `UOp.__new__`
+_DEPTH = 2  # frames that origins skip: `capture` and `typed`
 
 
-def _intern(table: dict[Key, _Ref], key: Key, node: UOp) -> UOp:
-    """The node itself, or the equal one that another thread has built meanwhile."""
-    ref = _Ref(node, _forget)
-    ref.key = key
-    ref.table = table
-    while (other := table.setdefault(key, ref)) is not ref:  # atomic, so it needs no lock
+def _settle(ref: _Ref, other: _Ref, node: UOp) -> UOp:
+    """The key is taken: by an equal node of another thread, or by one that is dead and listed."""
+    while other is not ref:
         present = other()
         if present is not None:
             return present
         with _lock:
-            if table.get(key) is other:  # dead, and not forgotten yet
-                table[key] = ref
+            if ref.table.get(ref.key) is other:
+                ref.table[ref.key] = ref
+        other = ref.table.setdefault(ref.key, ref)
     return node
 
 

@@ -16,16 +16,20 @@ import numpy as np
 
 from adjoint.errors import AdjointError, InternalError
 from adjoint.ir.dtype import ALL
-from adjoint.module.canonical import canonicalise
-from adjoint.module.gradient import GradientOptions, GradientResult, differentiate
-from adjoint.module.module import Module
-from adjoint.module.text import parse
-from adjoint.module.verify import verify
+from adjoint.module import (
+    GradientOptions,
+    GradientResult,
+    Module,
+    canonicalise,
+    differentiate,
+    parse,
+    verify,
+)
 
 try:
     import yaml
 except ImportError:  # an extra: everything else of the package works without it
-    yaml = None  # type: ignore[assignment]
+    yaml = None
 
 FOLDER = Path(__file__).parent / "conformance"
 CATEGORIES = ("text", "types", "shapes", "ir_verification", "autodiff", "runtime", "backend")
@@ -134,7 +138,7 @@ def _act(case: Case) -> Any:
     module = parse(given["ir_module"], profile=case.profile)
     if case.action == "print":
         return module
-    verify(module)
+    verify(module, case.profile)
     if case.action == "check":
         return module
     if case.action == "canon":
@@ -147,10 +151,11 @@ def _act(case: Case) -> Any:
 
 
 def _gradient(module: Module, case: Case) -> Any:
-    result = differentiate(module, case.input.get("wrt"), GradientOptions(profile=case.profile))
-    again = differentiate(module, case.input.get("wrt"), GradientOptions(profile=case.profile))
+    options = GradientOptions(profile=case.profile, output=case.input.get("output"))
+    result = differentiate(module, case.input.get("wrt"), options)
+    again = differentiate(module, case.input.get("wrt"), options)
     _check_equal("gradient of the second run", again.gradient_module.text(), _text_of(result))
-    _check_laws(result.gradient_module)
+    _check_laws(result.gradient_module, case.profile)
     _check_equal(
         "canonical gradient", canonicalise(result.gradient_module).text(), _text_of(result)
     )
@@ -169,7 +174,10 @@ def _run(module: Module, given: dict[str, Any]) -> list[Any]:
 
 
 def _array(data: dict[str, Any]) -> Any:
-    return np.array(data["values"], _DTYPES[data["dtype"]].np).reshape(data["shape"])
+    """Values in row-major order; a complex one is a pair."""
+    dtype, values = _DTYPES[data["dtype"]], data["values"]
+    numbers = [complex(*pair) for pair in values] if dtype.is_complex else values
+    return np.array(numbers, dtype.np).reshape(data["shape"])
 
 
 def _numpy(value: Any) -> Any:
@@ -196,7 +204,7 @@ def _check_output(case: Case, outcome: Any) -> None:
     elif case.action == "grad":
         _check_gradient(case, *outcome)
     else:
-        _check_laws(outcome)
+        _check_laws(outcome, case.profile)
         if _wanted(case, "ir") is not None:
             _check_equal("text", outcome.text(), _wanted(case, "ir"))
 
@@ -211,10 +219,10 @@ def _check_gradient(case: Case, result: GradientResult, values: list[Any] | None
         _check_results(values, _wanted(case, "result"))
 
 
-def _check_laws(module: Module) -> None:
+def _check_laws(module: Module, profile: str) -> None:
     """What holds of every module: it prints and parses to itself, and has one canonical form."""
     text = module.text()
-    _check_equal("print, parse, print", parse(text, profile=module.profile).text(), text)
+    _check_equal("print, parse, print", parse(text, profile=profile).text(), text)
     once = canonicalise(module)
     _check_equal("canonicalise twice", canonicalise(once).text(), once.text())
 

@@ -10,23 +10,19 @@ from typing import Any
 
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.module.core import (
+from adjoint.module.core import check_dtypes, check_kind, check_whole
+from adjoint.module.instruction import Instruction, Shape, TensorType, fault
+from adjoint.module.layout import (
     check_bounds,
-    check_conv,
-    check_dtypes,
     check_gathered,
     check_index,
-    check_kind,
     check_slices,
-    check_whole,
-    conv_shape,
-    conv_windows,
     explicit_steps,
     slice_places,
     slice_shape,
 )
-from adjoint.module.instruction import Instruction, Shape, TensorType, fault
 from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
+from adjoint.module.products import check_conv, conv_shape, conv_windows
 from adjoint.module.shapes import broadcast, check_extents, window_padding
 from adjoint.module.tape import Tape
 from adjoint.ops.indexing import scattered
@@ -120,7 +116,9 @@ def _scatter_slice_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Li
         n - a - ((m - 1) * s + 1 if m else 0)
         for n, a, m, s in zip(kind.shape, starts, g.shape, steps, strict=True)
     ]
-    return padded(g, starts, after, [s - 1 if m > 1 else 0 for s, m in zip(steps, g.shape, strict=True)])
+    return padded(
+        g, starts, after, [s - 1 if m > 1 else 0 for s, m in zip(steps, g.shape, strict=True)]
+    )
 
 
 def _scatter_slice_pull(t: Tape, ins: Instruction, h: int) -> Contributions:

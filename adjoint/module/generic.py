@@ -8,24 +8,32 @@ derivation. What may not: any particular op.
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from typing import Any
 
 from adjoint.autodiff.reverse import no_derivative, pulled_back
-from adjoint.errors import AdjointError, AutodiffError, did_you_mean
+from adjoint.errors import AdjointError, AutodiffError, VerificationError, did_you_mean
 from adjoint.ir.derivative import NotDifferentiable, Stop, ZeroGradient
+from adjoint.ir.function import Function, function_of
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
-from adjoint.module.instruction import Instruction, TensorType, fault
+from adjoint.module import extension
+from adjoint.module.core import COMMUTING
+from adjoint.module.instruction import Block, Instruction, TensorType, fault
 from adjoint.module.lift import HIDDEN, TOTAL, Lift, generic_name
+from adjoint.module.lower import lowered
+from adjoint.module.numbers import scalar
 from adjoint.module.opcode import OPCODES, Contributions, Literal, Opcode, Types
 from adjoint.module.shapes import check_extents
 from adjoint.module.tape import Tape
 
+assert extension  # Core's names are taken before the others are given
 _GENERIC: dict[str, Opcode] = {}
 _types: dict[Any, TensorType] = {}
 _templates: dict[Any, Any] = {}
 _MOST_CACHED = 4096
+_MOST_OUTPUTS = 2**16
 
 
 def opcode_named(name: str) -> Opcode | None:
@@ -69,7 +77,9 @@ def _derived(name: str, record: OpDef) -> Opcode:
         rule = f"E5001: {record.ad.reason}"
 
     def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-        return _part_type(attrs, types) if record.name == "part" else _known_type(record, attrs, types)
+        return (
+            _part_type(attrs, types) if record.name == "part" else _known_type(record, attrs, types)
+        )
 
     return Opcode(
         name,
@@ -87,7 +97,29 @@ def _derived(name: str, record: OpDef) -> Opcode:
 
 
 def _lowered(record: OpDef, x: list[UOp], attrs: Any) -> UOp:
-    return UOp(record, tuple(x), attrs)
+    return UOp(record, tuple(x), _opened(attrs))
+
+
+def _opened(attrs: Any) -> Any:
+    """Attributes with their blocks as functions, which is what records know."""
+    if attrs is None or not any(type(value) is Block for value in attrs):
+        return attrs
+    return type(attrs)(*(_function(v) if type(v) is Block else v for v in attrs))
+
+
+@lru_cache(maxsize=256)
+def _function(block: Block) -> Function:
+    kinds = [ins.type for ins in block.instructions if ins.opcode == "Input"]
+    inputs = _placeholders(kinds, "p")
+    nodes = lowered(block.instructions, block.outputs, inputs, _scalar_only, opcode_named)
+    return function_of(inputs, nodes)
+
+
+def _scalar_only(data: bytes, kind: TensorType) -> UOp:
+    if kind.shape:
+        problem = "a function in braces has no literals but scalars"
+        raise VerificationError("E6003", problem, help="pass it as an operand")
+    return OPS["const"](scalar(data, kind.dtype), kind.dtype, ())
 
 
 # ---- types
@@ -116,7 +148,7 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
     """What the record says about placeholders of these types. Its attributes may hold anything,
     and then so may the errors of the functions that meet them: all are the module's fault."""
     name = generic_name(record)
-    _check_truth_values(name, record, attrs)
+    _check_attributes(name, record, attrs)
     try:
         node = _node(record, attrs, types)
         verify_nodes([node])
@@ -138,7 +170,7 @@ def _checked_type(name: str, node: UOp) -> TensorType:
 
 
 def _node(record: OpDef, attrs: Any, types: Types) -> UOp:
-    return UOp(record, tuple(_placeholders(types, "x")), attrs)
+    return UOp(record, tuple(_placeholders(types, "x")), _opened(attrs))
 
 
 def _placeholders(types: Types, prefix: str) -> list[UOp]:
@@ -149,14 +181,19 @@ def _placeholders(types: Types, prefix: str) -> list[UOp]:
     return [make(f"{prefix}{i}", kind.shape, kind.dtype) for i, kind in enumerate(types)]
 
 
-def _check_truth_values(name: str, record: OpDef, attrs: Any) -> None:
-    """true is not 1: Python's caches cannot tell them apart, so this does."""
+def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:
+    """true is not 1: Python's caches cannot tell them apart, so this does. And what a body counts
+    through, output by output, is bounded."""
     if attrs is None:
         return
     notes = inspect.get_annotations(type(attrs))
     if record.kind == "composite" and record.body is not None:
         notes = notes | inspect.get_annotations(record.body)
     for field, value in attrs.items():
+        if field == "output_size" and any(
+            type(v) is int and v > _MOST_OUTPUTS for v in _leaves(value)
+        ):
+            raise fault("E2006", f"{name}: attribute {field!r} is more than {_MOST_OUTPUTS}")
         note = str(notes.get(field, "Any"))
         if field == "present" or "Any" in note:
             continue
@@ -191,7 +228,10 @@ def _pull(t: Tape, ins: Instruction, g: Any) -> Contributions:
     base, rows, results = template
     ids = [*ins.operands, ins.id, *(v for v in given if v is not None)]
     for _, opcode, operands, attrs, kind, _ in rows[base:]:
-        ids.append(t.emit(opcode, tuple([ids[o] for o in operands]), attrs, kind))
+        moved = tuple([ids[o] for o in operands])
+        if opcode == "BinOp" and moved[0] > moved[1] and attrs[0] in COMMUTING:
+            moved = (moved[1], moved[0])
+        ids.append(t.emit(opcode, moved, attrs, kind))
     return [None if r is None else ids[r] for r in results]
 
 
@@ -202,15 +242,18 @@ def _template(ins: Instruction, types: Types, needs: Any, present: Any) -> Any:
     assert opcode.record is not None
     node = _node(opcode.record, ins.attrs, types)
     several = isinstance(node.dtype, tuple)
-    kinds = list(zip(node.dtype, node.shape, strict=True)) if several else [(node.dtype, node.shape)]
+    kinds = [(node.dtype, node.shape)]
+    if several:
+        kinds = list(zip(node.dtype, node.shape, strict=True))
     wanted = [TensorType(*k) for k, there in zip(kinds, present, strict=True) if there]
     seeds = _placeholders(wanted, "g")
     rest = iter(seeds)
     g = [next(rest) if there else None for there in present]
     found = _contributions(ins.opcode, node, g if several else g[0], needs)
     places = [*node.src, node, *seeds]
+    kinds = [(n.dtype, n.shape) for n in places]
     rows: list[Any] = [
-        Instruction(i, "Input", (), ("",), TensorType(n.dtype, n.shape)) for i, n in enumerate(places)
+        Instruction(i, "Input", (), ("",), TensorType(*kind)) for i, kind in enumerate(kinds)
     ]
     tape = Tape(rows, [], strict=False)
     lift = Lift(tape, {n: i for i, n in enumerate(places)})

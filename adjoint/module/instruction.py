@@ -53,6 +53,13 @@ class Instruction(NamedTuple):
     span: Span | None = None
 
 
+class Block(NamedTuple):
+    """A function as an attribute: a loop's body, a branch."""
+
+    instructions: tuple[Instruction, ...]
+    outputs: tuple[ValueId, ...]
+
+
 def make(row: tuple[Any, ...], new: Any = tuple.__new__) -> Instruction:
     """An instruction from all six fields, without the cost of naming them."""
     return new(Instruction, row)

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from adjoint.errors import VerificationError
 from adjoint.ir import axes as letters
-from adjoint.ir.arg import thawed
+from adjoint.ir.arg import Arg, thawed
+from adjoint.ir.function import Function
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.uop import UOp, toposort
-from adjoint.module.instruction import MAX_LITERAL, TensorType
+from adjoint.module.instruction import MAX_LITERAL, Block, Instruction, TensorType
 from adjoint.module.numbers import literal_bytes
 from adjoint.module.opcode import OPCODES
 from adjoint.module.shapes import broadcast
@@ -46,7 +49,7 @@ class Lift:
     def __call__(self, roots: Sequence[UOp]) -> list[int]:
         """The ids of the roots."""
         ids = self.ids
-        for node in toposort(roots, stop=ids.__contains__):
+        for node in toposort(roots, stop=lambda n: n in ids or n.realized is not None):
             if node not in ids and node.op.name not in _LATE:
                 ids[node] = self._emitted(node)
         return [self.value(root) for root in roots]
@@ -59,11 +62,8 @@ class Lift:
         return number
 
     def _late(self, node: UOp) -> int:
-        if node.op.name == "const":
-            scalar = self._scalar(node)
-        else:
-            scalar = self.value(node.src[0])
-        return self._spread(scalar, node)
+        small = self._scalar(node) if node.op.name == "const" else self.value(node.src[0])
+        return self._spread(small, node)
 
     def _spread(self, value: int, node: UOp) -> int:
         if self.tape.shape_of(value) == node.shape:
@@ -74,7 +74,7 @@ class Lift:
         key = (node.arg.value, node.dtype)
         number = self._scalars.get(key)
         if number is None:
-            number = self._scalars[key] = self.tape.constant(thawed(node.arg.value), node.dtype)
+            number = self._scalars[key] = self.tape.constant(_rounded(node), node.dtype)
         return number
 
     def _emitted(self, node: UOp) -> int:
@@ -85,7 +85,7 @@ class Lift:
             return self._binop(node)
         if name == "checkpoint":
             return self([expand_composite(node)])[0]
-        if name == "buffer":
+        if name == "buffer" or node.realized is not None:
             return self._literal(node)
         found = _SPECIAL[name](node) if name in _SPECIAL else None
         opcode, attrs = found or _generic(node)
@@ -119,13 +119,22 @@ class Lift:
 
     def _literal(self, node: UOp) -> int:
         if node.size > MAX_LITERAL:
-            problem = (
-                f"the function uses a tensor of {node.size} elements that is not among its arguments"
-            )
+            problem = f"a tensor of {node.size} elements is used that is no argument"
             fix = "pass it as an argument: a module holds small literals only"
             raise VerificationError("E2006", problem, op="capture", help=fix)
-        data = literal_bytes(node.arg.buffer.array(), node.dtype)
+        storage = node.arg.buffer if node.op.name == "buffer" else node.realized
+        data = literal_bytes(storage.array(), node.dtype)
         return self.tape.literal(data, _type(node))
+
+
+def _rounded(node: UOp) -> Any:
+    """The value of a constant as its dtype has it."""
+    value = thawed(node.arg.value)
+    if not node.dtype.is_inexact:
+        return value
+    with np.errstate(over="ignore"):
+        stored = node.dtype.np.type(value)
+    return complex(stored) if node.dtype.is_complex else float(stored)
 
 
 def _fits(narrow: tuple[Any, Any], other: Any, node: UOp) -> bool:
@@ -143,7 +152,24 @@ def _generic(node: UOp) -> tuple[str, Any]:
             problem = "a value is used that was traced inside another function"
         fix = "capture the function it is made of instead"
         raise VerificationError("E6003", problem, op="capture", help=fix)
-    return generic_name(node.op), node.arg
+    return generic_name(node.op), _closed(node.arg)
+
+
+def _closed(arg: Any) -> Any:
+    """Attributes with their functions as blocks."""
+    if not isinstance(arg, Arg) or not any(type(value) is Function for value in arg):
+        return arg
+    return type(arg)(*(block_of(v) if type(v) is Function else v for v in arg))
+
+
+def block_of(function: Function) -> Block:
+    """A function as instructions. Recursion follows the nesting of functions."""
+    rows = [
+        Instruction(i, "Input", (), (n.arg.name,), _type(n)) for i, n in enumerate(function.inputs)
+    ]
+    lift = Lift(Tape(rows, [], strict=False), {n: i for i, n in enumerate(function.inputs)})
+    outputs = lift(function.outputs)
+    return Block(tuple(rows), tuple(outputs))
 
 
 # ---- nodes that Core has a word for; None leaves them to their own opcode

@@ -14,7 +14,7 @@ in the same order in `attrs`:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from adjoint.ir.uop import UOp
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 Types = list[TensorType]
 Literal = Callable[[bytes, TensorType], UOp]  # a node that holds these elements
 Contributions = list[Any]  # one id per operand, None where there is nothing to add
-
-
-def _always(ins: Instruction, types: Types) -> bool:
-    return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,9 +49,11 @@ class Opcode:
     record: OpDef | None = None  # the op of the library, for the opcodes derived from one
     braces: bool = False  # whether the attributes are printed in braces
 
-    @property
-    def arity(self) -> int:
-        return self.args.count("value")
+    arity: int = field(init=False)  # -1: any number
+
+    def __post_init__(self) -> None:
+        count = -1 if "values" in self.args else self.args.count("value")
+        object.__setattr__(self, "arity", count)
 
 
 OPCODES: dict[str, Opcode] = {}

@@ -131,9 +131,7 @@ def window_padding(
         return (0, 0), (0, 0)
     if padding != "Same":
         return padding
-    first, second = (
-        _same(n, k, s) for n, k, s in zip(extents, kernel, strides, strict=True)
-    )
+    first, second = (_same(n, k, s) for n, k, s in zip(extents, kernel, strides, strict=True))
     return first, second
 
 

@@ -53,25 +53,23 @@ class Tape:
 
     def mul(self, a: int, b: int) -> int:
         """The product, broadcast."""
-        return self._commuting(_MUL, a, b)
+        rows = self.rows
+        kind, other = rows[a][4], rows[b][4]
+        if kind is not other and kind[1] != other[1]:
+            kind = TensorType(kind[0], broadcast(kind[1], other[1]))
+        return self.emit("BinOp", (a, b) if a <= b else (b, a), _MUL, kind)
 
     def add(self, a: int, b: int) -> int:
         """The sum of two contributions, which have one type."""
         pair = (a, b) if a <= b else (b, a)
         return self.emit("BinOp", pair, _ADD, self.rows[a][4])
 
-    def _commuting(self, attrs: tuple[str], a: int, b: int) -> int:
-        rows = self.rows
-        kind, other = rows[a][4], rows[b][4]
-        if kind is not other and kind[1] != other[1]:
-            kind = TensorType(kind[0], broadcast(kind[1], other[1]))
-        return self.emit("BinOp", (a, b) if a <= b else (b, a), attrs, kind)
-
     def div(self, a: int, b: int) -> int:
         """The quotient, broadcast."""
         kind, other = self.rows[a][4], self.rows[b][4]
-        shape = broadcast(kind[1], other[1])
-        return self.emit("BinOp", (a, b), _DIV, TensorType(kind[0], shape))
+        if kind[1] != other[1]:
+            kind = TensorType(kind[0], broadcast(kind[1], other[1]))
+        return self.emit("BinOp", (a, b), _DIV, kind)
 
     def neg(self, a: int) -> int:
         return self.emit("Neg", (a,), (), self.rows[a][4])

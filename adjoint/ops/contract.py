@@ -37,7 +37,7 @@ def _contract(a: UOp, b: UOp, spec: str) -> UOp:
     shape = _known_shape(plain, a.shape, b.shape)
     if shape is None:
         return UOp(contract, (a, b), ContractArg(plain))  # which says what does not fit
-    return typed(contract, (a, b), ContractArg(plain), shape, a.dtype)
+    return typed(contract, (a, b), _known_arg(plain), shape, a.dtype)
 
 
 def _contract_type(src: tuple[UOp, ...], arg: ContractArg) -> tuple[tuple[int, ...], Any]:
@@ -60,6 +60,9 @@ def _contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shap
                 problem = f"axis {letter!r} has the sizes {sizes[letter]} and {extent}"
                 raise ShapeError("E3003", problem, op="contract", operands=operands)
     return tuple(sizes[c] for c in spec.out)
+
+
+_known_arg = lru_cache(maxsize=4096)(ContractArg)
 
 
 @lru_cache(maxsize=4096)

@@ -12,8 +12,8 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.ir.opdef import Bad, Sample, define, op_named
-from adjoint.ir.uop import UOp
+from adjoint.ir.opdef import Bad, OpDef, Sample, define, op_named
+from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
 from adjoint.target import canonical_device
@@ -154,11 +154,11 @@ class UniqueArg(Arg):
 
 
 _tokens = count()
-unique_identity = define(
+unique_identity: OpDef = define(
     "unique_identity",
     "The same values as a node of their own: two parameters that start equal stay two.",
     arg=UniqueArg,
-    call=lambda x: UOp(unique_identity, (x,), UniqueArg(next(_tokens))),
+    call=lambda x: typed(unique_identity, (x,), UniqueArg(next(_tokens)), x.shape, x.dtype),
     infer=_same,
     ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
     reference=lambda x, token=0: np.asarray(x),

@@ -33,6 +33,9 @@ class ReduceArg(Arg):
     keepdim: bool = False
 
 
+_known_arg = lru_cache(maxsize=4096)(ReduceArg)
+
+
 @lru_cache(maxsize=4096)
 def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
     """The shape without the reduced axes, or with 1 in their place."""
@@ -82,10 +85,10 @@ def _reduction(
         axes = checked_axes(name, axis, x)
         if len(axes) > 1:
             axes = tuple(sorted(axes))
-        return UOp(record, (x,), ReduceArg(axes, bool(keepdim)))
+        return UOp(record, (x,), _known_arg(axes, bool(keepdim)))
 
     def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:
-        (x,) = src
+        x = src[0]
         if x.dtype.kind not in kinds:
             problem = f"dtype {x.dtype.name} is not allowed"
             raise DTypeError("E2005", problem, op=name, operands=[("x", x)])

@@ -143,4 +143,4 @@ def install(cls: type[Tensor], lift: Lifter) -> None:
     for name, record in _functions.items():
         hidden = name in HIDDEN or (isinstance(record, OpDef) and record.level == "kernel")
         if not hidden and not hasattr(cls, name):
-            setattr(cls, name, method_for(name, OPS[record.name], lift))  # type: ignore[attr-defined]
+            setattr(cls, name, method_for(name, OPS[record.name], lift))

@@ -25,7 +25,7 @@ from adjoint.tensor.dynamic import Dynamic
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
-from adjoint.tensor.lift import Lifter, grad_enabled, install
+from adjoint.tensor.lift import Lifter, grad_enabled, install, method_for
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 
@@ -264,6 +264,8 @@ for _operator, _op in _IN_PLACE.items():
 
 lift = Lifter(Tensor)
 install(Tensor, lift)
+for _operator in ("add", "sub", "mul", "matmul"):  # the most used need not look their op up by name
+    setattr(Tensor, f"__{_operator}__", method_for(f"__{_operator}__", OPS[_operator], lift))
 
 
 __all__ = ["Tensor", "lift", "no_grad"]

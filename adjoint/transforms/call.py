@@ -14,8 +14,10 @@ import numpy as np
 
 from adjoint.errors import AutodiffError, DTypeError
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
+from adjoint.tensor.tensor import lift
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
 Fn = Callable[..., Any]
@@ -98,7 +100,8 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
 def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
     """The leaves as tensors of their own, so that only what uses *these* depends on them."""
     own = OPS["unique_identity"].call
-    return [Tensor(own(leaf.uop)) for leaf in leaves]
+    with origin_scope(capture(1)):
+        return [lift.handle(own(leaf.uop), None) for leaf in leaves]
 
 
 def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:

@@ -42,17 +42,21 @@ class TreeDef:
 
 LEAF = TreeDef(None)
 _registered: dict[type, tuple[Flatten, Unflatten]] = {}
+_leaf_kinds: set[type] = set()  # classes found to be no containers
 
 
 def register_pytree_node(cls: type[T], flatten: Flatten, unflatten: Unflatten) -> type[T]:
     """Make a class a container: `flatten(x) -> (children, meta)`, `unflatten(meta, children)`."""
     _registered[cls] = (flatten, unflatten)
+    _leaf_kinds.discard(cls)
     return cls
 
 
 def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     """The container's class, its meta and its children; None for a leaf."""
     kind = type(tree)
+    if kind in _leaf_kinds:
+        return None
     if kind in _registered:
         children, meta = _registered[kind][0](tree)
         return kind, meta, list(children)
@@ -66,22 +70,23 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return kind, names, [getattr(tree, name) for name in names]
+    _leaf_kinds.add(kind)
     return None
 
 
 def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     """The leaves in order, and the shape that puts them together again."""
+    leaves: list[Any] = []
+    return leaves, _flatten_into(leaves, tree)
+
+
+def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
     opened = _open(tree)
     if opened is None:
-        return [tree], LEAF
+        leaves.append(tree)
+        return LEAF
     kind, meta, children = opened
-    leaves: list[Any] = []
-    defs = []
-    for child in children:
-        inner, definition = tree_flatten(child)
-        leaves += inner
-        defs.append(definition)
-    return leaves, TreeDef(kind, meta, tuple(defs))
+    return TreeDef(kind, meta, tuple([_flatten_into(leaves, child) for child in children]))
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:

@@ -1,0 +1,69 @@
+"""`Module`: the closed, numbered, printable form of a graph.
+
+A list of instructions and a list of outputs. Duplicates survive: nothing here is shared or
+simplified. Running a module and calling it on tensors needs the engine: `transforms/core.py` adds
+both. What may live here: the module as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from adjoint.module.instruction import Instruction, ValueId
+from adjoint.module.text import module_text
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class Module:
+    """Instructions in order, and the ids of the outputs. Equal if the texts are."""
+
+    instructions: tuple[Instruction, ...]
+    outputs: tuple[ValueId, ...]
+    names: Mapping[ValueId, str] = field(default_factory=dict)  # ids a text spelled as words
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "instructions", tuple(self.instructions))
+        object.__setattr__(self, "outputs", tuple(self.outputs))
+
+    def text(self) -> str:
+        """The module as text, the same bytes every time."""
+        return module_text(self.instructions, self.outputs)
+
+    @property
+    def inputs(self) -> tuple[Instruction, ...]:
+        """The Input instructions, in order."""
+        return tuple(ins for ins in self.instructions if ins.opcode == "Input")
+
+    def __getitem__(self, value: ValueId) -> Instruction:
+        """The instruction that defines a value."""
+        for ins in self.instructions:
+            if ins.id == value:
+                return ins
+        raise KeyError(value)
+
+    def with_outputs(self, outputs: Iterable[ValueId]) -> Module:
+        """The same instructions with other outputs."""
+        return Module(self.instructions, tuple(outputs), self.names)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Module: {len(self.instructions)} instructions, {len(self.outputs)} outputs>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Module):
+            return NotImplemented
+        short = len(self.instructions) == len(other.instructions)
+        return self is other or (short and self.text() == other.text())
+
+    def __hash__(self) -> int:
+        return hash((self.outputs, len(self.instructions)))
+
+    if TYPE_CHECKING:  # added by transforms/core.py
+
+        def run(self, inputs: Any = (), device: str | None = None) -> list[Any]: ...
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
