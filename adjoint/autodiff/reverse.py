@@ -8,7 +8,9 @@ same gradient. There is no recursion over the graph: it follows only the nesting
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import gc
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -32,6 +34,7 @@ from adjoint.ir.uop import UOp, toposort
 Contributions = Sequence[UOp | None]
 Needs = tuple[bool, ...]
 _BARRIERS = frozenset({Stop, ZeroGradient})
+_ALONE = (True,)  # a node on the path with one operand got there through it
 _names = count()
 
 
@@ -42,7 +45,7 @@ def compute_gradient(
     path, needed = _paths(root, set(targets), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
-    with origin_scope(None) as place:
+    with origin_scope(None) as place, _collector_paused():
         for node in reversed(path):
             g = grads.get(node)
             if g is None:
@@ -50,12 +53,26 @@ def compute_gradient(
             place.follow(node._origin)
             rule = _RULES.get(type(node.op.ad))
             if rule is not None:
-                _accumulate(grads, node, rule(node, g, tuple(map(wanted, node.src))))
+                needs = _ALONE if len(node.src) == 1 else tuple(map(wanted, node.src))
+                _accumulate(grads, node, rule(node, g, needs))
             elif node.op.name == "part":
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
             else:
                 raise no_derivative(node)
     return {node: g for node, g in grads.items() if type(g) is UOp}
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """What is built here stays: a collection would walk all of it and find nothing to free."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:

@@ -14,12 +14,14 @@ from typing import Any
 from adjoint.autodiff.reverse import no_derivative, pulled_back
 from adjoint.errors import AdjointError, AutodiffError, VerificationError, did_you_mean
 from adjoint.ir.derivative import NotDifferentiable, Stop, ZeroGradient
+from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function, function_of
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
 from adjoint.module import extension
 from adjoint.module.core import COMMUTING
+from adjoint.module.functions import check_functions
 from adjoint.module.instruction import Block, Instruction, TensorType, fault
 from adjoint.module.lift import HIDDEN, TOTAL, Lift, generic_name
 from adjoint.module.lower import lowered
@@ -149,6 +151,10 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
     and then so may the errors of the functions that meet them: all are the module's fault."""
     name = generic_name(record)
     _check_attributes(name, record, attrs)
+    if record.calls:
+        check_functions(name, record.name, attrs, types)
+    elif record.kind == "primitive" and attrs is not None:
+        _check_axes(name, attrs, types)
     try:
         node = _node(record, attrs, types)
         verify_nodes([node])
@@ -162,9 +168,10 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
 
 def _checked_type(name: str, node: UOp) -> TensorType:
     several = isinstance(node.dtype, tuple)
-    for shape in node.shape if several else (node.shape,):
-        if not all(type(n) is int for n in shape):
-            raise fault("E2001", f"{name}: its attributes give no shape")
+    shapes, kinds = (node.shape, node.dtype) if several else ((node.shape,), (node.dtype,))
+    for shape, dtype in zip(shapes, kinds, strict=True):
+        if not isinstance(dtype, DType) or not all(type(n) is int for n in shape):
+            raise fault("E2001", f"{name}: its attributes give no type")
         check_extents(name, shape)
     return TensorType(node.dtype, node.shape)
 
@@ -201,6 +208,20 @@ def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:
         if any((type(v) is bool) != truth for v in _leaves(value) if type(v) in (bool, int)):
             wanted = "true or false" if truth else "a number"
             raise fault("E2001", f"{name}: attribute {field!r} is {wanted}")
+
+
+def _check_axes(name: str, attrs: Any, types: Types) -> None:
+    """The axes of a node count from the front; its record leaves that to whoever builds it."""
+    axes = getattr(attrs, "axis", None)
+    if axes is None or not types:
+        return
+    rank = max(1, len(getattr(attrs, "shape", types[0].shape)))
+    listed = _leaves(axes)
+    for axis in listed:
+        if type(axis) is not int or not 0 <= axis < rank:
+            raise fault("E3004", f"{name}: axis {axis} is out of range for rank {rank}")
+    if len(set(listed)) != len(listed):
+        raise fault("E3005", f"{name}: an axis is named twice")
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -269,6 +290,9 @@ def _contributions(opcode: str, node: UOp, g: Any, needs: Any) -> list[UOp | Non
     except AutodiffError as error:
         inner = f" ({error.op})" if error.op and error.op != node.op.name else ""
         raise AutodiffError(error.code, f"{error.problem}{inner}", op=opcode) from None
+    except AdjointError as error:  # attributes that make a type, but no gradient
+        code = "E5003" if error.code in ("E3004", "E3005") else "E5004"
+        raise AutodiffError(code, error.problem, op=opcode) from None
 
 
 __all__ = ["Literal", "generic_opcodes", "near_opcode", "opcode_named"]

@@ -7,8 +7,10 @@ both. What may live here: the module as data.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from adjoint.module.instruction import Instruction, ValueId
@@ -35,6 +37,15 @@ class Module:
     def inputs(self) -> tuple[Instruction, ...]:
         """The Input instructions, in order."""
         return tuple(ins for ins in self.instructions if ins.opcode == "Input")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Calling a module takes its inputs, by their names where Python can write them."""
+        names = [ins.attrs[0] for ins in self.inputs]
+        if not all(name.isidentifier() and not iskeyword(name) for name in names):
+            names = [f"x{i}" for i in range(len(names))]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
     def __getitem__(self, value: ValueId) -> Instruction:
         """The instruction that defines a value."""

@@ -20,7 +20,7 @@ from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axes
 from adjoint.ops.samples import SPECIAL, later, real
 
@@ -85,7 +85,8 @@ def _reduction(
         axes = checked_axes(name, axis, x)
         if len(axes) > 1:
             axes = tuple(sorted(axes))
-        return UOp(record, (x,), _known_arg(axes, bool(keepdim)))
+        arg = _known_arg(axes, bool(keepdim))
+        return typed(record, (x,), arg, *infer((x,), arg))
 
     def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:
         x = src[0]
@@ -130,7 +131,7 @@ def _accumulate(x: Any) -> Any:
 
 
 def _sum_dtype(dtype: DType) -> DType:
-    return dtype if dtype.is_inexact else accumulator(dtype)
+    return dtype if dtype.kind in "fc" else accumulator(dtype)
 
 
 sum_ = _reduction(

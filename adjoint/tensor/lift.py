@@ -37,8 +37,9 @@ class Lifter:
     def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         flags: list[bool | None] = []
         nodes = []
+        cls = self.cls
         for value in args:
-            if type(value) is self.cls:
+            if type(value) is cls:
                 flags.append(value._requires_grad)
                 nodes.append(value.uop)
             else:

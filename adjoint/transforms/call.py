@@ -91,7 +91,7 @@ def _checked_numbers(op: str, numbers: tuple[Any, ...], count: int) -> tuple[int
 
 def check_inexact(op: str, tensor: Tensor, what: str) -> None:
     """A derivative is with respect to floats, and of floats."""
-    if not tensor.dtype.is_inexact:
+    if tensor.uop.dtype.kind not in "fc":
         problem = f"{what} is {tensor.dtype.name}; a derivative needs a float"
         fix = ".cast('float32'), or leave it out of argnums"
         raise AutodiffError("E5005", problem, op=op, operands=[(what, tensor)], help=fix)

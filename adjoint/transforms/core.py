@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.engine import realize as engine
-from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.errors import AdjointError, DTypeError, ShapeError, VerificationError
 from adjoint.ir.text import type_text
 from adjoint.ir.uop import UOp
 from adjoint.module import Instruction, Module, TensorType
@@ -65,7 +65,13 @@ def run(module: Module, inputs: Inputs = (), device: str | None = None) -> list[
     tensors = [_placed(t, place, device) for t in _bound(module, inputs, place)]
     nodes = _nodes(canonicalise(module), tensors, place)
     check_concrete(nodes)
-    engine.realize(*nodes)
+    try:
+        engine.realize(*nodes)
+    except AdjointError:
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        problem = f"the attributes of an instruction cannot be run: {error}"
+        raise VerificationError("E6003", problem) from error
     return [Tensor(node) for node in nodes]
 
 

@@ -15,6 +15,7 @@ from adjoint.errors import AutodiffError, DTypeError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
+from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (
     check_inexact,
@@ -60,7 +61,7 @@ def value_and_grad(
             del symbols, result, aux  # handles that are gone cannot leak, so nobody looks for them
         value = Tensor(root)
         pair = (value, raised(kept)) if has_aux else value
-        return pair, chosen.restore([Tensor(_found(grads, t)) for t in targets])
+        return pair, chosen.restore([lift.handle(_found(grads, t), None) for t in targets])
 
     return wrapped
 

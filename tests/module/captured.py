@@ -100,7 +100,7 @@ SCALARS = {
     "slices": (lambda x: (x[1:, ::2] * x[:-1, 1::2]).sum(), (real(4, 6),)),
     "pad and flip": (lambda x: (x.pad(((1, 0), (0, 2))).flip(0) ** 2).sum(), (real(2, 3),)),
     "stack and cat": (
-        lambda a, b: (Tensor.stack(a, b, dim=1).square().sum() * a.cat(b).exp().mean()),
+        lambda a, b: Tensor.stack(a, b, dim=1).square().sum() * a.cat(b).exp().mean(),
         (real(2, 3), real(2, 3)),
     ),
     "where and clip": (lambda x: x.gt(0.2).where(x.clip(-0.5, 0.5), x * x).sum(), (real(3, 4),)),
@@ -116,7 +116,10 @@ SCALARS = {
         lambda x, i: (x.gather(1, i) ** 2).sum(),
         (real(3, 4), whole(3, 2, hi=4)),
     ),
-    "constants outside": (lambda x: (x * Tensor([1.0, 2.0, 3.0]) + 4).square().sum(), (real(2, 3),)),
+    "constants outside": (
+        lambda x: (x * Tensor([1.0, 2.0, 3.0]) + 4).square().sum(),
+        (real(2, 3),),
+    ),
 }
 # With several outputs, integers, truth values: forward only.
 OTHERS = {

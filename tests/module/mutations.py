@@ -86,7 +86,9 @@ def _bytes_changed(text, rng):
     data = bytearray(text.encode())
     for _ in range(rng.choice((1, 2, 8))):
         if data:
-            data[rng.randrange(len(data))] = rng.choice((rng.randrange(32, 127), rng.randrange(256)))
+            data[rng.randrange(len(data))] = rng.choice(
+                (rng.randrange(32, 127), rng.randrange(256))
+            )
     return bytes(data)
 
 

@@ -1,0 +1,158 @@
+"""Functions as modules: captured, printed, read, run, differentiated, and called on tensors."""
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import Tensor
+from adjoint.errors import AdjointError
+from adjoint.ir.opdef import OPS
+from adjoint.module import differentiate, parse
+from adjoint.module.generic import generic_opcodes
+from adjoint.transforms.core import capture
+from tests.module.captured import OTHERS, SCALARS, real
+from tests.module.test_text import EXAMPLE
+
+
+def _tensors(args):
+    return adjoint.tree_map(Tensor, args)
+
+
+@pytest.mark.parametrize("name", [*SCALARS, *OTHERS])
+def test_the_captured_text_runs_to_what_the_function_gives(name):
+    fn, args = (SCALARS | OTHERS)[name]
+    module = capture(fn, *args)
+    again = parse(module.text())
+    assert again.text() == module.text()
+    tensors = _tensors(args)
+    wanted = adjoint.tree_leaves(fn(*tensors))
+    for got, value in zip(again.run(adjoint.tree_leaves(tensors)), wanted, strict=True):
+        assert got.dtype is value.dtype
+        np.testing.assert_array_equal(got.numpy(), value.numpy())
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_the_gradient_module_gives_the_gradient_of_the_function(name):
+    fn, args = SCALARS[name]
+    tensors = _tensors(args)
+    floats = tuple(i for i, t in enumerate(tensors) if t.dtype.is_float)
+    text = differentiate(capture(fn, *args)).gradient_module.text()
+    found = parse(text).run(list(tensors))[1:]
+    for got, wanted in zip(found, adjoint.grad(fn, argnums=floats)(*tensors), strict=True):
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["mlp", "attention", "recurrent", "embedding with repeats"])
+def test_a_module_stands_inside_a_transform(name):
+    fn, args = SCALARS[name]
+    module, tensors = capture(fn, *args), _tensors(args)
+    floats = tuple(i for i, t in enumerate(tensors) if t.dtype.is_float)
+    value, grads = adjoint.value_and_grad(module, argnums=floats)(*tensors)
+    expected, wanted = adjoint.value_and_grad(fn, argnums=floats)(*tensors)
+    np.testing.assert_array_equal(value.numpy(), expected.numpy())
+    for got, other in zip(grads, wanted, strict=True):
+        np.testing.assert_allclose(got.numpy(), other.numpy(), rtol=1e-6, atol=1e-8)
+
+
+def test_a_module_is_batched_and_captured_again():
+    module = parse(EXAMPLE)
+    x, y = Tensor(real(4, 2, 3)), Tensor(real(4, 2, 3))
+    many = adjoint.vmap(module)(x, y).numpy()
+    np.testing.assert_allclose(many, (x * y + x).sum((1, 2)).numpy(), rtol=1e-6)
+    assert capture(module, x[0], y[0]).text() == EXAMPLE
+
+
+def test_a_call_keeps_whether_a_gradient_is_wanted():
+    x, y = Tensor(real(2, 3), requires_grad=True), Tensor(real(2, 3))
+    parse(EXAMPLE)(x, y).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), (y + 1).numpy())
+
+
+def test_several_outputs_come_as_a_tuple():
+    x = Tensor(real(2, 3))
+    first, second = parse(EXAMPLE).with_outputs([2, 4])(x, x)
+    assert (first.shape, second.shape) == ((2, 3), ())
+
+
+def test_the_inputs_are_named_after_the_parameters():
+    module = capture(lambda weights, *rest: weights["a"] + weights["b"] + rest[0], {
+        "a": real(2), "b": real(2)}, real(2))  # fmt: skip
+    assert [ins.attrs[0] for ins in module.inputs] == ["weights.0", "weights.1", "x1"]
+
+
+def test_inputs_are_given_by_name_or_in_order_and_numbers_take_the_declared_dtype():
+    module = parse(EXAMPLE)
+    rows = [[1, 2, 3], [4, 5, 6]]
+    by_name = module.run({"y": np.ones((2, 3), np.float32), "x": rows})[0]
+    assert by_name.item() == module.run([rows, Tensor.ones(2, 3)])[0].item() == 42.0
+    assert by_name.dtype.name == "float32"
+
+
+@pytest.mark.parametrize(
+    ("code", "inputs"),
+    [
+        ("E2002", {"x": np.zeros((2, 3), np.float32)}),
+        ("E2002", {"x": 1.0, "y": 2.0, "z": 3.0}),
+        ("E2007", [1.0]),
+        ("E2001", [np.zeros((2, 3)), np.zeros((2, 3))]),
+        ("E3003", [np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32)]),
+        ("E3003", [1.0, 1.0]),
+        ("E3010", [[[1.0], [1.0, 2.0]], 1.0]),
+    ],
+)
+def test_inputs_that_do_not_fit_are_errors(code, inputs):
+    with pytest.raises(AdjointError, match=code):
+        parse(EXAMPLE).run(inputs)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Index(%0, [2, 0]) : Tensor<f32, []>", "Gather(%0, %1) : Tensor<f32, [1, 3]>"],
+)
+def test_bounds_are_checked_when_a_module_is_run(line):
+    text = '%0 = Input() {name: "x"} : Tensor<f32, [2, 3]>\n'
+    text += f'%1 = Input() {{name: "i"}} : Tensor<i32, [1]>\n%2 = {line}\noutputs: %2'
+    with pytest.raises(AdjointError, match="E6001"):
+        parse(text).run([real(2, 3), np.array([5], np.int32)])
+
+
+def test_a_module_runs_on_the_device_that_is_named():
+    (value,) = parse(EXAMPLE).run([real(2, 3), real(2, 3)], device="REF")
+    assert value.device == "REF"
+    with pytest.raises(AdjointError, match="E6002"):
+        parse(EXAMPLE).run([real(2, 3), real(2, 3)], device="NOWHERE")
+
+
+def test_attributes_that_no_device_can_use_are_a_coded_error():
+    text = '%0 = Input() {name: "x"} : Tensor<f32, [2, 2]>\n'
+    text += '%1 = Pinv(%0) {rcond: "much"} : Tensor<f32, [2, 2]>\noutputs: %1'
+    with pytest.raises(AdjointError, match="E6003"):
+        parse(text).run([np.eye(2, dtype=np.float32)])
+
+
+def test_a_custom_rule_has_no_text():
+    half = adjoint.custom_vjp(lambda x: x.sum())
+    half.defvjp(lambda x: (x.sum(), x), lambda x, g: (g * x / 2,))
+    with pytest.raises(AdjointError, match="E6003: capture: custom_vjp has no text"):
+        capture(half, real(2))
+
+
+def test_a_large_tensor_from_outside_is_an_error():
+    big = Tensor(np.zeros(2**20 + 1, np.float32))
+    with pytest.raises(AdjointError, match="E2006"):
+        capture(lambda x: x + big, real(1))
+
+
+def test_where_something_is_computed_leaves_no_trace():
+    module = capture(lambda x: adjoint.checkpoint(lambda y: y.to("REF").exp())(x), real(2))
+    assert [ins.opcode for ins in module.instructions] == ["Input", "Exp"]
+
+
+def test_every_record_that_a_node_can_have_is_an_opcode_or_a_word_of_core():
+    words = {"add", "sub", "mul", "true_div", "neg", "exp", "log", "reshape", "permute", "expand"}
+    words |= {"shrink", "const", "input", "buffer", "spent", "custom_vjp", "custom_jvp"}
+    words |= {"checkpoint", "unique_identity", "copy", "shard", "wait"}
+    named = {op.record.name for op in generic_opcodes().values()}
+    nodes = {r.name for r in OPS.values() if r.kind != "derived" and r.level != "kernel"}
+    assert nodes - named == words
+    assert not named & words
