@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
@@ -24,7 +26,7 @@ from adjoint.ir.dtype import (
     promote_scalar,
     to_float,
 )
-from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
 from adjoint.ir.uop import UOp, typed
 
@@ -184,7 +186,7 @@ def elementwise(
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
     shown = named(call, name)
-    options: dict[str, Any] = {"level": "both", "batch": same_op} | rest
+    options: dict[str, Any] = {"level": "both", "batch": same_op, "errors": _MISMATCH[arity]} | rest
     record = register(
         OpDef(
             name,
@@ -238,6 +240,12 @@ def _make_number(value: float, dtype: DType, shape: tuple[int, ...], device: Any
 
 
 _known_number = lru_cache(maxsize=1024)(_make_number)
+
+
+_MISMATCH = {  # the errors of an op that writes none
+    1: (),
+    2: (Bad("E3001", (np.zeros((2, 3)), np.zeros((2, 4))), match="dimension 1"),),
+}
 
 
 def _wide_enough(dtype: DType, operands: Sequence[Any]) -> DType:

@@ -84,6 +84,12 @@ class OpDef:
         except TypeError as error:
             raise _explained(self, error, args, kwargs) from None
 
+    def bad_calls(self) -> tuple[Bad, ...]:
+        """Calls that must fail: those written down, and one that every op refuses alike."""
+        good = next(iter(self.samples()))
+        unknown = Bad("E2007", good.args, good.kwargs | {"no_such_option": 1}, self.name)
+        return (*self.errors, unknown)
+
     def __get__(self, node: Any, owner: Any = None) -> Any:
         return self if node is None else MethodType(self, node)
 

@@ -53,11 +53,19 @@ def test_the_rule_agrees_with_finite_differences_and_with_the_tensor_api(name):
         np.testing.assert_allclose(got.flat[places], slopes, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", [n for n in RULES if not n.startswith(NOT_STRICT)])
+def _strict_rules():
+    """The rules that core-v1 has, of modules that are written in it."""
+    extension = {"ReluGrad", "ScatterAdd"}
+    for name, (made, _) in RULES.items():
+        if not name.startswith(NOT_STRICT) and not extension & {
+            i.opcode for i in made.instructions
+        }:
+            yield name
+
+
+@pytest.mark.parametrize("name", list(_strict_rules()))
 def test_the_rule_has_the_same_values_in_the_strict_dialect(name):
     made, values = RULES[name]
-    if any(ins.opcode in ("ReluGrad", "ScatterAdd") for ins in made.instructions):
-        pytest.skip("not in core-v1")
     strict = differentiate(made, options=STRICT)
     _check_result(strict, "core-v1")
     wide = differentiate(made)

@@ -18,7 +18,7 @@ CASES = [pytest.param(r, d, id=f"{r.name}-{d.short}") for r in RECORDS for d in 
 ERRORS = [
     pytest.param(r, bad, id=f"{r.name}-{i}-{bad.code}")
     for r in RECORDS
-    for i, bad in enumerate(r.errors)
+    for i, bad in enumerate(r.bad_calls())
 ]
 
 
