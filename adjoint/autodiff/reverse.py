@@ -8,13 +8,12 @@ same gradient. There is no recursion over the graph: it follows only the nesting
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
 from adjoint.errors import AutodiffError, InternalError
+from adjoint.ir.collector import collector_paused
 from adjoint.ir.derivative import (
     Bilinear,
     Diagonal,
@@ -45,7 +44,7 @@ def compute_gradient(
     path, needed = _paths(root, set(targets), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
-    with origin_scope(None) as place, _collector_paused():
+    with origin_scope(None) as place, collector_paused():
         for node in reversed(path):
             g = grads.get(node)
             if g is None:
@@ -59,20 +58,9 @@ def compute_gradient(
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
             else:
                 raise no_derivative(node)
-    return {node: g for node, g in grads.items() if type(g) is UOp}
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """What is built here stays: a collection would walk all of it and find nothing to free."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+    for node in [n for n, g in grads.items() if type(g) is list]:
+        del grads[node]  # several results: their parts have the gradients
+    return grads
 
 
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.collector import collector_paused
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
@@ -100,7 +101,7 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
 def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
     """The leaves as tensors of their own, so that only what uses *these* depends on them."""
     own = OPS["unique_identity"].call
-    with origin_scope(capture(1)):
+    with origin_scope(capture(1)), collector_paused():
         return [lift.handle(own(leaf.uop), None) for leaf in leaves]
 
 
