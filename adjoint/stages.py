@@ -1,19 +1,24 @@
 """What the back-end packages hand to one another. Data only.
 
-A schedule is a list of steps in the order they run; each step computes one node from values that
-earlier steps, or buffers, hold.
+A `Schedule` is steps in the order they run, over numbered slots of memory; a kernel step holds a
+`LoopProgram`, which a renderer turns into `Source` and the runtime into something to launch.
+`ExecItem` and `NodeSchedule` are what the interpreter runs: one primitive node after another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
+
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExecItem:
-    """One step: the primitive node it computes and the nodes whose last use it is."""
+    """One step of the interpreter: a primitive node, and the nodes whose last use it is."""
 
     node: UOp
     last_uses: tuple[UOp, ...]
@@ -24,9 +29,134 @@ class ExecItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
-    """Steps, and for every root asked for the primitive node that holds its value."""
+class NodeSchedule:
+    """The interpreter's steps, and for every root asked for the node that holds its value."""
 
     items: tuple[ExecItem, ...]
     roots: tuple[UOp, ...]
     values: tuple[UOp, ...]
+
+
+# ---- compiled programs
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """One kernel as loops: kernel-level nodes in running order.
+
+    A launch gives it an array of 64-bit cells: the addresses of `buffers`, then the values of
+    `variables`; and the part of the `grid` range to do. Without a grid the kernel is one piece.
+    """
+
+    name: str
+    buffers: tuple[UOp, ...]  # define_global, in the order of their index
+    variables: tuple[UOp, ...]
+    body: tuple[UOp, ...]
+    grid: UOp | None
+    cost: int  # of one iteration of the grid (of the kernel, if there is none), in scalar ops
+    lines: tuple[str, ...] = ()  # the user's lines it came from
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A kernel in the language of a target."""
+
+    language: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A piece of memory of a schedule. `offset` is its place in the arena, None outside of it."""
+
+    dtype: DType
+    shape: Shape
+    offset: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        count = self.dtype.itemsize
+        for extent in self.shape:
+            count *= extent
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """A loop program on slots, one per buffer of it."""
+
+    program: LoopProgram
+    slots: tuple[int, ...]
+    node: UOp  # the first of the nodes it computes, for messages
+
+    def __str__(self) -> str:
+        return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """out[b] = lhs[b] @ rhs[b] for matrices with strides in elements: (batch, row, column) each."""
+
+    dtype: DType
+    batch: int
+    m: int
+    n: int
+    k: int
+    lhs: tuple[int, int, int]
+    rhs: tuple[int, int, int]
+    out: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryStep:
+    """A matrix product by the library; slots are the result and the two operands."""
+
+    gemm: Gemm
+    slots: tuple[int, ...]
+    node: UOp
+
+    def __str__(self) -> str:
+        g = self.gemm
+        size = f"{g.batch}x{g.m}x{g.k}x{g.n}"
+        return f"library gemm {g.dtype.short} {size} ({', '.join(f's{i}' for i in self.slots)})"
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """A node that NumPy computes on the host: linear algebra, Fourier transforms, complex."""
+
+    node: UOp
+    results: tuple[int, ...]
+    operands: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"host {self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlStep:
+    """LOOP, WHILE or BRANCH: the node, its slots, and the schedules of its functions."""
+
+    node: UOp
+    results: tuple[int, ...]
+    operands: tuple[int, ...]
+    parts: tuple[Schedule, ...]
+
+    def __str__(self) -> str:
+        return f"{self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
+
+
+Step = KernelStep | LibraryStep | HostStep | ControlStep
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Steps over slots: what is given, what comes out, and how large the arena for the rest is."""
+
+    steps: tuple[Step, ...]
+    slots: tuple[Slot, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    arena: int
+    constants: tuple[tuple[int, Any], ...] = ()  # slots with values that never change

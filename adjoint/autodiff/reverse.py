@@ -28,12 +28,12 @@ from adjoint.ir.derivative import (
 )
 from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import origin_scope
-from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.uop import UOp
 
 Contributions = Sequence[UOp | None]
 Needs = tuple[bool, ...]
 _BARRIERS = frozenset({Stop, ZeroGradient})
-_ALONE = (True,)  # a node on the path with one operand got there through it
+_ALONE: Needs = (True,)  # a node on the path with one operand got there through it
 _names = count()
 
 
@@ -42,7 +42,6 @@ def compute_gradient(
 ) -> dict[UOp, UOp]:
     """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk."""
     path, needed = _paths(root, set(targets), set(leaves))
-    wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
     with origin_scope(None) as place, collector_paused():
         for node in reversed(path):
@@ -52,7 +51,8 @@ def compute_gradient(
             place.follow(node._origin)
             rule = _RULES.get(type(node.op.ad))
             if rule is not None:
-                needs = _ALONE if len(node.src) == 1 else tuple(map(wanted, node.src))
+                src = node.src
+                needs = _ALONE if len(src) == 1 else tuple([s in needed for s in src])
                 _accumulate(grads, node, rule(node, g, needs))
             elif node.op.name == "part":
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
@@ -64,19 +64,29 @@ def compute_gradient(
 
 
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
-    """The nodes that hand a gradient on, in order; and all that need one: those and the targets."""
+    """The nodes that hand a gradient on, in order; and all that need one: those and the targets.
 
-    def ended(node: UOp) -> bool:
-        return node in leaves or type(node.op.ad) in _BARRIERS
-
+    The order is that of `toposort`, but nodes that cannot be on a path are not put on the stack:
+    those without sources, those that end paths and those met before. On it, None comes above a node
+    whose sources are done.
+    """
     path: list[UOp] = []
-    needed: set[UOp] = set()
-    for node in toposort([root], ended):
-        if not needed.isdisjoint(node.src) and not ended(node) and _carries(node):
-            path.append(node)
-            needed.add(node)
-        elif node in targets:
-            needed.add(node)
+    needed = set(targets)
+    opened = set(leaves)
+    stack: list[UOp | None] = [root]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            node = stack.pop()
+            if not needed.isdisjoint(node.src) and _carries(node):
+                path.append(node)
+                needed.add(node)
+        elif node not in opened and type(node.op.ad) not in _BARRIERS:
+            opened.add(node)
+            stack += (node, None)
+            for source in reversed(node.src):
+                if source.src and source not in opened:
+                    stack.append(source)
     return path, needed
 
 
@@ -91,10 +101,9 @@ def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) 
     sources = node.src
     if len(contributions) != len(sources):
         raise InternalError(f"the derivative of {node.op.name} has {len(contributions)} parts")
-    for i, value in enumerate(contributions):
+    for source, value in zip(sources, contributions):  # noqa: B905  # a strict zip is slower
         if value is None:
             continue
-        source = sources[i]
         if value.shape != source.shape:
             raise InternalError(
                 f"the derivative of {node.op.name} has shape {value.shape}, not {source.shape}"
@@ -152,9 +161,9 @@ def _diagonal(node: UOp, g: UOp, needs: Needs) -> Contributions:
 
 def _linear(node: UOp, g: UOp, needs: Needs) -> Contributions:
     values = node.op.ad.fn(g, *node.src, **attributes(node))
+    if type(values) is UOp and len(needs) == 1:
+        return (values,)
     listed = values if isinstance(values, tuple) else (values,)
-    if len(needs) == len(listed) == 1:
-        return listed
     full = [*listed, *([None] * (len(needs) - len(listed)))]
     return [v if need else None for v, need in zip(full, needs, strict=True)]
 

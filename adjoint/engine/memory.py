@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from adjoint.ir.uop import UOp
-from adjoint.stages import Schedule
+from adjoint.stages import NodeSchedule
 
 
-def peak_bytes(plan: Schedule) -> int:
+def peak_bytes(plan: NodeSchedule) -> int:
     """The most bytes of results that are alive at once while the steps run in order.
 
     Every step's result counts from its step to its last use, the values of the roots to the end;

@@ -21,7 +21,7 @@ from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.reference import evaluate
-from adjoint.stages import ExecItem, Schedule
+from adjoint.stages import ExecItem, NodeSchedule
 from adjoint.target import targets_of
 
 
@@ -57,7 +57,7 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
         new[node] = new[same] = same
 
 
-def schedule(roots: Iterable[UOp]) -> Schedule:
+def schedule(roots: Iterable[UOp]) -> NodeSchedule:
     """The steps that compute the roots, sources first, each with what it is the last to use."""
     wanted = tuple(roots)
     if config.VERIFY.value():
@@ -74,10 +74,10 @@ def schedule(roots: Iterable[UOp]) -> Schedule:
         if source not in keep:
             dying.setdefault(node, []).append(source)
     items = tuple(ExecItem(node, tuple(dying.get(node, ()))) for node in order)
-    return Schedule(items, wanted, tuple(values))
+    return NodeSchedule(items, wanted, tuple(values))
 
 
-def run(plan: Schedule) -> None:
+def run(plan: NodeSchedule) -> None:
     """Compute every step, and hang the values of the roots on their nodes."""
     values = _computed(plan.items)
     for root, node in zip(plan.roots, plan.values, strict=True):
@@ -115,10 +115,10 @@ def run_function(function: Function, arrays: list[Any]) -> list[Any]:
 
 
 @lru_cache(maxsize=256)
-def _function_plan(function: Function) -> Schedule:
+def _function_plan(function: Function) -> NodeSchedule:
     plan = schedule(function.outputs)
     items = tuple(item for item in plan.items if item.node not in set(function.inputs))
-    return Schedule(items, plan.roots, plan.values)
+    return NodeSchedule(items, plan.roots, plan.values)
 
 
 def _stored(value: Any, node: UOp) -> Buffer:

@@ -30,6 +30,7 @@ from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
 from adjoint.ir.uop import UOp, typed
 
+Shape = tuple[int, ...]
 KIND_NAMES = {"b": "bool", "i": "signed int", "u": "unsigned int", "f": "float", "c": "complex"}
 SIDES = {1: ("x",), 2: ("lhs", "rhs"), 3: ("first", "second", "third")}
 
@@ -173,19 +174,37 @@ def elementwise(
             raise _bad_kind(record, src, kinds)
         return first.shape, dtype if result is None else result(dtype)
 
-    def call(*operands: Any) -> UOp:
+    def general(*operands: Any) -> UOp:
         if len(operands) != arity:
             problem = f"takes {arity} operands, got {len(operands)}"
             raise DTypeError("E2007", problem, op=name)
-        src = operands if arity == 1 else _ready(name, *operands) if arity == 2 else None
-        if src is not None and type(src[0]) is UOp and src[0].dtype in taken:
-            return typed(record, src, None, src[0].shape, taken[src[0].dtype])
         dtype = common_dtype(name, operands)
         if result is not None:
             dtype = _wide_enough(dtype, operands)
         return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
 
-    shown = named(call, name)
+    # Most nodes need no promotion; these two build them in one frame, without looking twice.
+    def unary(*operands: Any) -> UOp:
+        if len(operands) == 1 and type(operands[0]) is UOp:
+            x = operands[0]
+            dtype = taken.get(x.dtype)
+            if dtype is not None:
+                return typed(record, operands, None, x.shape, dtype)
+        return general(*operands)
+
+    def binary(*operands: Any) -> UOp:
+        if len(operands) == 2:
+            x, other = operands
+            same = type(x) is type(other) is UOp and x.dtype is other.dtype
+            src = operands if same and x.shape == other.shape else _ready(name, x, other)
+            if src is not None:
+                x = src[0]
+                dtype = taken.get(x.dtype)
+                if dtype is not None:
+                    return typed(record, src, None, x.shape, dtype)
+        return general(*operands)
+
+    shown = named({1: unary, 2: binary}.get(arity, general), name)
     options: dict[str, Any] = {"level": "both", "batch": same_op, "errors": _MISMATCH[arity]} | rest
     record = register(
         OpDef(
@@ -209,9 +228,7 @@ def _ready(op: str, a: Any, b: Any) -> tuple[UOp, ...] | None:
     """The operands of the common cases, which need no promotion: equal dtypes, float and number."""
     if type(a) is UOp:
         if type(b) is UOp:
-            if a.dtype is not b.dtype:
-                return None
-            return (a, b) if a.shape == b.shape else _spread(op, a, b)
+            return _spread(op, a, b) if a.dtype is b.dtype else None
         return (a, _number(b, a)) if type(b) in _NUMBERS and a.dtype.kind == "f" else None
     if type(a) in _NUMBERS and type(b) is UOp and b.dtype.kind == "f":
         return _number(a, b), b
@@ -219,11 +236,26 @@ def _ready(op: str, a: Any, b: Any) -> tuple[UOp, ...] | None:
 
 
 def _spread(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
-    shape = _common_shape(a.shape, b.shape)
+    """Both operands under their common shape."""
+    plan = _spreading(a.shape, b.shape)
+    if isinstance(plan, int):
+        raise _no_broadcast(op, (a, b), plan)
+    shape, left, right = plan
+    if left is not None:
+        a = typed(OPS["expand"], (a,), left, shape, a.dtype)
+    if right is not None:
+        b = typed(OPS["expand"], (b,), right, shape, b.dtype)
+    return a, b
+
+
+@lru_cache(maxsize=4096)
+def _spreading(a: Shape, b: Shape) -> tuple[Shape, Arg | None, Arg | None] | int:
+    """The common shape and, per operand, the attributes of its EXPAND; or where there is none."""
+    shape = _common_shape(a, b)
     if isinstance(shape, int):
-        raise _no_broadcast(op, (a, b), shape)
-    left = a if a.shape == shape else _expanded(a, shape)
-    return left, b if b.shape == shape else _expanded(b, shape)
+        return shape
+    left, right = (None if own == shape else _expand_arg(shape) for own in (a, b))
+    return shape, left, right
 
 
 _NUMBERS = (float, int)

@@ -25,7 +25,7 @@ from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, promote_scalar
-from adjoint.ir.origin import origin_scope
+from adjoint.ir.origin import named, origin_scope
 from adjoint.ir.uop import UOp, _functions
 
 Shape = tuple[int, ...]
@@ -136,13 +136,28 @@ def register(record: OpDef, method: bool = True) -> OpDef:
         if record.name in UOp.__dict__:
             raise InternalError(f"op {record.name!r} would hide an attribute of nodes")
         setattr(UOp, record.name, _as_method(record))
-        if record.name in _OPERATORS:
-            setattr(UOp, _OPERATORS[record.name], _as_method(record))
+        _set_operators(record)
     return record
 
 
 # Operators that need not be looked up by name, as `Operators` does: the ones gradients are made of.
-_OPERATORS = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "neg": "__neg__"}
+_OPERATORS = {
+    "add": "__add__",
+    "sub": "__sub__",
+    "mul": "__mul__",
+    "neg": "__neg__",
+    "matmul": "__matmul__",
+}
+_REFLECTED = {"add": "__radd__", "sub": "__rsub__", "mul": "__rmul__"}
+
+
+def _set_operators(record: OpDef) -> None:
+    call = record.call
+    if record.name in _OPERATORS:
+        setattr(UOp, _OPERATORS[record.name], _as_method(record))
+    if record.name in _REFLECTED:
+        name = _REFLECTED[record.name]
+        setattr(UOp, name, named(lambda node, other: call(other, node), name))
 
 
 def _as_method(record: OpDef) -> Any:

@@ -72,19 +72,28 @@ class Origin:
         return f"{self.method} at {self.file}:{self.line}{mark}"
 
 
-def capture(depth: int) -> Raw | None:
-    """The raw origin of the node being built: the innermost frame outside this package.
+scope_place = _override.get  # by itself, because it is asked for every node
 
-    The `depth` innermost frames are known to be inside and not looked at: Python makes an object
-    for a frame only if somebody does.
+
+def capture() -> Raw | None:
+    """The raw origin of what the caller is about to build."""
+    place = scope_place()
+    return user_place() if place is None or place.raw is None else place.raw
+
+
+def user_place() -> Raw | None:
+    """The innermost frame outside this package, seen from a caller that some frame inside called.
+
+    Python makes an object for a frame only if somebody looks at it, so the two innermost frames,
+    known to be inside, are passed over; the second is looked at only if its name is needed.
     """
-    place = _override.get()
-    if place is not None and place.raw is not None:
-        return place.raw
     if not _enabled:
         return None
-    frame: FrameType | None = sys._getframe(depth)
-    method = "UOp"
+    try:
+        frame: FrameType | None = sys._getframe(3)
+    except ValueError:  # the stack begins inside: a thread was started on a function of ours
+        return None
+    method = ""
     while frame is not None:
         code = frame.f_code
         inside = _inside.get(code.co_filename)
@@ -92,7 +101,7 @@ def capture(depth: int) -> Raw | None:
             inside = code.co_filename.startswith(_PACKAGE)
             _inside[code.co_filename] = inside
         if not inside:
-            return _place(method, code, frame.f_lasti)
+            return _place(method or sys._getframe(2).f_code.co_name, code, frame.f_lasti)
         method = code.co_name
         frame = frame.f_back
     return None

@@ -171,7 +171,8 @@ def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> 
         node.device = src[0].device
     else:
         node.device = _device_of(op, src, arg)
-    node._origin = origins.capture(_DEPTH)
+    place = _scope_place()
+    node._origin = _user_place() if place is None or place.raw is None else place.raw
     node.realized = None
     node.__class__ = UOp
     ref = _Ref(node, _forget)
@@ -182,7 +183,8 @@ def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> 
 
 
 _new = object.__new__
-_DEPTH = 2  # frames that origins skip: `capture` and `typed`
+_scope_place = origins.scope_place
+_user_place = origins.user_place
 
 
 def _settle(ref: _Ref, other: _Ref, node: UOp) -> UOp:

@@ -21,7 +21,7 @@ from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
 from adjoint.module import extension
 from adjoint.module.core import COMMUTING
-from adjoint.module.functions import check_functions
+from adjoint.module.functions import FORMS, check_functions
 from adjoint.module.instruction import Block, Instruction, TensorType, fault
 from adjoint.module.lift import HIDDEN, TOTAL, Lift, generic_name
 from adjoint.module.lower import lowered
@@ -99,7 +99,11 @@ def _derived(name: str, record: OpDef) -> Opcode:
 
 
 def _lowered(record: OpDef, x: list[UOp], attrs: Any) -> UOp:
-    return UOp(record, tuple(x), _opened(attrs))
+    opened = _opened(attrs)
+    if record.name in FORMS:
+        node: UOp = record.call(*x, **opened.asdict())
+        return node
+    return UOp(record, tuple(x), opened)
 
 
 def _opened(attrs: Any) -> Any:
@@ -177,7 +181,7 @@ def _checked_type(name: str, node: UOp) -> TensorType:
 
 
 def _node(record: OpDef, attrs: Any, types: Types) -> UOp:
-    return UOp(record, tuple(_placeholders(types, "x")), _opened(attrs))
+    return _lowered(record, _placeholders(types, "x"), attrs)
 
 
 def _placeholders(types: Types, prefix: str) -> list[UOp]:

@@ -18,6 +18,7 @@ from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.uop import UOp, toposort
+from adjoint.module.functions import FORMS
 from adjoint.module.instruction import MAX_LITERAL, Block, Instruction, TensorType
 from adjoint.module.numbers import literal_bytes
 from adjoint.module.opcode import OPCODES
@@ -27,7 +28,6 @@ from adjoint.module.tape import Tape
 _ALIASES = ("unique_identity", "copy", "shard", "wait")  # the first operand, for a module
 _LATE = ("const", "expand")  # emitted where somebody needs them in full
 _BINOPS = {"add": "Add", "sub": "Sub", "mul": "Mul", "true_div": "Div"}
-_WITHOUT = ("custom_vjp", "custom_jvp")  # carry functions that only Python knows
 
 
 def generic_name(record: OpDef) -> str:
@@ -146,13 +146,15 @@ def _type(node: UOp) -> TensorType:
 
 
 def _generic(node: UOp) -> tuple[str, Any]:
-    if node.op.name in _WITHOUT or node.op.name == "spent":
-        problem = f"{node.op.name} has no text: its derivative is a Python function"
-        if node.op.name == "spent":
-            problem = "a value is used that was traced inside another function"
-        fix = "capture the function it is made of instead"
+    if node.op.name == "spent":
+        problem = "a value is used that was traced inside another function"
+        fix = "return it from that function"
         raise VerificationError("E6003", problem, op="capture", help=fix)
-    return generic_name(node.op), _closed(node.arg)
+    form = FORMS.get(node.op.name)
+    arg = node.arg
+    if form is not None:
+        arg = form(*(getattr(node.arg.function, name) for name in form.fields))
+    return generic_name(node.op), _closed(arg)
 
 
 def _closed(arg: Any) -> Any:
@@ -242,4 +244,4 @@ _SPECIAL: dict[str, Callable[[UOp], Any]] = {
 TOTAL = frozenset(  # records that a Core opcode covers whole: they need none of their own
     {"neg", "exp", "log", "reshape", "permute", "expand", "shrink", *_BINOPS}
 )
-HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", *_ALIASES, *_WITHOUT})
+HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", *_ALIASES})

@@ -18,6 +18,7 @@ from typing import Any
 
 from adjoint.errors import AdjointError, Span, did_you_mean
 from adjoint.ir.dtype import ALL
+from adjoint.module.functions import attributes_of
 from adjoint.module.generic import near_opcode, opcode_named
 from adjoint.module.instruction import (
     MAX_EXTENT,
@@ -232,7 +233,7 @@ class _Reader:
     def _arg(self, record: Opcode, found: dict[str, Any], start: int | None = None) -> Any:
         """The attribute record of an op."""
         assert record.record is not None
-        kind = record.record.arg
+        kind = attributes_of(record.record)
         fields = () if kind is None else kind.fields
         unknown = [name for name in found if name not in fields]
         if unknown:

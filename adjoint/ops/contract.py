@@ -30,14 +30,13 @@ class ContractArg(Arg):
 
 
 def _contract(a: UOp, b: UOp, spec: str) -> UOp:
-    plain = spec.replace(" ", "")
     if a.dtype is not b.dtype:
         dtype = promote(a.dtype, b.dtype)
         a, b = a.cast(dtype), b.cast(dtype)
-    shape = _known_shape(plain, a.shape, b.shape)
+    arg, shape = _known(spec, a.shape, b.shape)
     if shape is None:
-        return UOp(contract, (a, b), ContractArg(plain))  # which says what does not fit
-    return typed(contract, (a, b), _known_arg(plain), shape, a.dtype)
+        return UOp(contract, (a, b), arg)  # which says what does not fit
+    return typed(contract, (a, b), arg, shape, a.dtype)
 
 
 def _contract_type(src: tuple[UOp, ...], arg: ContractArg) -> tuple[tuple[int, ...], Any]:
@@ -62,15 +61,14 @@ def _contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shap
     return tuple(sizes[c] for c in spec.out)
 
 
-_known_arg = lru_cache(maxsize=4096)(ContractArg)
-
-
 @lru_cache(maxsize=4096)
-def _known_shape(text: str, a: Shape, b: Shape) -> Shape | None:
+def _known(spec: str, a: Shape, b: Shape) -> tuple[ContractArg, Shape | None]:
+    """The attributes and the shape of the result, or None if the operands do not fit."""
+    arg = ContractArg(spec.replace(" ", ""))
     try:
-        return _contracted_shape(text, a, b)
+        return arg, _contracted_shape(arg.spec, a, b)
     except ShapeError:
-        return None
+        return arg, None
 
 
 def _sides(a: UOp, b: UOp) -> list[tuple[str, UOp]]:
@@ -148,6 +146,8 @@ def _matmul(x: UOp, other: UOp) -> UOp:
     if not isinstance(other, UOp) or not isinstance(x, UOp):
         raise DTypeError("E2001", "multiplies two tensors", op="matmul")
     a, b = x.shape, other.shape
+    if len(a) == len(b) == 2 and a[1] == b[0]:
+        return _contract(x, other, "mk,kn->mn")
     if not a or not b:
         problem = "a scalar has no inner dimension"
         fix = "use * to scale"
@@ -155,8 +155,6 @@ def _matmul(x: UOp, other: UOp) -> UOp:
     inner = b[-2] if len(b) > 1 else b[0]
     if a[-1] != inner:
         raise _inner(x, other, a[-1], inner)
-    if len(a) == len(b) == 2:
-        return _contract(x, other, "mk,kn->mn")
     lhs, left = _letters(x, other, "mk" if len(a) > 1 else "k")
     rhs, right = _letters(other, x, "kn" if len(b) > 1 else "k")
     rank = max(len(a), len(b)) - 2

@@ -75,6 +75,8 @@ class RangeArg(Ranged):
     size: int
     start: int
     dtype: DType
+    lanes: int = 1  # how many consecutive iterations are done side by side
+    grid: bool = False  # whether its iterations are divided among threads
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -112,10 +114,26 @@ def _index_type(src: Nodes, arg: Any) -> Types:
     return (), arg.dtype
 
 
-def _range(id: int, size: int, start: int = 0, dtype: Any = dtypes.int32) -> UOp:
-    if size < 0:
-        raise ShapeError("E3006", f"a loop runs {size} times", op="range")
-    return UOp(range_, (), RangeArg(id, size, start, as_dtype(dtype)))
+def _range(
+    id: int,
+    size: int,
+    start: int = 0,
+    dtype: Any = dtypes.int32,
+    lanes: int = 1,
+    grid: bool = False,
+    count: UOp | None = None,
+) -> UOp:
+    if size < 0 or lanes < 1:
+        problem = f"a loop runs {size} times, {lanes} side by side"
+        raise ShapeError("E3006", problem, op="range")
+    src = () if count is None else (count,)
+    return UOp(range_, src, RangeArg(id, size, start, as_dtype(dtype), lanes, grid))
+
+
+def _range_type(src: Nodes, arg: RangeArg) -> Types:
+    integer = all(isinstance(s.dtype, DType) and s.dtype.is_int for s in src)
+    _need("range", len(src) < 2 and integer, "takes at most its length, an integer", src)
+    return _index_type(src, arg)
 
 
 def _variable(name: str, lo: int, hi: int, dtype: Any = dtypes.int32) -> UOp:
@@ -128,10 +146,12 @@ def _special(name: str, size: int, dtype: Any = dtypes.int32) -> UOp:
 
 range_ = _kernel(
     "range",
-    "The counter of a loop: `size` values from `start` on. Nodes that use it are inside the loop; "
-    "`id` tells loops of one size apart.",
+    "The counter of a loop: `size` values from `start` on, or `count` of them if that is known only "
+    "when it runs. Nodes that use it are inside the loop; `id` tells loops of one size apart. With "
+    "`lanes` > 1 that many consecutive iterations run side by side, and an accumulator of the loop "
+    "has a value per lane, joined by halving at the end.",
     _range,
-    _index_type,
+    _range_type,
     RangeArg,
 )
 variable = _kernel(
@@ -294,6 +314,26 @@ store = _kernel(
     "Write a value at `index`, a vector to consecutive elements. With a gate, only where it holds.",
     _store,
     _store_type,
+)
+
+
+# ---- arithmetic that tensors do without
+
+
+def _fma_type(src: Nodes, arg: Any) -> Types:
+    _need("fma", len(src) == 3, "takes three operands", src, "E2007")
+    kind = src[0].dtype
+    _need("fma", isinstance(kind, DType) and kind.is_float, "multiplies floats", src, "E2005")
+    same = all(s.dtype is kind and s.shape == src[0].shape for s in src)
+    _need("fma", same, "the types of the operands differ", src, "E2004")
+    return src[0].shape, kind
+
+
+fma: OpDef = _kernel(
+    "fma",
+    "`a * b + c` rounded once.",
+    lambda a, b, c: UOp(fma, (a, b, c)),
+    _fma_type,
 )
 
 

@@ -55,6 +55,8 @@ def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
     rank = len(x.shape)
     if axes is None:
         return tuple(range(rank))
+    if type(axes) is tuple and len(axes) == 1 and type(axes[0]) is int and 0 <= axes[0] < rank:
+        return axes
     listed = axes if isinstance(axes, (tuple, list)) else (axes,)
     result = tuple([checked_axis(op, a, rank, x) for a in listed])
     if rank == 0:

@@ -18,7 +18,7 @@ from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
-from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
+from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axes
@@ -33,15 +33,17 @@ class ReduceArg(Arg):
     keepdim: bool = False
 
 
-_known_arg = lru_cache(maxsize=4096)(ReduceArg)
-
-
 @lru_cache(maxsize=4096)
 def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
     """The shape without the reduced axes, or with 1 in their place."""
     if keepdim:
         return tuple(1 if i in axis else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axis)
+
+
+@lru_cache(maxsize=4096)
+def _known(shape: Shape, axis: Shape, keepdim: bool) -> tuple[ReduceArg, Shape]:
+    return ReduceArg(axis, keepdim), reduced_shape(shape, axis, keepdim)
 
 
 def kept(y: UOp, x: UOp, axis: Shape) -> UOp:
@@ -81,12 +83,17 @@ def _reduction(
     reference: Callable[..., Any] | None = None,
     samples: Any = None,
 ) -> OpDef:
+    results = {d: dtype(d) for d in ALL if d.kind in kinds}
+
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
         axes = checked_axes(name, axis, x)
         if len(axes) > 1:
             axes = tuple(sorted(axes))
-        arg = _known_arg(axes, bool(keepdim))
-        return typed(record, (x,), arg, *infer((x,), arg))
+        arg, shape = _known(x.shape, axes, bool(keepdim))
+        result = results.get(x.dtype)
+        if result is None or 0 in x.shape:
+            return UOp(record, (x,), arg)
+        return typed(record, (x,), arg, shape, result)
 
     def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:
         x = src[0]

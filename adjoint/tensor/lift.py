@@ -117,12 +117,28 @@ def _joined(flags: list[bool | None]) -> bool | None:
 
 
 def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
-    """The Tensor method of a record, under its own name in tracebacks and origins."""
+    """The Tensor method of a record, under its own name in tracebacks and origins.
 
-    call = record.call
+    One or two tensors and nothing else are unwrapped here: calls of `lift` and of a function with
+    its arguments in a tuple take as long as the node takes to build.
+    """
+    call, cls, handle = record.call, lift.cls, lift.handle
 
     def method(*args: Any, **kwargs: Any) -> Any:
-        return lift(call, args, kwargs)
+        if kwargs or not grad_enabled.get():
+            return lift(call, args, kwargs)
+        if len(args) == 1 and type(args[0]) is cls:
+            first = second = args[0]
+            result = call(first.uop)
+        elif len(args) == 2 and type(args[0]) is cls and type(args[1]) is cls:
+            first, second = args
+            result = call(first.uop, second.uop)
+        else:
+            return lift(call, args, kwargs)
+        one, other = first._requires_grad, second._requires_grad
+        if type(result) is UOp:
+            return handle(result, one if one is other else one or other or None)
+        return lift.wrap(result, [one, other])
 
     shown: Any = named(method, name, f"Tensor.{name}")
     shown.__doc__ = record.doc

@@ -101,7 +101,7 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
 def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
     """The leaves as tensors of their own, so that only what uses *these* depends on them."""
     own = OPS["unique_identity"].call
-    with origin_scope(capture(1)), collector_paused():
+    with origin_scope(capture()), collector_paused():
         return [lift.handle(own(leaf.uop), None) for leaf in leaves]
 
 

@@ -10,15 +10,8 @@ from adjoint.autodiff.forward import push_forward
 from adjoint.ir.batch import Flags
 from adjoint.transforms.call import name_of
 from adjoint.transforms.loops import batched_function, joint_gradient
-from adjoint.transforms.subgraph import (
-    Absent,
-    Call,
-    Nodes,
-    checkpoint_op,
-    taken_apart,
-    traced_whole,
-    wait_op,
-)
+from adjoint.transforms.subgraph import checkpoint_op, taken_apart, traced_whole, wait_op
+from adjoint.transforms.traced import Absent, Call, Nodes
 
 P = ParamSpec("P")
 R = TypeVar("R")

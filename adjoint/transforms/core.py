@@ -26,6 +26,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import check_concrete
+from adjoint.transforms.closing import closing
 from adjoint.transforms.trace import trace
 
 
@@ -33,9 +34,10 @@ def capture(fn: Callable[..., Any], *example_args: Any) -> Module:
     """The function as a module, for arguments of these shapes and dtypes.
 
     Inputs are the leaves of the arguments, under the names of the function's parameters; outputs
-    are the leaves of what it returns. Tensors that it uses from outside become literals.
+    are the leaves of what it returns. Tensors that it uses from outside become literals, and rules
+    that users wrote become functions.
     """
-    traced = trace(fn, *example_args)
+    traced = trace(closing(fn), *example_args)
     rows = [
         Instruction(i, "Input", (), (name,), TensorType(node.dtype, node.shape))
         for i, (node, name) in enumerate(

@@ -19,14 +19,8 @@ from adjoint.transforms.call import name_of
 from adjoint.transforms.cotangents import counted, filled, in_tree, tangents_of
 from adjoint.transforms.pytree import TreeDef, tree_map
 from adjoint.transforms.rules import Rule, applied, spread_cotangents
-from adjoint.transforms.subgraph import (
-    Absent,
-    Arguments,
-    Fn,
-    Nodes,
-    custom_jvp_op,
-    custom_vjp_op,
-)
+from adjoint.transforms.subgraph import Arguments, Fn, custom_jvp_op, custom_vjp_op
+from adjoint.transforms.traced import Absent, Nodes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +40,9 @@ class _Reverse(Rule):
     bwd: Fn
     arguments: Arguments
     out_tree: TreeDef
+    source: tuple[Any, ...]
+    reverse = True
+    forward = False
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
         primals = self.arguments.rebuilt(map(Tensor, x))
@@ -72,6 +69,9 @@ class _Tangent(Rule):
     rule: Fn
     arguments: Arguments
     out_tree: TreeDef
+    source: tuple[Any, ...]
+    reverse = False
+    forward = True
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
         raise AutodiffError("E5001", "is transposed, not pulled back", op=self.op)
@@ -158,7 +158,8 @@ class custom_vjp(_Custom[P, R]):
         def rule(arguments: Arguments, tree: TreeDef) -> Rule:
             forward = lambda *values: fwd(*joined(*values))  # noqa: E731
             backward = lambda residuals, g: bwd(*fixed, residuals, g)  # noqa: E731
-            return _Reverse(self._op, forward, backward, arguments, tree)
+            source = (self, *fixed, *arguments.plain)
+            return _Reverse(self._op, forward, backward, arguments, tree, source)
 
         body = lambda *values: self._fn(*joined(*values))  # noqa: E731
         result: R = applied(self._op, body, free, custom_vjp_op, rule)
@@ -187,7 +188,8 @@ class custom_jvp(_Custom[P, R]):
         free, fixed, joined = self._divided(args, kwargs)
 
         def tangent(arguments: Arguments, tree: TreeDef) -> Rule:
-            return _Tangent(self._op, lambda x, t: rule(*fixed, x, t), arguments, tree)
+            source = (self, *fixed, *arguments.plain)
+            return _Tangent(self._op, lambda x, t: rule(*fixed, x, t), arguments, tree, source)
 
         body = lambda *values: self._fn(*joined(*values))  # noqa: E731
         result: R = applied(self._op, body, free, custom_jvp_op, tangent)

@@ -15,13 +15,8 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.cotangents import counted, filled, in_tree, tangents_of
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.rules import Rule, applied, spread_cotangents
-from adjoint.transforms.subgraph import (
-    Absent,
-    Arguments,
-    Nodes,
-    custom_jvp_op,
-    custom_vjp_op,
-)
+from adjoint.transforms.subgraph import Arguments, custom_jvp_op, custom_vjp_op
+from adjoint.transforms.traced import Absent, Nodes
 
 
 class Operation:
@@ -85,6 +80,18 @@ class _ByMethods(Rule):
     arguments: Arguments
     out_tree: TreeDef
     kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def reverse(self) -> bool:  # type: ignore[override]
+        return type(self.operation).vjp_rule is not Operation.vjp_rule
+
+    @property
+    def forward(self) -> bool:  # type: ignore[override]
+        return type(self.operation).jvp_rule is not Operation.jvp_rule
+
+    @property
+    def source(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return self.operation, *self.arguments.plain, *self.kwargs, *self.kwargs.values()
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
         primals = self.arguments.rebuilt(map(Tensor, x))

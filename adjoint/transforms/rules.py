@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.batching import batch
-from adjoint.errors import AutodiffError
 from adjoint.ir.batch import Flags, spread
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS, OpDef
@@ -21,20 +20,25 @@ from adjoint.transforms.cotangents import aligned, leaves_of
 from adjoint.transforms.loops import batched_function
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.subgraph import (
-    Absent,
     Arguments,
-    Call,
     Fn,
-    Nodes,
     taken_apart,
     traced_whole,
 )
+from adjoint.transforms.traced import Absent, Call, Nodes, no_rule_for
 
 
 class Rule(ABC):
-    """A derivative in terms of the nodes of one call's arguments."""
+    """A derivative in terms of the nodes of one call's arguments.
+
+    `reverse` and `forward` say which of the two it has. `source` is whose rule it is, and with
+    which plain values: two rules of one source are the same rule.
+    """
 
     op: str
+    reverse: bool
+    forward: bool
+    source: tuple[Any, ...]
 
     @abstractmethod
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
@@ -66,10 +70,7 @@ class CustomCall(Call):
     def _check_outside(self, wanted: Absent) -> None:
         for node in wanted[self.count :]:
             if node is not None:
-                problem = "closes over a value whose derivative is asked for; its rule has none"
-                fix = "pass the value as an argument, or .detach() it"
-                operands = [("value", node)]
-                raise AutodiffError("E5001", problem, op=self.rule.op, operands=operands, help=fix)
+                raise no_rule_for(self.rule.op, node)
 
     def batched(self, flags: Flags, size: int) -> Call:
         body = batched_function(self.body, flags, size)
@@ -82,6 +83,8 @@ class PerExample(Rule):
 
     def __init__(self, inner: Rule, flags: Flags, size: int):
         self.op, self.inner, self.flags, self.size = inner.op, inner, flags, size
+        self.reverse, self.forward = inner.reverse, inner.forward
+        self.source = (*inner.source, flags, size)
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
         with scope(f"vmap of {self.op}") as inside:

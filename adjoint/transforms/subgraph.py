@@ -8,7 +8,6 @@ live here: the records, and how a function becomes such a node. What may not: an
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,36 +27,9 @@ from adjoint.tensor.tensor import lift
 from adjoint.transforms.call import outside, result_leaves
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
+from adjoint.transforms.traced import Absent, Call, TracedCall
 
-Nodes = Sequence[UOp]
-Absent = Sequence[UOp | None]  # cotangents or tangents; None is zero
 Fn = Callable[..., Any]
-
-
-class Call(ABC):
-    """A function as the attribute of a node: a name, a body, and what its derivatives are.
-
-    Two calls are equal only if they are the same object: nobody can compare what users wrote.
-    """
-
-    def __init__(self, name: str, body: Function):
-        self.__name__ = name
-        self.body = body
-
-    @abstractmethod
-    def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
-        """The cotangent of each operand that is needed, from those of the results."""
-
-    @abstractmethod
-    def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
-        """The tangent of each result from those of the operands."""
-
-    @abstractmethod
-    def batched(self, flags: Flags, size: int) -> Call:
-        """The function with one more axis on the flagged operands and on every result."""
-
-    def __repr__(self) -> str:
-        return f"@{self.__name__}"
 
 
 class CallArg(Arg):
@@ -98,11 +70,15 @@ def _evaluated(*x: Any, function: Call, run: Any) -> Any:
 
 
 def _record(name: str, doc: str, ad: Any) -> OpDef:
+    def call(*x: UOp, function: Call | None = None, **parts: Any) -> UOp:
+        """A node of this function, or of one that is made of these parts."""
+        return UOp(OPS[name], x, CallArg(function or TracedCall(**parts)))
+
     made = OpDef(
         name,
         doc,
         "composite",
-        call=lambda *x, function: UOp(OPS[name], x, CallArg(function)),
+        call=call,
         ad=ad,
         reference=_evaluated,
         samples=given(),
@@ -159,6 +135,11 @@ class Arguments:
 
     treedef: TreeDef
     static: tuple[Any, ...]
+
+    @property
+    def plain(self) -> tuple[Any, ...]:
+        """Everything but the tensors, in one row."""
+        return self.treedef, *self.static
 
     def rebuilt(self, tensors: Iterable[Tensor]) -> Any:
         """The arguments with these tensors."""

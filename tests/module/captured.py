@@ -56,6 +56,59 @@ def _gated(x, w):
     return (a.sigmoid() * b.silu()).sum()
 
 
+@adjoint.custom_vjp
+def _clipped(x, y):
+    """x y, whose gradient for x is clipped; y gets what the result says."""
+    return x * y
+
+
+_clipped.defvjp(
+    lambda x, y: (_clipped(x, y), (x, _clipped(x, y), y)),
+    lambda kept, g: ((g * kept[2]).clip(-0.5, 0.5), g * kept[1] * Tensor([1.0, 2.0, 3.0])),
+)
+
+
+@adjoint.custom_jvp
+def _soft(x):
+    return (1 + x.exp()).log()
+
+
+@_soft.defjvp
+def _soft_tangent(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return _soft(x), t * (1 - (-_soft(x)).exp())
+
+
+class _Pair(adjoint.Operation):
+    def execute(self, a, b, power=2):
+        return a * b, a**power + b
+
+    def vjp_rule(self, primals, cotangent, output, power=2):
+        (a, b), (g, h) = primals, cotangent
+        return g * b + h * power * a ** (power - 1), g * a + h + 0 * output[0]
+
+    def jvp_rule(self, primals, tangents, output, power=2):
+        (a, b), (s, t) = primals, tangents
+        return s * b + a * t, power * a ** (power - 1) * s + t
+
+
+def _pairs(a, b):
+    first, second = _Pair()(a, b, power=3)
+    return (first * second).sum()
+
+
+def _rules_in_a_loop(x, w):
+    factor = Tensor([0.5, 1.0, 2.0])
+    twice = adjoint.custom_vjp(lambda h: h.sin())
+    twice.defvjp(lambda h: (h.sin(), h), lambda h, g: (2 * g * h.cos() * factor * w.sum(),))
+    start = Tensor(np.zeros(3, np.float32), device=x.device)
+    return adjoint.scan(lambda h, v: (twice(h @ w) + _soft(v), h), start, x)[0].sum()
+
+
+def _computed_again(x, w):
+    return adjoint.checkpoint(lambda y: (_soft(y @ w), y.tanh()))(x)[0].sum()
+
+
 # name → (function, arguments). All return one scalar; all have a gradient for every float.
 SCALARS = {
     "mlp": (_mlp, (real(4, 3), real(3, 5), real(5), real(5, 2), real(2))),
@@ -120,6 +173,11 @@ SCALARS = {
         lambda x: (x * Tensor([1.0, 2.0, 3.0]) + 4).square().sum(),
         (real(2, 3),),
     ),
+    "reverse rule": (lambda x, y: _clipped(x, y).sin().sum(), (real(2, 3), real(2, 3))),
+    "tangent rule": (lambda x: (_soft(x) * x).sum(), (real(2, 3),)),
+    "operation": (_pairs, (real(2, 3), real(2, 3))),
+    "rules in a loop": (_rules_in_a_loop, (real(4, 3), real(3, 3))),
+    "checkpoint": (_computed_again, (real(2, 3), real(3, 3))),
 }
 # With several outputs, integers, truth values: forward only.
 OTHERS = {
