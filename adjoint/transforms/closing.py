@@ -186,7 +186,10 @@ class _TracedRule:
             try:
                 found = rule()
             except AdjointError as error:
-                raise _named(error, op) from error
+                if op in error.message:
+                    raise
+                named = type(error)(error.code, error.message, op=op, help=error.help)
+                raise named from error
             except Exception as error:
                 problem = f"cannot be traced: {type(error).__name__}: {error}"
                 raise AutodiffError("E5002", problem, op=op) from error
@@ -235,13 +238,6 @@ def _there(nodes: Absent) -> list[UOp]:
 
 def _symbol(like: UOp) -> UOp:
     return OPS["unique_identity"](OPS["input"]("rule", like.shape, like.dtype, like.device))
-
-
-def _named(error: AdjointError, op: str) -> AdjointError:
-    """The error with the rule's name, so that its author knows where to look."""
-    if op in error.message:
-        return error
-    return type(error)(error.code, error.message, op=op, help=error.help)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from adjoint.errors import ShapeError
@@ -86,7 +87,16 @@ def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
         leaves.append(tree)
         return LEAF
     kind, meta, children = opened
+    if meta is None and _leaf_kinds.issuperset(map(type, children)):
+        leaves += children
+        return _row(kind, len(children))
     return TreeDef(kind, meta, tuple([_flatten_into(leaves, child) for child in children]))
+
+
+@lru_cache(maxsize=256)
+def _row(kind: Any, count: int) -> TreeDef:
+    """A container of leaves only: the most common one, made once."""
+    return TreeDef(kind, None, (LEAF,) * count)
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -98,9 +108,13 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
     if treedef.kind is None:
         return next(leaves)
     kind, meta = treedef.kind, treedef.meta
-    children = [_built(child, leaves) for child in treedef.children]
+    children = [
+        next(leaves) if child is LEAF else _built(child, leaves) for child in treedef.children
+    ]
     if kind in _registered:
         return _registered[kind][1](meta, children)
+    if kind is tuple or kind is list:
+        return kind(children)
     if kind is type(None):
         return None
     if kind is dict:

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from adjoint.autodiff.reverse import compute_gradient
 from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.collector import collector_rare
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
@@ -50,19 +51,20 @@ def value_and_grad(
         chosen = select(op, args, kwargs, argnums)
         for leaf in chosen.leaves:
             check_inexact(op, leaf, "the argument")
-        with scope(op) as inner:
-            symbols = variables(chosen.leaves)
-            targets = [s.uop for s in symbols]
-            inner.variables.update(targets)
-            result, aux = _split(op, chosen.call(fn, symbols), has_aux)
-            root = check_scalar(op, result, fn).uop
-            one = OPS["const"](1, root.dtype, (), root.device)
-            grads = compute_gradient(root, one, targets, targets)  # what they stand for is no path
-            kept = lowered(aux)
-            del symbols, result, aux  # handles that are gone cannot leak, so nobody looks for them
-        value = Tensor(root)
-        pair = (value, raised(kept)) if has_aux else value
-        return pair, chosen.restore([lift.handle(_found(grads, t), None) for t in targets])
+        with collector_rare():
+            with scope(op) as inner:
+                symbols = variables(chosen.leaves)
+                targets = [s.uop for s in symbols]
+                inner.variables.update(targets)
+                result, aux = _split(op, chosen.call(fn, symbols), has_aux)
+                root = check_scalar(op, result, fn).uop
+                one = OPS["const"](1, root.dtype, (), root.device)
+                grads = compute_gradient(root, one, targets, targets)  # below them is no path
+                kept = lowered(aux)
+                del symbols, result, aux  # handles that are gone cannot leak: nobody looks for them
+            value = Tensor(root)
+            pair = (value, raised(kept)) if has_aux else value
+            return pair, chosen.restore([lift.handle(_found(grads, t), None) for t in targets])
 
     return wrapped
 

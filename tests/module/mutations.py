@@ -3,6 +3,7 @@
 import random
 import re
 
+from adjoint.module import differentiate, parse
 from adjoint.transforms.core import capture
 from tests.module.captured import SCALARS
 
@@ -39,6 +40,7 @@ _STRANGE = (
     *("", "%", "%0", "(", ")", "[", "]", "{", "}", ":", ",", "=", "<", ">", ";", "-", "#", '"'),
     *("0", "-1", "1", "2", "99999999999", "1e999", "1.5.2", "0x1", "inf", "nan", "true", "null"),
     *("Tensor", "f32", "f64", "i64", "bool", "c64", "q7", "outputs", "Input", "Softmax", "Sum"),
+    *("body", "backward", "tangent", "arguments", "outputs:", "{outputs: %0}", "CustomVjp", "Loop"),
     *("Same", "Custom", "\n", "\\", "é", "\u2028", "/*", "*/", '"\\q"', "[[[[[[[[", "]]]]]]"),
 )
 
@@ -92,7 +94,13 @@ def _bytes_changed(text, rng):
     return bytes(data)
 
 
-def mutants(count, seed):
-    """Mutants of all the originals in turn, the same ones for the same seed."""
-    rng, texts = random.Random(seed), originals()
+def nested():
+    """Valid texts with functions in braces, and functions in those."""
+    texts = [text for text in originals() if "{%" in text]
+    return texts + [differentiate(parse(text)).gradient_module.text() for text in texts]
+
+
+def mutants(count, seed, texts=None):
+    """Mutants of all the texts in turn, the same ones for the same seed."""
+    rng, texts = random.Random(seed), texts or originals()
     return (mutant(texts[n % len(texts)], rng) for n in range(count))

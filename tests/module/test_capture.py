@@ -1,5 +1,7 @@
 """Functions as modules: captured, printed, read, run, differentiated, and called on tensors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,11 @@ from adjoint.errors import AdjointError
 from adjoint.ir.opdef import OPS
 from adjoint.module import differentiate, parse
 from adjoint.module.generic import generic_opcodes
+from adjoint.tensor.tensor import lift
 from adjoint.transforms.core import capture
 from tests.module.captured import OTHERS, SCALARS, real
 from tests.module.test_text import EXAMPLE
+from tests.ops.cases import RECORDS, _leaves, _mapped
 
 
 def _tensors(args):
@@ -149,3 +153,61 @@ def test_every_record_that_a_node_can_have_is_an_opcode_or_a_word_of_core():
     nodes = {r.name for r in OPS.values() if r.kind != "derived" and r.level != "kernel"}
     assert nodes - named == words
     assert not named & words
+
+
+# Nodes that no op of the vocabulary makes: how a function comes to have one.
+MADE = {
+    "branch": lambda x: adjoint.cond(x.sum() > 0, lambda y: y * 2, lambda y: y, x),
+    "loop": lambda x: adjoint.scan(lambda h, v: (h + v, h * v), x[0], x),
+    "while": lambda x: adjoint.while_loop(lambda v: v.sum() < 3, lambda v: v + 1, x),
+    "bundle": lambda x: adjoint.vmap(lambda v: adjoint.cond(v > 0, lambda a: a, lambda a: -a, v))(
+        x
+    ),
+    "part": lambda x: x.sort(0),
+    "checkpoint": adjoint.checkpoint(lambda x: (x.sin(), x.cos())),
+    "wait": adjoint.grad(lambda x: adjoint.checkpoint(lambda y: y.sin().exp())(x).sum()),
+    "custom_vjp": adjoint.vmap(SCALARS["reverse rule"][0], in_axes=(0, None)),
+    "custom_jvp": adjoint.grad(lambda x: SCALARS["tangent rule"][0](x) ** 2),
+    "copy": lambda x: x.to("REF") + 1,
+    "const": lambda x: x * 0 + 1,
+    "buffer": lambda x: x + Tensor(np.ones(3, np.float32)),
+    "input": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nodes_of_transforms_are_captured(name):
+    args = [real(3)] * (2 if name == "custom_vjp" else 1)
+    module = capture(MADE[name], *args)
+    tensors = _tensors(args)
+    wanted = adjoint.tree_leaves(MADE[name](*tensors))
+    for got, value in zip(parse(module.text()).run(tensors), wanted, strict=True):
+        np.testing.assert_array_equal(got.numpy(), value.numpy())
+    assert parse(module.text()).text() == module.text()
+
+
+def test_no_record_is_left_out():
+    names = {r.name for r in OPS.values() if r.kind != "derived" and r.level != "kernel"}
+    assert names - {r.name for r in RECORDS} == MADE.keys() | {"spent"}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda r: r.name)
+def test_every_sample_of_every_op_is_captured(record):
+    for sample in record.samples():
+        arrays = [a for a in _leaves((sample.args, sample.kwargs)) if isinstance(a, np.ndarray)]
+        text = capture(partial(applied, record, sample), *arrays).text()
+        assert parse(text).text() == text
+
+
+def applied(record, sample, *tensors):
+    """The op on the sample, with tensors in place of its arrays."""
+    rest = iter(tensors)
+    put = lambda a: next(rest) if isinstance(a, np.ndarray) else a  # noqa: E731
+    return lift(record, _mapped(sample.args, put), _mapped(sample.kwargs, put))
+
+
+def test_a_value_of_a_function_that_has_ended_is_refused():
+    kept = []
+    adjoint.grad(lambda x: kept.append(x * 2) or x.sum())(Tensor(real(3)))
+    with pytest.raises(AdjointError, match="E6003: capture: a value is used that was traced"):
+        capture(lambda x: x + kept[0], real(3))

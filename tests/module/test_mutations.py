@@ -6,7 +6,7 @@ import pytest
 
 from adjoint.errors import CODES, AdjointError
 from adjoint.module import canonicalise, differentiate, parse
-from tests.module.mutations import mutants
+from tests.module.mutations import mutants, nested
 
 
 def check_text(text):
@@ -35,8 +35,8 @@ def _tried(fn, value):
         return None, error
 
 
-def check_all(count, seed):
-    for text in mutants(count, seed):
+def check_all(count, seed, texts=None):
+    for text in mutants(count, seed, texts):
         start = time.perf_counter()
         try:
             check_text(text)
@@ -47,6 +47,15 @@ def check_all(count, seed):
 
 def test_mutated_modules_are_errors_or_modules():
     check_all(3_000, seed=0)
+
+
+def test_mutated_functions_in_braces_are_errors_or_modules():
+    check_all(2_000, seed=7, texts=nested())
+
+
+@pytest.mark.fuzz
+def test_many_mutated_functions_in_braces_are_errors_or_modules():
+    check_all(25_000, seed=8, texts=nested())
 
 
 @pytest.mark.fuzz
@@ -79,6 +88,7 @@ def test_reading_takes_time_in_proportion_to_the_text():
         "%0 = ConstTensor(" + "[" * 100_000,
         "%0 = Softmax() {axis: " + "[" * 100_000,
         "%0 = Loop() {body: " + "{" * 100_000,
+        "%0 = CustomVjp() {body: {" * 10_000,
         "Tensor<f32, [" * 50_000,
         "/*" * 50_000,
         '"' + "\\" * 100_000,
@@ -88,7 +98,7 @@ def test_reading_takes_time_in_proportion_to_the_text():
         "%a, " * 100_000,
         "%0 = Neg(" + "%0, " * 100_000,
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_hostile_texts_are_refused_at_once(text):
     start = time.perf_counter()

@@ -155,7 +155,10 @@ def test_a_kernel_comes_back():
     other = k.store(shared, k.special("lidx0", 8), k.variable("n", 0, 9, "int8"))
     sink = k.sink(k.end_range(i, k.store(out, i, total)), k.barrier(other), name="row_sum")
     assert round_trip(sink) == [sink]
-    assert "%0 = range() {id: 0, size: 4, start: 0, lanes: 1, grid: false} : Tensor<i32, []>" in text(i)
+    assert (
+        "%0 = range() {id: 0, size: 4, start: 0, lanes: 1, grid: false} : Tensor<i32, []>"
+        in text(i)
+    )
     assert ": Ptr<f32, mutable>" in text(out)
     assert ": Ptr<i8, local, mutable>" in text(shared)
     assert lines(sink)[-2].endswith('{name: "row_sum"} : Void')

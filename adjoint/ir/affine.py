@@ -1,0 +1,218 @@
+"""Index expressions: a constant plus multiples of atoms, as movement ops make them.
+
+An atom is a loop's counter, a quotient or remainder that could not be simplified away, or an index
+that is loaded from memory. Two expressions are equal when they look equal. What may live here:
+the algebra of such expressions. What may not: graphs of nodes, or how an index is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+Shape = tuple[int, ...]
+_orders = count()
+
+
+class Var:
+    """A counter from 0 to size - 1. Compared by identity; created earlier sorts first."""
+
+    __slots__ = ("order", "size")
+
+    def __init__(self, size: int):
+        self.size = size
+        self.order = next(_orders)
+
+    def bounds(self) -> tuple[int, int]:
+        return 0, max(self.size - 1, 0)
+
+    def __repr__(self) -> str:
+        return f"i{self.order}"
+
+
+class Loaded:
+    """An index that a node computes; it is between 0 and size - 1."""
+
+    __slots__ = ("node", "order", "size")
+
+    def __init__(self, node: Any, size: int):
+        self.node, self.size = node, size
+        self.order = next(_orders)
+
+    def bounds(self) -> tuple[int, int]:
+        return 0, max(self.size - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """`of // by`, rounded down."""
+
+    of: Lin
+    by: int
+
+    @property
+    def order(self) -> int:
+        return self.of.terms[0][0].order
+
+    def bounds(self) -> tuple[int, int]:
+        lo, hi = self.of.bounds()
+        return lo // self.by, hi // self.by
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """`of % by`, never negative."""
+
+    of: Lin
+    by: int
+
+    @property
+    def order(self) -> int:
+        return self.of.terms[0][0].order
+
+    def bounds(self) -> tuple[int, int]:
+        return 0, self.by - 1
+
+
+Atom = Var | Loaded | Quotient | Remainder
+_KINDS: dict[type, int] = {Var: 0, Loaded: 1, Quotient: 2, Remainder: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Lin:
+    """`const + Σ factor · atom`; no factor is 0 and no atom occurs twice."""
+
+    const: int
+    terms: tuple[tuple[Any, int], ...] = ()
+
+    def bounds(self) -> tuple[int, int]:
+        lo = hi = self.const
+        for atom, factor in self.terms:
+            a, b = atom.bounds()
+            lo += factor * (a if factor > 0 else b)
+            hi += factor * (b if factor > 0 else a)
+        return lo, hi
+
+    def __add__(self, other: Lin | int) -> Lin:
+        if type(other) is int:
+            return self if other == 0 else Lin(self.const + other, self.terms)
+        assert isinstance(other, Lin)
+        if not other.terms:
+            return self + other.const
+        if not self.terms:
+            return other + self.const
+        return _sum(self, other)
+
+    def __mul__(self, factor: int) -> Lin:
+        if factor == 1:
+            return self
+        if factor == 0:
+            return ZERO
+        return Lin(self.const * factor, tuple([(a, f * factor) for a, f in self.terms]))
+
+    def __floordiv__(self, by: int) -> Lin:
+        return divided(self, by)[0]
+
+    def __mod__(self, by: int) -> Lin:
+        return divided(self, by)[1]
+
+    def factor(self, atom: Any) -> int | None:
+        """How much one step of the atom moves the index; None if it is no multiple."""
+        found = 0
+        for other, factor in self.terms:
+            if other is atom:
+                found = factor
+            elif depends(other, atom):
+                return None
+        return found
+
+    def atoms(self) -> set[Any]:
+        """The counters and loaded indices it is made of."""
+        found: set[Any] = set()
+        for atom, _ in self.terms:
+            found |= atom.of.atoms() if isinstance(atom, (Quotient, Remainder)) else {atom}
+        return found
+
+
+ZERO = Lin(0)
+
+
+def var(atom: Var | Loaded) -> Lin:
+    """The atom itself."""
+    return Lin(0, ((atom, 1),)) if atom.size != 1 or isinstance(atom, Loaded) else ZERO
+
+
+def depends(atom: Any, on: Any) -> bool:
+    """Whether one atom is computed from another."""
+    if atom is on:
+        return True
+    return isinstance(atom, (Quotient, Remainder)) and on in atom.of.atoms()
+
+
+def _sort_key(term: tuple[Any, int]) -> tuple[Any, ...]:
+    atom = term[0]
+    return atom.order, _KINDS[type(atom)], getattr(atom, "by", 0)
+
+
+def _sum(a: Lin, b: Lin) -> Lin:
+    factors = dict(a.terms)
+    for atom, factor in b.terms:
+        total = factors.get(atom, 0) + factor
+        if total:
+            factors[atom] = total
+        else:
+            del factors[atom]
+    return Lin(a.const + b.const, tuple(sorted(factors.items(), key=_sort_key)))
+
+
+def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
+    """Quotient and remainder, as far as bounds and divisible factors tell them."""
+    if by == 1:
+        return x, ZERO
+    whole = tuple([(a, f // by) for a, f in x.terms if f % by == 0])
+    rest = Lin(x.const % by, tuple([(a, f) for a, f in x.terms if f % by]))
+    quotient = Lin(x.const // by, whole)
+    lo, hi = rest.bounds()
+    if lo // by == hi // by:  # also when there is nothing left
+        return quotient + lo // by, rest + -(lo // by) * by
+    return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
+
+
+@lru_cache(maxsize=4096)
+def strides_of(shape: Shape) -> Shape:
+    """Row-major strides in elements."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * shape[i + 1]
+    return tuple(strides)
+
+
+def flattened(index: Sequence[Lin], shape: Shape) -> Lin:
+    """The row-major position of an index."""
+    total = ZERO
+    for at, stride in zip(index, strides_of(shape), strict=True):
+        total = total + at * stride
+    return total
+
+
+def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
+    """The index of a row-major position."""
+    index: list[Lin] = []
+    for extent in reversed(shape):
+        if extent == 1:
+            index.append(ZERO)
+            continue
+        position, at = divided(position, extent)
+        index.append(at)
+    return tuple(reversed(index))
+
+
+def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
+    """An index into shape `old` as one into shape `new` of the same elements."""
+    if [n for n in old if n != 1] == [n for n in new if n != 1]:
+        kept = iter([at for at, n in zip(index, old, strict=True) if n != 1])
+        return tuple([ZERO if n == 1 else next(kept) for n in new])
+    return unflattened(flattened(index, old), new)

@@ -1,0 +1,98 @@
+"""What the scheduler makes of each op: the one table of kinds and costs.
+
+VIEW ops only move indices; POINTWISE ops compute an element from elements; REDUCE ops loop; the
+others are steps of their own: LIBRARY, SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.uop import UOp
+
+LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
+LIBRARY, SPECIAL, CONTROL, HOST, PART = "library", "special", "control", "host", "part"
+
+_VIEWS = frozenset(
+    {"reshape", "permute", "expand", "flip", "shrink", "pad_constant", "window", "cat", "wait"}
+)
+_REDUCES = frozenset({"reduce_sum", "reduce_prod", "max", "min", "any", "all", "fold"})
+_SPECIAL = frozenset(
+    {"scan_sum", "scan_prod", "scan_max", "scan_min", "scatter", "scatter_add", "argsort"}
+)
+_CONTROL = frozenset({"branch", "loop", "while"})
+_DEAR = frozenset(  # what is worth keeping rather than computing twice
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh "
+    "atanh sigmoid erf erfinv lgamma atan2 hypot logaddexp pow threefry mod fmod floordiv".split()
+)
+_WEIGHTS = {"true_div": 3, "sqrt": 3, "rsqrt": 4, "reciprocal": 3, "gather": 2}
+CHEAP = 8  # an expression of at most this cost is computed again rather than stored
+
+
+def kind_of(node: UOp) -> str:
+    """What kind of step, or part of a kernel, the node is."""
+    name = node.op.name
+    if name in ("input", "buffer", "const"):
+        return LEAF
+    if name == "part":
+        return PART
+    if name in _CONTROL:
+        return CONTROL
+    if not _in_kernels(node):
+        return HOST
+    if name == "scan_sum" and is_filled(node.src[0]):
+        return POINTWISE  # counting
+    for kind, names in ((VIEW, _VIEWS), (REDUCE, _REDUCES), (SPECIAL, _SPECIAL)):
+        if name in names:
+            return kind
+    if name == "contract":
+        return LIBRARY if uses_library(node) else REDUCE
+    if name == "gather" or (node.op.level == "both" and name != "complex"):
+        return POINTWISE
+    return HOST
+
+
+def _in_kernels(node: UOp) -> bool:
+    kinds = [node.dtype, *(s.dtype for s in node.src)]
+    plain = all(isinstance(k, DType) and not k.is_complex for k in kinds)
+    resized = node.op.name == "bitcast" and node.dtype.itemsize != node.src[0].dtype.itemsize
+    return plain and not resized
+
+
+def is_filled(node: UOp) -> bool:
+    """Whether every element is the same constant."""
+    while node.op.name in ("reshape", "expand", "permute", "flip", "shrink"):
+        node = node.src[0]
+    return node.op.name == "const"
+
+
+def uses_library(node: UOp) -> bool:
+    """Strategy for a contraction: BLAS for floats, loops for integers and for what is no sum."""
+    if node.dtype not in (dtypes.float32, dtypes.float64):
+        return False
+    work = prod(node.shape) * summed_size(node)
+    return work > 0 and summed_size(node) > 1
+
+
+def summed_size(node: UOp) -> int:
+    """How many products a contraction adds up for each element."""
+    left, right, out = _terms(node)
+    sizes = dict(zip(left, node.src[0].shape, strict=True))
+    return prod(sizes[c] for c in left if c in right and c not in out)
+
+
+def _terms(node: UOp) -> tuple[str, str, str]:
+    sides, _, out = node.arg.spec.partition("->")
+    left, _, right = sides.partition(",")
+    return left, right, out
+
+
+def weight(node: UOp) -> int:
+    """The cost of the op itself, for one element."""
+    return 12 if node.op.name in _DEAR else _WEIGHTS.get(node.op.name, 1)
+
+
+def is_dear(node: UOp) -> bool:
+    """Whether one element of it is worth keeping."""
+    return node.op.name in _DEAR
