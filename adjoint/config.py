@@ -41,8 +41,44 @@ def _flag(text: str) -> bool:
     return words[text.lower()]
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError("expected a number of at least 1")
+    return number
+
+
+def _size(text: str) -> int:
+    """Bytes: a number, or one with K, M or G behind it."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    unit = units.get(text[-1:].upper(), 1)
+    number = int(text if unit == 1 else text[:-1])
+    if number < 0:
+        raise ValueError("expected a number of bytes, such as 512M")
+    return number * unit
+
+
+def user_cache() -> str:
+    """The directory of this user for what can be made again."""
+    return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+
+
 DEVICE = Option("DEVICE", str, "REF", "the default device")
 VERIFY = Option("VERIFY", _flag, False, "verify every graph before it runs (0 or 1)")
 ORIGINS = Option("ORIGINS", _flag, True, "record the user's line of every node (0 or 1)")
+THREADS = Option("THREADS", _count, None, "threads that compute (default: the cores there are)")
+CACHE = Option("CACHE", _flag, True, "keep compiled code on disk (0 or 1)")
+CACHE_DIR = Option("CACHE_DIR", str, None, "where compiled code is kept")
+CACHE_LIMIT = Option("CACHE_LIMIT", _size, 512 << 20, "bytes of compiled code kept on disk")
+MEMORY_CACHE = Option("MEMORY_CACHE", _size, 4 << 30, "bytes of freed memory kept for new buffers")
 
-OPTIONS: tuple[Option, ...] = (DEVICE, VERIFY, ORIGINS)
+OPTIONS: tuple[Option, ...] = (
+    DEVICE,
+    VERIFY,
+    ORIGINS,
+    THREADS,
+    CACHE,
+    CACHE_DIR,
+    CACHE_LIMIT,
+    MEMORY_CACHE,
+)

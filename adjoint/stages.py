@@ -39,6 +39,23 @@ class NodeSchedule:
 
 # ---- compiled programs
 
+Index = tuple[tuple[int, ...], ...]  # for every axis the loops it follows, most significant first
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that become one kernel: its results with the loops they lie on, and what it reads.
+
+    `sizes[i]` is the length of loop i; `outer` are the loops that enclose all others (the rows), in
+    order; `reduced` says of each reduction inside on which loops its result lies and over which it goes.
+    """
+
+    outputs: tuple[tuple[UOp, Index], ...]
+    inputs: tuple[UOp, ...]
+    sizes: tuple[int, ...]
+    outer: tuple[int, ...]
+    reduced: tuple[tuple[UOp, Index, Index], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class LoopProgram:
@@ -89,6 +106,7 @@ class KernelStep:
     program: LoopProgram
     slots: tuple[int, ...]
     node: UOp  # the first of the nodes it computes, for messages
+    flag: tuple[int, UOp] | None = None  # the slot that tells of a bad index, and whose index it is
 
     def __str__(self) -> str:
         return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"

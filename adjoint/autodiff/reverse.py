@@ -42,6 +42,7 @@ def compute_gradient(
 ) -> dict[UOp, UOp]:
     """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk."""
     path, needed = _paths(root, set(targets), set(leaves))
+    wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
     with origin_scope(None) as place, collector_paused():
         for node in reversed(path):
@@ -52,7 +53,7 @@ def compute_gradient(
             rule = _RULES.get(type(node.op.ad))
             if rule is not None:
                 src = node.src
-                needs = _ALONE if len(src) == 1 else tuple([s in needed for s in src])
+                needs = _ALONE if len(src) == 1 else tuple(map(wanted, src))
                 _accumulate(grads, node, rule(node, g, needs))
             elif node.op.name == "part":
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
@@ -73,7 +74,7 @@ def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], s
     path: list[UOp] = []
     needed = set(targets)
     opened = set(leaves)
-    stack: list[UOp | None] = [root]
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
         if node is None:
@@ -149,8 +150,11 @@ def _scaled(d: UOp, partial: Any) -> UOp | None:
         return d * partial
     if partial is None:
         return None
-    if type(partial) is int and abs(partial) == 1:
-        return d if partial == 1 else -d
+    if type(partial) is int:
+        if partial == 1:
+            return d
+        if partial == -1:
+            return -d
     return d * partial
 
 

@@ -111,7 +111,7 @@ def run_function(function: Function, arrays: list[Any]) -> list[Any]:
     plan = _function_plan(function)
     given = dict(zip(function.inputs, arrays, strict=True))
     values = _computed(plan.items, given)
-    return [values[node] for node in plan.values]
+    return [values[node] if node in values else known_value(node) for node in plan.values]
 
 
 @lru_cache(maxsize=256)

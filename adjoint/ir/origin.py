@@ -35,7 +35,7 @@ class Raw:
 
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_places: dict[tuple[int, int, str], Raw] = {}
+_places: dict[tuple[str, int, int], Raw] = {}  # with the id of the code, whose hash is slow
 _MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
 _inside: dict[str, bool] = {}  # by file: the hash of a string is kept, that of code is not
 _override: ContextVar[Place | None] = ContextVar("origin", default=None)
@@ -98,22 +98,20 @@ def user_place() -> Raw | None:
         code = frame.f_code
         inside = _inside.get(code.co_filename)
         if inside is None:
-            inside = code.co_filename.startswith(_PACKAGE)
-            _inside[code.co_filename] = inside
+            inside = _inside[code.co_filename] = code.co_filename.startswith(_PACKAGE)
         if not inside:
-            return _place(method or sys._getframe(2).f_code.co_name, code, frame.f_lasti)
+            method = method or sys._getframe(2).f_code.co_name
+            key = (method, frame.f_lasti, id(code))  # the code lives as long as the entry
+            return _places.get(key) or _place(key, code)
         method = code.co_name
         frame = frame.f_back
     return None
 
 
-def _place(method: str, code: CodeType, offset: int) -> Raw:
-    key = (id(code), offset, method)  # the code lives as long as the entry, and its hash is slow
-    found = _places.get(key)
-    if found is None:
-        if len(_places) >= _MOST_PLACES:
-            _places.clear()
-        found = _places[key] = Raw(method, code, offset)
+def _place(key: tuple[str, int, int], code: CodeType) -> Raw:
+    if len(_places) >= _MOST_PLACES:
+        _places.clear()
+    found = _places[key] = Raw(key[0], code, key[1])
     return found
 
 

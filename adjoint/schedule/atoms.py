@@ -117,9 +117,7 @@ class Atoms:
 
     def _images(self, node: UOp, index: Index) -> Index:
         of = tuple(a for axis in index for a in axis)
-        return tuple(
-            [self.image((node, i, of), n, of) for i, n in enumerate(node.src[0].shape)]
-        )
+        return tuple([self.image((node, i, of), n, of) for i, n in enumerate(node.src[0].shape)])
 
     def _moved(self, node: UOp, index: Index) -> Index:
         """FLIP, SHRINK, PAD: an axis that changes follows an image of itself."""

@@ -82,10 +82,11 @@ class Lifter:
         return result
 
     def handle(self, node: UOp, requires_grad: bool | None) -> Tensor:
-        if requires_grad is _CUT:
-            node, requires_grad = OPS["detach"](node), False
-        elif requires_grad and not _passes(node):
-            requires_grad = False
+        if requires_grad:
+            if requires_grad is _CUT:
+                node, requires_grad = OPS["detach"](node), False
+            elif not _passes(node):
+                requires_grad = False
         tensor = self.new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad

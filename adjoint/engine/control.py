@@ -1,0 +1,211 @@
+"""Loops, while-loops and branches as steps of a native table.
+
+A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
+there, writes new ones beside them, and they are copied over at the end of a turn. Elements of
+sequences and rows of results move on by a stride per turn. What may live here: the three kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.engine.table import Fixup, Length, Region, Table
+from adjoint.errors import InternalError
+from adjoint.runtime import native_text as kinds
+from adjoint.runtime.launch import Cells
+from adjoint.stages import ControlStep, Schedule
+
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBody:
+    """A function inside a control step: its slots as cells, those no step writes, its steps."""
+
+    schedule: Schedule
+    slots: Cells
+    given: set[int]
+    emit: Callable[[Region], int | None]
+
+    def nbytes(self, slot: int) -> int:
+        """The size of one of its slots."""
+        return self.schedule.slots[slot].nbytes
+
+
+def emit_control(
+    table: Table, step: ControlStep, bodies: list[BoundBody], outer: Cells, region: Region
+) -> int | None:
+    """Append the step; what it costs, None if nobody knows. `outer` are the slots around it."""
+    match step.node.op.name:
+        case "loop":
+            return _Loop(table, step, bodies[0], outer).emit(region)
+        case "while":
+            return _while(table, step, bodies, outer, region)
+        case "branch":
+            return _branch(table, step, bodies, outer, region)
+        case other:
+            raise InternalError(f"{other} is no control flow")
+
+
+def _in_place(table: Table, body: BoundBody, slots: Cells, wanted: Iterable[int]) -> list[int]:
+    """The positions of outputs that can be written where they are wanted; the others get memory.
+
+    That needs an output that a step makes, outside the arena, and that is no other output too.
+    """
+    schedule, given, places = body.schedule, body.given, []
+    candidates = set(wanted)
+    for place, number in enumerate(schedule.outputs):
+        made = number not in given and schedule.slots[number].offset is None
+        if made and place in candidates and schedule.outputs.count(number) == 1:
+            places.append(place)
+        elif made and slots[number] == 0:
+            slots[number] = table.memory(body.nbytes(number))
+    return places
+
+
+def _copies(body: BoundBody, slots: Cells, targets: dict[int, int]) -> list[tuple[Any, ...]]:
+    """Steps that copy outputs, by position, to what the target cells point at."""
+    outputs = body.schedule.outputs
+    return [
+        (kinds.COPY, cell, slots.cell(outputs[place]), body.nbytes(outputs[place]))
+        for place, cell in targets.items()
+    ]
+
+
+def _begin(
+    body: BoundBody, operands: Sequence[int], results: Sequence[int], outer: Cells
+) -> list[tuple[Any, ...]]:
+    """Steps that copy the first carries to the results."""
+    rows = zip(operands, results, body.schedule.inputs, strict=False)
+    return [(kinds.COPY, outer.cell(r), outer.cell(o), body.nbytes(i)) for o, r, i in rows]
+
+
+def _advance(
+    table: Table, body: BoundBody, slots: Cells, results: Sequence[int], outer: Cells
+) -> list[tuple[Any, ...]]:
+    """Steps that copy the new carries to the results; first aside what is one of the old ones."""
+    first, then = [], []
+    for number, result in zip(body.schedule.outputs, results, strict=False):
+        size, source = body.nbytes(number), slots.cell(number)
+        if number in body.schedule.inputs:
+            aside = table.cells([table.memory(size)]).address
+            first.append((kinds.COPY, aside, source, size))
+            source = aside
+        then.append((kinds.COPY, outer.cell(result), source, size))
+    return [*first, *then]
+
+
+@dataclass(slots=True)
+class _Moving:
+    """Cells that move on by a stride per turn, from the first row or from the last."""
+
+    length: int
+    reverse: bool
+    bumps: list[int] = field(default_factory=list)
+
+    def fixup(self, cell: int, slot: int, stride: int) -> Fixup:
+        self.bumps += [cell, -stride if self.reverse else stride]
+        return cell, slot, stride * max(self.length - 1, 0) if self.reverse else 0
+
+
+class _Loop:
+    """LOOP: (carries, sequences, constants) → (carries, rows)."""
+
+    def __init__(self, table: Table, step: ControlStep, body: BoundBody, outer: Cells):
+        self.table, self.step, self.body, self.outer = table, step, body, outer
+        self.arg = step.node.arg
+        self.slots = body.slots
+        self.moving = _Moving(self.arg.length, self.arg.reverse)
+
+    def emit(self, region: Region) -> int | None:
+        table, body, n = self.table, self.body, self.arg.carries
+        carries, rows = self.step.results[:n], range(n, len(self.step.results))
+        placed = _in_place(table, body, self.slots, rows)
+        targets = table.cells([0] * len(self.step.results))
+        copied = {place: targets.cell(place) for place in rows if place not in placed}
+        fixups = [*self._inputs(carries), *self._rows(placed, copied)]
+        region.steps += _begin(body, self.step.operands[:n], carries, self.outer)
+        if fixups:
+            region.steps.append(table.patch(fixups, self.outer))
+        turn, bumps = table.region(), table.cells(self.moving.bumps)
+        count = len(self.moving.bumps) // 2
+        region.steps.append(
+            (kinds.LOOP, self.arg.length, turn, Length(turn), bumps.address, count)
+        )
+        cost = body.emit(turn)
+        turn.steps += _copies(body, self.slots, copied)
+        turn.steps += _advance(table, body, self.slots, carries, self.outer)
+        return None if cost is None else cost * self.arg.length
+
+    def _inputs(self, carries: Sequence[int]) -> list[Fixup]:
+        """Where the body finds its inputs."""
+        n, last = self.arg.carries, self.arg.carries + self.arg.sequences
+        fixups: list[Fixup] = []
+        pairs = zip(self.body.schedule.inputs, (*carries, *self.step.operands[n:]), strict=True)
+        for place, (number, source) in enumerate(pairs):
+            cell = self.slots.cell(number)
+            if n <= place < last:
+                fixups.append(self.moving.fixup(cell, source, self.body.nbytes(number)))
+            else:
+                fixups.append((cell, source, 0))
+        return fixups
+
+    def _rows(self, placed: list[int], copied: dict[int, int]) -> list[Fixup]:
+        """Where the body's rows go: written there, or copied there."""
+        outputs = self.body.schedule.outputs
+        cells = {place: self.slots.cell(outputs[place]) for place in placed} | copied
+        return [
+            self.moving.fixup(cell, self.step.results[place], self.body.nbytes(outputs[place]))
+            for place, cell in cells.items()
+        ]
+
+
+def _while(
+    table: Table, step: ControlStep, bodies: list[BoundBody], outer: Cells, region: Region
+) -> None:
+    """WHILE: (carries, constants) → carries; how often is not known before."""
+    n, results = step.node.arg.carries, step.results
+    test, body = bodies
+    region.steps += _begin(body, step.operands[:n], results, outer)
+    made = []
+    for part in bodies:
+        slots = part.slots
+        sources = zip(part.schedule.inputs, (*results, *step.operands[n:]), strict=True)
+        fixups = [(slots.cell(number), source, 0) for number, source in sources]
+        if fixups:
+            region.steps.append(table.patch(fixups, outer))
+        _in_place(table, part, slots, ())
+        made.append((slots, table.region()))
+    (seen, ask), (slots, turn) = made
+    cell = seen.cell(test.schedule.outputs[0])
+    region.steps.append((kinds.WHILE, ask, Length(ask), cell, turn, Length(turn)))
+    test.emit(ask)
+    body.emit(turn)
+    turn.steps += _advance(table, body, slots, results, outer)
+
+
+def _branch(
+    table: Table, step: ControlStep, bodies: list[BoundBody], outer: Cells, region: Region
+) -> int | None:
+    """BRANCH: one of two functions on the same operands."""
+    costs: list[int | None] = []
+    sides: list[Any] = []
+    for body in bodies:
+        side, slots = table.region(), body.slots
+        everything = range(len(step.results))
+        placed = _in_place(table, body, slots, everything)
+        targets = [(body.schedule.outputs[p], step.results[p]) for p in placed]
+        sources = zip(body.schedule.inputs, step.operands[1:], strict=True)
+        fixups = [(slots.cell(number), outside, 0) for number, outside in (*sources, *targets)]
+        if fixups:
+            side.steps.append(table.patch(fixups, outer))
+        costs.append(body.emit(side))
+        copied = {p: outer.cell(step.results[p]) for p in everything if p not in placed}
+        side.steps += _copies(body, slots, copied)
+        sides += [side, Length(side)]
+    region.steps.append((kinds.BRANCH, outer.cell(step.operands[0]), *sides))
+    known = [cost for cost in costs if cost is not None]
+    return max(known) if len(known) == len(costs) else None
+
+

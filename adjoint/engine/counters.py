@@ -1,0 +1,69 @@
+"""What ran: kernels, library calls, host steps, compiles, arithmetic, bytes, seconds.
+
+Counting is off until somebody enters `counters`; off, it costs one look at a list. What may live
+here: the numbers. What may not: how anything runs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+
+@dataclass(slots=True)
+class Counters:
+    """`with counters() as c: ...` counts what runs inside, in this process, in any thread."""
+
+    runs: int = 0
+    kernels: int = 0
+    library: int = 0
+    host: int = 0
+    control: int = 0
+    compiles: int = 0
+    flops: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    def __call__(self) -> Counters:
+        """A fresh set of counters."""
+        return Counters()
+
+    def __enter__(self) -> Self:
+        active.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        active[:] = [c for c in active if c is not self]
+
+    def reset(self) -> None:
+        """All to zero."""
+        for field in fields(self):
+            setattr(self, field.name, field.default)
+
+    def add(self, **amounts: Any) -> None:
+        """Count these."""
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) + amount)
+
+    def __str__(self) -> str:
+        rate = f", {self.flops / self.seconds / 1e9:.2f} GFLOP/s" if self.seconds else ""
+        return (
+            f"{self.runs} runs: {self.kernels} kernels, {self.library} library calls, "
+            f"{self.host} host steps, {self.control} loops and branches, "
+            f"{self.compiles} compiles, {self.flops} flops, {self.bytes} bytes, "
+            f"{self.seconds * 1e3:.3f} ms{rate}"
+        )
+
+
+active: list[Counters] = []  # those that are entered
+counters = Counters()
+
+
+def count(**amounts: Any) -> None:
+    """Add to whoever is counting."""
+    for entered in active:
+        entered.add(**amounts)
+
+
+now = time.perf_counter

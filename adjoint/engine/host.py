@@ -1,0 +1,49 @@
+"""Steps that Python runs: NumPy computes a node, or a loop goes over a sub-program.
+
+What may live here: running a HostStep or a ControlStep on arrays. What may not: native tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ir.function import Function
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.reference import evaluate
+from adjoint.stages import ControlStep, HostStep
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Any, list[Any]], list[Any]]
+
+
+def functions_of(step: ControlStep) -> list[Function]:
+    """The functions of a control node, in the order of the step's parts."""
+    return [value for value in step.node.arg if isinstance(value, Function)]
+
+
+def host_results(step: HostStep | ControlStep, operands: list[Any], run: Run) -> tuple[Any, ...]:
+    """The values of the step's results; `run` evaluates a function of the node on arrays."""
+    value = evaluate(step.node, grouped(step, operands), run)
+    return value if isinstance(step.node.dtype, tuple) else (value,)
+
+
+def grouped(step: HostStep | ControlStep, operands: list[Any]) -> list[Any]:
+    """One operand per source: a source with several results is a tuple of them."""
+    rest = iter(operands)
+    return [
+        tuple(next(rest) for _ in s.dtype) if isinstance(s.dtype, tuple) else next(rest)
+        for s in step.node.src
+    ]
+
+
+def constant(value: Any) -> Buffer:
+    """A value that never changes, in memory."""
+    return Buffer(row_major([value])[0], "CPU")
+
+
+def row_major(arrays: Sequence[Any]) -> list[Array]:
+    """Arrays as native code reads them."""
+    return [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]

@@ -1,0 +1,146 @@
+"""Work becomes a schedule: groups are lowered to loop programs, and memory is planned.
+
+In: a graph of primitives over INPUT nodes. Out: `Schedule`. What may live here: how the packages
+below are put together. What may not: any one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.function import Function
+from adjoint.ir.uop import UOp
+from adjoint.kernel.lower import lower
+from adjoint.kernel.special import build
+from adjoint.schedule.classify import CONTROL, LIBRARY, SPECIAL
+from adjoint.schedule.divide import Division, Work, divide
+from adjoint.schedule.layout import base_of, gemm_of, matrix_base
+from adjoint.schedule.memory import Lifetime, place
+from adjoint.stages import (
+    ControlStep,
+    HostStep,
+    KernelStep,
+    LibraryStep,
+    LoopProgram,
+    Schedule,
+    Slot,
+    Step,
+)
+
+
+def scheduled(roots: Sequence[UOp], inputs: Sequence[UOp], compile_function: Any) -> Schedule:
+    """The schedule that computes expanded roots from inputs."""
+    return _Builder(divide(roots), inputs, compile_function).schedule()
+
+
+class _Builder:
+    """Slots and steps of one schedule."""
+
+    def __init__(self, division: Division, inputs: Sequence[UOp], compile_function: Any):
+        self.division, self.compile_function = division, compile_function
+        self.slots: list[Slot] = []
+        self.slot_of: dict[Any, int] = {}
+        self.steps: list[Step] = []
+        self.inputs = tuple(self._slot(node) for node in inputs)
+
+    def _new(self, dtype: DType, shape: tuple[int, ...]) -> int:
+        self.slots.append(Slot(dtype, shape))
+        return len(self.slots) - 1
+
+    def _slot(self, node: UOp) -> int:
+        node = self.division.storage(node)
+        if node not in self.slot_of:
+            self.slot_of[node] = self._new(node.dtype, node.shape)
+        return self.slot_of[node]
+
+    def schedule(self) -> Schedule:
+        for work in self.division.work:
+            self.steps.append(self._step(work))
+        outputs = tuple(self._slot(node) for node in self.division.values)
+        slots, arena = self._planned(outputs)
+        return Schedule(tuple(self.steps), slots, self.inputs, outputs, arena)
+
+    def _step(self, work: Work) -> Step:
+        if work.group is not None:
+            return self._kernel(work)
+        (node,) = work.nodes
+        if work.kind == LIBRARY:
+            return self._library(node)
+        if work.kind == SPECIAL:
+            return self._special(node)
+        operands = tuple(self._slot(s) for s in node.src)
+        results = self._results(node)
+        if work.kind == CONTROL:
+            parts = tuple(self.compile_function(f) for f in node.arg if isinstance(f, Function))
+            return ControlStep(node, results, operands, parts)
+        return HostStep(node, results, operands)
+
+    def _results(self, node: UOp) -> tuple[int, ...]:
+        if not isinstance(node.dtype, tuple):
+            return (self._slot(node),)
+        return tuple(self._part(node, i) for i in range(len(node.dtype)))
+
+    def _part(self, node: UOp, index: int) -> int:
+        part = node.part(index)
+        return self._slot(part)
+
+    def _kernel(self, work: Work) -> KernelStep:
+        assert work.group is not None
+        program, checked = lower(work.group, _name(work))
+        nodes = [*work.nodes, *work.group.inputs]
+        slots = [self._slot(n) for n in nodes]
+        return self._flagged(program, slots, work.nodes[0], checked)
+
+    def _flagged(
+        self, program: LoopProgram, slots: list[int], node: UOp, checked: UOp | None
+    ) -> KernelStep:
+        if checked is None:
+            return KernelStep(program, tuple(slots), node)
+        flag = self._new(dtypes.int64, (1,))
+        return KernelStep(program, (*slots, flag), node, (flag, checked))
+
+    def _special(self, node: UOp) -> KernelStep:
+        special = build(node)
+        slots = [self._slot(node), *(self._slot(s) for s in node.src)]
+        slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
+        return self._flagged(special.program, slots, node, node if special.flag else None)
+
+    def _library(self, node: UOp) -> LibraryStep:
+        operands = [matrix_base(s) for s in node.src]
+        return LibraryStep(gemm_of(node), tuple(map(self._slot, (node, *operands))), node)
+
+    # ---- memory
+
+    def _planned(self, outputs: tuple[int, ...]) -> tuple[tuple[Slot, ...], int]:
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for number, step in enumerate(self.steps):
+            for slot in _slots_of(step):
+                first.setdefault(slot, number)
+                last[slot] = number
+        outside = {*self.inputs, *outputs}
+        inside = [s for s in first if s not in outside]
+        values = [Lifetime(self.slots[s].nbytes, first[s], last[s]) for s in inside]
+        offsets, arena = place(values)
+        slots = list(self.slots)
+        for slot, offset in zip(inside, offsets, strict=True):
+            slots[slot] = replace(slots[slot], offset=offset)
+        return tuple(slots), arena
+
+
+def _slots_of(step: Step) -> tuple[int, ...]:
+    if isinstance(step, (KernelStep, LibraryStep)):
+        return step.slots
+    return (*step.results, *step.operands)
+
+
+def _name(work: Work) -> str:
+    """The op of the first result and its shape: `softmax` is seen as its last op."""
+    node = work.nodes[0]
+    return "_".join([node.op.name, "x".join(map(str, node.shape)) or "1"])
+
+
+__all__ = ["base_of", "scheduled"]

@@ -1,0 +1,282 @@
+"""`Program`: a schedule that can run, again and again, on other buffers.
+
+Steps of native code in a row are one table, run by one call; between tables Python runs the steps
+of the host. Code is compiled when a program first runs. What changes from run to run (arena,
+addresses, tables) is a frame; each run in progress has one of its own, so threads do not meet.
+What may live here: programs, and how they hand over memory. What may not: how a step is done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.engine import counters
+from adjoint.engine.donation import Lender
+from adjoint.engine.host import constant, functions_of, host_results, row_major
+from adjoint.engine.native import Flag, Native, flag_at, flags_of, is_native
+from adjoint.engine.steps import located, memory_error, read, work_of, written
+from adjoint.errors import BoundsError, DeviceError
+from adjoint.ir.function import Function
+from adjoint.runtime.allocator import CPU
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.launch import Cells
+from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
+
+_FRAMES = 8  # kept for the next run; more runs than that at once make their own
+_INPUT, _CONSTANT, _FRESH, _ARRAY = range(4)  # where an output comes from
+
+
+class Flagged(BoundsError):
+    """A kernel met an index outside its axis. Whoever has the graph can say more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Python:
+    """A step that Python runs, its functions, and the slots that nothing needs after it."""
+
+    step: HostStep | ControlStep
+    parts: dict[Function, Program]
+    dying: tuple[int, ...]
+
+
+class _Plan:
+    """What all runs of a program share: segments with their code, constants, who needs what."""
+
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self.segments = _segments(schedule)
+        python = [s.step for s in self.segments if isinstance(s, _Python)]
+        native = [t for s in self.segments if isinstance(s, Native) for t in s.steps]
+        self.plain = not python  # nothing for Python to do between the first step and the last
+        self.seen = {i for step in python for i in (*step.results, *step.operands)}
+        self.made = {i for step in native for i in written(step)}
+        touched = self.made | {i for step in native for i in read(step)}
+        self.constants = {i: constant(value) for i, value in schedule.constants}
+        self.inputs = [(i, i in touched, i in self.seen) for i in schedule.inputs]
+        self.outputs = [self._recipe(i) for i in schedule.outputs]
+        self.lender = Lender(schedule)
+
+    def _recipe(self, number: int) -> tuple[int, int, Slot]:
+        """Where an output comes from: an input, a constant, fresh memory, or an array of Python."""
+        schedule = self.schedule
+        slot = schedule.slots[number]
+        if number in schedule.inputs:
+            return _INPUT, schedule.inputs.index(number), slot
+        if number in self.constants:
+            return _CONSTANT, number, slot
+        return (_FRESH if number in self.made else _ARRAY), number, slot
+
+
+def _segments(schedule: Schedule) -> list[Native | _Python]:
+    """Native steps in a row are one segment; every other step is one of its own."""
+    last = {i: n for n, step in enumerate(schedule.steps) for i in (*read(step), *written(step))}
+    keep = {*schedule.outputs, *schedule.inputs, *(i for i, _ in schedule.constants)}
+    segments: list[Native | _Python] = []
+    row: list[Step] = []
+    for place, step in enumerate(schedule.steps):
+        if isinstance(step, HostStep) or (isinstance(step, ControlStep) and not is_native(step)):
+            segments += [Native(tuple(row))] if row else []
+            row = []
+            loose = {i for i in read(step) + written(step) if schedule.slots[i].offset is None}
+            dying = tuple(sorted(i for i in loose - keep if last[i] == place))
+            segments.append(_Python(step, _parts(step), dying))
+        else:
+            row.append(step)
+    return [*segments, Native(tuple(row))] if row else segments
+
+
+def _parts(step: HostStep | ControlStep) -> dict[Function, Program]:
+    if isinstance(step, HostStep):
+        return {}
+    pairs = zip(functions_of(step), step.parts, strict=True)
+    return {function: Program(part) for function, part in pairs}
+
+
+class _Frame:
+    """The memory of one run: the arena, an address per slot, an array per slot that Python sees."""
+
+    __slots__ = ("arena", "arrays", "cells", "flags", "loose", "tables")
+
+    def __init__(self, plan: _Plan):
+        slots = plan.schedule.slots
+        self.arena = _arena(plan.schedule)
+        self.cells = Cells([0] * max(1, len(slots)))
+        self.arrays: list[Any] = [None] * len(slots)
+        if self.arena is not None:
+            self._place(plan, np.asarray(self.arena), self.arena.address)
+        for number, buffer in plan.constants.items():
+            self.cells[number] = buffer.address
+            self.arrays[number] = buffer.array()
+        self.flags: list[Flag] = [
+            (flag_at(self.cells[number]), node) for number, node in flags_of(plan.schedule)
+        ]
+        self.tables = [self._table(segment) for segment in plan.segments]
+        self.loose = [i for i, s in enumerate(slots) if s.offset is None and i not in plan.constants]
+
+    def _place(self, plan: _Plan, whole: Any, base: int) -> None:
+        for number, slot in enumerate(plan.schedule.slots):
+            if slot.offset is not None:
+                self.cells[number] = base + slot.offset
+                if number in plan.seen:
+                    part = whole[slot.offset : slot.offset + slot.nbytes]
+                    self.arrays[number] = part.view(slot.dtype.np).reshape(slot.shape)
+
+    def _table(self, segment: Native | _Python) -> Any:
+        if isinstance(segment, _Python):
+            return segment
+        table, flags = segment.bind(self.cells)
+        self.flags += flags
+        return table
+
+
+def _arena(schedule: Schedule) -> Any:
+    if not schedule.arena:
+        return None
+    try:
+        return CPU.allocate(schedule.arena)
+    except DeviceError as error:
+        inside = [i for i, slot in enumerate(schedule.slots) if slot.offset is not None]
+        largest = max(inside, key=lambda i: schedule.slots[i].nbytes)
+        raise memory_error(error, schedule, largest) from None
+
+
+class Program:
+    """A schedule that can run."""
+
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self._plan: _Plan | None = None
+        self._frames: list[_Frame] = []
+        self._lock = threading.Lock()
+        self._work: dict[str, int] | None = None
+
+    def _planned(self) -> _Plan:
+        with self._lock:
+            if self._plan is None:
+                self._plan = _Plan(self.schedule)
+            return self._plan
+
+    def run(
+        self, inputs: Sequence[Buffer], devices: Sequence[Any] = (), donated: Sequence[int] = ()
+    ) -> list[Buffer]:
+        """The outputs as fresh buffers, on the devices that are named (default CPU).
+
+        Inputs at the `donated` positions are nobody else's any more: an output may take their
+        memory.
+        """
+        if counters.active:
+            return self._counted(inputs, devices, donated)
+        return self._run(inputs, devices, donated)
+
+    def _counted(self, *args: Any) -> list[Buffer]:
+        if self._work is None:
+            self._work = work_of(self.schedule)
+        start = counters.now()
+        outputs = self._run(*args)
+        counters.count(runs=1, seconds=counters.now() - start, **self._work)
+        return outputs
+
+    def _run(
+        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
+    ) -> list[Buffer]:
+        plan = self._plan or self._planned()
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = _Frame(plan)
+        try:
+            lent = plan.lender.lend(inputs, donated) if donated else {}
+            outputs = self._begin(plan, frame, inputs, devices, lent)
+            for flag, _ in frame.flags:
+                flag.value = 0
+            for table in frame.tables:
+                if type(table) is _Python:
+                    _run_python(plan, frame, table)
+                elif table.run():
+                    raise KeyboardInterrupt
+            for flag, node in frame.flags:
+                if flag.value:
+                    raise located(Flagged, "an index is out of range", node)
+            return outputs if plan.plain else _finished(plan, frame, devices, outputs)
+        finally:
+            if not plan.plain:
+                for number in frame.loose:
+                    frame.arrays[number] = None
+            if len(self._frames) < _FRAMES:
+                self._frames.append(frame)
+
+    def _begin(
+        self,
+        plan: _Plan,
+        frame: _Frame,
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any],
+        lent: dict[int, Any],
+    ) -> list[Any]:
+        """Write this run's addresses; the outputs, None where Python makes one."""
+        cells, arrays = frame.cells.values, frame.arrays
+        for (number, touched, seen), buffer in zip(plan.inputs, inputs):  # noqa: B905 - hot
+            if touched:
+                cells[number] = buffer.address
+            if seen:
+                arrays[number] = buffer.array()
+        outputs: list[Any] = []
+        for place, (kind, number, slot) in enumerate(plan.outputs):
+            if kind == _FRESH:
+                device = devices[place] if devices else "CPU"
+                block = lent.get(place) if lent else None
+                buffer = self._fresh(slot, number, device, block)
+                cells[number] = buffer.address
+                if number in plan.seen:
+                    arrays[number] = buffer.filling()
+                outputs.append(buffer)
+            else:
+                given = inputs[number] if kind == _INPUT else plan.constants.get(number)
+                outputs.append(given)
+        return outputs
+
+    def _fresh(self, slot: Slot, number: int, device: Any, block: Any) -> Buffer:
+        if block is not None:
+            return Buffer.over(block, slot.dtype, slot.shape, device)
+        try:
+            return Buffer.empty(slot.dtype, slot.shape, device)
+        except DeviceError as error:
+            raise memory_error(error, self.schedule, number) from None
+
+    def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs as arrays, from arrays."""
+        buffers = [Buffer(a, "CPU") for a in row_major(arrays)]
+        return [b.array() for b in self.run(buffers)]
+
+
+def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
+    """One step of the host: operands are arrays of slots, results go to theirs."""
+    arrays, slots, step = frame.arrays, plan.schedule.slots, work.step
+    operands = [arrays[i] for i in step.operands]
+
+    def run(function: Function, values: list[Any]) -> list[Any]:
+        return work.parts[function].run_arrays(values)
+
+    for number, value in zip(step.results, host_results(step, operands, run), strict=True):
+        if slots[number].offset is not None or number in plan.made:
+            np.copyto(arrays[number], value)
+        else:  # an array of the arena's memory would change under whoever holds it
+            arrays[number] = np.array(value) if frame.arena is not None else value
+    for number in work.dying:
+        arrays[number] = None
+
+
+def _finished(
+    plan: _Plan, frame: _Frame, devices: Sequence[Any], outputs: list[Any]
+) -> list[Buffer]:
+    """The outputs with those that Python made."""
+    for place, (kind, number, _) in enumerate(plan.outputs):
+        if kind == _ARRAY:
+            device = devices[place] if devices else "CPU"
+            outputs[place] = Buffer(row_major([frame.arrays[number]])[0], device)
+    return outputs

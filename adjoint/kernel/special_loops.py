@@ -1,0 +1,195 @@
+"""`Loops`: a kernel while it is written down, for the ops that are no plain loop of an expression.
+
+Loops and conditions are `with` blocks. A value is placed when it is first needed, as far out as
+what it depends on allows; a load stays where it was asked for, because memory changes. What may
+live here: writing loop programs. What may not: the meaning of any op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from adjoint.errors import InternalError
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.stages import LoopProgram
+
+Shape = tuple[int, ...]
+VECTOR_BYTES = 256  # side by side in one step of a serial loop: enough to hide an add's latency
+FEWEST_LANES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A kernel with the memory it wants beside results and operands.
+
+    Its buffers are the results, the operands, `scratch` (dtype and count of each), and with `flag`
+    one int64 cell, zero before the launch, that tells of a bad index (see `special_scatter`).
+    """
+
+    program: LoopProgram
+    scratch: tuple[tuple[DType, int], ...] = ()
+    flag: bool = False
+
+
+def number(value: Any, dtype: DType = dtypes.int64) -> UOp:
+    """A constant."""
+    return UOp._apply("const", value, dtype, (), None)
+
+
+def linear(*terms: tuple[UOp, int]) -> UOp:
+    """The sum of the values times their strides."""
+    total: UOp | None = None
+    for value, stride in terms:
+        if stride == 0 or (value.op.name == "const" and value.arg.value == 0):
+            continue
+        term = value if stride == 1 else value * stride
+        total = term if total is None else total + term
+    return number(0) if total is None else total
+
+
+def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:
+    """A flat row-major position as one coordinate per size."""
+    found: list[UOp] = []
+    left = product(sizes)
+    for size in sizes:
+        above, left = left, left // max(size, 1)
+        inside = position if above == product(sizes) else position % above
+        found.append(number(0) if size == 1 else inside if left == 1 else inside // left)
+    return found
+
+
+def product(sizes: Iterable[int]) -> int:
+    """How many elements that is."""
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def strides_of(shape: Shape) -> Shape:
+    """The row-major strides, in elements."""
+    return tuple(product(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def lanes_for(extent: int, dtype: DType) -> int:
+    """How many elements of a contiguous extent go side by side; 1 if there are too few."""
+    if extent < FEWEST_LANES:
+        return 1
+    return min(1 << (extent - 1).bit_length(), VECTOR_BYTES // max(dtype.itemsize, 4))
+
+
+class Loops:
+    """The kernel so far. Buffers are numbered in the order they are asked for."""
+
+    def __init__(self) -> None:
+        self.buffers: list[UOp] = []
+        self.grid_range: UOp | None = None
+        self._blocks: list[list[UOp]] = [[]]
+        self._open: list[UOp] = []
+        self._home: dict[UOp, UOp | None] = {}  # of every node that is placed: the scope around it
+        self._registers: list[UOp] = []  # the PHIs whose loops are open
+        self._ids = count()
+
+    def buffer(self, name: str, dtype: DType, size: int, mutable: bool = False) -> UOp:
+        node = OPS["define_global"](len(self.buffers), name, mutable, dtype, size)
+        self.buffers.append(node)
+        return node
+
+    def local(self, name: str, dtype: DType, size: int) -> UOp:
+        return self._put(OPS["define_local"](name, dtype, size), 0)
+
+    @contextmanager
+    def grid(self, size: int) -> Iterator[UOp]:
+        """The loop that is divided among threads; just 0 if it would run once."""
+        if size == 1:
+            yield number(0)
+            return
+        with self.loop(size, grid=True) as position:
+            self.grid_range = position
+            yield position
+
+    @contextmanager
+    def loop(
+        self, size: int, lanes: int = 1, count: UOp | None = None, grid: bool = False
+    ) -> Iterator[UOp]:
+        if count is not None:
+            self.place(count)
+        node = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
+        with self._scope(node, "end_range"):
+            yield node
+
+    @contextmanager
+    def when(self, condition: UOp) -> Iterator[None]:
+        self.place(condition)
+        with self._scope(OPS["if"](condition), "endif"):
+            yield
+
+    @contextmanager
+    def _scope(self, node: UOp, end: str) -> Iterator[None]:
+        self._open.append(node)
+        self._blocks.append([])
+        self._put(node, len(self._open))  # what uses a counter is inside
+        yield
+        self._open.pop()
+        inside = self._blocks.pop()
+        self._blocks[-1] += [*inside, OPS[end](node)]
+        for phi in [p for p in self._registers if not set(p.src[2:]) & set(self._open)]:
+            self._registers.remove(phi)
+            self._home[phi] = self._home[phi.src[0]]
+
+    def load(self, buffer: UOp, index: UOp) -> UOp:
+        self.place(index)
+        return self._put(OPS["load"](buffer, index), len(self._open))
+
+    def store(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
+        for node in (index, value, *(() if gate is None else (gate,))):
+            self.place(node)
+        self._put(OPS["store"](buffer, index, value, gate), len(self._open))
+
+    def register(self, start: UOp) -> UOp:
+        self.place(start)
+        return self._put(OPS["define_acc"](start, next(self._ids)), len(self._open))
+
+    def update(self, register: UOp, value: UOp, *loops: UOp) -> UOp:
+        self.place(value)
+        phi = self._put(OPS["phi"](register, value, *loops), len(self._open))
+        self._registers.append(phi)
+        return phi
+
+    def place(self, node: UOp) -> int:
+        """Put a value and what it needs where they belong; how many scopes are around it."""
+        if node in self._home:
+            return self._level(node)
+        if not node.src:
+            return 0
+        levels = [self.place(s) for s in node.src]
+        fixed = all(s.op.name != "define_acc" for s in node.src)  # a register changes on the way
+        level = max(levels) if fixed else len(self._open)
+        self._put(node, level)
+        return level
+
+    def _level(self, node: UOp) -> int:
+        home = self._home[node]
+        if home is not None and home not in self._open:
+            raise InternalError(f"{node} was computed in a loop that has ended")
+        return 0 if home is None else self._open.index(home) + 1
+
+    def _put(self, node: UOp, level: int) -> UOp:
+        if node in self._home:
+            raise InternalError(f"{node} stands in the kernel twice")
+        self._blocks[level].append(node)
+        self._home[node] = self._open[level - 1] if level else None
+        return node
+
+    def program(self, node: UOp, name: str, cost: int) -> LoopProgram:
+        """The finished kernel, for a node whose line it comes from."""
+        name = name or "_".join([node.op.name, *map(str, node.src[0].shape)])
+        lines = () if node.origin is None else (str(node.origin),)
+        body = tuple(self._blocks[0])
+        return LoopProgram(name, tuple(self.buffers), (), body, self.grid_range, cost, lines)

@@ -1,0 +1,176 @@
+"""Memory for buffers: size classes, free lists, pages that are kept for the next time.
+
+A freed block goes to the list of its class and comes back from there, so a program in steady state
+takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more ask for huge pages.
+What may live here: where memory comes from and goes. What may not: what is in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint import config
+from adjoint.errors import DeviceError
+from adjoint.runtime import native
+
+ALIGNMENT = 64
+_SMALL = 32 * 1024  # up to here blocks are cut from slabs
+_SLAB = 1 << 20
+_HUGE = 2 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatistics:
+    """Bytes of buffers in use, of freed blocks that are kept, and the most that was in use."""
+
+    in_use: int
+    cached: int
+    peak: int
+
+
+class _Class:
+    """Blocks of one size. Lists are changed by single operations, which threads cannot split."""
+
+    __slots__ = ("free", "owner", "size")
+
+    def __init__(self, size: int, owner: Allocator):
+        self.size, self.owner = size, owner
+        self.free: list[int] = []
+
+
+class Block:
+    """Memory of one buffer; goes back to its list when nobody holds it."""
+
+    __slots__ = ("__weakref__", "_home", "address")
+
+    def __init__(self, home: _Class, address: int):
+        self._home, self.address = home, address
+
+    @property
+    def size(self) -> int:
+        return self._home.size
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """Lets NumPy make arrays that keep the block alive."""
+        shape = (self._home.size,)
+        return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
+
+    def __del__(self) -> None:
+        home = self._home
+        owner = home.owner
+        home.free.append(self.address)
+        owner.in_use -= home.size
+        if home.size > _SMALL:
+            owner._kept_large(home.size)
+
+
+class Allocator:
+    """Blocks of memory of this process. Safe from threads."""
+
+    def __init__(self, limit: int | None = None):
+        self.in_use = self.peak = 0
+        self._cached_large = 0
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._classes: dict[int, _Class] = {}
+        self._small = [self._class(_small_size(n)) for n in range(_SMALL // ALIGNMENT + 1)]
+
+    def allocate(self, size: int) -> Block:
+        """A block of at least `size` bytes at a multiple of 64; its contents are anything."""
+        if size <= _SMALL:
+            home = self._small[(size + 63) >> 6]
+            try:
+                address = home.free.pop()
+            except IndexError:
+                address = self._cut(home)
+        else:
+            home = self._class(_large_size(size))
+            try:
+                address = home.free.pop()
+                self._cached_large -= home.size
+            except IndexError:
+                address = self._map(home.size, size)
+        self.in_use += home.size
+        if self.in_use > self.peak:
+            self.peak = self.in_use
+        return Block(home, address)
+
+    def statistics(self) -> MemoryStatistics:
+        """What is in use and what is kept, now."""
+        cached = sum(c.size * len(c.free) for c in list(self._classes.values()))
+        return MemoryStatistics(self.in_use, cached, self.peak)
+
+    def trim(self, keep: int = 0) -> None:
+        """Give kept large blocks back to the system, the largest first, until `keep` bytes stay."""
+        for _, home in sorted(self._classes.items(), reverse=True):
+            while home.size > _SMALL and self._cached_large > keep:
+                try:
+                    address = home.free.pop()
+                except IndexError:
+                    break
+                self._cached_large -= home.size
+                native.unmap_pages(address, home.size)
+
+    def _class(self, size: int) -> _Class:
+        home = self._classes.get(size)
+        return self._classes.setdefault(size, _Class(size, self)) if home is None else home
+
+    def _kept_large(self, size: int) -> None:
+        self._cached_large += size
+        if self._limit is None:
+            self._limit = config.MEMORY_CACHE.value()
+        if self._cached_large > self._limit:
+            self.trim(self._limit // 2)
+
+    def _cut(self, home: _Class) -> int:
+        """A fresh slab: one block for the caller, the rest for the list."""
+        with self._lock:
+            try:
+                return home.free.pop()  # another thread has cut one meanwhile
+            except IndexError:
+                pass
+            start = self._map(_SLAB, home.size)
+            last = start + _SLAB // home.size * home.size
+            home.free.extend(range(last - home.size, start, -home.size))
+            return start
+
+    def _map(self, size: int, asked: int) -> int:
+        """Pages of the system; if it has none, again without what is kept."""
+        try:
+            address = native.map_pages(size)
+        except MemoryError:
+            self.trim()
+            try:
+                address = native.map_pages(size)
+            except MemoryError:
+                raise self._exhausted(asked) from None
+        if size >= _HUGE:
+            native.prefer_huge_pages(address, size)
+        return address
+
+    def _exhausted(self, asked: int) -> DeviceError:
+        problem = f"no memory for {asked} bytes ({self.in_use} bytes are in use)"
+        fix = "use a smaller shape or dtype, or drop tensors that are not needed"
+        return DeviceError("E6004", problem, help=fix)
+
+
+def _small_size(units: int) -> int:
+    """Multiples of 64 bytes up to 1 KiB, then four sizes per doubling."""
+    size = max(1, units) * ALIGNMENT
+    return size if size <= 1024 else _step(size)
+
+
+def _large_size(size: int) -> int:
+    return native.whole_pages(_step(size))
+
+
+def _step(size: int) -> int:
+    """The next of four sizes per doubling: at most a quarter more than asked."""
+    unit = 1 << ((size - 1).bit_length() - 3)
+    return -(-size // unit) * unit
+
+
+CPU = Allocator()

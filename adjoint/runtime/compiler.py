@@ -1,0 +1,202 @@
+"""LLVM IR → native functions of this process, with no compiler on the machine.
+
+LLVM (llvmlite) is loaded only when something must be compiled; compiled objects are kept on disk
+and code in memory, the least recently used given up first. Code lives as long as somebody holds it.
+What may live here: compiling and keeping code. What may not: what the code does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import platform
+import sys
+import threading
+from collections import OrderedDict
+from functools import lru_cache, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from adjoint.errors import InternalError
+from adjoint.runtime import cache
+from adjoint.runtime.image import Image
+from adjoint.runtime.interrupt import interruptible
+from adjoint.stages import Source
+
+FORMAT = 1  # of what is kept on disk
+KEPT = 1024  # kernels in memory that no program needs to hold
+_OWN_LOADER = sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64")
+
+
+class Loaded(Protocol):
+    """Code in memory: the address of each of its functions."""
+
+    def __getitem__(self, name: str) -> int: ...
+
+
+class Code:
+    """A native function `void(ptr args, i64 begin, i64 end)`. Hold it while its address is used."""
+
+    __slots__ = ("_loaded", "address", "name")
+
+    def __init__(self, loaded: Loaded, name: str):
+        self._loaded, self.name = loaded, name
+        self.address = loaded[name]
+
+    def symbol(self, name: str) -> int:
+        """The address of another function of the same source."""
+        return self._loaded[name]
+
+
+_kept: OrderedDict[bytes, Code] = OrderedDict()
+_lock = threading.Lock()
+compiled = 0  # sources that went through LLVM in this process
+
+
+def compile_source(source: Source, given: Any = MappingProxyType({})) -> Code:
+    """The function `source.name`; `given` are addresses of symbols that are not of libc or libm."""
+    if source.language != "llvm":
+        raise InternalError(f"the CPU runs llvm, not {source.language}")
+    key = _key(source)
+    code = _kept.get(key)
+    if code is None:
+        code = _load(source, key, dict(given))
+    with _lock:
+        code = _kept.setdefault(key, code)
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return code
+
+
+def forget() -> None:
+    """Give up all code that nobody holds."""
+    with _lock:
+        _kept.clear()
+
+
+def _key(source: Source) -> bytes:
+    digest = hashlib.sha256(machine())
+    digest.update(source.name.encode())
+    digest.update(b"\0")
+    digest.update(source.text.encode())
+    return digest.digest()
+
+
+def _load(source: Source, key: bytes, given: dict[str, int]) -> Code:
+    name = key.hex()
+    data = cache.read(name)
+    if data is None:
+        data = interruptible(partial(compile_object, source))
+        cache.write(name, data)
+    return Code(_loaded(data, source.name, given), source.name)
+
+
+def _loaded(data: bytes, name: str, given: dict[str, int]) -> Loaded:
+    return Image(data, given) if _OWN_LOADER else _engine().load(data, name, given)
+
+
+def compile_object(source: Source) -> bytes:
+    """The object of a source, always by LLVM."""
+    global compiled
+    data = _engine().compile(source)
+    compiled += 1
+    return data
+
+
+# ---- what code depends on besides its source
+
+
+@lru_cache(maxsize=1)
+def machine() -> bytes:
+    """What compiled code is good for: this processor, this LLVM, this version of the format."""
+    parts = [str(FORMAT).encode(), platform.machine().encode(), _processor(), _llvm_version()]
+    return hashlib.sha256(b"\0".join(parts)).digest()
+
+
+def _processor() -> bytes:
+    """Name and features of the processor; from the kernel where it tells, else from LLVM."""
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            text = file.read(8192).split(b"\n\n")[0]
+    except OSError:
+        text = b""
+    wanted = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"Features", b"CPU")
+    lines = [line for line in text.split(b"\n") if line.startswith(wanted)]
+    return b"\n".join(lines) if lines else _engine().processor.encode()
+
+
+def _llvm_version() -> bytes:
+    """The version file of llvmlite, read without loading LLVM."""
+    spec = importlib.util.find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        raise InternalError("llvmlite is not installed; it is one of Adjoint's dependencies")
+    return Path(spec.origin).with_name("_version.py").read_bytes()
+
+
+# ---- LLVM
+
+
+class _Engine:
+    """LLVM for this host. One call at a time: LLVM's tables are shared."""
+
+    def __init__(self) -> None:
+        # 70 ms, and not needed when everything is in the cache
+        llvm: Any = importlib.import_module("llvmlite.binding")
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.llvm = llvm
+        self.lock = threading.Lock()
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        self.processor = f"{cpu} {features}"
+        target = llvm.Target.from_default_triple()
+        self.machine: Any = target.create_target_machine(
+            cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default"
+        )
+        self.linker: Any = None
+        self.libraries = 0
+
+    def compile(self, source: Source) -> bytes:
+        with self.lock:
+            context = self.llvm.create_context()  # its types and constants die with it
+            try:
+                module = self.llvm.parse_assembly(source.text, context)
+                module.verify()
+            except RuntimeError as error:
+                raise InternalError(
+                    f"kernel {source.name}: LLVM refuses the code: {error}"
+                ) from None
+            self._optimise(module)
+            return bytes(self.machine.emit_object(module))
+
+    def _optimise(self, module: Any) -> None:
+        """What explicit vector code still gains from; never a pass that makes vectors itself."""
+        options = self.llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = False
+        builder = self.llvm.create_pass_builder(self.machine, options)
+        builder.getModulePassManager().run(module, builder)
+
+    def load(self, data: bytes, name: str, given: dict[str, int]) -> Loaded:
+        """By LLVM's own linker, for systems whose objects `image` does not read."""
+        with self.lock:
+            if self.linker is None:
+                self.linker = self.llvm.create_lljit_compiler(self.machine)
+            self.libraries += 1
+            library = self.llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+            for symbol, address in given.items():
+                library.import_symbol(symbol, address)
+            loaded: Loaded = library.export_symbol(name).link(self.linker, f"l{self.libraries}")
+            return loaded
+
+
+_engines: list[_Engine] = []
+_engine_lock = threading.Lock()
+
+
+def _engine() -> _Engine:
+    with _engine_lock:
+        if not _engines:
+            _engines.append(_Engine())
+        return _engines[0]

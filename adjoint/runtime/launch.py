@@ -1,0 +1,105 @@
+"""Running native programs: tables of steps that one native call works through.
+
+A step is a tuple of 64-bit numbers: a kind of `native_text`, then what the kind needs. Steps of the
+program come first; the bodies of loops and branches lie behind them in the same table.
+
+    (KERNEL, function, address of its argument cells, extent of the grid, chunk)
+    (LOOP, iterations, first step, steps, address of bumps, bumps)     bump: (cell, stride in bytes)
+    (WHILE, first test step, test steps, cell, first step, steps)      the cell points at a bool
+    (BRANCH, cell, first step if true, steps, first step if false, steps)
+    (COPY, cell of the target, cell of the source, bytes)              cells hold addresses
+    (PATCH, address of fixups, fixups, address of slots)       fixup: (cell, slot, offset in bytes)
+
+What may live here: tables, and calling them so that Ctrl-C works. What may not: what is in a table.
+A program is run by one thread at a time: its cells and its memory are its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from adjoint.errors import InternalError
+from adjoint.runtime import native_text as text
+from adjoint.runtime.interrupt import interruptible
+from adjoint.runtime.pool import native_code, the_pool
+
+LONG = 100_000_000  # scalar operations from which a run must be possible to interrupt: some 50 ms
+CHUNK = 40_000  # scalar operations of a chunk: some 10 µs, many times the price of sharing it
+_FLAG = text.PROGRAM_FLAG // 8
+Run = Callable[[], int]
+
+
+class Cells:
+    """64-bit numbers that native code reads and writes, at an address that stays."""
+
+    __slots__ = ("address", "values")
+
+    def __init__(self, values: Iterable[int]):
+        self.values = array("q", values)
+        self.address = self.values.buffer_info()[0]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: int) -> int:
+        return self.values[index]
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self.values[index] = value
+
+    def cell(self, index: int) -> int:
+        """The address of one of them."""
+        return self.address + 8 * index
+
+
+def chunk_of(extent: int, cost: int, threads: int | None = None) -> int:
+    """How much of a grid is done at a time: all of it when it is small, else a share of it."""
+    least = -(-CHUNK // max(1, cost))
+    count = the_pool().threads if threads is None else threads
+    share = -(-extent // (8 * count))
+    most = max(1, LONG // max(1, cost))
+    return max(1, min(max(least, share), most, extent)) if extent > least else max(1, extent)
+
+
+class NativeProgram:
+    """A table of steps. `keep` is what its addresses point into; `cost` is None if not known."""
+
+    __slots__ = ("_keep", "_program", "_table", "cost", "run")
+
+    run: Run
+
+    def __init__(self, steps: Sequence[Sequence[int]], count: int, cost: int | None, keep: Any):
+        self._keep, self.cost = keep, cost
+        self._table = Cells(_flat(steps))
+        self._program = Cells([the_pool().address, self._table.address, count, 0])
+        call = partial(_entry(), self._program.address)
+        short = cost is not None and cost < LONG
+        self.run = call if short else partial(_run_long, call, self._program)
+
+    def cancel(self) -> None:
+        """Stop a long run, from another thread; it then gives 1. The next run starts afresh."""
+        self._program[_FLAG] = 1
+
+
+def _flat(steps: Sequence[Sequence[int]]) -> Iterable[int]:
+    for step in steps:
+        if not 0 < len(step) <= text.STEP_CELLS:
+            raise InternalError(f"a step of a program has {len(step)} cells")
+        yield from step
+        yield from [0] * (text.STEP_CELLS - len(step))
+
+
+@lru_cache(maxsize=1)
+def _entry() -> Any:
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+    return kind(native_code().address)
+
+
+def _run_long(call: Run, program: Cells) -> int:
+    """A run that Ctrl-C stops; the flag of an earlier one that it stopped is taken back."""
+    program[_FLAG] = 0
+    return int(interruptible(call, partial(program.__setitem__, _FLAG, 1)))

@@ -1,0 +1,69 @@
+"""The C library as seen from Python: addresses of symbols, and raw pages of memory.
+
+What may live here: what needs `ctypes` to reach the operating system. What may not: policy (size
+classes, caches, code).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from functools import cache
+
+PAGE = mmap.PAGESIZE
+READ, WRITE, EXECUTE = mmap.PROT_READ, mmap.PROT_WRITE, mmap.PROT_EXEC
+_FAILED = ctypes.c_void_p(-1).value
+_HUGE_PAGES = getattr(mmap, "MADV_HUGEPAGE", None)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_mmap = _libc.mmap
+_mmap.restype = ctypes.c_void_p
+_mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_int64]
+_munmap = _libc.munmap
+_munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_mprotect = _libc.mprotect
+_mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_madvise = _libc.madvise
+_madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+def whole_pages(size: int) -> int:
+    """The size rounded up to pages, at least one."""
+    return max(PAGE, -(-size // PAGE) * PAGE)
+
+
+def map_pages(size: int) -> int:
+    """The address of fresh zeroed pages. `MemoryError` when the system has none."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    address = _mmap(None, size, READ | WRITE, flags, -1, 0)
+    if address == _FAILED or address is None:
+        raise MemoryError(f"no memory for {size} bytes")
+    return int(address)
+
+
+def unmap_pages(address: int, size: int) -> None:
+    """Give pages back. Nobody may use them any more."""
+    _munmap(address, size)
+
+
+def protect_pages(address: int, size: int, protection: int) -> None:
+    """Change what may be done with pages."""
+    if _mprotect(address, size, protection):
+        number = ctypes.get_errno()
+        raise OSError(number, "the system does not allow this protection of memory")
+
+
+def prefer_huge_pages(address: int, size: int) -> None:
+    """Ask for huge pages; systems without them ignore it."""
+    if _HUGE_PAGES is not None:
+        _madvise(address, size, _HUGE_PAGES)
+
+
+@cache
+def symbol_address(name: str) -> int:
+    """The address of a symbol of this process (libc, libm), 0 if there is none."""
+    try:
+        function = getattr(_libc, name)
+    except AttributeError:
+        return 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -1,0 +1,480 @@
+"""The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
+
+What may live here: the text of that code and the places in memory it agrees on with Python. What
+may not: anything that runs in Python.
+
+The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
+it, and takes chunks from an atomic counter like everybody else; when none is left it closes the job
+and waits for the workers that are inside. A worker counts itself in before it looks whether the job
+is open, and the caller closes the job before it looks who is inside: both are sequentially
+consistent, so one of the two sees the other. The fields of a job change only while it is closed and
+nobody is inside.
+"""
+
+from __future__ import annotations
+
+import platform
+import signal
+
+# Fields of the pool, in bytes from its start; what different threads write is on different lines.
+GENERATION, NEXT, ACTIVE, OPEN = 0, 64, 128, 192
+JOB_FUNCTION, JOB_ARGUMENTS, JOB_EXTENT, JOB_CHUNK, JOB_FLAG = 256, 264, 272, 280, 288
+BUSY, STARTED, WANTED, SLEEPERS, WAITING, SPINS = 320, 324, 328, 332, 336, 340
+MUTEX, WORK, DONE, THREAD, OLD_SIGNALS, ALL_SIGNALS = 384, 512, 640, 768, 832, 960
+POOL_BYTES = 1088
+
+# A step is eight 64-bit cells, the first of which is one of these.
+KERNEL, LOOP, WHILE, BRANCH, COPY, PATCH = range(6)
+STEP_CELLS = 8
+
+# A program: pool, table, number of steps, flag that stops it.
+PROGRAM_POOL, PROGRAM_TABLE, PROGRAM_COUNT, PROGRAM_FLAG, PROGRAM_BYTES = 0, 8, 16, 24, 32
+
+_PAUSES = {
+    "x86_64": ("llvm.x86.sse2.pause", "", ""),
+    "AMD64": ("llvm.x86.sse2.pause", "", ""),
+    "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
+    "arm64": ("llvm.aarch64.hint", "i32", "i32 1"),
+}
+
+
+def _field(name: str, offset: int) -> str:
+    return f"  %{name} = getelementptr i8, ptr %pool, i64 {offset}\n"
+
+
+def _pause() -> tuple[str, str]:
+    """(declaration, call) of the instruction that tells the processor it is in a waiting loop."""
+    known = _PAUSES.get(platform.machine())
+    if known is None:
+        return "", ""
+    name, parameters, arguments = known
+    return f"declare void @{name}({parameters})\n", f"  call void @{name}({arguments})\n"
+
+
+_DECLARE_PAUSE, _PAUSE = _pause()
+
+_DECLARATIONS = f"""
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+{_DECLARE_PAUSE}"""
+
+_CHUNKS = """
+; takes chunks from the counter until none is left or the flag is set
+define internal void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {
+entry:
+  br label %take
+take:
+  %stop = load atomic i32, ptr %flag monotonic, align 4
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %done, label %more
+more:
+  %begin = atomicrmw add ptr %next, i64 %chunk monotonic
+  %left = icmp slt i64 %begin, %n
+  br i1 %left, label %work, label %done
+work:
+  %past = add i64 %begin, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
+  call void %fn(ptr %args, i64 %begin, i64 %end)
+  br label %take
+done:
+  ret void
+}
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+_WORKER = f"""
+; waits until the generation is not %last: awake for a while, then asleep
+define internal i32 @await_job(ptr %pool, i32 %last) {{
+entry:
+{_field("generation", GENERATION)}{_field("spins", SPINS)}{_field("sleepers", SLEEPERS)}
+{_field("mutex", MUTEX)}{_field("work", WORK)}
+  %limit = load i32, ptr %spins
+  br label %spin
+spin:
+  %i = phi i32 [0, %entry], [%j, %again]
+  %seen = load atomic i32, ptr %generation acquire, align 4
+  %new = icmp ne i32 %seen, %last
+  br i1 %new, label %awake, label %again
+again:
+{_PAUSE}  %j = add i32 %i, 1
+  %tired = icmp sge i32 %j, %limit
+  br i1 %tired, label %sleep, label %spin
+awake:
+  ret i32 %seen
+sleep:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
+  br label %look
+look:
+  %now = load atomic i32, ptr %generation seq_cst, align 4
+  %changed = icmp ne i32 %now, %last
+  br i1 %changed, label %rise, label %rest
+rest:
+  %rested = call i32 @pthread_cond_wait(ptr %work, ptr %mutex)
+  br label %look
+rise:
+  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret i32 %now
+}}
+
+define internal ptr @worker(ptr %pool) {{
+entry:
+{_field("active", ACTIVE)}{_field("open", OPEN)}{_field("next", NEXT)}{_field("waiting", WAITING)}
+{_field("mutex", MUTEX)}{_field("done", DONE)}
+{_field("f", JOB_FUNCTION)}{_field("a", JOB_ARGUMENTS)}{_field("e", JOB_EXTENT)}
+{_field("c", JOB_CHUNK)}{_field("g", JOB_FLAG)}
+  br label %wait
+wait:
+  %last = phi i32 [-1, %entry], [%seen, %out], [%seen, %tell]
+  %seen = call i32 @await_job(ptr %pool, i32 %last)
+  %others = atomicrmw add ptr %active, i32 1 seq_cst
+  %is_open = load atomic i32, ptr %open seq_cst, align 4
+  %there = icmp ne i32 %is_open, 0
+  br i1 %there, label %join, label %out
+join:
+  %fn = load ptr, ptr %f
+  %args = load ptr, ptr %a
+  %n = load i64, ptr %e
+  %chunk = load i64, ptr %c
+  %flag = load ptr, ptr %g
+  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  br label %out
+out:
+  %inside = atomicrmw sub ptr %active, i32 1 seq_cst
+  %awaited = load atomic i32, ptr %waiting seq_cst, align 4
+  %somebody = icmp ne i32 %awaited, 0
+  br i1 %somebody, label %tell, label %wait
+tell:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %told = call i32 @pthread_cond_signal(ptr %done)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %wait
+}}
+"""
+
+_START = f"""
+; starts the workers that are wanted; without signals, which belong to Python's threads
+define internal void @start(ptr %pool) {{
+entry:
+{_field("started", STARTED)}{_field("wanted", WANTED)}{_field("thread", THREAD)}
+{_field("mutex", MUTEX)}{_field("work", WORK)}{_field("done", DONE)}
+{_field("old", OLD_SIGNALS)}{_field("all", ALL_SIGNALS)}
+  %m = call i32 @pthread_mutex_init(ptr %mutex, ptr null)
+  %w = call i32 @pthread_cond_init(ptr %work, ptr null)
+  %d = call i32 @pthread_cond_init(ptr %done, ptr null)
+  %masked = call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %all, ptr %old)
+  %count = load i32, ptr %wanted
+  br label %next
+next:
+  %i = phi i32 [0, %entry], [%j, %made]
+  %enough = icmp sge i32 %i, %count
+  br i1 %enough, label %end, label %make
+make:
+  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %pool)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %end, label %made
+made:
+  %id = load i64, ptr %thread
+  %detached = call i32 @pthread_detach(i64 %id)
+  %j = add i32 %i, 1
+  br label %next
+end:
+  %restored = call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %old, ptr null)
+  store i32 1, ptr %started
+  ret void
+}}
+"""
+
+_PARALLEL = f"""
+; wakes sleeping workers, no more than there are chunks for
+define internal void @wake(ptr %pool, i64 %n, i64 %chunk) {{
+entry:
+{_field("sleepers", SLEEPERS)}{_field("mutex", MUTEX)}{_field("work", WORK)}
+  %sleeping = load atomic i32, ptr %sleepers seq_cst, align 4
+  %nobody = icmp eq i32 %sleeping, 0
+  br i1 %nobody, label %end, label %some
+some:
+  ; whoever counts as asleep has seen the new generation or is on the condition once we had the lock
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  %last = sub i64 %n, 1
+  %useful = sdiv i64 %last, %chunk
+  %wide = zext i32 %sleeping to i64
+  %all = icmp sge i64 %useful, %wide
+  br i1 %all, label %everybody, label %one
+everybody:
+  %b = call i32 @pthread_cond_broadcast(ptr %work)
+  ret void
+one:
+  %i = phi i64 [0, %some], [%j, %one]
+  %s = call i32 @pthread_cond_signal(ptr %work)
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %useful
+  br i1 %more, label %one, label %end
+end:
+  ret void
+}}
+
+; waits until no worker is inside the job, which is closed
+define internal void @drain(ptr %pool) {{
+entry:
+{_field("active", ACTIVE)}{_field("waiting", WAITING)}{_field("spins", SPINS)}
+{_field("mutex", MUTEX)}{_field("done", DONE)}
+  %limit = load i32, ptr %spins
+  br label %spin
+spin:
+  %i = phi i32 [0, %entry], [%j, %again]
+  %inside = load atomic i32, ptr %active seq_cst, align 4
+  %empty = icmp eq i32 %inside, 0
+  br i1 %empty, label %end, label %again
+again:
+{_PAUSE}  %j = add i32 %i, 1
+  %tired = icmp sge i32 %j, %limit
+  br i1 %tired, label %sleep, label %spin
+sleep:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  store atomic i32 1, ptr %waiting seq_cst, align 4
+  br label %look
+look:
+  %still = load atomic i32, ptr %active seq_cst, align 4
+  %gone = icmp eq i32 %still, 0
+  br i1 %gone, label %rise, label %rest
+rest:
+  %rested = call i32 @pthread_cond_wait(ptr %done, ptr %mutex)
+  br label %look
+rise:
+  store atomic i32 0, ptr %waiting seq_cst, align 4
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %end
+end:
+  ret void
+}}
+
+; runs [0, n) in chunks: by everybody, or by the caller alone if there is one chunk, no worker, or
+; another caller
+define internal void @parallel(ptr %pool, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
+entry:
+  %own = alloca i64
+{_field("wanted", WANTED)}{_field("busy", BUSY)}{_field("started", STARTED)}{_field("next", NEXT)}
+{_field("open", OPEN)}{_field("generation", GENERATION)}
+{_field("f", JOB_FUNCTION)}{_field("a", JOB_ARGUMENTS)}{_field("e", JOB_EXTENT)}
+{_field("c", JOB_CHUNK)}{_field("g", JOB_FLAG)}
+  %small = icmp sle i64 %n, %chunk
+  br i1 %small, label %alone, label %ask
+ask:
+  %workers = load i32, ptr %wanted
+  %none = icmp eq i32 %workers, 0
+  br i1 %none, label %alone, label %try
+try:
+  %pair = cmpxchg ptr %busy, i32 0, i32 1 seq_cst seq_cst
+  %mine = extractvalue {{ i32, i1 }} %pair, 1
+  br i1 %mine, label %ready, label %alone
+alone:
+  store i64 0, ptr %own
+  call void @chunks(ptr %own, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  ret void
+ready:
+  %running = load i32, ptr %started
+  %cold = icmp eq i32 %running, 0
+  br i1 %cold, label %begin, label %post
+begin:
+  call void @start(ptr %pool)
+  br label %post
+post:
+  store ptr %fn, ptr %f
+  store ptr %args, ptr %a
+  store i64 %n, ptr %e
+  store i64 %chunk, ptr %c
+  store ptr %flag, ptr %g
+  store atomic i64 0, ptr %next monotonic, align 8
+  store atomic i32 1, ptr %open seq_cst, align 4
+  %old = atomicrmw add ptr %generation, i32 1 seq_cst
+  call void @wake(ptr %pool, i64 %n, i64 %chunk)
+  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  store atomic i32 0, ptr %open seq_cst, align 4
+  call void @drain(ptr %pool)
+  store atomic i32 0, ptr %busy seq_cst, align 4
+  ret void
+}}
+"""
+
+_BUMPS = """
+; adds `times` strides to every cell of a list of (cell, stride)
+define internal void @bump(ptr %list, i64 %count, i64 %times) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%j, %one]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %end
+one:
+  %pair = getelementptr { ptr, i64 }, ptr %list, i64 %i
+  %cell = load ptr, ptr %pair
+  %second = getelementptr { ptr, i64 }, ptr %list, i64 %i, i32 1
+  %stride = load i64, ptr %second
+  %by = mul i64 %stride, %times
+  %value = load i64, ptr %cell
+  %sum = add i64 %value, %by
+  store i64 %sum, ptr %cell
+  %j = add i64 %i, 1
+  br label %next
+end:
+  ret void
+}
+
+; writes slots[slot] + offset to every cell of a list of (cell, slot, offset)
+define internal void @patch(ptr %list, i64 %count, ptr %slots) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%j, %one]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %end
+one:
+  %entry.0 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i
+  %entry.1 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i, i32 1
+  %entry.2 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i, i32 2
+  %cell = load ptr, ptr %entry.0
+  %slot = load i64, ptr %entry.1
+  %offset = load i64, ptr %entry.2
+  %place = getelementptr i64, ptr %slots, i64 %slot
+  %base = load i64, ptr %place
+  %address = add i64 %base, %offset
+  store i64 %address, ptr %cell
+  %j = add i64 %i, 1
+  br label %next
+end:
+  ret void
+}
+"""
+
+
+def _cells() -> str:
+    names = "abcde"
+    return "".join(
+        f"  %p{x} = getelementptr i64, ptr %step, i64 {i + 1}\n  %{x} = load i64, ptr %p{x}\n"
+        for i, x in enumerate(names)
+    )
+
+
+_STEPS = f"""
+; runs steps [first, first + count) of the table; 1 if the flag stopped it
+define internal i32 @steps(ptr %pool, ptr %table, i64 %first, i64 %count, ptr %flag) {{
+entry:
+  %limit = add i64 %first, %count
+  br label %next
+next:
+  %i = phi i64 [%first, %entry], [%j, %advance]
+  %more = icmp slt i64 %i, %limit
+  br i1 %more, label %check, label %fine
+fine:
+  ret i32 0
+stopped:
+  ret i32 1
+check:
+  %stop = load atomic i32, ptr %flag monotonic, align 4
+  %set = icmp ne i32 %stop, 0
+  br i1 %set, label %stopped, label %begin
+advance:
+  %j = add i64 %i, 1
+  br label %next
+begin:
+  %step = getelementptr [8 x i64], ptr %table, i64 %i
+  %kind = load i64, ptr %step
+{_cells()}
+  %a.ptr = inttoptr i64 %a to ptr
+  %b.ptr = inttoptr i64 %b to ptr
+  %c.ptr = inttoptr i64 %c to ptr
+  %d.ptr = inttoptr i64 %d to ptr
+  switch i64 %kind, label %advance [
+    i64 {KERNEL}, label %kernel
+    i64 {LOOP}, label %loop
+    i64 {WHILE}, label %while
+    i64 {BRANCH}, label %branch
+    i64 {COPY}, label %copy
+    i64 {PATCH}, label %patch
+  ]
+kernel:
+  call void @parallel(ptr %pool, ptr %a.ptr, ptr %b.ptr, i64 %c, i64 %d, ptr %flag)
+  br label %advance
+loop:
+  %t = phi i64 [0, %begin], [%u, %turned]
+  %again = icmp slt i64 %t, %a
+  br i1 %again, label %turn, label %unwind
+turn:
+  %body = call i32 @steps(ptr %pool, ptr %table, i64 %b, i64 %c, ptr %flag)
+  %body.stopped = icmp ne i32 %body, 0
+  br i1 %body.stopped, label %unwind, label %turned
+turned:
+  call void @bump(ptr %d.ptr, i64 %e, i64 1)
+  %u = add i64 %t, 1
+  br label %loop
+unwind:
+  %end = phi i32 [0, %loop], [1, %turn]
+  %back = sub i64 0, %t
+  call void @bump(ptr %d.ptr, i64 %e, i64 %back)
+  %cut = icmp ne i32 %end, 0
+  br i1 %cut, label %stopped, label %advance
+while:
+  %test = call i32 @steps(ptr %pool, ptr %table, i64 %a, i64 %b, ptr %flag)
+  %test.stopped = icmp ne i32 %test, 0
+  br i1 %test.stopped, label %stopped, label %ask
+ask:
+  %w.byte = load ptr, ptr %c.ptr
+  %w.value = load i8, ptr %w.byte
+  %w.true = icmp ne i8 %w.value, 0
+  br i1 %w.true, label %round, label %advance
+round:
+  %did = call i32 @steps(ptr %pool, ptr %table, i64 %d, i64 %e, ptr %flag)
+  %did.stopped = icmp ne i32 %did, 0
+  br i1 %did.stopped, label %stopped, label %rest
+rest:
+  %w.stop = load atomic i32, ptr %flag monotonic, align 4
+  %w.set = icmp ne i32 %w.stop, 0
+  br i1 %w.set, label %stopped, label %while
+branch:
+  %b.byte = load ptr, ptr %a.ptr
+  %b.value = load i8, ptr %b.byte
+  %b.true = icmp ne i8 %b.value, 0
+  %where = select i1 %b.true, i64 %b, i64 %d
+  %many = select i1 %b.true, i64 %c, i64 %e
+  %part = call i32 @steps(ptr %pool, ptr %table, i64 %where, i64 %many, ptr %flag)
+  %part.stopped = icmp ne i32 %part, 0
+  br i1 %part.stopped, label %stopped, label %advance
+copy:
+  %to = load ptr, ptr %a.ptr
+  %from = load ptr, ptr %b.ptr
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %c, i1 false)
+  br label %advance
+patch:
+  call void @patch(ptr %a.ptr, i64 %b, ptr %c.ptr)
+  br label %advance
+}}
+
+define i32 @run(ptr %program) {{
+  %pool = load ptr, ptr %program
+  %p1 = getelementptr i8, ptr %program, i64 {PROGRAM_TABLE}
+  %table = load ptr, ptr %p1
+  %p2 = getelementptr i8, ptr %program, i64 {PROGRAM_COUNT}
+  %count = load i64, ptr %p2
+  %flag = getelementptr i8, ptr %program, i64 {PROGRAM_FLAG}
+  %stopped = call i32 @steps(ptr %pool, ptr %table, i64 0, i64 %count, ptr %flag)
+  %stop = load atomic i32, ptr %flag monotonic, align 4
+  %set = icmp ne i32 %stop, 0
+  %late = zext i1 %set to i32
+  %result = or i32 %stopped, %late
+  ret i32 %result
+}}
+"""
+
+TEXT = _DECLARATIONS + _CHUNKS + _WORKER + _START + _PARALLEL + _BUMPS + _STEPS

@@ -1,0 +1,408 @@
+"""Which nodes share a kernel.
+
+Nodes are placed from the results back to the leaves. A consumer's loop counters flow to what it
+reads (`atoms.py`); a node joins the kernel of its consumers where it would be computed once per
+point of that kernel's loops, is computed again where that is cheap, and gets memory and a kernel of
+its own where neither holds. A reduction joins if its result lives on loops that enclose the rest: a
+row. What may live here: this decision. What may not: how anything is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from adjoint.ir.uop import UOp, toposort
+from adjoint.schedule import classify
+from adjoint.schedule.atoms import Atoms, Axis, Index
+from adjoint.schedule.classify import (
+    CHEAP,
+    CONTROL,
+    HOST,
+    LEAF,
+    LIBRARY,
+    PART,
+    POINTWISE,
+    REDUCE,
+    SPECIAL,
+    VIEW,
+    kind_of,
+    weight,
+)
+from adjoint.schedule.layout import matrix_base
+
+_ROW = 1 << 16  # a row longer than this is not worth holding on to, unless there are
+_ROWS = 64  # at least so many rows
+_FAR = 2000  # how many kernels a search for a cycle looks at before it gives up
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A step: what it computes and what it reads from memory."""
+
+    kind: str
+    outputs: dict[UOp, Index]
+    low: int  # the level of the first of its results, and of the last
+    high: int
+    reads: dict[UOp, None] = field(default_factory=dict)
+    users: dict[Unit, None] = field(default_factory=dict)
+    outer: Axis | None = None
+    reduced: dict[UOp, tuple[Index, Index]] = field(default_factory=dict)  # where, over what
+    waits: dict[UOp, None] = field(default_factory=dict)  # what must be done before it
+
+    @property
+    def nodes(self) -> list[UOp]:
+        return list(self.outputs)
+
+
+class Fuser:
+    """One schedule in the making."""
+
+    def __init__(self, roots: Sequence[UOp]):
+        self.atoms = Atoms()
+        self.order = toposort(roots)
+        self.levels: dict[UOp, int] = {}
+        self.costs: dict[UOp, int] = {}
+        self.uses: dict[UOp, dict[tuple[Unit, Index], None]] = {}
+        self.needs: dict[UOp, dict[Unit | None, None]] = {r: {None: None} for r in roots}
+        self.units: list[Unit] = []
+        self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
+        self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
+        for node in self.order:
+            self.levels[node] = 1 + max((self.levels[s] for s in node.src), default=0)
+            self.costs[node] = self._cost(node)
+
+    def _cost(self, node: UOp) -> int:
+        """Of one element computed anew from what will be in memory."""
+        kind = kind_of(node)
+        if kind == POINTWISE:
+            return weight(node) + sum(self.costs[s] for s in node.src)
+        return self.costs[node.src[0]] if kind == VIEW else 1
+
+    def run(self) -> list[Unit]:
+        """The units, in an order in which they can run."""
+        for node in reversed(self.order):
+            self._place(node)
+        self._merge_siblings()
+        return self._ordered()
+
+    # ---- placing a node
+
+    def _place(self, node: UOp) -> None:
+        uses, needs = self.uses.get(node, {}), self.needs.get(node, {})
+        if not uses and not needs:
+            return
+        kind = kind_of(node)
+        if node.dtype and not isinstance(node.dtype, tuple) and node.size == 0:
+            self._reads(node, uses)
+        elif kind == LEAF:
+            self._place_leaf(node, uses, needs)
+        elif kind == PART:
+            self._reads(node, uses)
+            self.needs.setdefault(node.src[0], {}).update(needs)
+            self.needs[node.src[0]].update({unit: None for unit, _ in uses})
+        elif kind == VIEW:
+            self._place_view(node, uses, needs)
+        elif kind in (POINTWISE, REDUCE):
+            self._place_computed(node, kind, uses, needs)
+        else:
+            self._place_step(node, kind, uses, needs)
+
+    def _place_leaf(self, node: UOp, uses: Iterable[tuple[Unit, Index]], needs: object) -> None:
+        if node.op.name != "const":
+            self._reads(node, uses)
+        elif needs:
+            self._reads(node, ())
+            self._new_kernel(node)
+
+    def _reads(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> None:
+        for unit, _ in uses:
+            unit.reads[node] = None
+
+    def _place_view(
+        self,
+        node: UOp,
+        uses: dict[tuple[Unit, Index], None],
+        needs: dict[Unit | None, None],
+    ) -> None:
+        if needs and node.op.name in ("reshape", "wait"):
+            self.alias[node] = node.src[0]
+            self.needs.setdefault(node.src[0], {}).update(needs)
+            for unit in needs:
+                if unit is not None:
+                    unit.waits.update(dict.fromkeys(node.src[1:]))
+        elif needs:
+            self._new_kernel(node)
+            self._reads(node, uses)
+            self._link(node, uses, needs)
+            return
+        for unit, index in uses:
+            self._flow(node, unit, index)
+
+    def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
+        """The operands of a node inside a kernel are read there, at the index that follows."""
+        kind = kind_of(node)
+        if kind == VIEW:
+            unit.waits.update(dict.fromkeys(node.src[1:] if node.op.name == "wait" else ()))
+            pairs = self.atoms.through(node, index)
+        elif kind == REDUCE:
+            pairs, loops = self.atoms.reduced(node, index)
+            unit.reduced[node] = (index, loops)
+        elif node.op.name == "gather":
+            pairs = self._gathered(node, index)
+        else:
+            pairs = [(s, index) for s in node.src if node.op.name != "scan_sum"]
+        for source, at in pairs:
+            self.uses.setdefault(source, {})[(unit, self.atoms.settled(at))] = None
+
+    def _gathered(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
+        data, indices = node.src[0], node.src[1:]
+        rank = len(indices[0].shape)
+        rest = iter(index[rank:])
+        place = tuple(
+            self.atoms.image((node, d, index), n, None) if d in node.arg.axes else next(rest)
+            for d, n in enumerate(data.shape)
+        )
+        return [(data, place), *((i, index[:rank]) for i in indices)]
+
+    def _place_computed(
+        self,
+        node: UOp,
+        kind: str,
+        uses: dict[tuple[Unit, Index], None],
+        needs: dict[Unit | None, None],
+    ) -> None:
+        settled = {(unit, self.atoms.settled(index)): None for unit, index in uses}
+        units = dict.fromkeys(unit for unit, _ in settled)
+        if not needs and self._joins(node, kind, settled, units):
+            for unit, index in settled:
+                self._flow(node, unit, index)
+            return
+        host = self._host(node, kind, settled, units, needs)
+        if host is None:
+            self._new_kernel(node)
+            self._reads(node, settled)
+        else:
+            unit, index = host
+            unit.outputs[node] = index
+            unit.low, unit.high = (
+                min(unit.low, self.levels[node]),
+                max(unit.high, self.levels[node]),
+            )
+            self.maker[node] = unit
+            for other, at in settled:
+                if other is unit:
+                    self._flow(node, unit, at)
+                else:
+                    other.reads[node] = None
+            if (unit, index) not in settled:
+                self._flow(node, unit, index)
+        self._link(node, settled, needs)
+
+    def _joins(
+        self,
+        node: UOp,
+        kind: str,
+        uses: dict[tuple[Unit, Index], None],
+        units: dict[Unit, None],
+    ) -> bool:
+        """Whether the node is computed inside its consumers and needs no memory."""
+        if kind == REDUCE:
+            return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
+        if self.costs[node] <= CHEAP:
+            return True
+        if len(units) > 1:
+            return False
+        return all(self._once(unit, index) for unit, index in uses) and (
+            len(uses) == 1 or next(iter(units)).outer is not None
+        )
+
+    def _once(self, unit: Unit, index: Index) -> bool:
+        """Whether computing at this index does nothing twice that could be done once."""
+        found = self.atoms.roots(index)
+        if found is None:
+            return False
+        if unit.outer is not None and found <= set(self.atoms.whole(unit.outer)):
+            return True
+        return self._domain(unit) <= found or self._loops(unit, found)
+
+    def _loops(self, unit: Unit, found: set[int]) -> bool:
+        """Whether the index is a row and the loops of one of the unit's reductions."""
+        outer = set(self.atoms.whole(unit.outer or ()))
+        return any(
+            outer | {a for axis in self.atoms.settled(loops) for a in axis} <= found
+            for _, loops in unit.reduced.values()
+        )
+
+    def _domain(self, unit: Unit) -> set[int]:
+        """The counters of the largest of its results."""
+        sets = [{a for axis in self.atoms.settled(i) for a in axis} for i in unit.outputs.values()]
+        return max(sets, key=len) if sets else set()
+
+    def _makes_row(self, unit: Unit, index: Index) -> bool:
+        """Whether a reduction at this index can be a row of the kernel; if so, it is from now on."""
+        found = {a for axis in index for a in axis}
+        if any(a in self.atoms.images for a in found):
+            return False
+        if unit.outer is not None:
+            return set(self.atoms.whole(unit.outer)) == found
+        domain = self._domain(unit)
+        if not found <= domain:
+            return False
+        rows, row = self.atoms.count(found), self.atoms.count(domain - found)
+        if row > _ROW and rows < _ROWS:
+            return False
+        unit.outer = tuple(sorted(found))
+        return True
+
+    def _host(
+        self,
+        node: UOp,
+        kind: str,
+        uses: dict[tuple[Unit, Index], None],
+        units: dict[Unit, None],
+        needs: dict[Unit | None, None],
+    ) -> tuple[Unit, Index] | None:
+        """A consumer's kernel in which the node can be one more result."""
+        for unit, index in sorted(uses, key=lambda use: use[0].high):
+            flat = [a for axis in index for a in axis]
+            if len(set(flat)) != len(flat) or any(a in self.atoms.images for a in flat):
+                continue
+            inside = set(flat)
+            row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
+            fits = row or (kind == POINTWISE and inside == self._domain(unit))
+            if kind == REDUCE and not row:
+                fits = unit.outer is None and self._makes_row(unit, index)
+            others = [u for u in (*units, *needs) if u is not None and u is not unit]
+            if fits and not any(self._before(other, unit) for other in others):
+                return unit, index
+        return None
+
+    def _before(self, first: Unit, last: Unit) -> bool:
+        """Whether `last` needs something that `first` makes, as far as one can see."""
+        if first.low >= last.high:
+            return False
+        seen, stack = {first}, [first]
+        while stack:
+            for user in stack.pop().users:
+                if user is last or len(seen) > _FAR:
+                    return True
+                if user not in seen:
+                    seen.add(user)
+                    stack.append(user)
+        return False
+
+    def _new_kernel(self, node: UOp) -> None:
+        index = tuple(self.atoms.new(n) for n in node.shape)
+        level = self.levels[node]
+        unit = Unit("kernel", {node: index}, level, level)
+        if kind_of(node) == REDUCE:
+            unit.outer = tuple(a for axis in index for a in axis)
+        self.units.append(unit)
+        self.maker[node] = unit
+        if kind_of(node) != LEAF:
+            self._flow(node, unit, index)
+
+    def _place_step(
+        self,
+        node: UOp,
+        kind: str,
+        uses: dict[tuple[Unit, Index], None],
+        needs: dict[Unit | None, None],
+    ) -> None:
+        level = self.levels[node]
+        unit = Unit(kind, {node: ()}, level, level)
+        self.units.append(unit)
+        self.maker[node] = unit
+        self._reads(node, uses)
+        self._link(node, uses, needs)
+        for source in dict.fromkeys(node.src):
+            wanted = matrix_base(source) if kind == LIBRARY else source
+            unit.reads[wanted] = None
+            self.needs.setdefault(wanted, {})[unit] = None
+
+    def _link(
+        self,
+        node: UOp,
+        uses: Iterable[tuple[Unit, Index]],
+        needs: Iterable[Unit | None],
+    ) -> None:
+        maker = self.maker[node]
+        for unit in (*(u for u, _ in uses), *needs):
+            if unit is not None and unit is not maker:
+                maker.users[unit] = None
+                unit.reads[node] = None
+
+    # ---- kernels side by side
+
+    def _merge_siblings(self) -> None:
+        """Reductions over the same rows of the same memory are one kernel: dγ and dβ."""
+        groups: dict[tuple[object, ...], list[Unit]] = {}
+        for unit in self.units:
+            key = self._sibling_key(unit)
+            if key is not None:
+                groups.setdefault(key, []).append(unit)
+        for members in groups.values():
+            first, *rest = members
+            for other in rest:
+                shared = any(node in first.reads for node in other.reads)
+                if shared and not self._before(first, other) and not self._before(other, first):
+                    self._merge(first, other)
+
+    def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
+        if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
+            return None
+        (node,), (root,) = unit.reduced, unit.outputs
+        if node is not root or node.op.name in ("contract", "fold"):
+            return None
+        return node.src[0].shape, node.arg
+
+    def _merge(self, first: Unit, other: Unit) -> None:
+        """The other's counters become the first's; its result one more of the first."""
+        (node,), (mine,) = other.reduced, first.reduced
+        index = first.outputs[mine]
+        first.outputs[node] = index
+        first.reduced[node] = first.reduced[mine]
+        first.low, first.high = min(first.low, other.low), max(first.high, other.high)
+        first.reads.update(other.reads)
+        first.users.update(other.users)
+        first.waits.update(other.waits)
+        self.maker[node] = first
+        self.units.remove(other)
+        for unit in self.units:
+            if other in unit.users:
+                unit.users[first] = unit.users.pop(other)
+
+    # ---- order
+
+    def _ordered(self) -> list[Unit]:
+        """Makers before users; among those that are ready, in the order of the graph."""
+        place = {node: i for i, node in enumerate(self.order)}
+        rank = {u: min(place[n] for n in u.outputs) for u in self.units}
+        before = {u: {m for m in map(self._made_by, (*u.reads, *u.waits)) if m} - {u} for u in rank}
+        done: dict[Unit, None] = {}
+        stack = sorted(rank, key=rank.__getitem__, reverse=True)
+        while stack:
+            unit = stack[-1]
+            if unit in done:
+                stack.pop()
+                continue
+            missing = [m for m in before[unit] if m not in done]
+            if missing:
+                stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
+            else:
+                done[unit] = None
+                stack.pop()
+        return list(done)
+
+    def _made_by(self, node: UOp) -> Unit | None:
+        return self.maker.get(self.storage(node))
+
+    def storage(self, node: UOp) -> UOp:
+        """The node in whose memory this one lies."""
+        while node in self.alias or node.op.name == "part":
+            node = self.alias[node] if node in self.alias else node.src[0]
+        return node
+
+
+__all__ = ["CONTROL", "HOST", "SPECIAL", "Fuser", "Unit", "classify"]

@@ -1,0 +1,90 @@
+"""Matrices in memory: whether a view can be handed to the library as it lies.
+
+What may live here: strides of views over the memory below them. What may not: kernels.
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.affine import Lin, Var, flattened, reshaped, strides_of, var
+from adjoint.ir.uop import UOp
+from adjoint.schedule import classify
+from adjoint.stages import Gemm
+
+_STRIDED = frozenset({"reshape", "permute", "shrink", "wait"})
+
+
+def matrix_base(node: UOp) -> UOp:
+    """What must be in memory for a matrix operand: below its views, or the operand itself."""
+    return base_of(node) if _as_it_lies(node) is not None else node
+
+
+def _as_it_lies(node: UOp) -> tuple[int, ...] | None:
+    """The strides of a (batch, row, column) view that the library can take."""
+    strides = strides_over(node)
+    if strides is None:
+        return None
+    _, rows, columns = node.shape
+    _, row, column = strides
+    if column == 1 or columns == 1:
+        fits = row >= columns or rows == 1
+    else:
+        fits = (row == 1 or rows == 1) and column >= rows
+    return strides if fits else None
+
+
+def base_of(node: UOp) -> UOp:
+    """The node below the views that keep strides."""
+    while node.op.name in _STRIDED:
+        node = node.src[0]
+    return node
+
+
+def strides_over(node: UOp) -> tuple[int, ...] | None:
+    """The strides of a view over its base, in elements; None if it has none, or an offset."""
+    counters = [Var(n) for n in node.shape]
+    index: tuple[Lin, ...] = tuple(map(var, counters))
+    below = node
+    while below.op.name in _STRIDED:
+        index = _through(below, index)
+        below = below.src[0]
+    if below.op.name == "const" or classify.kind_of(below) == classify.VIEW:
+        return None
+    place = flattened(index, below.shape)
+    factors = [place.factor(c) if c.size > 1 else 0 for c in counters]
+    if any(f is None for f in factors) or place.const:
+        return None  # an operand begins where its memory begins
+    return tuple(f or 0 for f in factors)
+
+
+def _through(node: UOp, index: tuple[Lin, ...]) -> tuple[Lin, ...]:
+    x = node.src[0]
+    if node.op.name == "reshape":
+        return reshaped(index, node.shape, x.shape)
+    if node.op.name == "permute":
+        back = dict(zip(node.arg.order, index, strict=True))
+        return tuple(back[a] for a in range(len(index)))
+    if node.op.name == "shrink":
+        start, _, step = node.arg
+        return tuple(i * s + a for i, a, s in zip(index, start, step, strict=True))
+    return index
+
+
+def gemm_of(node: UOp) -> Gemm:
+    """The library call for a product "bmk,bkn->bmn" whose operands lie as `matrix_base` says."""
+    a, b = node.src
+    batch, m, n = node.shape
+    return Gemm(
+        node.dtype,
+        batch,
+        m,
+        n,
+        a.shape[2],
+        _operand_strides(a),
+        _operand_strides(b),
+        (m * n, n, 1),
+    )
+
+
+def _operand_strides(node: UOp) -> tuple[int, int, int]:
+    batch, row, column = _as_it_lies(node) or strides_of(node.shape)
+    return batch, row, column

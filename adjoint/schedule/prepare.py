@@ -1,0 +1,183 @@
+"""The graph in the words that kernels are made of, before it is divided.
+
+Before: argmax(x), contract(a, b, "bqhd,bkhd->bhqk"), sum over an empty axis, detach(x).
+After: max, eq and min; a product of matrices between views; a constant; x.
+No value changes. What may live here: rewrites that every target needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from adjoint.ir import axes
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ops.indexing import positions
+
+_IDENTITIES = frozenset({"detach", "contiguous", "contiguous_backward", "unique_identity", "shard"})
+
+
+def prepare(roots: Sequence[UOp]) -> list[UOp]:
+    """The roots over the rewritten graph."""
+    new: dict[UOp, UOp] = {}
+    for node in toposort(roots):
+        src = tuple(new[s] for s in node.src)
+        with origin_scope(node.raw_origin):
+            new[node] = _rewritten(node if src == node.src else rebuild(node, src))
+    return [new[root] for root in roots]
+
+
+def _rewritten(node: UOp) -> UOp:
+    name = node.op.name
+    if name in _IDENTITIES or (name in ("copy", "reshape") and node.shape == node.src[0].shape):
+        return node.src[0]
+    if name == "assign":
+        return node.src[1]
+    rule = _RULES.get(name)
+    return node if rule is None else rule(node)
+
+
+def _filled(node: UOp, value: Any) -> UOp:
+    return OPS["const"](value, node.dtype, node.shape, node.device)
+
+
+# ---- reductions
+
+_EMPTY: dict[str, Any] = {"reduce_sum": 0, "reduce_prod": 1, "any": False, "all": True}
+_SPLIT = 1 << 15  # from this many elements on, a reduction to few results is done in blocks
+_FEW = 16
+_BLOCK = 1 << 12
+
+
+def _reduction(node: UOp) -> UOp:
+    x = node.src[0]
+    if node.size and not x.size:
+        return _filled(node, _EMPTY[node.op.name])
+    dims, keepdim = node.arg
+    if all(x.shape[d] == 1 for d in dims) and node.dtype is x.dtype:
+        return x.reshape(node.shape)
+    count = prod(x.shape[d] for d in dims)
+    if count >= _SPLIT and node.size <= _FEW:
+        return _in_blocks(node, x, dims, keepdim)
+    return node
+
+
+def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], keepdim: bool) -> UOp:
+    """Before: sum of 2^20. After: sums of blocks, and their sum. The blocks run side by side."""
+    kept = [d for d in range(len(x.shape)) if d not in dims]
+    extents = [x.shape[d] for d in kept]
+    count = prod(x.shape[d] for d in dims)
+    block = next((b for b in range(_BLOCK, 255, -1) if count % b == 0), None)
+    if block is None:
+        return node
+    flat = x.permute([*kept, *dims]).reshape(*extents, count // block, block)
+    wide = _wide(node, flat)
+    return (
+        _reduced(node, _reduced(node, wide, len(extents) + 1), len(extents))
+        .cast(node.dtype)
+        .reshape(node.shape)
+    )
+
+
+def _wide(node: UOp, x: UOp) -> UOp:
+    """Partial sums of narrow floats are kept in float32, as one pass would."""
+    narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
+    return x.cast(dtypes.float32) if narrow and node.op.name.startswith("reduce") else x
+
+
+def _reduced(node: UOp, x: UOp, dim: int) -> UOp:
+    return node.op(x, (dim,), False)
+
+
+def _arg_extreme(node: UOp) -> UOp:
+    """The first position that holds the extreme; a NaN is one."""
+    x, (axis, _) = node.src[0], node.arg
+    if axis is None:
+        x, axis = x.reshape(max(x.size, 1)), 0
+    extreme = OPS["max" if node.op.name == "argmax" else "min"](x, axis, True)
+    hit = x.eq(extreme.expand(x.shape))
+    if x.dtype.is_float:
+        hit = hit.logical_or(x.isnan())
+    count = x.shape[axis]
+    place = positions(count, axis, len(x.shape), x.device).expand(x.shape)
+    return hit.where(place, count).min(axis).reshape(node.shape)
+
+
+# ---- contractions
+
+
+def _contraction(node: UOp) -> UOp:
+    """A sum of products as a product of matrices between views."""
+    spec = axes.parse(node.arg.spec)
+    a, b = node.src
+    sizes = dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
+    if not node.size:
+        return node
+    if 0 in sizes.values():
+        return _filled(node, 0)
+    if node.dtype in (dtypes.float16, dtypes.bfloat16):
+        wide = a.cast(dtypes.float32).contract(b.cast(dtypes.float32), node.arg.spec)
+        return _contraction(wide).cast(node.dtype)
+    if all(sizes[c] == 1 for c in spec.summed):
+        return _products(node, spec)
+    if node.dtype not in (dtypes.float32, dtypes.float64):
+        return node
+    return _matrix_product(node, spec, sizes)
+
+
+def _products(node: UOp, spec: axes.Spec) -> UOp:
+    """Nothing to sum: the operands spread over the result and multiplied."""
+    spread = []
+    for x, term in zip(node.src, spec.terms, strict=True):
+        order = [term.index(c) for c in spec.out if c in term]
+        order += [i for i, c in enumerate(term) if c not in spec.out]
+        shape = [x.shape[term.index(c)] if c in term else 1 for c in spec.out]
+        spread.append(x.permute(order).reshape(shape).expand(node.shape))
+    return spread[0] * spread[1]
+
+
+def _matrix_product(node: UOp, spec: axes.Spec, sizes: dict[str, int]) -> UOp:
+    a, b, left, right = (*node.src, spec.lhs, spec.rhs)
+    batch = "".join(c for c in spec.out if c in left and c in right)
+    if _first(spec.out, right, batch) < _first(spec.out, left, batch):
+        a, b, left, right = b, a, right, left  # so that the result lies as the library writes it
+    rows = "".join(c for c in spec.out if c in left and c not in batch)
+    columns = "".join(c for c in spec.out if c in right and c not in batch)
+    summed = _summed_order(spec.summed, left, right)
+    extents = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
+    lhs = _arranged(a, left, batch + rows + summed).reshape(extents[0], extents[1], extents[2])
+    rhs = _arranged(b, right, batch + summed + columns).reshape(extents[0], extents[2], extents[3])
+    product = lhs.contract(rhs, "bmk,bkn->bmn")
+    order = batch + rows + columns
+    return _arranged(product.reshape([sizes[c] for c in order]), order, spec.out)
+
+
+def _first(out: str, term: str, batch: str) -> int:
+    places = [i for i, c in enumerate(out) if c in term and c not in batch]
+    return places[0] if places else len(out)
+
+
+def _summed_order(summed: str, left: str, right: str) -> str:
+    """The order of the summed letters in an operand whose last axes they are, if there is one."""
+    for term in (left, right):
+        order = "".join(c for c in term if c in summed)
+        if term.endswith(order) or term.startswith(order):
+            return order
+    return "".join(c for c in left if c in summed)
+
+
+def _arranged(x: UOp, letters: str, order: str) -> UOp:
+    return x.permute([letters.index(c) for c in order])
+
+
+_RULES: dict[str, Callable[[UOp], UOp]] = {
+    **dict.fromkeys(("reduce_sum", "reduce_prod", "any", "all", "max", "min"), _reduction),
+    "argmax": _arg_extreme,
+    "argmin": _arg_extreme,
+    "contract": _contraction,
+}
+__all__ = ["DType", "prepare"]

@@ -1,0 +1,103 @@
+"""The polynomials of adjoint/kernel/math_coefficients.py, fitted with mpmath.
+
+Run `python bench/math_fit.py > adjoint/kernel/math_coefficients.py` where mpmath is installed. Each
+fit interpolates a smooth quotient at Chebyshev points with 60 digits, so the leading terms of a
+series (the 1 of exp, the x of sin) stay exact; the coefficients are then rounded to the dtype.
+"""
+
+import struct
+
+import mpmath as mp
+
+mp.mp.dps = 60
+HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.001")
+QUARTER = (mp.pi / 4 * mp.mpf("1.001")) ** 2
+SQUARE_S = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
+
+
+def series(f, *tiny):
+    """f, with its limit value near 0, where the quotient cancels."""
+    return lambda x: tiny[0] if abs(x) < mp.mpf(10) ** -25 else f(x)
+
+
+def in_square(f, limit):
+    return series(lambda z: f(mp.sqrt(z)), limit)
+
+
+exp_tail = series(lambda r: (mp.expm1(r) - r) / r**2, mp.mpf(1) / 2)
+exp2_tail = series(lambda r: mp.expm1(r * mp.log(2)) / r, mp.log(2))
+log_tail = series(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mp.mpf(1) / 3)
+log_even = in_square(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3)
+log2_even = in_square(lambda s: 2 * mp.atanh(s) / s / mp.log(2), 2 / mp.log(2))
+log2_rest = in_square(
+    lambda s: (2 * mp.atanh(s) / s - 2 - 2 * s * s / 3) / s**4 / mp.log(2), mp.mpf(2) / 5 / mp.log(2)
+)
+sin_tail = in_square(lambda r: (mp.sin(r) - r) / r**3, -mp.mpf(1) / 6)
+cos_tail = in_square(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4, mp.mpf(1) / 24)
+tan_tail = in_square(lambda r: (mp.tan(r) - r) / r**3, mp.mpf(1) / 3)
+tanh_tail = in_square(lambda x: (mp.tanh(x) - x) / x**3, -mp.mpf(1) / 3)
+sinh_tail = in_square(lambda x: (mp.sinh(x) - x) / x**3, mp.mpf(1) / 6)
+atan_tail = in_square(lambda x: (mp.atan(x) - x) / x**3, -mp.mpf(1) / 3)
+asin_tail = in_square(lambda x: (mp.asin(x) - x) / x**3, mp.mpf(1) / 6)
+erf_even = in_square(lambda x: mp.erf(x) / x - 1, 2 / mp.sqrt(mp.pi) - 1)
+
+
+def erfcx(t, c):
+    """exp(a²) erfc(a) as a function of t = (a - c) / (a + c), times 1 + 2a, which tames it."""
+    a = c * (1 + t) / (1 - t)
+    return mp.exp(a * a) * mp.erfc(a) * (1 + 2 * a)
+
+
+def span(c, lo, hi):
+    return [(mp.mpf(a) - c) / (mp.mpf(a) + c) for a in (lo, hi)]
+
+
+SINGLE, DOUBLE = "float32", "float64"
+FITS = [
+    ("EXP", exp_tail, [-HALF_LN2, HALF_LN2], {SINGLE: 4, DOUBLE: 9}),
+    ("EXP2", exp2_tail, [-0.5, 0.5], {SINGLE: 5, DOUBLE: 10}),
+    ("LOG", log_tail, [mp.sqrt(0.5) - 1 - 1e-3, mp.sqrt(2) - 1 + 1e-3], {SINGLE: 8}),
+    ("LOG_EVEN", log_even, [0, SQUARE_S], {DOUBLE: 6}),
+    ("LOG2_SHORT", log2_even, [0, SQUARE_S], {DOUBLE: 6}),
+    ("LOG2_REST", log2_rest, [0, SQUARE_S], {DOUBLE: 7}),
+    ("EXP2_SHORT", exp2_tail, [-0.5, 0.5], {DOUBLE: 6}),
+    ("SIN", sin_tail, [0, QUARTER], {SINGLE: 2, DOUBLE: 5}),
+    ("COS", cos_tail, [0, QUARTER], {SINGLE: 2, DOUBLE: 5}),
+    ("SIN_SHORT", sin_tail, [0, QUARTER], {DOUBLE: 3}),
+    ("COS_SHORT", cos_tail, [0, QUARTER], {DOUBLE: 3}),
+    ("TANH", tanh_tail, [0, mp.mpf("0.626") ** 2], {SINGLE: 5}),
+    ("SINH", sinh_tail, [0, mp.mpf("1.01") ** 2], {SINGLE: 3, DOUBLE: 6}),
+    ("ATAN", atan_tail, [0, (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")], {SINGLE: 4, DOUBLE: 11}),
+    ("ASIN", asin_tail, [0, mp.mpf("0.2501")], {SINGLE: 5, DOUBLE: 12}),
+    ("ERF", erf_even, [0, 1], {SINGLE: 6, DOUBLE: 11}),
+    ("ERF_TAIL", lambda a: mp.log(mp.erfc(a)), [mp.mpf("0.99"), 4], {SINGLE: 8}),
+    ("ERFCX", lambda t: erfcx(t, mp.mpf(3)), span(mp.mpf(3), "0.99", "6.1"), {DOUBLE: 15}),
+]
+
+
+def rounded(value, kind):
+    number = float(value)
+    return struct.unpack("f", struct.pack("f", number))[0] if kind == SINGLE else number
+
+
+def fit(function, interval, degree):
+    """Coefficients, highest power first, and the largest error on the interval."""
+    return mp.chebyfit(function, [mp.mpf(v) for v in interval], degree + 1, error=True)
+
+
+def main():
+    print('"""Coefficients of the polynomials, highest power first; bench/math_fit.py makes them."""\n')
+    print("from __future__ import annotations\n")
+    for name, function, interval, degrees in FITS:
+        print(f"{name} = {{")
+        for kind, degree in degrees.items():
+            values, error = fit(function, interval, degree)
+            print(f'    "{kind}": (  # error {mp.nstr(error, 2)}')
+            for value in values:
+                print(f"        {rounded(value, kind)!r},")
+            print("    ),")
+        print("}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Kernels written by hand for tests, compiled and run on memory with guards around it."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+import adjoint  # noqa: F401  # registers the ops
+from adjoint.codegen.llvm import render
+from adjoint.ir.dtype import as_dtype, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
+from adjoint.stages import LoopProgram
+
+Array = np.ndarray[Any, Any]
+LEAVES = ("const", "define_global", "variable")
+
+
+def const(value: Any, dtype: Any = dtypes.int64) -> UOp:
+    return OPS["const"](value, as_dtype(dtype))
+
+
+def as_index(index: Any) -> UOp:
+    return index if isinstance(index, UOp) else const(index)
+
+
+class Kernel:
+    """A loop program while it is written: a node is placed where it is first used."""
+
+    def __init__(self, name: str = "kernel") -> None:
+        self.name = name
+        self.body: dict[UOp, None] = {}
+        self.buffers: list[UOp] = []
+        self.variables: list[UOp] = []
+        self.grid: UOp | None = None
+        self.count = 0
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def do(self, node: UOp) -> UOp:
+        for part in toposort([node]):
+            if part.op.name not in LEAVES:
+                self.body.setdefault(part)
+        return node
+
+    def buffer(self, dtype: Any, mutable: bool = False) -> UOp:
+        index = len(self.buffers)
+        self.buffers.append(OPS["define_global"](index, f"b{index}", mutable, dtype))
+        return self.buffers[-1]
+
+    def out(self, dtype: Any) -> UOp:
+        return self.buffer(dtype, True)
+
+    def variable(self, name: str) -> UOp:
+        self.variables.append(OPS["variable"](name, 0, 1 << 40, dtypes.int64))
+        return self.variables[-1]
+
+    def range(self, size: int, lanes: int = 1, **rest: Any) -> UOp:
+        grid, start, count = rest.get("grid", False), rest.get("start", 0), rest.get("count")
+        found = OPS["range"](self.number(), size, start, dtypes.int64, lanes, grid, count)
+        self.grid = found if grid else self.grid
+        return self.do(found)
+
+    def end(self, *loops: UOp) -> None:
+        for loop in loops:
+            self.do(OPS["end_range"](loop))
+
+    def load(self, buffer: UOp, index: Any, gate: Any = None, alt: Any = None) -> UOp:
+        other = alt if alt is None or isinstance(alt, UOp) else const(alt, buffer.dtype.base)
+        return self.do(OPS["load"](buffer, as_index(index), gate, other))
+
+    def store(self, buffer: UOp, index: Any, value: UOp, gate: Any = None) -> None:
+        self.do(OPS["store"](buffer, as_index(index), value, gate))
+
+    def acc(self, start: Any, dtype: Any) -> UOp:
+        return self.do(OPS["define_acc"](const(start, dtype), self.number()))
+
+    def update(self, acc: UOp, value: UOp, *loops: UOp) -> UOp:
+        return self.do(OPS["phi"](acc, value, *loops))
+
+    def local(self, dtype: Any, size: int) -> UOp:
+        return self.do(OPS["define_local"](f"l{self.number()}", dtype, size))
+
+    def when(self, condition: UOp) -> UOp:
+        return self.do(OPS["if"](condition))
+
+    def endif(self, start: UOp) -> None:
+        self.do(OPS["endif"](start))
+
+    def program(self, lines: tuple[str, ...] = ()) -> LoopProgram:
+        buffers, variables = tuple(self.buffers), tuple(self.variables)
+        return LoopProgram(self.name, buffers, variables, tuple(self.body), self.grid, 1, lines)
+
+
+# ---- compiled
+
+
+@cache
+def machine(cpu: str, features: str) -> Any:
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+
+
+def host() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return machine(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+class Compiled:
+    """A kernel as a native function."""
+
+    def __init__(self, program: LoopProgram, width: int = 256) -> None:
+        self.program = program
+        self.text = render(program, width).text
+        module = llvm.parse_assembly(self.text)
+        module.verify()
+        self.engine = llvm.create_mcjit_compiler(module, host())
+        self.engine.finalize_object()
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self.function = kind(self.engine.get_function_address(program.name))
+
+    def __call__(
+        self, *arrays: Array, variables: Sequence[int] = (), begin: int = 0, end: int | None = None
+    ) -> None:
+        if end is None:
+            end = 0 if self.program.grid is None else self.program.grid.arg.size
+        cells = np.array([*(a.ctypes.data for a in arrays), *variables], np.int64)
+        self.function(cells.ctypes.data, begin, end)
+
+
+# ---- memory whose neighbours must not be touched
+
+
+def _protect(memory: mmap.mmap, at: int, size: int) -> None:
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + at
+    libc = ctypes.CDLL(None)
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    assert libc.mprotect(address, size, 0) == 0
+
+
+def guarded(values: Array, at_end: bool) -> Array:
+    """A copy with an inaccessible page right behind it, or right in front of it."""
+    page = mmap.PAGESIZE
+    inner = max(page, -(-values.nbytes // page) * page)
+    memory = mmap.mmap(-1, inner + 2 * page)
+    start = page + (inner - values.nbytes if at_end else 0)
+    flat = np.frombuffer(memory, np.uint8)
+    _protect(memory, 0, page)
+    _protect(memory, page + inner, page)
+    copy = flat[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
