@@ -58,6 +58,18 @@ def _size(text: str) -> int:
     return number * unit
 
 
+_STAGES = ("graph", "schedule", "loops", "source", "all")
+
+
+def _stages(text: str) -> tuple[str, ...]:
+    """Names of stages, with commas or bars between them."""
+    names = tuple(part for part in text.replace("|", ",").split(",") if part)
+    unknown = [name for name in names if name not in _STAGES]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not one of {', '.join(_STAGES)}")
+    return names
+
+
 def user_cache() -> str:
     """The directory of this user for what can be made again."""
     return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -71,6 +83,8 @@ CACHE = Option("CACHE", _flag, True, "keep compiled code on disk (0 or 1)")
 CACHE_DIR = Option("CACHE_DIR", str, None, "where compiled code is kept")
 CACHE_LIMIT = Option("CACHE_LIMIT", _size, 512 << 20, "bytes of compiled code kept on disk")
 MEMORY_CACHE = Option("MEMORY_CACHE", _size, 4 << 30, "bytes of freed memory kept for new buffers")
+SHOW = Option("SHOW", _stages, (), "print stages of new programs: graph, schedule, loops, source")
+CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
     DEVICE,
@@ -81,4 +95,6 @@ OPTIONS: tuple[Option, ...] = (
     CACHE_DIR,
     CACHE_LIMIT,
     MEMORY_CACHE,
+    SHOW,
+    CPU_DEVICES,
 )

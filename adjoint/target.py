@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjoint import config
 from adjoint.errors import DeviceError, did_you_mean
 
 
@@ -47,7 +48,12 @@ def canonical_device(name: str) -> str:
         return f"{backend}:{index}" if index else backend
     if not index.isdigit():
         raise DeviceError("E6002", f"device index {index!r} is not a number", op="device")
-    return backend if int(index) == 0 else f"{backend}:{int(index)}"
+    number = int(index)
+    limit = config.CPU_DEVICES.value() if backend == "CPU" and number else None
+    if limit is not None and number >= limit:
+        fix = f"set {config.CPU_DEVICES.variable} to {number + 1} or more"
+        raise DeviceError("E6002", f"there are {limit} CPU devices", op="device", help=fix)
+    return backend if number == 0 else f"{backend}:{number}"
 
 
 def targets_of(device: str | tuple[str, ...]) -> tuple[Target, ...]:

@@ -85,6 +85,35 @@ def fit(function, interval, degree):
     return mp.chebyfit(function, [mp.mpf(v) for v in interval], degree + 1, error=True)
 
 
+def turns(scale, widths=(27, 56, 85)):
+    """2/π times 2 ** scale, less a multiple of 4, in four pieces; all but the last are short."""
+    value = 2 / mp.pi * mp.mpf(2) ** scale
+    value -= 4 * mp.nint(value / 4)
+    pieces = []
+    for width in widths:
+        pieces.append(mp.nint(value * mp.mpf(2) ** width) / mp.mpf(2) ** width)
+        value -= pieces[-1]
+    return tuple(float(v) for v in (*pieces, value))
+
+
+def words(count=19, start=-29):
+    """The binary digits of 2/π as 64-bit words; the first digit stands for 2 ** -start."""
+    mp.mp.prec = 64 * count + 200
+    digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * count + start - 1)))
+    return [digits >> (64 * (count - 1 - i)) & (2**64 - 1) for i in range(count)]
+
+
+def print_turns():
+    print("TURNS = (  # quarter turns in 1 and in 2 ** 53")
+    for scale in (0, 53):
+        print(f"    {turns(scale)!r},")
+    print(")")
+    print("TURN_WORDS = (")
+    for word in words():
+        print(f"    0x{word:016X},")
+    print(")")
+
+
 def main():
     print('"""Coefficients of the polynomials, highest power first; bench/math_fit.py makes them."""\n')
     print("from __future__ import annotations\n")
@@ -97,6 +126,7 @@ def main():
                 print(f"        {rounded(value, kind)!r},")
             print("    ),")
         print("}")
+    print_turns()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 """The table from op to LLVM instruction, for scalars and vectors alike.
 
-A line of the table is an instruction with `{t}` for the type of the operands and `{0}` … for them;
-an intrinsic, by its name; or a function for what takes more than one instruction. No fast-math
-flags, no contraction: every instruction rounds as IEEE says.
+A line of the table is an instruction with `{t}` for the type of the operands and `%s` for each of
+them; an intrinsic, by its name; or a function for what takes more than one instruction. No
+fast-math flags, no contraction: every instruction rounds as IEEE says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from adjoint.codegen import llvm_types as ty
 from adjoint.codegen.llvm_cast import convert, reinterpret
+from adjoint.codegen.llvm_index import COMPARISONS, DIVISIONS, are_small, compared, divided
 from adjoint.codegen.llvm_writer import Value, Writer
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
@@ -23,41 +26,41 @@ _BITS = "iub"
 
 # op → kinds of the operands → instruction
 INSTRUCTIONS: dict[str, dict[str, str]] = {
-    "add": {"f": "fadd {t} {0}, {1}", _ANY_INT: "add {t} {0}, {1}", "b": "or {t} {0}, {1}"},
-    "sub": {"f": "fsub {t} {0}, {1}", _ANY_INT: "sub {t} {0}, {1}"},
-    "mul": {"f": "fmul {t} {0}, {1}", _ANY_INT: "mul {t} {0}, {1}", "b": "and {t} {0}, {1}"},
-    "true_div": {"f": "fdiv {t} {0}, {1}"},
-    "neg": {"f": "fneg {t} {0}", _ANY_INT: "sub {t} zeroinitializer, {0}"},
-    "idiv": {"i": "sdiv {t} {0}, {1}", "u": "udiv {t} {0}, {1}"},
-    "fmod": {"i": "srem {t} {0}, {1}", "u": "urem {t} {0}, {1}"},
-    "floordiv": {_ANY_INT: "udiv {t} {0}, {1}"},  # of indices, which are not negative
-    "mod": {_ANY_INT: "urem {t} {0}, {1}"},
+    "add": {"f": "fadd {t} %s, %s", _ANY_INT: "add {t} %s, %s", "b": "or {t} %s, %s"},
+    "sub": {"f": "fsub {t} %s, %s", _ANY_INT: "sub {t} %s, %s"},
+    "mul": {"f": "fmul {t} %s, %s", _ANY_INT: "mul {t} %s, %s", "b": "and {t} %s, %s"},
+    "true_div": {"f": "fdiv {t} %s, %s"},
+    "neg": {"f": "fneg {t} %s", _ANY_INT: "sub {t} zeroinitializer, %s"},
+    "idiv": {"i": "sdiv {t} %s, %s", "u": "udiv {t} %s, %s"},
+    "fmod": {"i": "srem {t} %s, %s", "u": "urem {t} %s, %s"},
+    "floordiv": {_ANY_INT: "udiv {t} %s, %s"},  # of indices, which are not negative
+    "mod": {_ANY_INT: "urem {t} %s, %s"},
     "lt": {
-        "f": "fcmp olt {t} {0}, {1}",
-        "i": "icmp slt {t} {0}, {1}",
-        "ub": "icmp ult {t} {0}, {1}",
+        "f": "fcmp olt {t} %s, %s",
+        "i": "icmp slt {t} %s, %s",
+        "ub": "icmp ult {t} %s, %s",
     },
     "le": {
-        "f": "fcmp ole {t} {0}, {1}",
-        "i": "icmp sle {t} {0}, {1}",
-        "ub": "icmp ule {t} {0}, {1}",
+        "f": "fcmp ole {t} %s, %s",
+        "i": "icmp sle {t} %s, %s",
+        "ub": "icmp ule {t} %s, %s",
     },
-    "eq": {"f": "fcmp oeq {t} {0}, {1}", _BITS: "icmp eq {t} {0}, {1}"},
-    "ne": {"f": "fcmp une {t} {0}, {1}", _BITS: "icmp ne {t} {0}, {1}"},
+    "eq": {"f": "fcmp oeq {t} %s, %s", _BITS: "icmp eq {t} %s, %s"},
+    "ne": {"f": "fcmp une {t} %s, %s", _BITS: "icmp ne {t} %s, %s"},
     "logical_not": {
-        "f": "fcmp oeq {t} {0}, zeroinitializer",
-        _BITS: "icmp eq {t} {0}, zeroinitializer",
+        "f": "fcmp oeq {t} %s, zeroinitializer",
+        _BITS: "icmp eq {t} %s, zeroinitializer",
     },
-    "logical_and": {"b": "and {t} {0}, {1}"},
-    "logical_or": {"b": "or {t} {0}, {1}"},
-    "logical_xor": {"b": "xor {t} {0}, {1}"},
-    "bitwise_and": {_BITS: "and {t} {0}, {1}"},
-    "bitwise_or": {_BITS: "or {t} {0}, {1}"},
-    "bitwise_xor": {_BITS: "xor {t} {0}, {1}"},
-    "lshift": {_ANY_INT: "shl {t} {0}, {1}"},
-    "rshift": {"i": "ashr {t} {0}, {1}", "u": "lshr {t} {0}, {1}"},
-    "maximum": {"b": "or {t} {0}, {1}"},
-    "minimum": {"b": "and {t} {0}, {1}"},
+    "logical_and": {"b": "and {t} %s, %s"},
+    "logical_or": {"b": "or {t} %s, %s"},
+    "logical_xor": {"b": "xor {t} %s, %s"},
+    "bitwise_and": {_BITS: "and {t} %s, %s"},
+    "bitwise_or": {_BITS: "or {t} %s, %s"},
+    "bitwise_xor": {_BITS: "xor {t} %s, %s"},
+    "lshift": {_ANY_INT: "shl {t} %s, %s"},
+    "rshift": {"i": "ashr {t} %s, %s", "u": "lshr {t} %s, %s"},
+    "maximum": {"b": "or {t} %s, %s"},
+    "minimum": {"b": "and {t} %s, %s"},
 }
 
 # op → kinds → intrinsic of that many operands of one type
@@ -75,6 +78,9 @@ INTRINSICS: dict[str, dict[str, str]] = {
 }
 
 
+_ARITY = {"copysign": 2, "maximum": 2, "minimum": 2, "fma": 3}
+
+
 def _by_kind(table: dict[str, dict[str, str]]) -> dict[tuple[str, str], str]:
     return {
         (op, k): text for op, row in table.items() for kinds, text in row.items() for k in kinds
@@ -85,29 +91,49 @@ _INSTRUCTION = _by_kind(INSTRUCTIONS)
 _INTRINSIC = _by_kind(INTRINSICS)
 
 
+class Form(NamedTuple):
+    """An instruction that lacks only its operands, and the function it calls with its type."""
+
+    text: str
+    callee: str = ""
+    declaration: str = ""
+
+
+Rows = Callable[[Writer, DType, Names, int], str]
+
+
+@cache
+def _form(op: str, dtype: DType, lanes: int) -> Form | Rows:
+    """What the table says about an op on registers of a dtype."""
+    key, kind = (op, dtype.kind), ty.type_of(dtype, lanes)
+    if key in _INSTRUCTION:
+        return Form(_INSTRUCTION[key].format(t=kind))
+    if key in _INTRINSIC:
+        name, arity = _INTRINSIC[key], _ARITY.get(op, 1)
+        return _intrinsic(name, dtype, lanes, [kind] * arity)
+    if key not in _SPECIAL:
+        raise InternalError(f"{op} on {dtype} is not an op of kernels")
+    return _SPECIAL[key]
+
+
+def _intrinsic(name: str, dtype: DType, lanes: int, kinds: list[str]) -> Form:
+    callee = f"{name}.{ty.suffix(ty.scalar_type(dtype), lanes)}"
+    operands = ", ".join(f"{kind} %s" for kind in kinds)
+    declaration = f"declare {kinds[0]} @{callee}({', '.join(kinds)})"
+    return Form(f"call {kinds[0]} @{callee}({operands})", callee, declaration)
+
+
 def apply(w: Writer, op: str, dtype: DType, names: Names, lanes: int) -> str:
     """The op on registers of one dtype; the name of the result."""
-    key = (op, dtype.kind)
-    text = _INSTRUCTION.get(key)
-    if text is not None:
-        return w.emit(text.format(*names, t=ty.type_of(dtype, lanes)))
-    intrinsic = _INTRINSIC.get(key)
-    if intrinsic is not None:
-        return _call(w, intrinsic, dtype, names, lanes)
-    special = _SPECIAL.get(key)
-    if special is None:
-        raise InternalError(f"{op} on {dtype} is not an op of kernels")
-    return special(w, dtype, names, lanes)
+    form = _form(op, dtype, lanes)
+    if not isinstance(form, Form):
+        return form(w, dtype, names, lanes)
+    if form.callee:
+        w.declared[form.callee] = form.declaration
+    return w.emit(form.text % tuple(names))
 
 
-def _call(w: Writer, intrinsic: str, dtype: DType, names: Names, lanes: int, tail: str = "") -> str:
-    kind = ty.type_of(dtype, lanes)
-    name = f"{intrinsic}.{ty.suffix(ty.scalar_type(dtype), lanes)}"
-    operands = [f"{kind} {n}" for n in names]
-    return w.emit(w.call(kind, name, *operands, *([tail] if tail else [])))
-
-
-def _extreme(test: str) -> Callable[[Writer, DType, Names, int], str]:
+def _extreme(test: str) -> Rows:
     """maximum and minimum of floats: what x86 does in one instruction returns the second operand
     where either is NaN, so only a NaN in the first has to be picked by hand; a constant is none."""
 
@@ -141,14 +167,16 @@ def _flip(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
 
 
 def _abs_int(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
-    return _call(w, "llvm.abs", dtype, names, lanes, "i1 false")
+    form = _intrinsic("llvm.abs", dtype, lanes, [ty.type_of(dtype, lanes), "i1"])
+    w.declared[form.callee] = form.declaration
+    return w.emit(form.text % (names[0], "false"))
 
 
 def _same(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
     return names[0]
 
 
-_SPECIAL: dict[tuple[str, str], Callable[[Writer, DType, Names, int], str]] = {
+_SPECIAL: dict[tuple[str, str], Rows] = {
     ("maximum", "f"): _extreme("ogt"),
     ("minimum", "f"): _extreme("olt"),
     ("abs", "i"): _abs_int,
@@ -162,32 +190,58 @@ _SPECIAL: dict[tuple[str, str], Callable[[Writer, DType, Names, int], str]] = {
 
 def node_value(w: Writer, node: UOp, operands: list[Value]) -> Value:
     """An arithmetic node, by the form its operands have."""
-    even = True  # whether all lanes hold the same
+    even = whole = True  # whether all lanes hold the same; whether all operands are vectors
     for value in operands:
-        if value.stride != 0:
+        if value.stride is None:
             even = False
-            break
+        elif value.stride:
+            even = whole = False
+        else:
+            whole = False
     if even:
-        return Value(_node_text(w, node, [v.name for v in operands], 1), 0, w.level)
+        return Value(_computed(w, node, [v.name for v in operands], 1), 0, w.level)
+    if whole:
+        return Value(_computed(w, node, [v.name for v in operands], w.lanes), None, w.level)
+    return _mixed(w, node, operands)
+
+
+def _mixed(w: Writer, node: UOp, operands: list[Value]) -> Value:
     stride = _stride(node, operands)
     if stride is not None:
-        return Value(_node_text(w, node, [v.name for v in operands], 1), stride, w.level)
-    if node.op.name == "where" and operands[0].stride == 0:
+        return Value(_computed(w, node, [v.name for v in operands], 1), stride, w.level)
+    if node.op.name in COMPARISONS:
+        found = compared(w, node, operands)
+        if found is not None:
+            return found
+    elif node.op.name == "where" and operands[0].stride == 0:
         return _choose(w, node, operands)
     names = [w.vector(v, s.dtype) for v, s in zip(operands, node.src, strict=True)]
-    return Value(_node_text(w, node, names, w.lanes), None, w.level)
+    return Value(_computed(w, node, names, w.lanes), None, w.level)
 
 
-def _node_text(w: Writer, node: UOp, names: list[str], lanes: int) -> str:
+def _divisor(w: Writer, dtype: DType, name: str) -> str:
+    """1 in the lanes that do not run: a division by zero there would end the process."""
+    truth, kind = ty.vector_of("i1", w.lanes), ty.type_of(dtype, w.lanes)
+    one = f"splat ({ty.scalar_type(dtype)} 1)"
+    return w.emit(f"select {truth} {w.mask}, {kind} {name}, {kind} {one}")
+
+
+def _computed(w: Writer, node: UOp, names: list[str], lanes: int) -> str:
     op = node.op.name
-    if op == "cast":
-        return convert(w, names[0], node.src[0].dtype, node.dtype, lanes)
-    if op == "bitcast":
-        return reinterpret(w, names[0], node.src[0].dtype, node.dtype, lanes)
-    if op == "where":
-        kind, truth = ty.type_of(node.dtype, lanes), ty.vector_of("i1", lanes)
-        return w.emit(f"select {truth} {names[0]}, {kind} {names[1]}, {kind} {names[2]}")
-    return apply(w, op, node.src[0].dtype, names, lanes)
+    if w.mask is not None and op in DIVISIONS and names[1][0] == "%" and lanes > 1:
+        names[1] = _divisor(w, node.dtype, names[1])
+    dtype = node.src[0].dtype
+    match op:
+        case "cast":
+            return convert(w, names[0], dtype, node.dtype, lanes)
+        case "bitcast":
+            return reinterpret(w, names[0], dtype, node.dtype, lanes)
+        case "where":
+            kind, truth = ty.type_of(node.dtype, lanes), ty.vector_of("i1", lanes)
+            return w.emit(f"select {truth} {names[0]}, {kind} {names[1]}, {kind} {names[2]}")
+        case "floordiv" | "mod" | "idiv" | "fmod" if lanes > 1 and are_small(node):
+            return divided(w, node, names, lanes)
+    return apply(w, op, dtype, names, lanes)
 
 
 def _choose(w: Writer, node: UOp, operands: list[Value]) -> Value:

@@ -34,6 +34,7 @@ class Writer:
         self.entry: Lines = []
         self.lines: Lines = []
         self.front: list[Lines] = []  # per open scope, the lines just in front of it
+        self.level = 0  # how many scopes are open
         self.label = "start"  # of the basic block being written
         self.lanes = 1  # of the loop with lanes that is open
         self.mask: str | None = None  # the lanes that run, if not all do
@@ -73,13 +74,11 @@ class Writer:
         front: Lines = []
         self.lines.append(front)
         self.front.append(front)
+        self.level += 1
 
     def close_scope(self) -> None:
         self.front.pop()
-
-    @property
-    def level(self) -> int:
-        return len(self.front)
+        self.level -= 1
 
     def call(self, result: str, name: str, *operands: str) -> str:
         """The text of a call; every operand is written with its type in front."""
@@ -110,7 +109,7 @@ class Writer:
     def _spread(self, value: Value, scalar: str, level: int) -> str:
         vector, lanes = ty.vector_of(scalar, self.lanes), self.lanes
         here = self.lines
-        if level < len(self.front):
+        if level < self.level:
             self.lines = self.front[level]
         if value.constant:
             name = f"splat ({scalar} {value.name})"

@@ -14,10 +14,10 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
 from adjoint.kernel.lower import lower
-from adjoint.kernel.special import build
-from adjoint.schedule.classify import CONTROL, LIBRARY, SPECIAL
+from adjoint.kernel.special import Special, build, sort_program
+from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.divide import Division, Work, divide
-from adjoint.schedule.layout import base_of, gemm_of, matrix_base
+from adjoint.schedule.layout import gemm_of, matrix_base, sorts
 from adjoint.schedule.memory import Lifetime, place
 from adjoint.stages import (
     ControlStep,
@@ -66,7 +66,9 @@ class _Builder:
     def _step(self, work: Work) -> Step:
         if work.group is not None:
             return self._kernel(work)
-        (node,) = work.nodes
+        node = work.nodes[0]
+        if work.kind == SORT:
+            return self._sort(work)
         if work.kind == LIBRARY:
             return self._library(node)
         if work.kind == SPECIAL:
@@ -102,9 +104,17 @@ class _Builder:
         flag = self._new(dtypes.int64, (1,))
         return KernelStep(program, (*slots, flag), node, (flag, checked))
 
+    def _sort(self, work: Work) -> KernelStep:
+        order = sorts(work.nodes[0])
+        assert order is not None
+        special = sort_program(order, values=True, indices=len(work.nodes) > 1)
+        return self._prepared(special, work.nodes, order)
+
     def _special(self, node: UOp) -> KernelStep:
-        special = build(node)
-        slots = [self._slot(node), *(self._slot(s) for s in node.src)]
+        return self._prepared(build(node), (node,), node)
+
+    def _prepared(self, special: Special, results: tuple[UOp, ...], node: UOp) -> KernelStep:
+        slots = [*map(self._slot, results), *map(self._slot, node.src)]
         slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
         return self._flagged(special.program, slots, node, node if special.flag else None)
 
@@ -143,4 +153,4 @@ def _name(work: Work) -> str:
     return "_".join([node.op.name, "x".join(map(str, node.shape)) or "1"])
 
 
-__all__ = ["base_of", "scheduled"]
+__all__ = ["scheduled"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from adjoint.ir.uop import UOp
-from adjoint.stages import NodeSchedule
+from adjoint.stages import NodeSchedule, Schedule
 
 
-def peak_bytes(plan: NodeSchedule) -> int:
+def peak_bytes(plan: NodeSchedule | Schedule) -> int:
     """The most bytes of results that are alive at once while the steps run in order.
 
     Every step's result counts from its step to its last use, the values of the roots to the end;
-    buffers that existed before do not count.
+    buffers that existed before do not count. A compiled schedule needs its arena and its outputs.
     """
+    if isinstance(plan, Schedule):
+        made = dict.fromkeys(i for i in plan.outputs if i not in plan.inputs)
+        return plan.arena + sum(plan.slots[i].nbytes for i in made if plan.slots[i].offset is None)
     alive: dict[UOp, int] = {}
     total = peak = 0
     for item in plan.items:

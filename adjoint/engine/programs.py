@@ -127,9 +127,8 @@ def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     numbers = {node: i for i, node in enumerate(outputs)}
     picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
     schedule = compile_graph(outputs, parameters)
-    program = Program(schedule)
-    explain.announce(outputs, program)
-    return Bound(program, lifted, picks)
+    explain.announce(outputs, schedule)
+    return Bound(Program(schedule), lifted, picks)
 
 
 PROGRAMS = Programs()

@@ -1,152 +1,144 @@
-"""Graph → schedule → values.
+"""Graph → values. The value of a root hangs on its node (`node.realized`), so every graph that
+contains the node has it.
 
-`expand` turns composites into their bodies, `schedule` orders what is left, `run` computes it. The
-value of a root hangs on its node (`node.realized`), so every graph that contains the node has it.
+What lives on the CPU is compiled, and found again by its key; what lives on REF or DISK is run by
+the interpreter; a graph on both is cut where it changes sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from adjoint import config
-from adjoint.errors import DeviceError
-from adjoint.ir.function import Function
-from adjoint.ir.opdef import expand_composite
-from adjoint.ir.spec import verify
-from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.reference import evaluate
-from adjoint.stages import ExecItem, NodeSchedule
-from adjoint.target import targets_of
-
-
-def is_known(node: UOp) -> bool:
-    """Whether the node's value exists already."""
-    return node.realized is not None or node.op.name == "buffer"
-
-
-def expand(roots: Sequence[UOp]) -> list[UOp]:
-    """Before: softmax(x). After: its primitives. Nodes with values are leaves and stay."""
-    new: dict[UOp, UOp] = {}
-    _expand_into(roots, new)
-    return [new[root] for root in roots]
-
-
-def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
-    """Recursion follows the nesting of composites, never the depth of the graph."""
-    for node in toposort(roots, stop=lambda n: n in new or is_known(n)):
-        if node in new:
-            continue
-        if is_known(node):
-            new[node] = node
-            continue
-        src = tuple(new[s] for s in node.src)
-        if node.op.name == "part" and src[0].op.name == "bundle":
-            new[node] = src[0].src[node.arg.index]
-            continue
-        same = node if src == node.src else rebuild(node, src)
-        if same.op.kind == "composite" and not is_known(same):
-            body = expand_composite(same)
-            _expand_into([body], new)
-            same = new[body]
-        new[node] = new[same] = same
-
-
-def schedule(roots: Iterable[UOp]) -> NodeSchedule:
-    """The steps that compute the roots, sources first, each with what it is the last to use."""
-    wanted = tuple(roots)
-    if config.VERIFY.value():
-        verify(wanted)
-    values = expand(wanted)
-    order = [n for n in toposort(values, stop=is_known) if not is_known(n)]
-    last: dict[UOp, UOp] = {}
-    for node in order:
-        for source in node.src:
-            last[source] = node
-    dying: dict[UOp, list[UOp]] = {}
-    keep = set(values)
-    for source, node in last.items():
-        if source not in keep:
-            dying.setdefault(node, []).append(source)
-    items = tuple(ExecItem(node, tuple(dying.get(node, ()))) for node in order)
-    return NodeSchedule(items, wanted, tuple(values))
-
-
-def run(plan: NodeSchedule) -> None:
-    """Compute every step, and hang the values of the roots on their nodes."""
-    values = _computed(plan.items)
-    for root, node in zip(plan.roots, plan.values, strict=True):
-        if not is_known(root):
-            root.realized = storage(node) if is_known(node) else _stored(values[node], node)
-
-
-def run_schedule(items: Iterable[ExecItem]) -> None:
-    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute."""
-    for node, value in _computed(items).items():
-        if not is_known(node) and not isinstance(value, tuple):
-            node.realized = _stored(value, node)
-
-
-def _computed(
-    items: Iterable[ExecItem], given: Mapping[UOp, Any] = MappingProxyType({})
-) -> dict[UOp, Any]:
-    """The values of the steps that no later step was the last to use."""
-    values: dict[UOp, Any] = dict(given)
-    for item in items:
-        _check_device(item.node)
-        operands = [values[s] if s in values else known_value(s) for s in item.node.src]
-        values[item.node] = evaluate(item.node, operands, run_function)
-        for source in item.last_uses:
-            values.pop(source, None)
-    return values
-
-
-def run_function(function: Function, arrays: list[Any]) -> list[Any]:
-    """A closed graph on arrays."""
-    plan = _function_plan(function)
-    given = dict(zip(function.inputs, arrays, strict=True))
-    values = _computed(plan.items, given)
-    return [values[node] if node in values else known_value(node) for node in plan.values]
-
-
-@lru_cache(maxsize=256)
-def _function_plan(function: Function) -> NodeSchedule:
-    plan = schedule(function.outputs)
-    items = tuple(item for item in plan.items if item.node not in set(function.inputs))
-    return NodeSchedule(items, plan.roots, plan.values)
-
-
-def _stored(value: Any, node: UOp) -> Buffer:
-    if isinstance(value, tuple):
-        problem = "a node with several results has no single value"
-        raise DeviceError("E6003", problem, op=node.op.name, help="take one with part(i)")
-    row_major = np.ascontiguousarray(value).reshape(node.shape)
-    return Buffer(row_major, node.device or config.DEVICE.value())
-
-
-def known_value(node: UOp) -> Any:
-    """The array of a node whose value exists."""
-    return storage(node).array()
-
-
-def storage(node: UOp) -> Buffer:
-    """The buffer of a node whose value exists."""
-    return node.arg.buffer if node.op.name == "buffer" else node.realized
-
-
-def _check_device(node: UOp) -> None:
-    if node.device is not None and not all(t.runs for t in targets_of(node.device)):
-        problem = f"nothing on this machine can run on {node.device}"
-        raise DeviceError("E6002", problem, op=node.op.name, help="use device='CPU' or 'REF'")
+from adjoint.engine import interpreter
+from adjoint.engine.interpreter import (
+    check_single,
+    expand,
+    is_known,
+    known_value,
+    run,
+    run_function,
+    schedule,
+    storage,
+)
+from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
+from adjoint.engine.pipeline import compile_graph
+from adjoint.engine.program import Flagged
+from adjoint.engine.programs import PROGRAMS
+from adjoint.errors import BoundsError, DeviceError
+from adjoint.ir.uop import UOp, toposort
+from adjoint.runtime.device import Device
+from adjoint.stages import ExecItem, Schedule, Step
 
 
 def realize(*nodes: UOp) -> None:
     """Compute the nodes that have no value yet, together."""
     todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
-    if todo:
-        run(schedule(todo))
+    if not todo:
+        return
+    key = graph_key(todo)
+    if key is None:
+        _realize_mixed(todo)
+    else:
+        _realize_compiled(todo, key)
+
+
+def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
+    for root in todo:
+        if type(root.dtype) is tuple:
+            check_single(root)
+    bound = PROGRAMS.find(key, todo)
+    default = Device.DEFAULT
+    devices = [root.device or default for root in todo]
+    try:
+        found = bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
+    except Flagged as error:
+        run(schedule(todo))  # which index it was, the interpreter can say
+        raise BoundsError(error.code, error.problem, help=error.help) from None
+    for root, buffer in zip(todo, found, strict=True):
+        root.realized = buffer
+
+
+def _realize_mixed(todo: list[UOp]) -> None:
+    """Sources that another side computes come first, each with all that is on its own side."""
+    kept = set(todo)
+    borders = _borders(todo)
+    for node in (*borders, *todo):
+        if not is_known(node):
+            _realize_side(node)
+    for node in borders:
+        if node not in kept and node.op.name != "buffer":
+            node.realized = None
+
+
+def _realize_side(node: UOp) -> None:
+    """A node below which everything without a value is on one side."""
+    key = graph_key([node]) if _side(node) else None
+    if key is None:
+        run(schedule([node]))
+    else:
+        _realize_compiled([node], key)
+
+
+def _side(node: UOp) -> bool:
+    return is_compiled(node.device or Device.DEFAULT)
+
+
+def _borders(todo: Sequence[UOp]) -> list[UOp]:
+    """Nodes whose users are on another side, sources first."""
+    found: dict[UOp, None] = {}
+    order = [n for n in toposort(todo, stop=is_known) if not is_known(n)]
+    for node in order:
+        for source in node.src:
+            apart = source.device is not None and _side(source) != _side(node)
+            if apart and not is_known(source):
+                found[source] = None
+    return [node for node in order if node in found]
+
+
+# ---- schedules as things to look at
+
+
+class Steps(list[Step]):
+    """The steps of a compiled schedule, with what `run_schedule` needs to run them."""
+
+    def __init__(self, plan: Schedule, roots: Sequence[UOp]):
+        super().__init__(plan.steps)
+        self.plan, self.roots = plan, tuple(roots)
+
+
+def scheduled(nodes: Iterable[UOp]) -> list[Any]:
+    """The steps that would compute the nodes: of the compiled schedule, or of the interpreter."""
+    todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
+    key = graph_key(todo) if todo else None
+    if key is None:
+        return list(schedule(todo).items)
+    roots, parameters = closed(todo, key.leaves)
+    wanted = [node for node in dict.fromkeys(roots) if node not in set(parameters)]
+    return Steps(compile_graph(wanted, parameters), todo)
+
+
+def run_schedule(items: Iterable[Any]) -> None:
+    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute."""
+    if isinstance(items, Steps):
+        realize(*items.roots)
+        return
+    listed = list(items)
+    if not all(isinstance(item, ExecItem) for item in listed):
+        problem = "compiled steps run together, as the list that Tensor.schedule() gave"
+        raise DeviceError("E6003", problem, op="run_schedule", help="pass the list itself")
+    interpreter.run_items(listed)
+
+
+__all__ = [
+    "expand",
+    "is_known",
+    "known_value",
+    "realize",
+    "run",
+    "run_function",
+    "run_schedule",
+    "schedule",
+    "scheduled",
+    "storage",
+]

@@ -186,26 +186,17 @@ def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
     """Quotient and remainder, as far as bounds and divisible factors tell them."""
     if by == 1:
         return x, ZERO
-    if len(x.terms) == 1 and not x.const and x.terms[0][1] == 1:  # (y // a) // b, (y % ab) // b
-        atom = x.terms[0][0]
-        if type(atom) is Quotient:
-            return divided_atom(atom.of, atom.by, by)
     whole = tuple([(a, f // by) for a, f in x.terms if f % by == 0])
     rest = Lin(x.const % by, tuple([(a, f) for a, f in x.terms if f % by]))
     quotient = Lin(x.const // by, whole)
     lo, hi = rest.bounds()
     if lo // by == hi // by:  # also when there is nothing left
         return quotient + lo // by, rest + -(lo // by) * by
+    if len(rest.terms) == 1 and not rest.const and rest.terms[0][1] == 1:
+        atom = rest.terms[0][0]
+        if type(atom) is Quotient:  # (y // a) // b is y // ab
+            return quotient + divided(atom.of, atom.by * by)[0], Lin(0, ((Remainder(rest, by), 1),))
     return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
-
-
-def divided_atom(of: Lin, first: int, by: int) -> tuple[Lin, Lin]:
-    """(y // a) divided by b."""
-    inner = Lin(0, ((Quotient(of, first), 1),))
-    lo, hi = inner.bounds()
-    if lo // by == hi // by:
-        return Lin(lo // by), inner + -(lo // by) * by
-    return divided(of, first * by)[0], Lin(0, ((Remainder(inner, by), 1),))
 
 
 @lru_cache(maxsize=4096)

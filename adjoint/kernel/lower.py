@@ -76,7 +76,7 @@ class Lowering(Walk):
         for number, loops in enumerate(self.loops):
             self.nest.stage(loops, self.effects[number], self.accs[number])
         self.nest.stage([], rows, [])
-        body = tuple(self.nest.root.listed())
+        body = tuple(self.nest.listed())
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
             buffers = (*buffers, self.flag[0])

@@ -42,9 +42,13 @@ class Nest:
 
     def enter(self, loop: UOp) -> None:
         """A loop around everything that follows."""
-        scope = Scope(loop)
-        self.outer[-1].items.append(scope)
-        self.outer.append(scope)
+        self.outer.append(Scope(loop))
+
+    def listed(self) -> list[UOp]:
+        """The whole kernel in running order; a scope goes behind what its parent does before."""
+        for parent, child in zip(reversed(self.outer[:-1]), reversed(self.outer), strict=False):
+            parent.items.append(child)
+        return self.root.listed()
 
     def first(self, node: UOp) -> None:
         """Something that comes before all loops: scratch."""

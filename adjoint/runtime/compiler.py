@@ -168,15 +168,8 @@ class _Engine:
                 raise InternalError(
                     f"kernel {source.name}: LLVM refuses the code: {error}"
                 ) from None
-            self._optimise(module)
+            # No passes: kernels come in their final form, and passes cost more than all the rest.
             return bytes(self.machine.emit_object(module))
-
-    def _optimise(self, module: Any) -> None:
-        """What explicit vector code still gains from; never a pass that makes vectors itself."""
-        options = self.llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.slp_vectorization = False
-        builder = self.llvm.create_pass_builder(self.machine, options)
-        builder.getModulePassManager().run(module, builder)
 
     def load(self, data: bytes, name: str, given: dict[str, int]) -> Loaded:
         """By LLVM's own linker, for systems whose objects `image` does not read."""

@@ -7,6 +7,7 @@ a signal can wake it. What may live here: that thread and the waiting.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Callable
@@ -48,9 +49,11 @@ class _Runner:
 
 
 _runners: list[_Runner] = []
+_abandoned: list[_Job] = []
 _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_runners.clear)  # threads do not survive a fork
+    for _list in (_runners, _abandoned):
+        os.register_at_fork(after_in_child=_list.clear)  # threads do not survive a fork
 
 
 def _runner() -> _Runner:
@@ -78,19 +81,28 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
         runner.jobs.put(job)
         job.done.acquire()
     except BaseException:
-        _abandon(runner) if cancel is None else _stop(runner, job, cancel)
+        _abandon(runner, job) if cancel is None else _stop(runner, job, cancel)
         raise
     if job.error is not None:
         raise job.error
     return job.value
 
 
-def _abandon(runner: _Runner) -> None:
+def _abandon(runner: _Runner, job: _Job) -> None:
     """Leave the runner to its work; who comes next gets another."""
     with _lock:
         if runner in _runners:
             _runners.remove(runner)
+    _abandoned.append(job)
+    runner.jobs.put(job)
     runner.jobs.put(None)
+
+
+@atexit.register
+def _end_abandoned() -> None:
+    """LLVM may not be taken down while it compiles."""
+    for job in _abandoned:
+        job.done.acquire()
 
 
 def _stop(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> None:

@@ -12,7 +12,8 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
 
 LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
-LIBRARY, SPECIAL, CONTROL, HOST, PART = "library", "special", "control", "host", "part"
+LIBRARY, SPECIAL, SORT = "library", "special", "sort"
+CONTROL, HOST, PART = "control", "host", "part"
 
 _VIEWS = frozenset(
     {"reshape", "permute", "expand", "flip", "shrink", "pad_constant", "window", "cat", "wait"}

@@ -24,15 +24,17 @@ from adjoint.schedule.classify import (
     PART,
     POINTWISE,
     REDUCE,
+    SORT,
     SPECIAL,
     VIEW,
     kind_of,
     weight,
 )
-from adjoint.schedule.layout import matrix_base
+from adjoint.schedule.layout import matrix_base, sorts
 
 _ROW = 1 << 16  # a row longer than this is not worth holding on to, unless there are
 _ROWS = 64  # at least so many rows
+_MOST = 150  # nodes in one kernel: compilers and walks take more than linear time
 _FAR = 2000  # how many kernels a search for a cycle looks at before it gives up
 
 
@@ -49,6 +51,7 @@ class Unit:
     outer: Axis | None = None
     reduced: dict[UOp, tuple[Index, Index]] = field(default_factory=dict)  # where, over what
     waits: dict[UOp, None] = field(default_factory=dict)  # what must be done before it
+    members: int = 0  # how many nodes are computed inside
 
     @property
     def nodes(self) -> list[UOp]:
@@ -63,21 +66,27 @@ class Fuser:
         self.order = toposort(roots)
         self.levels: dict[UOp, int] = {}
         self.costs: dict[UOp, int] = {}
+        self.reduces: dict[UOp, bool] = {}  # whether a reduction may share its kernel
         self.uses: dict[UOp, dict[tuple[Unit, Index], None]] = {}
         self.needs: dict[UOp, dict[Unit | None, None]] = {r: {None: None} for r in roots}
         self.units: list[Unit] = []
         self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
+        self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
         self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
         for node in self.order:
             self.levels[node] = 1 + max((self.levels[s] for s in node.src), default=0)
             self.costs[node] = self._cost(node)
+            self.reduces[node] = kind_of(node) == REDUCE or (
+                kind_of(node) in (VIEW, POINTWISE) and any(self.reduces[s] for s in node.src)
+            )
 
     def _cost(self, node: UOp) -> int:
         """Of one element computed anew from what will be in memory."""
         kind = kind_of(node)
         if kind == POINTWISE:
             return weight(node) + sum(self.costs[s] for s in node.src)
-        return self.costs[node.src[0]] if kind == VIEW else 1
+        grows = node.op.name == "expand"  # what is spread is done once outside, or in memory
+        return self.costs[node.src[0]] if kind == VIEW and not grows else 1
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
@@ -92,7 +101,7 @@ class Fuser:
         uses, needs = self.uses.get(node, {}), self.needs.get(node, {})
         if not uses and not needs:
             return
-        kind = kind_of(node)
+        kind = SORT if node.op.name == "gather" and sorts(node) is not None else kind_of(node)
         if node.dtype and not isinstance(node.dtype, tuple) and node.size == 0:
             self._reads(node, uses)
         elif kind == LEAF:
@@ -105,6 +114,8 @@ class Fuser:
             self._place_view(node, uses, needs)
         elif kind in (POINTWISE, REDUCE):
             self._place_computed(node, kind, uses, needs)
+        elif node in self.sorting:
+            self._join_step(node, self.sorting[node], uses, needs)
         else:
             self._place_step(node, kind, uses, needs)
 
@@ -142,6 +153,7 @@ class Fuser:
     def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
         """The operands of a node inside a kernel are read there, at the index that follows."""
         kind = kind_of(node)
+        unit.members += 1
         if kind == VIEW:
             unit.waits.update(dict.fromkeys(node.src[1:] if node.op.name == "wait" else ()))
             pairs = self.atoms.through(node, index)
@@ -207,15 +219,19 @@ class Fuser:
         units: dict[Unit, None],
     ) -> bool:
         """Whether the node is computed inside its consumers and needs no memory."""
+        if any(unit.members > _MOST for unit in units):
+            return False
         if kind == REDUCE:
             return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
         if self.costs[node] <= CHEAP:
             return True
         if len(units) > 1:
             return False
-        return all(self._once(unit, index) for unit, index in uses) and (
-            len(uses) == 1 or next(iter(units)).outer is not None
+        once = all(
+            self._once(unit, index) or (self.reduces[node] and self._makes_row(unit, index))
+            for unit, index in uses
         )
+        return once and (len(uses) == 1 or next(iter(units)).outer is not None)
 
     def _once(self, unit: Unit, index: Index) -> bool:
         """Whether computing at this index does nothing twice that could be done once."""
@@ -240,7 +256,7 @@ class Fuser:
         return max(sets, key=len) if sets else set()
 
     def _makes_row(self, unit: Unit, index: Index) -> bool:
-        """Whether a reduction at this index can be a row of the kernel; if so, it is from now on."""
+        """Whether something at this index can be a row of the kernel; if so, it is from now on."""
         found = {a for axis in index for a in axis}
         if any(a in self.atoms.images for a in found):
             return False
@@ -311,15 +327,30 @@ class Fuser:
         needs: dict[Unit | None, None],
     ) -> None:
         level = self.levels[node]
-        unit = Unit(kind, {node: ()}, level, level)
+        unit = Unit(kind, {}, level, level)
         self.units.append(unit)
-        self.maker[node] = unit
-        self._reads(node, uses)
-        self._link(node, uses, needs)
-        for source in dict.fromkeys(node.src):
+        self._join_step(node, unit, uses, needs)
+        order = sorts(node) if kind == SORT else None
+        if order is not None:
+            self.sorting[order] = unit
+        for source in dict.fromkeys(node.src if order is None else order.src):
             wanted = matrix_base(source) if kind == LIBRARY else source
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None
+
+    def _join_step(
+        self,
+        node: UOp,
+        unit: Unit,
+        uses: dict[tuple[Unit, Index], None],
+        needs: dict[Unit | None, None],
+    ) -> None:
+        """The node is a result of the step: its only one, or the indices beside sorted values."""
+        unit.outputs[node] = ()
+        unit.low, unit.high = min(unit.low, self.levels[node]), max(unit.high, self.levels[node])
+        self.maker[node] = unit
+        self._reads(node, uses)
+        self._link(node, uses, needs)
 
     def _link(
         self,
@@ -336,7 +367,7 @@ class Fuser:
     # ---- kernels side by side
 
     def _merge_siblings(self) -> None:
-        """Reductions over the same rows of the same memory are one kernel: dγ and dβ."""
+        """Reductions over the same loops are one kernel: the gradients of scale and shift."""
         groups: dict[tuple[object, ...], list[Unit]] = {}
         for unit in self.units:
             key = self._sibling_key(unit)
@@ -345,8 +376,7 @@ class Fuser:
         for members in groups.values():
             first, *rest = members
             for other in rest:
-                shared = any(node in first.reads for node in other.reads)
-                if shared and not self._before(first, other) and not self._before(other, first):
+                if not self._before(first, other) and not self._before(other, first):
                     self._merge(first, other)
 
     def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:

@@ -5,12 +5,12 @@ What may live here: strides of views over the memory below them. What may not: k
 
 from __future__ import annotations
 
-from adjoint.ir.affine import Lin, Var, flattened, reshaped, strides_of, var
+from adjoint.ir.affine import ZERO, Lin, Var, flattened, reshaped, strides_of, var
 from adjoint.ir.uop import UOp
 from adjoint.schedule import classify
 from adjoint.stages import Gemm
 
-_STRIDED = frozenset({"reshape", "permute", "shrink", "wait"})
+_STRIDED = frozenset({"reshape", "permute", "shrink", "expand", "wait"})
 
 
 def matrix_base(node: UOp) -> UOp:
@@ -66,7 +66,40 @@ def _through(node: UOp, index: tuple[Lin, ...]) -> tuple[Lin, ...]:
     if node.op.name == "shrink":
         start, _, step = node.arg
         return tuple(i * s + a for i, a, s in zip(index, start, step, strict=True))
+    if node.op.name == "expand":
+        lead = len(node.shape) - len(x.shape)
+        return tuple(ZERO if n == 1 else index[lead + i] for i, n in enumerate(x.shape))
     return index
+
+
+def counts_along(node: UOp) -> int | None:
+    """The axis along which the elements are 0, 1, 2, …; None if they are something else."""
+    counters = [Var(n) for n in node.shape]
+    index: tuple[Lin, ...] = tuple(map(var, counters))
+    while node.op.name in _STRIDED or node.op.name == "cast":
+        if node.op.name != "cast":
+            index = _through(node, index)
+        node = node.src[0]
+    if not _is_counting(node) or len(index) != 1:
+        return None
+    return next((d for d, c in enumerate(counters) if index[0] == var(c) != ZERO), None)
+
+
+def _is_counting(node: UOp) -> bool:
+    """`ones.scan_sum(0) - 1`, as `positions` writes it."""
+    if node.op.name != "sub" or len(node.shape) != 1:
+        return False
+    total, one = node.src
+    if total.op.name != "scan_sum" or not classify.is_filled(one) or total.arg.reverse:
+        return False
+    return filled_value(one) == 1 == filled_value(total.src[0])
+
+
+def filled_value(node: UOp) -> object:
+    """The constant that fills a node, None if none does."""
+    while node.op.name in _STRIDED:
+        node = node.src[0]
+    return node.arg.value if node.op.name == "const" else None
 
 
 def gemm_of(node: UOp) -> Gemm:
@@ -88,3 +121,18 @@ def gemm_of(node: UOp) -> Gemm:
 def _operand_strides(node: UOp) -> tuple[int, int, int]:
     batch, row, column = _as_it_lies(node) or strides_of(node.shape)
     return batch, row, column
+
+
+def sorts(node: UOp) -> UOp | None:
+    """The ARGSORT of x if the node is x in that order, else None."""
+    if node.op.name != "gather" or node.shape != node.src[0].shape:
+        return None
+    for axis, index in zip(node.arg.axes, node.src[1:], strict=True):
+        if index.op.name == "where":  # negative indices wrapped
+            index = index.src[2]
+        order = index.op.name == "argsort" and index.arg.axis == axis
+        if order and index.src[0] is node.src[0]:
+            rest = zip(node.arg.axes, node.src[1:], strict=True)
+            plain = all(counts_along(i) == a or node.shape[a] == 1 for a, i in rest if a != axis)
+            return index if plain and node.arg.axes == tuple(range(len(node.shape))) else None
+    return None

@@ -16,7 +16,8 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.ops.indexing import positions
+from adjoint.ops.indexing import gathered, positions
+from adjoint.schedule.layout import counts_along
 
 _IDENTITIES = frozenset({"detach", "contiguous", "contiguous_backward", "unique_identity", "shard"})
 
@@ -107,6 +108,52 @@ def _arg_extreme(node: UOp) -> UOp:
     return hit.where(place, count).min(axis).reshape(node.shape)
 
 
+# ---- scattering
+
+
+def _scatter_add(node: UOp) -> UOp:
+    """One update per row, at a place that an index gives: a comparison with the position.
+
+    Before: scatter_add(x, rows, t, u) with rows = 0, 1, 2, …
+    After: where(column == t, x + u, x). The gradient of a loss that picks one element per row.
+    """
+    x, *indices, updates = node.src
+    counting = [counts_along(i) for i in indices]
+    free = [n for n, axis in enumerate(counting) if axis is None]
+    counted = [axis for axis in counting if axis is not None]
+    shape = indices[0].shape
+    covers = sorted(counted) == [d for d, n in enumerate(shape) if n > 1]
+    if len(free) != 1 or not covers or len(indices) != len(x.shape):
+        return node
+    order = [a for a, axis in zip(node.arg.axes, counting, strict=True) if axis is not None]
+    if any(x.shape[a] != shape[c] for a, c in zip(order, counted, strict=True)):
+        return node
+    axis = node.arg.axes[free[0]]
+    place, value = (_spread(v, x, counting, node.arg.axes) for v in (indices[free[0]], updates))
+    hit = positions(x.shape[axis], axis, len(x.shape), x.device).expand(x.shape).eq(
+        _checked(place, x.shape[axis])
+    )
+    return hit.where(x + value, x)
+
+
+def _spread(value: UOp, x: UOp, counting: list[int | None], dims: tuple[int, ...]) -> UOp:
+    """A value per row over all of x."""
+    axis_of = {d: a for a, d in zip(dims, counting, strict=True) if d is not None}
+    kept = sorted(axis_of, key=axis_of.__getitem__)
+    ones = [d for d in range(len(value.shape)) if d not in axis_of]
+    sizes = [value.shape[d] for d in kept]
+    shape = [1] * len(x.shape)
+    for d, n in zip(kept, sizes, strict=True):
+        shape[axis_of[d]] = n
+    return value.permute([*kept, *ones]).reshape(shape).expand(x.shape)
+
+
+def _checked(index: UOp, size: int) -> UOp:
+    """The index itself, looked up so that one outside is noticed."""
+    table = positions(size, 0, 1, index.device)
+    return gathered(table, (index,), (0,))
+
+
 # ---- contractions
 
 
@@ -141,24 +188,55 @@ def _products(node: UOp, spec: axes.Spec) -> UOp:
 
 
 def _matrix_product(node: UOp, spec: axes.Spec, sizes: dict[str, int]) -> UOp:
-    a, b, left, right = (*node.src, spec.lhs, spec.rhs)
-    batch = "".join(c for c in spec.out if c in left and c in right)
-    if _first(spec.out, right, batch) < _first(spec.out, left, batch):
-        a, b, left, right = b, a, right, left  # so that the result lies as the library writes it
-    rows = "".join(c for c in spec.out if c in left and c not in batch)
-    columns = "".join(c for c in spec.out if c in right and c not in batch)
+    """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
+    (a, left), (b, right), batch, rows, columns = _divided(node, spec, sizes)
     summed = _summed_order(spec.summed, left, right)
-    extents = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
-    lhs = _arranged(a, left, batch + rows + summed).reshape(extents[0], extents[1], extents[2])
-    rhs = _arranged(b, right, batch + summed + columns).reshape(extents[0], extents[2], extents[3])
+    m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
+    lhs = _arranged(a, left, batch, rows + summed, sizes, (m, k))
+    rhs = _arranged(b, right, batch, summed + columns, sizes, (k, n))
     product = lhs.contract(rhs, "bmk,bkn->bmn")
     order = batch + rows + columns
-    return _arranged(product.reshape([sizes[c] for c in order]), order, spec.out)
+    found = product.reshape([sizes[c] for c in order])
+    return found.permute([order.index(c) for c in spec.out])
 
 
-def _first(out: str, term: str, batch: str) -> int:
-    places = [i for i, c in enumerate(out) if c in term and c not in batch]
-    return places[0] if places else len(out)
+Operand = tuple[UOp, str]
+_LEAST = 1 << 12  # elements of a product that is worth a call of its own
+
+
+def _divided(
+    node: UOp, spec: axes.Spec, sizes: dict[str, int]
+) -> tuple[Operand, Operand, str, str, str]:
+    """Which operand gives the rows, and the letters of batch, rows and columns.
+
+    If the result ends in rows of one operand and columns of the other, whatever is before them can
+    be the batch, and the library writes the result as it lies; an operand without a letter of the
+    batch is used again. Else rows and columns are all letters of one operand, and views follow.
+    """
+    out, sides = spec.out, ((node.src[0], spec.lhs), (node.src[1], spec.rhs))
+    both = [c for c in out if c in spec.lhs and c in spec.rhs]
+    for first, second in (sides, sides[::-1]):
+        only = [c in second[1] and c not in first[1] for c in out]
+        columns = _ending(out, only)
+        rest = out[: len(out) - len(columns)]
+        rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
+        batch = rest[: len(rest) - len(rows)]
+        large = prod(sizes[c] for c in rows + columns) >= _LEAST
+        if columns and (list(batch) == both or (rows and large)):
+            return first, second, batch, rows, columns
+    batch = "".join(both)
+    first, second = sides
+    rows = "".join(c for c in out if c in first[1] and c not in batch)
+    columns = "".join(c for c in out if c in second[1] and c not in batch)
+    return first, second, batch, rows, columns
+
+
+def _ending(letters: str, wanted: list[bool]) -> str:
+    """The longest end of the letters that is wanted throughout."""
+    count = 0
+    while count < len(letters) and wanted[len(letters) - 1 - count]:
+        count += 1
+    return letters[len(letters) - count :]
 
 
 def _summed_order(summed: str, left: str, right: str) -> str:
@@ -170,8 +248,16 @@ def _summed_order(summed: str, left: str, right: str) -> str:
     return "".join(c for c in left if c in summed)
 
 
-def _arranged(x: UOp, letters: str, order: str) -> UOp:
-    return x.permute([letters.index(c) for c in order])
+def _arranged(
+    x: UOp, letters: str, batch: str, matrix: str, sizes: dict[str, int], shape: tuple[int, int]
+) -> UOp:
+    """An operand as (batch, row, column); a letter of the batch that it lacks is repeated."""
+    own = [c for c in batch if c in letters]
+    order = [letters.index(c) for c in (*own, *matrix)]
+    lead = [sizes[c] if c in letters else 1 for c in batch]
+    full = [sizes[c] for c in batch]
+    parts = x.permute(order).reshape(*lead, *(sizes[c] for c in matrix))
+    return parts.expand(*full, *(sizes[c] for c in matrix)).reshape(prod(full), *shape)
 
 
 _RULES: dict[str, Callable[[UOp], UOp]] = {
@@ -179,5 +265,6 @@ _RULES: dict[str, Callable[[UOp], UOp]] = {
     "argmax": _arg_extreme,
     "argmin": _arg_extreme,
     "contract": _contraction,
+    "scatter_add": _scatter_add,
 }
 __all__ = ["DType", "prepare"]

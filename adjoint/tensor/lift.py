@@ -120,8 +120,8 @@ def _joined(flags: list[bool | None]) -> bool | None:
 def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
     """The Tensor method of a record, under its own name in tracebacks and origins.
 
-    One or two tensors and nothing else are unwrapped here: calls of `lift` and of a function with
-    its arguments in a tuple take as long as the node takes to build.
+    One tensor, two, or one and a plain value are unwrapped here: calls of `lift` and of a function
+    with its arguments in a tuple take as long as the node takes to build.
     """
     call, cls, handle = record.call, lift.cls, lift.handle
 
@@ -134,6 +134,9 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
         elif len(args) == 2 and type(args[0]) is cls and type(args[1]) is cls:
             first, second = args
             result = call(first.uop, second.uop)
+        elif len(args) == 2 and type(args[0]) is cls and type(args[1]) in _PLAIN:
+            first = second = args[0]
+            result = call(first.uop, args[1])
         else:
             return lift(call, args, kwargs)
         one, other = first._requires_grad, second._requires_grad

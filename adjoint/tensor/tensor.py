@@ -18,7 +18,6 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
 from adjoint.ir.uop import UOp, _functions
 from adjoint.runtime.device import Device
-from adjoint.stages import ExecItem
 from adjoint.tensor import load, tracing
 from adjoint.tensor.creation import Creation
 from adjoint.tensor.dynamic import Dynamic
@@ -148,12 +147,11 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         if self._requires_grad is not True or node.op.name == "assign":
             self.uop = OPS["buffer"](node.realized)
 
-    def schedule_with_vars(self, *others: Tensor) -> tuple[list[ExecItem], dict[Any, int]]:
+    def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
         """The steps that would compute these tensors, and the bindings of symbolic sizes."""
-        todo = [t.uop for t in (self, *others) if not engine.is_known(t.uop)]
-        return list(engine.schedule(todo).items), {}
+        return engine.scheduled(t.uop for t in (self, *others)), {}
 
-    def schedule(self, *others: Tensor) -> list[ExecItem]:
+    def schedule(self, *others: Tensor) -> list[Any]:
         """The steps that would compute these tensors."""
         return self.schedule_with_vars(*others)[0]
 

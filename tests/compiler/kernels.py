@@ -6,6 +6,7 @@ import ctypes
 import mmap
 from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -31,11 +32,17 @@ def as_index(index: Any) -> UOp:
 
 
 class Kernel:
-    """A loop program while it is written: a node is placed where it is first used."""
+    """A loop program while it is written.
+
+    A value is placed when it is first used, as far out as what it depends on allows.
+    """
 
     def __init__(self, name: str = "kernel") -> None:
         self.name = name
-        self.body: dict[UOp, None] = {}
+        self.depth: dict[UOp, int] = {}  # of every node that is placed
+        self.opened: list[list[Any]] = [[]]  # the lines of every open scope, nested
+        self.fronts: list[list[Any]] = []  # what was found to belong in front of each of them
+        self.lines = self.opened[0]
         self.buffers: list[UOp] = []
         self.variables: list[UOp] = []
         self.grid: UOp | None = None
@@ -47,13 +54,43 @@ class Kernel:
 
     def do(self, node: UOp) -> UOp:
         for part in toposort([node]):
-            if part.op.name not in LEAVES:
-                self.body.setdefault(part)
+            if part.op.name not in LEAVES and part not in self.depth:
+                self.place(part)
         return node
 
-    def buffer(self, dtype: Any, mutable: bool = False) -> UOp:
+    def place(self, node: UOp) -> None:
+        here = len(self.opened) - 1
+        movable = node.op.level == "both" or (node.op.name == "load" and not self.changes(node))
+        outer = max((self.depth.get(s, 0) for s in node.src), default=0)
+        self.depth[node] = outer if movable else here
+        if self.depth[node] < here:
+            self.fronts[self.depth[node]].append(node)
+        else:
+            self.opened[-1].append(node)
+
+    def changes(self, load: UOp) -> bool:
+        gated = any(s.op.name == "if" for s in load.src)
+        return gated or bool(load.src[0].dtype.mutable)
+
+    def open(self, node: UOp) -> UOp:
+        front: list[Any] = []
+        inside: list[Any] = []
+        self.opened[-1].extend((front, node, inside))
+        self.fronts.append(front)
+        self.opened.append(inside)
+        self.depth[node] = len(self.opened) - 1
+        return node
+
+    def close(self, node: UOp) -> None:
+        self.opened.pop()
+        self.fronts.pop()
+        for update in [n for n, d in self.depth.items() if d > len(self.opened) - 1]:
+            self.depth[update] = len(self.opened) - 1 if update.op.name == "phi" else -1
+        self.opened[-1].append(node)
+
+    def buffer(self, dtype: Any, mutable: bool = False, size: int | None = None) -> UOp:
         index = len(self.buffers)
-        self.buffers.append(OPS["define_global"](index, f"b{index}", mutable, dtype))
+        self.buffers.append(OPS["define_global"](index, f"b{index}", mutable, dtype, size))
         return self.buffers[-1]
 
     def out(self, dtype: Any) -> UOp:
@@ -67,11 +104,13 @@ class Kernel:
         grid, start, count = rest.get("grid", False), rest.get("start", 0), rest.get("count")
         found = OPS["range"](self.number(), size, start, dtypes.int64, lanes, grid, count)
         self.grid = found if grid else self.grid
-        return self.do(found)
+        if count is not None:
+            self.do(count)
+        return self.open(found)
 
     def end(self, *loops: UOp) -> None:
         for loop in loops:
-            self.do(OPS["end_range"](loop))
+            self.close(OPS["end_range"](loop))
 
     def load(self, buffer: UOp, index: Any, gate: Any = None, alt: Any = None) -> UOp:
         other = alt if alt is None or isinstance(alt, UOp) else const(alt, buffer.dtype.base)
@@ -90,29 +129,38 @@ class Kernel:
         return self.do(OPS["define_local"](f"l{self.number()}", dtype, size))
 
     def when(self, condition: UOp) -> UOp:
-        return self.do(OPS["if"](condition))
+        return self.open(OPS["if"](self.do(condition)))
 
     def endif(self, start: UOp) -> None:
-        self.do(OPS["endif"](start))
+        self.close(OPS["endif"](start))
 
     def program(self, lines: tuple[str, ...] = ()) -> LoopProgram:
         buffers, variables = tuple(self.buffers), tuple(self.variables)
-        return LoopProgram(self.name, buffers, variables, tuple(self.body), self.grid, 1, lines)
+        return LoopProgram(
+            self.name, buffers, variables, tuple(flat(self.lines)), self.grid, 1, lines
+        )
+
+
+def flat(lines: list[Any]) -> list[UOp]:
+    return [n for line in lines for n in (flat(line) if isinstance(line, list) else [line])]
 
 
 # ---- compiled
 
 
 @cache
-def machine(cpu: str, features: str) -> Any:
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
-
-
-def host() -> Any:
+def linker() -> Any:
+    """LLVM's own, so that nothing here depends on how the runtime compiles."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return machine(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
+    return llvm.create_lljit_compiler(
+        target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+    )
+
+
+numbers = count()
 
 
 class Compiled:
@@ -121,12 +169,11 @@ class Compiled:
     def __init__(self, program: LoopProgram, width: int = 256) -> None:
         self.program = program
         self.text = render(program, width).text
-        module = llvm.parse_assembly(self.text)
-        module.verify()
-        self.engine = llvm.create_mcjit_compiler(module, host())
-        self.engine.finalize_object()
+        llvm.parse_assembly(self.text).verify()
+        library = llvm.JITLibraryBuilder().add_ir(self.text).add_current_process()
+        self.code = library.export_symbol(program.name).link(linker(), f"k{next(numbers)}")
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self.function = kind(self.engine.get_function_address(program.name))
+        self.function = kind(self.code[program.name])
 
     def __call__(
         self, *arrays: Array, variables: Sequence[int] = (), begin: int = 0, end: int | None = None

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from adjoint.codegen.llvm import render
+from adjoint.codegen.show import show
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.ir.opdef import OPS
@@ -684,3 +685,51 @@ def test_what_is_no_kernel_is_refused() -> None:
     k.store(out, 0, k.do(const(1.0, F32).exp()))
     with pytest.raises(InternalError, match="exp"):
         render(k.program(), 256)
+
+
+def test_a_program_is_shown_with_its_loops() -> None:
+    program = row_reduction(3, 20, 16, "add", 0.0, F32)
+    assert show(program) == SHOWN
+    k = Kernel("gated")
+    out, x, n = k.out(F32), k.buffer(F32), k.variable("n")
+    scratch = k.local(F32, 8)
+    i = k.range(100, start=2, count=n)
+    branch = k.when(k.do(i < 9))
+    k.store(out, i, k.load(x, i, i >= 4, 1.5), i >= 3)
+    k.store(scratch, 0, k.load(x, 0, branch))
+    k.endif(branch)
+    k.end(i)
+    assert show(k.program(("a.py:1  y",))) == SHOWN_GATED
+
+
+SHOWN = """\
+# kernel kernel
+b0: Ptr<f32, mutable>
+b1: Ptr<f32>
+for i0 in 0 .. 3, in parts:
+    v0: f32 = define_acc(0.0)
+    v1: i64 = mul(i0, 20)
+    for i1 in 0 .. 20, 16 side by side:
+        v2: i64 = add(v1, i1)
+        v3: f32 = load(b1, v2)
+        v4: f32 = add(v0, v3)
+        v5: f32 = phi(v0, v4)
+    store(b0, i0, v5)
+"""
+SHOWN_GATED = """\
+# kernel gated
+# a.py:1  y
+b0: Ptr<f32, mutable>
+b1: Ptr<f32>
+n: i64, 0 .. 1099511627776
+l0: Ptr<f32, local, mutable>[8]
+for i0 in 2 .. 2 + n:
+    v0: bool = lt(i0, 9)
+    v1: bool = le(4, i0)
+    v2: f32 = load(b1, i0, v1, 1.5)
+    v3: bool = le(3, i0)
+    if v0:
+        store(b0, i0, v2) if v3
+        v4: f32 = load(b1, 0)
+        store(l0, 0, v4)
+"""

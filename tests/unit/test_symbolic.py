@@ -314,7 +314,7 @@ def test_comparisons_are_decided_by_the_ranges():
 def test_constants_end_up_in_one():
     i = range_(0, 10)
     assert simplified(((i + 1) * 4 + 3) * 2 - 14) == [
-        "%0 = range() {id: 0, size: 10, start: 0} : Tensor<i32, []>",
+        "%0 = range() {id: 0, size: 10, start: 0, lanes: 1, grid: false} : Tensor<i32, []>",
         "%1 = const() {value: 8} : Tensor<i32, []>",
         "%2 = mul(%0, %1) : Tensor<i32, []>",
         "outputs: %2",

@@ -1,0 +1,86 @@
+"""The stages of a program as text, for people: graph, schedule, loops, source.
+
+`ADJOINT_SHOW` prints a stage of every new program. What may live here: text. What may not:
+anything that changes what is shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from adjoint import config
+from adjoint.codegen.llvm import render
+from adjoint.ir.text import text
+from adjoint.ir.uop import UOp
+from adjoint.runtime.device import vector_width
+from adjoint.stages import ControlStep, KernelStep, LoopProgram, Schedule, Source
+
+STAGES = ("graph", "schedule", "loops", "source")
+
+
+def announce(roots: Sequence[UOp], schedule: Schedule) -> None:
+    """Print the stages that `ADJOINT_SHOW` names, to the standard error stream."""
+    wanted = config.SHOW.value()
+    if not wanted:
+        return
+    for stage in STAGES:
+        if stage in wanted or "all" in wanted:
+            print(f"---- {stage}\n{stage_text(stage, roots, schedule)}", file=sys.stderr)
+
+
+def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
+    """One stage of a program."""
+    match stage:
+        case "graph":
+            return text(*roots, origins=True).rstrip("\n")
+        case "schedule":
+            return schedule_text(schedule)
+        case "loops":
+            return "\n\n".join(loop_text(program) for program in programs_of(schedule))
+        case "source":
+            return "\n\n".join(source.text for source in sources_of(schedule))
+        case _:
+            raise ValueError(f"no stage {stage!r}; stages: {', '.join(STAGES)}")
+
+
+def schedule_text(schedule: Schedule, indent: str = "") -> str:
+    """Slots with their places, then steps."""
+    lines = [f"{indent}arena {schedule.arena} bytes"] if schedule.arena else []
+    roles = {i: "input" for i in schedule.inputs}
+    roles |= {i: "constant" for i, _ in schedule.constants}
+    outputs = set(schedule.outputs)
+    for number, slot in enumerate(schedule.slots):
+        role = [roles[number]] if number in roles else []
+        role += ["output"] if number in outputs else []
+        place = role if slot.offset is None else [*role, f"at {slot.offset}"]
+        kind = f"{slot.dtype.short}{list(slot.shape)}"
+        lines.append(f"{indent}s{number} : {kind} {' '.join(place)}".rstrip())
+    for step in schedule.steps:
+        results = f" -> {', '.join(f's{i}' for i in step.results)}" if hasattr(step, "results") else ""
+        lines.append(f"{indent}{step}{results}")
+        if isinstance(step, ControlStep):
+            lines += [schedule_text(part, indent + "  ") for part in step.parts]
+    return "\n".join(lines)
+
+
+def programs_of(schedule: Schedule) -> Iterator[LoopProgram]:
+    """The kernels, those inside loops and branches too, each once."""
+    seen: dict[LoopProgram, None] = {}
+    for step in schedule.steps:
+        if isinstance(step, KernelStep):
+            seen[step.program] = None
+        elif isinstance(step, ControlStep):
+            seen |= dict.fromkeys(p for part in step.parts for p in programs_of(part))
+    yield from seen
+
+
+def sources_of(schedule: Schedule) -> list[Source]:
+    """The code of the kernels."""
+    return [render(program, vector_width()) for program in programs_of(schedule)]
+
+
+def loop_text(program: LoopProgram) -> str:
+    """A kernel's nodes in running order."""
+    lines = [f"kernel {program.name}", *(f"  {node!r}" for node in program.body)]
+    return "\n".join(lines)

@@ -1,0 +1,177 @@
+"""Source to code: compiling, loading, keeping, giving back."""
+
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from adjoint.errors import InternalError
+from adjoint.runtime import compiler, native
+from adjoint.runtime.compiler import compile_object, compile_source
+from adjoint.runtime.image import Image
+from adjoint.stages import Source
+
+ADD = """
+define void @NAME(ptr %args, i64 %begin, i64 %end) {
+  %cell = load ptr, ptr %args
+  %old = load i64, ptr %cell
+  %new = add i64 %old, NUMBER
+  store i64 %new, ptr %cell
+  ret void
+}
+"""
+TABLE = """
+@table = private constant [4 x i64] [i64 5, i64 7, i64 11, i64 13]
+declare double @llvm.pow.f64(double, double)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @lookup(ptr %args, i64 %begin, i64 %end) {
+  %out = load ptr, ptr %args
+  %at = getelementptr i64, ptr @table, i64 %begin
+  %value = load i64, ptr %at
+  %x = sitofp i64 %value to double
+  %y = call double @llvm.pow.f64(double %x, double 2.5)
+  %z = fadd double %y, 0.125
+  store double %z, ptr %out
+  %behind = getelementptr i64, ptr %out, i64 1
+  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr @table, i64 %end, i1 false)
+  ret void
+}
+"""
+
+
+def adder(number: int, name: str = "add") -> Source:
+    return Source("llvm", name, ADD.replace("NUMBER", str(number)).replace("NAME", name))
+
+
+def call(address: int, *cells: int, begin: int = 0, end: int = 1) -> None:
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    arguments = (ctypes.c_int64 * len(cells))(*cells)
+    kind(address)(ctypes.addressof(arguments), begin, end)
+
+
+def added(address: int, start: int = 0) -> int:
+    value = ctypes.c_int64(start)
+    call(address, ctypes.addressof(value))
+    return value.value
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * native.PAGE
+
+
+def test_a_source_becomes_a_function():
+    assert added(compile_source(adder(41)).address, 1) == 42
+
+
+def test_constants_and_library_functions_are_reached():
+    code = compile_source(Source("llvm", "lookup", TABLE))
+    out = (ctypes.c_int64 * 5)()
+    call(code.address, ctypes.addressof(out), begin=2, end=32)
+    assert struct.pack("<q", out[0]) == struct.pack("<d", 11**2.5 + 0.125)
+    assert list(out[1:]) == [5, 7, 11, 13]
+
+
+def test_the_same_source_is_compiled_once(monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE", "0")
+    first = compile_source(adder(1001))
+    before = compiler.compiled
+    assert compile_source(adder(1001)) is first
+    assert compiler.compiled == before
+
+
+def test_two_names_of_one_text_are_two_functions():
+    text = adder(3, "one").text + adder(4, "two").text
+    assert added(compile_source(Source("llvm", "one", text)).address) == 3
+    assert added(compile_source(Source("llvm", "two", text)).address) == 4
+
+
+def test_code_lives_while_it_is_held_and_only_a_bounded_number_is_kept(monkeypatch):
+    monkeypatch.setattr(compiler, "KEPT", 4)
+    held = compile_source(adder(500))
+    for number in range(501, 510):
+        compile_source(adder(number))
+    assert len(compiler._kept) == 4
+    assert added(held.address) == 500
+    assert added(compile_source(adder(500)).address) == 500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_stays_flat_over_ten_thousand_kernels():
+    data = compile_object(adder(7))
+    for _ in range(500):
+        Image(data, {})
+    before = resident()
+    for _ in range(10_000):
+        Image(data, {})
+    assert resident() - before < 4 << 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_compiling_different_kernels_leaves_memory_flat(monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE", "0")
+    monkeypatch.setattr(compiler, "KEPT", 8)
+    for number in range(100):
+        compile_source(adder(10_000 + number))
+    before = resident()
+    for number in range(300):
+        compile_source(adder(20_000 + number))
+    assert resident() - before < 4 << 20
+
+
+def test_llvms_own_linker_gives_the_same_function():
+    source = adder(19, "orc")
+    loaded = compiler._engine().load(compile_object(source), "orc", {})
+    assert added(loaded["orc"], 4) == 23
+
+
+def test_code_that_llvm_refuses_is_an_internal_error():
+    with pytest.raises(InternalError, match="LLVM refuses"):
+        compile_source(Source("llvm", "bad", "define void @bad( {"))
+
+
+def test_a_symbol_that_nobody_has_is_an_internal_error():
+    text = "declare void @no_such()\ndefine void @f() { call void @no_such()\n ret void }"
+    with pytest.raises(InternalError, match="no_such"):
+        compile_source(Source("llvm", "f", text))
+
+
+def test_another_language_is_refused():
+    with pytest.raises(InternalError, match="cuda"):
+        compile_source(Source("cuda", "f", ""))
+
+
+def test_bytes_that_are_no_object_are_refused():
+    with pytest.raises(InternalError, match="not an object"):
+        Image(b"rubbish" * 100, {})
+
+
+def test_eight_threads_compile_at_once(monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE", "0")
+    results: dict[int, int] = {}
+
+    def work(thread: int) -> None:
+        for i in range(6):
+            number = 3000 + i % 3 + 10 * (thread % 4)
+            results[thread * 10 + i] = added(compile_source(adder(number)).address) - number
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(results) == 48
+    assert set(results.values()) == {0}
+
+
+def test_importing_the_runtime_loads_neither_llvm_nor_blas():
+    program = """
+import sys
+import adjoint, adjoint.runtime.launch, adjoint.runtime.blas
+assert not [m for m in sys.modules if m.startswith(("llvmlite", "scipy_openblas32"))]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, timeout=60)
