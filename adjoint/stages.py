@@ -62,7 +62,9 @@ class LoopProgram:
     """One kernel as loops: kernel-level nodes in running order.
 
     A launch gives it an array of 64-bit cells: the addresses of `buffers`, then the values of
-    `variables`; and the part of the `grid` range to do. Without a grid the kernel is one piece.
+    `variables` and of `parameters`; and the part of the `grid` range to do. Without a grid the
+    kernel is one piece. Parameters are sizes, strides and numbers: kernels that differ only in them
+    have one source.
     """
 
     name: str
@@ -72,6 +74,7 @@ class LoopProgram:
     grid: UOp | None
     cost: int  # of one iteration of the grid (of the kernel, if there is none), in scalar ops
     lines: tuple[str, ...] = ()  # the user's lines it came from
+    parameters: tuple[UOp, ...] = ()  # constants that a launch gives, in cells behind `variables`
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +181,4 @@ class Schedule:
     outputs: tuple[int, ...]
     arena: int
     constants: tuple[tuple[int, Any], ...] = ()  # slots with values that never change
+    shapes: tuple[Shape, ...] = ()  # of the outputs, where they are not those of their slots

@@ -48,6 +48,31 @@ def erfcx(t, c):
     return mp.exp(a * a) * mp.erfc(a) * (1 + 2 * a)
 
 
+def erfinv_ratio(w):
+    """erfinv(x) / x where w = -log(1 - x²)."""
+    if w < mp.mpf(10) ** -25:
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    guess = mp.erfinv(mp.mpf(float(x))) if w < 20 else mp.sqrt(w - mp.log(mp.pi * w) / 2)
+    rest = mp.erfc  # 1 - x by itself is short of digits
+    wanted = mp.exp(-w) / (1 + x)
+    for _ in range(8):
+        step = (rest(guess) - wanted) * mp.sqrt(mp.pi) / 2 * mp.exp(guess**2)
+        guess += step / (1 - guess * step)
+    return guess / x
+
+
+def stirling(z):
+    """x·(lgamma(x) - (x - ½) log x + x - log(2π)/2) where z = 1 / x²."""
+    if z < mp.mpf(10) ** -18:
+        return mp.mpf(1) / 12 - z / 360
+    x = 1 / mp.sqrt(z)
+    return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+near_two = series(lambda t: mp.loggamma(2 + t) / t, 1 - mp.euler)
+
+
 def span(c, lo, hi):
     return [(mp.mpf(a) - c) / (mp.mpf(a) + c) for a in (lo, hi)]
 
@@ -72,6 +97,13 @@ FITS = [
     ("ERF", erf_even, [0, 1], {SINGLE: 6, DOUBLE: 11}),
     ("ERF_TAIL", lambda a: mp.log(mp.erfc(a)), [mp.mpf("0.99"), 4], {SINGLE: 8}),
     ("ERFCX", lambda t: erfcx(t, mp.mpf(3)), span(mp.mpf(3), "0.99", "6.1"), {DOUBLE: 15}),
+    ("ERFINV", lambda u: erfinv_ratio(u + 2.5), [-2.5, 2.5], {SINGLE: 8}),
+    ("ERFINV_FAR", lambda u: erfinv_ratio((u + 3) ** 2), [-0.77, 1.08], {SINGLE: 7}),
+    ("ERFINV_WIDE", lambda u: erfinv_ratio(u + 3.125), [-3.125, 3.125], {DOUBLE: 21}),
+    ("ERFINV_WIDE_FAR", lambda u: erfinv_ratio((u + 3.25) ** 2), [-0.76, 0.76], {DOUBLE: 17}),
+    ("ERFINV_WIDE_LAST", lambda u: erfinv_ratio((u + 5) ** 2), [-1.01, 1.1], {DOUBLE: 16}),
+    ("LGAMMA", near_two, [-0.5, 0.5], {DOUBLE: 17}),
+    ("STIRLING", stirling, [mp.mpf(0), mp.mpf(1) / 63], {DOUBLE: 6}),
 ]
 
 

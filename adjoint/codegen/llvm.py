@@ -18,6 +18,7 @@ from adjoint.codegen.llvm_ops import apply, node_value
 from adjoint.codegen.llvm_writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
+from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram, Source
 
@@ -49,6 +50,8 @@ class _Walk:
         self.nest: Nest = nest(program)
         self.w = Writer(width)
         self.value = _Leaves(self.leaf)
+        first = len(program.buffers) + len(program.variables)
+        self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
             "load": self.load,
@@ -74,6 +77,8 @@ class _Walk:
 
     def leaf(self, node: UOp) -> Value:
         match node.op.name:
+            case "const" if node in self.parameters:
+                return Value(self.narrowed(self.cell(self.parameters[node], "i64"), node.dtype))
             case "const":
                 return Value(ty.constant(node.arg.value, node.dtype), 0, 0, True)
             case "define_global":
@@ -93,10 +98,15 @@ class _Walk:
         return name
 
     def narrowed(self, cell: str, dtype: DType) -> str:
-        if dtype.bits == 64:
+        """The low bits of a cell as a value of the dtype."""
+        if dtype.bits < 64:
+            short = self.w.fresh()
+            self.w.entry.append(f"  {short} = trunc i64 {cell} to i{dtype.bits}")
+            cell = short
+        if not dtype.is_float:
             return cell
         name = self.w.fresh()
-        self.w.entry.append(f"  {name} = trunc i64 {cell} to {ty.type_of(dtype)}")
+        self.w.entry.append(f"  {name} = bitcast i{dtype.bits} {cell} to {ty.type_of(dtype)}")
         return name
 
     # ---- nodes
@@ -114,6 +124,8 @@ class _Walk:
                 row(item)
 
     def load(self, node: UOp) -> None:
+        if node.shape:
+            raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
         self.value[node] = load(self.w, node, self.value)
 
     def store(self, node: UOp) -> None:
@@ -202,7 +214,7 @@ class _Walk:
         for acc, join in block.joins.items():
             self.widen(acc, join.lanes)
         w.lanes = max(outer, block.lanes)
-        if head.arg.grid or head.src:
+        if head.arg.grid or self.length_of(head) is not None:
             self.counted(block, head)
         else:
             self.sized(block, head)
@@ -210,6 +222,13 @@ class _Walk:
         for acc, join in block.joins.items():
             del self.joined[acc]
             self.settle(acc, self.halved(acc, join))
+
+    def length_of(self, head: UOp) -> UOp | None:
+        """The node that gives the length of a loop, if that is known only when it runs."""
+        if head.src:
+            return head.src[0]
+        size = OPS["const"](head.arg.size, head.dtype, (), None)
+        return size if size in self.parameters else None
 
     def widen(self, acc: UOp, lanes: int) -> None:
         """Give an accumulator a value per lane, each of which starts from the same."""
@@ -268,8 +287,9 @@ class _Walk:
         """Where the counter starts, and how many iterations there are."""
         w, start = self.w, str(head.arg.start)
         if not head.arg.grid:
-            count, dtype = self.value[head.src[0]].name, head.src[0].dtype
-            count = convert(w, count, dtype, head.dtype, 1)
+            length = self.length_of(head)
+            assert length is not None
+            count = convert(w, self.value[length].name, length.dtype, head.dtype, 1)
             least = w.emit(f"icmp sgt {kind} {count}, 0")
             return start, w.emit(f"select i1 {least}, {kind} {count}, {kind} 0")
         begin, end = "%begin", "%end"

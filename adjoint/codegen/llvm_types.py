@@ -7,7 +7,7 @@ memory. Lanes n > 1 make a vector type.
 from __future__ import annotations
 
 import struct
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,9 @@ def float_text(value: float) -> str:
     return f"0x{struct.pack('>d', value).hex().upper()}"
 
 
+@lru_cache(maxsize=4096)
 def constant(value: Any, dtype: DType) -> str:
-    """A scalar constant."""
+    """A scalar constant. A float is a `Real`, which tells 0.0 from -0.0."""
     if dtype.kind == "b":
         return "true" if value else "false"
     if dtype.kind in "iu":

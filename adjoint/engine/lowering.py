@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adjoint.engine.interpreter import is_known, known_value
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
-from adjoint.ir.uop import UOp
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.kernel.lower import lower
 from adjoint.kernel.special import Special, build, sort_program
 from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
@@ -33,7 +35,22 @@ from adjoint.stages import (
 
 def scheduled(roots: Sequence[UOp], inputs: Sequence[UOp], compile_function: Any) -> Schedule:
     """The schedule that computes expanded roots from inputs."""
-    return _Builder(divide(roots), inputs, compile_function).schedule()
+    closed, known = _closed(roots, set(inputs))
+    builder = _Builder(divide(closed), [*inputs, *known], compile_function)
+    schedule = builder.schedule()
+    first, rest = schedule.inputs[: len(inputs)], schedule.inputs[len(inputs) :]
+    values = tuple(zip(rest, map(known_value, known.values()), strict=True))
+    return replace(schedule, inputs=first, constants=values)
+
+
+def _closed(roots: Sequence[UOp], inputs: set[UOp]) -> tuple[list[UOp], dict[UOp, UOp]]:
+    """The roots over parameters only: what has a value already is one too, with that value."""
+    known = [n for n in toposort(roots, stop=is_known) if is_known(n) and n not in inputs]
+    make = OPS["input"]
+    names = [make(f"known{i}", n.shape, n.dtype, n.device) for i, n in enumerate(known)]
+    return substitute(roots, dict(zip(known, names, strict=True))), dict(
+        zip(names, known, strict=True)
+    )
 
 
 class _Builder:
@@ -61,7 +78,8 @@ class _Builder:
             self.steps.append(self._step(work))
         outputs = tuple(self._slot(node) for node in self.division.values)
         slots, arena = self._planned(outputs)
-        return Schedule(tuple(self.steps), slots, self.inputs, outputs, arena)
+        shapes = tuple(node.shape for node in self.division.values)
+        return Schedule(tuple(self.steps), slots, self.inputs, outputs, arena, (), shapes)
 
     def _step(self, work: Work) -> Step:
         if work.group is not None:
@@ -148,9 +166,8 @@ def _slots_of(step: Step) -> tuple[int, ...]:
 
 
 def _name(work: Work) -> str:
-    """The op of the first result and its shape: `softmax` is seen as its last op."""
-    node = work.nodes[0]
-    return "_".join([node.op.name, "x".join(map(str, node.shape)) or "1"])
+    """The ops of the results, the last one in front."""
+    return "_".join(dict.fromkeys(node.op.name for node in work.nodes[:3]))
 
 
 __all__ = ["scheduled"]

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from adjoint.codegen.llvm import render
 from adjoint.engine import counters
 from adjoint.engine.control import BoundBody, emit_control
@@ -136,9 +138,15 @@ def _kernel(
     program = step.program
     extent = 1 if program.grid is None else program.grid.arg.size
     chunk = chunk_of(extent, program.cost)
-    arguments = _arguments(table, step.slots, (), fixups)
+    given = [cell_of(node) for node in program.parameters]
+    arguments = _arguments(table, step.slots, given, fixups)
     region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))
     return program.cost * extent
+
+
+def cell_of(node: UOp) -> int:
+    """A constant as the 64 bits of a cell."""
+    return int.from_bytes(np.array(node.arg.value, node.dtype.np).tobytes(), "little", signed=True)
 
 
 def _library(table: Table, step: LibraryStep, region: Region, fixups: list[Fixup]) -> int:

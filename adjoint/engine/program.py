@@ -9,8 +9,8 @@ What may live here: programs, and how they hand over memory. What may not: how a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
 
 _FRAMES = 8  # kept for the next run; more runs than that at once make their own
-_INPUT, _CONSTANT, _FRESH, _ARRAY = range(4)  # where an output comes from
+_INPUT, _CONSTANT, _FRESH, _ARRAY, _SAME = range(5)  # where an output comes from
 
 
 class Flagged(BoundsError):
@@ -54,22 +54,32 @@ class _Plan:
         native = [t for s in self.segments if isinstance(s, Native) for t in s.steps]
         self.plain = not python  # nothing for Python to do between the first step and the last
         self.seen = {i for step in python for i in (*step.results, *step.operands)}
-        self.made = {i for step in native for i in written(step)}
-        touched = self.made | {i for step in native for i in read(step)}
+        self.touched = {i for step in native for i in (*read(step), *written(step))}
         self.constants = {i: constant(value) for i, value in schedule.constants}
-        self.inputs = [(i, i in touched, i in self.seen) for i in schedule.inputs]
-        self.outputs = [self._recipe(i) for i in schedule.outputs]
+        self.inputs = [(i, i in self.touched, i in self.seen) for i in schedule.inputs]
+        shapes = schedule.shapes or [schedule.slots[i].shape for i in schedule.outputs]
+        pairs = enumerate(zip(schedule.outputs, shapes, strict=True))
+        self.outputs = [self._recipe(place, i, shape) for place, (i, shape) in pairs]
         self.lender = Lender(schedule)
 
-    def _recipe(self, number: int) -> tuple[int, int, Slot]:
-        """Where an output comes from: an input, a constant, fresh memory, or an array of Python."""
+    def own(self) -> Iterator[int]:
+        """Slots outside of the arena that native code sees and nobody gives."""
         schedule = self.schedule
-        slot = schedule.slots[number]
+        given = {*schedule.inputs, *schedule.outputs, *self.constants}
+        return (i for i in self.touched - given if schedule.slots[i].offset is None)
+
+    def _recipe(self, place: int, number: int, shape: tuple[int, ...]) -> tuple[int, int, Slot]:
+        """Where an output comes from: an input, a constant, fresh memory, an array of Python, or an
+        earlier output whose memory it shares."""
+        schedule = self.schedule
+        slot = replace(schedule.slots[number], shape=shape)
         if number in schedule.inputs:
             return _INPUT, schedule.inputs.index(number), slot
+        if number in schedule.outputs[:place]:
+            return _SAME, schedule.outputs.index(number), slot
         if number in self.constants:
             return _CONSTANT, number, slot
-        return (_FRESH if number in self.made else _ARRAY), number, slot
+        return (_FRESH if number in self.touched else _ARRAY), number, slot
 
 
 def _segments(schedule: Schedule) -> list[Native | _Python]:
@@ -100,7 +110,7 @@ def _parts(step: HostStep | ControlStep) -> dict[Function, Program]:
 class _Frame:
     """The memory of one run: the arena, an address per slot, an array per slot that Python sees."""
 
-    __slots__ = ("arena", "arrays", "cells", "flags", "loose", "tables")
+    __slots__ = ("arena", "arrays", "cells", "flags", "loose", "own", "tables")
 
     def __init__(self, plan: _Plan):
         slots = plan.schedule.slots
@@ -109,6 +119,10 @@ class _Frame:
         self.arrays: list[Any] = [None] * len(slots)
         if self.arena is not None:
             self._place(plan, np.asarray(self.arena), self.arena.address)
+        self.own = {i: Buffer.empty(slots[i].dtype, slots[i].shape, "CPU") for i in plan.own()}
+        for number, buffer in self.own.items():
+            self.cells[number] = buffer.address
+            self.arrays[number] = buffer.filling()
         for number, buffer in plan.constants.items():
             self.cells[number] = buffer.address
             self.arrays[number] = buffer.array()
@@ -116,7 +130,8 @@ class _Frame:
             (flag_at(self.cells[number]), node) for number, node in flags_of(plan.schedule)
         ]
         self.tables = [self._table(segment) for segment in plan.segments]
-        self.loose = [i for i, s in enumerate(slots) if s.offset is None and i not in plan.constants]
+        kept = {*plan.constants, *self.own}
+        self.loose = [i for i, s in enumerate(slots) if s.offset is None and i not in kept]
 
     def _place(self, plan: _Plan, whole: Any, base: int) -> None:
         for number, slot in enumerate(plan.schedule.slots):
@@ -236,8 +251,7 @@ class Program:
                     arrays[number] = buffer.filling()
                 outputs.append(buffer)
             else:
-                given = inputs[number] if kind == _INPUT else plan.constants.get(number)
-                outputs.append(given)
+                outputs.append(_given(plan, kind, number, slot, inputs, outputs))
         return outputs
 
     def _fresh(self, slot: Slot, number: int, device: Any, block: Any) -> Buffer:
@@ -254,6 +268,17 @@ class Program:
         return [b.array() for b in self.run(buffers)]
 
 
+def _given(
+    plan: _Plan, kind: int, number: int, slot: Slot, inputs: Sequence[Buffer], outputs: list[Any]
+) -> Any:
+    """An output that exists already, in the shape it has as one; None if Python makes it later."""
+    if kind == _ARRAY:
+        return None
+    found = inputs[number] if kind == _INPUT else outputs[number] if kind == _SAME else None
+    found = plan.constants.get(number) if found is None else found
+    return found if found is None or found.shape == slot.shape else found.viewed(slot.shape)
+
+
 def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
     """One step of the host: operands are arrays of slots, results go to theirs."""
     arrays, slots, step = frame.arrays, plan.schedule.slots, work.step
@@ -263,12 +288,13 @@ def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
         return work.parts[function].run_arrays(values)
 
     for number, value in zip(step.results, host_results(step, operands, run), strict=True):
-        if slots[number].offset is not None or number in plan.made:
+        if slots[number].offset is not None or number in plan.touched:
             np.copyto(arrays[number], value)
         else:  # an array of the arena's memory would change under whoever holds it
             arrays[number] = np.array(value) if frame.arena is not None else value
     for number in work.dying:
-        arrays[number] = None
+        if number not in frame.own:
+            arrays[number] = None
 
 
 def _finished(

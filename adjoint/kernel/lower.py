@@ -17,7 +17,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.kernel.choose import Choice, choose
-from adjoint.kernel.decompose import decompose, held, rounded
+from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.frame import Assignment, Counters, Frame, frame_of
 from adjoint.kernel.nest import Nest
 from adjoint.kernel.special import checked, flag_code
@@ -26,7 +26,8 @@ from adjoint.stages import Group, LoopProgram
 
 _INDEX = dtypes.int64
 _KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
-_DEAR = 6  # ops that take more than this many basic ones are kept rather than computed again
+_SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
+_PLAIN_NUMBERS = (0, 1, -1, 2, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
 
 
 def lower(group: Group, name: str) -> tuple[LoopProgram, UOp | None]:
@@ -55,6 +56,7 @@ class Lowering(Walk):
         self._index: dict[Any, UOp] = {}
         self._computed: dict[Any, tuple[int, UOp]] = {}
         self._scratch: dict[Any, UOp] = {}
+        self._given: set[UOp] = set()  # constants that could be parameters
         self._checked: dict[Any, Lin] = {}
         self._define_buffers()
 
@@ -82,8 +84,21 @@ class Lowering(Walk):
             buffers = (*buffers, self.flag[0])
         lines = _lines(self.frame.group)
         cost = _cost(body)
-        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines)
+        small = cost * (1 if self.grid is None else self.grid.arg.size) < _SMALL
+        given = self._parameters(body) if small else ()
+        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given)
         return program, None if self.flag is None else self.flag[1]
+
+    def _parameters(self, body: tuple[UOp, ...]) -> tuple[UOp, ...]:
+        """Sizes, strides and the user's numbers, which a small kernel gets when it is launched."""
+        found: dict[UOp, None] = {}
+        for node in body:
+            if node.op.name == "range" and not node.arg.grid:
+                found[self._number(node.arg.size)] = None
+            for source in node.src:
+                if source in self._given:
+                    found[source] = None
+        return tuple(n for n in found if n.arg.value not in _PLAIN_NUMBERS)
 
     def _range(self, size: int, lanes: int = 1, grid: bool = False) -> UOp:
         return OPS["range"](next(self._ids), size, 0, _INDEX, lanes, grid)
@@ -186,7 +201,7 @@ class Lowering(Walk):
         source = node.src[0].dtype
         if kind is value.dtype:
             return value
-        return decompose(OPS["cast"], (value,), OPS["cast"].arg(node.dtype), (source,), node.dtype)  # type: ignore[misc]
+        return decompose(OPS["cast"], (value,), None, kind, source)
 
     # ---- elements
 
@@ -201,7 +216,10 @@ class Lowering(Walk):
         return value if kind is node.dtype else UOp(OPS["cast"], (value,), OPS["cast"].arg(kind))  # type: ignore[misc]
 
     def constant(self, node: UOp, value: Any) -> UOp:
-        return self._constant(value, node.dtype)
+        made = self._constant(value, node.dtype)
+        if made.dtype.is_float:
+            self._given.add(made)
+        return made
 
     def _constant(self, value: Any, dtype: DType) -> UOp:
         """A constant as it is held: a narrow float rounded to its dtype first."""
@@ -211,12 +229,10 @@ class Lowering(Walk):
         return OPS["const"](value, kind, (), None)
 
     def counted(self, node: UOp, x: Lin) -> UOp:
-        arg = OPS["cast"].arg(node.dtype)  # type: ignore[misc]
-        return decompose(OPS["cast"], (self.index(x),), arg, (_INDEX,), node.dtype)
+        return decompose(OPS["cast"], (self.index(x),), None, node.dtype)
 
     def apply(self, node: UOp, operands: list[UOp], at: At) -> UOp:
-        kinds = tuple(s.dtype for s in node.src)
-        value = decompose(node.op, tuple(operands), node.arg, kinds, node.dtype)
+        value = decompose_node(node, tuple(operands))
         key = self._keepable(node, at)
         if key is not None:
             self._computed.setdefault(key, (self.stage, value))
@@ -254,8 +270,8 @@ class Lowering(Walk):
         """A key that is the same in every stage of these loops; None for what is not kept."""
         if len(self.frame.stages) < 2 or self.stage >= len(self.frame.stages):
             return None
-        if node.op.name not in DEAR_OPS:
-            return None
+        if node.op.name not in DEAR_OPS or self.choice.lanes == "outer":
+            return None  # rows side by side would share the scratch
         counters = self.counters.stages[self.stage].vars
         place = {v: i for i, v in enumerate(counters)}
         sizes = tuple(v.size for v in counters)
@@ -277,7 +293,8 @@ class Lowering(Walk):
 
     def _keep(self, stage: int, value: UOp) -> UOp:
         size = prod(v.size for v in self.counters.stages[stage].vars)
-        scratch = OPS["define_local"](f"kept{len(self._scratch)}", value.dtype, size)
+        room = 1 << (size - 1).bit_length()  # rows of similar length share a source
+        scratch = OPS["define_local"](f"kept{len(self._scratch)}", value.dtype, room)
         self.nest.first(scratch)
         self.effects[stage].append(OPS["store"](scratch, self._position(stage), value))
         return scratch
@@ -312,7 +329,9 @@ class Lowering(Walk):
         return found
 
     def _number(self, value: int) -> UOp:
-        return OPS["const"](value, _INDEX, (), None)
+        made = OPS["const"](value, _INDEX, (), None)
+        self._given.add(made)
+        return made
 
     def condition(self, gate: Gate) -> UOp:
         """All conditions of a gate."""

@@ -7,6 +7,7 @@ float64 the odd series of s = f / (2 + f), which needs half as many terms.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
@@ -28,7 +29,6 @@ from adjoint.kernel.math_nodes import (
     plus,
     power_of_two,
     shifted_right,
-    single,
     test,
     times,
     where,
@@ -149,3 +149,56 @@ def log2(x: UOp) -> UOp:
 def log10(x: UOp) -> UOp:
     """The logarithm to base 10."""
     return _in_base(x, _LOG10_E[x.dtype.name], _LOG10_2[x.dtype.name])
+
+
+def _in_double(function: Any) -> Any:
+    """A function of float64 for float32 too, computed in float64."""
+
+    def wide(x: UOp) -> UOp:
+        if x.dtype is dtypes.float64:
+            return function(x)
+        return cast(function(cast(x, dtypes.float64)), x.dtype)
+
+    return wide
+
+
+_HUGE = 2.0**28  # from here on x² + 1 rounds to x²
+
+
+@_in_double
+def asinh(x: UOp) -> UOp:
+    """log(|x| + √(x² + 1)) with the sign of x."""
+    a = absolute(x)
+    huge = test("lt", like(_HUGE, a), a)
+    square = times(a, a)
+    root = apply("sqrt", plus(square, 1.0))
+    inner = plus(a, over(square, plus(root, 1.0)))
+    value = log1p(where(huge, minus(a, 1.0), inner))
+    return with_sign(where(huge, plus(value, LN2["float64"][0]), value), x)
+
+
+@_in_double
+def acosh(x: UOp) -> UOp:
+    """log(x + √(x² - 1)); NaN below 1."""
+    huge = test("lt", like(_HUGE, x), x)
+    t = minus(x, 1.0)
+    inner = plus(t, apply("sqrt", fma(t, t, plus(t, t))))
+    value = log1p(where(huge, t, inner))
+    value = where(huge, plus(value, LN2["float64"][0]), value)
+    return where(test("lt", x, 1.0), math.nan, value)
+
+
+@_in_double
+def atanh(x: UOp) -> UOp:
+    """log((1 + x) / (1 - x)) / 2."""
+    a = absolute(x)
+    value = log1p(over(plus(a, a), minus(1.0, a)))
+    return with_sign(times(value, 0.5), x)
+
+
+def logaddexp(a: UOp, b: UOp) -> UOp:
+    """log(exp(a) + exp(b)) from the larger and the difference."""
+    gap = apply("neg", absolute(minus(a, b)))
+    more = log1p(exp_of_negative(gap))
+    value = plus(apply("maximum", a, b), more)
+    return where(test("eq", a, b), plus(a, LN2[a.dtype.name][0]), value)

@@ -44,10 +44,9 @@ class Format:
         return 2.0 ** (1 - self.bias)
 
 
-_FORMATS = {
-    dtypes.float32: Format(dtypes.float32, dtypes.int32, dtypes.uint32, 23, 127),
-    dtypes.float64: Format(dtypes.float64, dtypes.int64, dtypes.uint64, 52, 1023),
-}
+SINGLE = Format(dtypes.float32, dtypes.int32, dtypes.uint32, 23, 127)
+DOUBLE = Format(dtypes.float64, dtypes.int64, dtypes.uint64, 52, 1023)
+_FORMATS = {dtypes.float32: SINGLE, dtypes.float64: DOUBLE}
 
 
 def format_of(x: UOp) -> Format:

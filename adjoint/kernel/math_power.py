@@ -195,3 +195,23 @@ def _unsigned(x: UOp) -> DType:
 def rsqrt(x: UOp) -> UOp:
     """1 / sqrt(x)."""
     return over(1.0, apply("sqrt", x))
+
+
+def hypot(x: UOp, y: UOp) -> UOp:
+    """√(x² + y²); float32 in float64, float64 scaled so that the squares stay in range."""
+    a, b = absolute(x), absolute(y)
+    if x.dtype is dtypes.float32:
+        wide_a, wide_b = cast(a, dtypes.float64), cast(b, dtypes.float64)
+        value = cast(apply("sqrt", fma(wide_a, wide_a, times(wide_b, wide_b))), x.dtype)
+    else:
+        value = _scaled_hypot(apply("maximum", a, b), apply("minimum", a, b))
+    endless = either(test("eq", a, math.inf), test("eq", b, math.inf))
+    return where(endless, math.inf, value)
+
+
+def _scaled_hypot(large: UOp, small: UOp) -> UOp:
+    huge, tiny = test("lt", like(2.0**500, large), large), test("lt", large, 2.0**-450)
+    down = where(huge, 2.0**-600, pick(tiny, 2.0**600, 1.0, large.dtype))
+    back = where(huge, 2.0**600, pick(tiny, 2.0**-600, 1.0, large.dtype))
+    a, b = times(large, down), times(small, down)
+    return times(apply("sqrt", fma(a, a, times(b, b))), back)

@@ -174,3 +174,4 @@ def _step(size: int) -> int:
 
 
 CPU = Allocator()
+native.hold_over_fork(CPU._lock)

@@ -43,12 +43,16 @@ def supported(gemm: Gemm) -> bool:
     """Whether the library can do it: float32 or float64, and one stride of each matrix is 1."""
     if gemm.dtype not in _TYPES or max(gemm.m, gemm.n, gemm.k) > _MOST:
         return False
-    if gemm.k == 0:
+    if _without_products(gemm):
         return True
     parts = _matrices(gemm)
     right = _vector_form(gemm)
     used = parts if right is None else parts[:1] if right else parts[1:2]
     return all(_layout(*part) is not None for part in used)
+
+
+def _without_products(gemm: Gemm) -> bool:
+    return 0 in (gemm.batch, gemm.m, gemm.n, gemm.k)
 
 
 def _matrices(gemm: Gemm) -> list[tuple[int, int, int, int]]:
@@ -66,7 +70,7 @@ def gemm_kernel(gemm: Gemm) -> GemmKernel:
         raise InternalError(f"the library cannot do {gemm}")
     letter = _TYPES[gemm.dtype][0]
     code = _native(gemm.dtype)
-    if gemm.k == 0:
+    if _without_products(gemm):
         name, cells, extent, each = f"{letter}zero", *_zero_cells(gemm)
     elif _vector_form(gemm) is not None:
         name, cells, extent, each = f"{letter}vector", *_vector_cells(gemm)

@@ -53,13 +53,17 @@ class Buffer:
         return self
 
     def give_up(self) -> Block | None:
-        """The memory, if nobody has looked at it from outside; using the buffer is an error then."""
+        """The memory, if nobody looked at it from outside; using the buffer is an error then."""
         block = self._block
         if block is None or self._array is not None:
             return None
         self._block = self._address = None
         self.__class__ = DonatedBuffer
         return block
+
+    def viewed(self, shape: tuple[int, ...]) -> Buffer:
+        """The same memory under another shape; it can no longer be given up."""
+        return Buffer(self._contents().reshape(shape), self.device)
 
     def filling(self) -> Array:
         """The contents of an empty buffer, for its maker to write."""

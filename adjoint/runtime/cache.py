@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adjoint import config
+from adjoint.runtime.native import hold_over_fork
 
 _MAGIC = b"adjoint object 1\n"
 _SUFFIX, _UNFINISHED = ".obj", ".new"
@@ -210,3 +211,4 @@ def _prune(folder: Path, keep: int) -> int:
 
 
 _sizes = _Sizes()
+hold_over_fork(_sizes._lock)

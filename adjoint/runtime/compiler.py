@@ -23,6 +23,7 @@ from adjoint.errors import InternalError
 from adjoint.runtime import cache
 from adjoint.runtime.image import Image
 from adjoint.runtime.interrupt import interruptible
+from adjoint.runtime.native import hold_over_fork
 from adjoint.stages import Source
 
 FORMAT = 1  # of what is kept on disk
@@ -51,7 +52,7 @@ class Code:
 
 
 _kept: OrderedDict[bytes, Code] = OrderedDict()
-_lock = threading.Lock()
+_lock = hold_over_fork(threading.Lock())
 compiled = 0  # sources that went through LLVM in this process
 
 
@@ -81,7 +82,8 @@ def _key(source: Source) -> bytes:
     digest = hashlib.sha256(machine())
     digest.update(source.name.encode())
     digest.update(b"\0")
-    digest.update(source.text.encode())
+    code = "\n".join(line for line in source.text.split("\n") if not line.startswith(";"))
+    digest.update(code.encode())  # kernels of two lines of a program may be one
     return digest.digest()
 
 
@@ -148,7 +150,7 @@ class _Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.llvm = llvm
-        self.lock = threading.Lock()
+        self.lock = hold_over_fork(threading.Lock())  # LLVM must be whole in a child
         cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
         self.processor = f"{cpu} {features}"
         target = llvm.Target.from_default_triple()
@@ -185,7 +187,7 @@ class _Engine:
 
 
 _engines: list[_Engine] = []
-_engine_lock = threading.Lock()
+_engine_lock = hold_over_fork(threading.Lock())
 
 
 def _engine() -> _Engine:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
+from adjoint.runtime.native import hold_over_fork
+
 
 class _Job:
     __slots__ = ("done", "error", "started", "value", "work")
@@ -50,7 +52,7 @@ class _Runner:
 
 _runners: list[_Runner] = []
 _abandoned: list[_Job] = []
-_lock = threading.Lock()
+_lock = hold_over_fork(threading.Lock())
 if hasattr(os, "register_at_fork"):
     for _list in (_runners, _abandoned):
         os.register_at_fork(after_in_child=_list.clear)  # threads do not survive a fork

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
+import threading
 from functools import cache
 
 PAGE = mmap.PAGESIZE
@@ -57,6 +59,17 @@ def prefer_huge_pages(address: int, size: int) -> None:
     """Ask for huge pages; systems without them ignore it."""
     if _HUGE_PAGES is not None:
         _madvise(address, size, _HUGE_PAGES)
+
+
+def hold_over_fork(lock: threading.Lock) -> threading.Lock:
+    """The lock, such that no fork happens while another thread has it: the child could not get it.
+
+    Locks that are held this way are never taken one inside another.
+    """
+    if hasattr(os, "register_at_fork"):
+        release = lock.release
+        os.register_at_fork(before=lock.acquire, after_in_parent=release, after_in_child=release)
+    return lock
 
 
 @cache

@@ -52,7 +52,7 @@ class Pool:
         ctypes.c_int32.from_address(self.address + field).value = value
 
 
-_lock = threading.Lock()
+_lock = native.hold_over_fork(threading.Lock())
 _pools: list[Pool] = []
 
 

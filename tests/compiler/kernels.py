@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
 from typing import Any
@@ -206,3 +206,60 @@ def guarded(values: Array, at_end: bool) -> Array:
     copy = flat[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
     copy[...] = values
     return copy
+
+
+# ---- values
+
+
+def data(dtype: Any, *shape: int, seed: int = 0) -> Array:
+    rng, kind = np.random.default_rng(seed), as_dtype(dtype)
+    if kind.is_bool:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if kind.is_int:
+        return rng.integers(0, 2**64, shape, np.uint64).astype(kind.np)
+    return rng.standard_normal(shape).astype(kind.np)
+
+
+def same(found: Array, expected: Array) -> None:
+    """Equal bits, but for the payload of NaN."""
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    raw = f"u{found.dtype.itemsize}"
+    nan = (found != found) & (expected != expected)
+    assert np.array_equal(
+        np.where(nan, 0, np.ascontiguousarray(found).view(raw)),
+        np.where(nan, 0, np.ascontiguousarray(expected).view(raw)),
+    )
+
+
+def pointwise(
+    fn: Callable[..., UOp], dtypes_in: list[Any], lanes: int, size: int, grid: bool = True
+) -> LoopProgram:
+    """out[i] = fn(a[i], b[i], …)"""
+    k = Kernel()
+    sources = [OPS["define_global"](i + 1, f"b{i + 1}", False, d) for i, d in enumerate(dtypes_in)]
+    i = k.range(size, lanes, grid=grid)
+    value = k.do(fn(*[k.load(b, i) for b in sources]))
+    k.buffers = [OPS["define_global"](0, "b0", True, value.dtype), *sources]
+    k.store(k.buffers[0], i, value)
+    k.end(i)
+    return k.program()
+
+
+def applied(fn: Callable[..., UOp], *arrays: Array, lanes: int = 16, width: int = 256) -> Array:
+    program = pointwise(fn, [as_dtype(a.dtype) for a in arrays], lanes, arrays[0].size)
+    out = np.zeros(arrays[0].shape, program.buffers[0].arg.dtype.np)
+    Compiled(program, width)(out, *arrays)
+    return out
+
+
+def tree(values: Array, lanes: int, start: Any, join: Any) -> Any:
+    """The fixed tree of a reduction: a value per lane, then halves."""
+    lane = np.full(lanes, start, values.dtype)
+    for i in range(0, values.size, lanes):
+        part = values[i : i + lanes]
+        lane[: part.size] = join(lane[: part.size], part)
+    while lanes > 1:
+        lanes //= 2
+        lane = join(lane[:lanes], lane[lanes : 2 * lanes])
+    return lane[0]

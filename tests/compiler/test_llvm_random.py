@@ -28,7 +28,7 @@ IDENTITY = {"add": 0, "mul": 1, "maximum": "min", "minimum": "max"}
 NUMBER_OPS = ("add", "sub", "mul", "maximum", "minimum")
 BOOL_OPS = ("logical_and", "logical_or", "logical_xor")
 ROOM = 6000  # elements of every buffer that is read
-SEEDS = 150
+SEEDS = 60
 
 
 class Maker:
@@ -58,8 +58,8 @@ class Maker:
 
     def loop(self, depth: int, grid: bool) -> None:
         r, k = self.r, self.k
-        lanes = 1 if self.lanes_open or r.random() < 0.4 else r.choice((4, 8, 16, 32))
-        size = r.choice((0, 1, 2, 3, 5, 8, 9, 16, 17, 33))
+        lanes = 1 if self.lanes_open or r.random() < 0.4 else r.choice((2, 4, 8))
+        size = r.choice((0, 1, 2, 3, 5, 8, 9, 17))
         accs = [] if grid else self.accumulators(lanes)
         count = self.variable if not grid and r.random() < 0.2 else None
         size = 40 if count is not None else size

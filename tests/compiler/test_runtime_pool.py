@@ -322,6 +322,35 @@ print("fine")
     assert alone(text, ADJOINT_THREADS="4") == "fine"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_another_thread_compiles_and_allocates():
+    text = """
+from adjoint.runtime.allocator import CPU
+from adjoint.runtime.compiler import compile_source
+from tests.compiler.test_runtime_compiler import added, adder
+stop, number = False, 0
+def busy():
+    global number
+    while not stop:
+        number += 1
+        compile_source(adder(number))
+        [CPU.allocate(64 * number) for _ in range(100)]
+thread = threading.Thread(target=busy)
+thread.start()
+for i in range(15):
+    time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        CPU.allocate(100000)
+        os._exit(0 if added(compile_source(adder(-1 - i)).address) == -1 - i else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop = True
+thread.join()
+print("fine")
+"""
+    assert alone(text, ADJOINT_CACHE="0") == "fine"
+
+
 ENDLESS = """
 x, limit, holds = np.zeros(1000, np.int64), integers(2**62), np.zeros(1, np.int8)
 adder, less = Adder(x, integers(1)), Less(holds, x, limit)
