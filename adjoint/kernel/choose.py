@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from adjoint.ir.affine import ZERO, Lin, Loaded, Var, flattened, var
@@ -19,6 +20,7 @@ from adjoint.kernel.frame import Assignment, Counters, Frame, Runs
 from adjoint.kernel.walk import At, Gate, Walk, reduced_operands
 
 _FEWEST = 4  # lanes below this are not worth it
+TILE = 16  # the elements of four bytes in a cache line
 _LIGHT = 16  # a kernel of at most this many ops keeps its values in registers at full width
 
 
@@ -32,6 +34,7 @@ class Choice:
     width: int
     lane: int  # which outer run has the lanes
     last: tuple[int, ...]  # in each stage, the run that goes innermost
+    tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
 
 
 class Probe(Walk):
@@ -119,7 +122,9 @@ def choose(frame: Frame) -> Choice:
     width = _width(probe, size, gathers) if lanes != "none" else 1
     if width < _FEWEST:
         lanes, width = "none", 1
-    return Choice(outer, stages, lanes, width, outer_best.run, tuple(b.run for b in inner_best))
+    tile = _tile(frame, counters, stages, inner_best, memory) if lanes == "inner" else None
+    last = tuple(b.run for b in inner_best)
+    return Choice(outer, stages, lanes, width, outer_best.run, last, tile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +153,37 @@ def _alike(x: Lin, outer: Var, inner: Var) -> bool:
     return a is not None and b is not None and a == b * inner.size
 
 
+def _tile(
+    frame: Frame,
+    counters: Assignment,
+    stages: tuple[Runs, ...],
+    best: list[_Best],
+    memory: Sequence[Lin],
+) -> int | None:
+    """A loop along which memory is contiguous that is read across it by the lanes: a transpose.
+
+    Small strips of both loops use all of a cache line before it is gone.
+    """
+    if frame.outer or frame.group.reduced or best[0].size < TILE or best[0].last is None:
+        return None
+    across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
+    at = 0
+    for number, length in enumerate(stages[0]):
+        members = counters.stages[0].vars[at : at + length]
+        at += length
+        along = any(x.factor(members[-1]) == 1 for x in across)
+        if number != best[0].run and along and prod(v.size for v in members) >= TILE:
+            return number
+    return None
+
+
 def _best(counters: Counters, runs: Runs, memory: Sequence[Lin]) -> _Best:
     best = _Best(0, 0, -(1 << 30), None)
     at = 0
     for number, length in enumerate(runs):
         members = counters.vars[at : at + length]
         at += length
-        size = 1
-        for member in members:
-            size *= member.size
+        size = prod(member.size for member in members)
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:
             best = _Best(number, size, score, members[-1])

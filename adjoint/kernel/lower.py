@@ -16,7 +16,7 @@ from adjoint.ir.affine import Lin, Loaded, Quotient, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.kernel.choose import Choice, choose
+from adjoint.kernel.choose import TILE, Choice, choose
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.frame import Assignment, Counters, Frame, frame_of
 from adjoint.kernel.nest import Nest
@@ -109,6 +109,9 @@ class Lowering(Walk):
         lane = outer.pop(choice.lane) if choice.lanes == "outer" else None
         plain = not self.frame.group.reduced and len(self.frame.stages) == 1
         inner = [self._ordered(c, n) for n, c in enumerate(self.counters.stages)]
+        if plain and choice.tile is not None:
+            self._open_tiles(inner[0])
+            return
         if plain and inner[0]:
             keep = 1 if len(inner[0]) + len(outer) > 1 else 0
             outer, inner[0] = (
@@ -125,6 +128,27 @@ class Lowering(Walk):
         inside = choice.width if choice.lanes == "inner" else 1
         for counters in inner:
             self.loops.append([self._loop(v, inside if v is counters[-1] else 1) for v in counters])
+
+    def _open_tiles(self, loops: list[Var]) -> None:
+        """The grid goes over tiles; inside one, a few steps along one loop, lanes along the other.
+
+        Before: for i, for j: out[i, j] = x[j, i]. After: strips of 16 i and 32 j at a time.
+        """
+        assert self.choice.tile is not None
+        across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
+        sides = ((across, TILE, 1), (lane, 2 * TILE, self.choice.width))
+        tiles = [Var(-(-v.size // step)) for v, step, _ in sides]
+        self._open_grid([*(v for v in loops[:-1] if v is not across), *tiles], 1)
+        inside = []
+        for tile, (counter, step, lanes) in zip(tiles, sides, strict=True):
+            first = self.index(var(tile) * step)
+            left = UOp(OPS["sub"], (self._number(counter.size), first))
+            whole = counter.size % step == 0
+            count = None if whole else UOp(OPS["minimum"], (left, self._number(step)))
+            loop = OPS["range"](next(self._ids), step, 0, _INDEX, lanes, False, count)
+            self._index[counter] = UOp(OPS["add"], (first, loop))
+            inside.append(loop)
+        self.loops.append(inside)
 
     def _ordered(self, counters: Counters, number: int) -> list[Var]:
         """The loop that has the lanes goes innermost."""

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.math_coefficients import ERF, ERF_TAIL, ERFCX
+from adjoint.kernel.math_coefficients import (
+    ERF,
+    ERF_TAIL,
+    ERFCX,
+    ERFINV,
+    ERFINV_FAR,
+    ERFINV_WIDE,
+    ERFINV_WIDE_FAR,
+    ERFINV_WIDE_LAST,
+)
 from adjoint.kernel.math_exp import exp_of_negative
+from adjoint.kernel.math_log import log_of_normal
 from adjoint.kernel.math_nodes import (
     absolute,
     apply,
     clamped,
     fitted,
     fma,
+    like,
     minus,
     over,
     plus,
@@ -41,3 +54,26 @@ def _tail(a: UOp) -> UOp:
     shape = fitted(over(minus(a, 3.0), plus(a, 3.0)), ERFCX)
     grown = exp_of_negative(times(a, apply("neg", a)))
     return over(times(grown, shape), fma(a, 2.0, 1.0))
+
+
+def erfinv(x: UOp) -> UOp:
+    """x times a smooth function of w = -log(1 - x²): a polynomial of w, or of √w where w is large."""
+    a = absolute(x)
+    rest = times(minus(1.0, a), plus(a, 1.0))
+    w = apply("neg", log_of_normal(rest))
+    root = apply("sqrt", w)
+    value = times(_ratio_single(w, root) if x.dtype is dtypes.float32 else _ratio(w, root), x)
+    value = where(test("eq", a, 1.0), with_sign(like(math.inf, x), x), value)
+    return where(test("lt", like(1.0, a), a), math.nan, value)
+
+
+def _ratio_single(w: UOp, root: UOp) -> UOp:
+    near, far = fitted(minus(w, 2.5), ERFINV), fitted(minus(root, 3.0), ERFINV_FAR)
+    return where(test("lt", w, 5.0), near, far)
+
+
+def _ratio(w: UOp, root: UOp) -> UOp:
+    near = fitted(minus(w, 3.125), ERFINV_WIDE)
+    far = fitted(minus(root, 3.25), ERFINV_WIDE_FAR)
+    last = fitted(minus(root, 5.0), ERFINV_WIDE_LAST)
+    return where(test("lt", w, 6.25), near, where(test("lt", w, 16.0), far, last))
