@@ -4,6 +4,7 @@ Public names only; everything else is reached through its package.
 """
 
 from adjoint import ops
+from adjoint.engine.counters import counters
 from adjoint.errors import (
     AdjointError,
     AutodiffError,
@@ -29,6 +30,8 @@ from adjoint.transforms.core import capture
 from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
+from adjoint.transforms.jit import jit
+from adjoint.transforms.lower import lower
 from adjoint.transforms.operation import Operation
 from adjoint.transforms.pytree import (
     register_pytree_node,
@@ -72,6 +75,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "cond",
+    "counters",
     "custom_jvp",
     "custom_vjp",
     "dtypes",
@@ -82,8 +86,10 @@ __all__ = [
     "hessian",
     "jacfwd",
     "jacrev",
+    "jit",
     "jvp",
     "linearize",
+    "lower",
     "no_grad",
     "ops",
     "register_pytree_node",

@@ -30,7 +30,8 @@ log_tail = series(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mp.mpf(1) / 3)
 log_even = in_square(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3)
 log2_even = in_square(lambda s: 2 * mp.atanh(s) / s / mp.log(2), 2 / mp.log(2))
 log2_rest = in_square(
-    lambda s: (2 * mp.atanh(s) / s - 2 - 2 * s * s / 3) / s**4 / mp.log(2), mp.mpf(2) / 5 / mp.log(2)
+    lambda s: (2 * mp.atanh(s) / s - 2 - 2 * s * s / 3) / s**4 / mp.log(2),
+    mp.mpf(2) / 5 / mp.log(2),
 )
 sin_tail = in_square(lambda r: (mp.sin(r) - r) / r**3, -mp.mpf(1) / 6)
 cos_tail = in_square(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4, mp.mpf(1) / 24)
@@ -147,8 +148,8 @@ def print_turns():
 
 
 def main():
-    print('"""Coefficients of the polynomials, highest power first; bench/math_fit.py makes them."""\n')
-    print("from __future__ import annotations\n")
+    print('"""Coefficients of the polynomials, highest power first; from bench/math_fit.py."""')
+    print("\nfrom __future__ import annotations\n")
     for name, function, interval, degrees in FITS:
         print(f"{name} = {{")
         for kind, degree in degrees.items():

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from adjoint import config
 from adjoint.codegen.llvm import render
+from adjoint.codegen.show import show
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
 from adjoint.runtime.device import vector_width
@@ -37,7 +38,7 @@ def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
         case "schedule":
             return schedule_text(schedule)
         case "loops":
-            return "\n\n".join(loop_text(program) for program in programs_of(schedule))
+            return "\n".join(loops_of(schedule))
         case "source":
             return "\n\n".join(source.text for source in sources_of(schedule))
         case _:
@@ -75,12 +76,12 @@ def programs_of(schedule: Schedule) -> Iterator[LoopProgram]:
     yield from seen
 
 
+def loops_of(schedule: Schedule) -> list[str]:
+    """The loops of the kernels."""
+    return [show(program) for program in programs_of(schedule)]
+
+
 def sources_of(schedule: Schedule) -> list[Source]:
     """The code of the kernels."""
     return [render(program, vector_width()) for program in programs_of(schedule)]
 
-
-def loop_text(program: LoopProgram) -> str:
-    """A kernel's nodes in running order."""
-    lines = [f"kernel {program.name}", *(f"  {node!r}" for node in program.body)]
-    return "\n".join(lines)

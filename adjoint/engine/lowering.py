@@ -149,6 +149,8 @@ class _Builder:
             for slot in _slots_of(step):
                 first.setdefault(slot, number)
                 last[slot] = number
+            if isinstance(step, KernelStep) and step.flag is not None:  # read when all is done
+                first[step.flag[0]], last[step.flag[0]] = 0, len(self.steps)
         outside = {*self.inputs, *outputs}
         inside = [s for s in first if s not in outside]
         values = [Lifetime(self.slots[s].nbytes, first[s], last[s]) for s in inside]

@@ -61,6 +61,14 @@ class _Plan:
         pairs = enumerate(zip(schedule.outputs, shapes, strict=True))
         self.outputs = [self._recipe(place, i, shape) for place, (i, shape) in pairs]
         self.lender = Lender(schedule)
+        fresh = all(kind == _FRESH for kind, _, _ in self.outputs)
+        flagged = any(True for _ in flags_of(schedule)) or any(
+            isinstance(step, ControlStep) for step in schedule.steps
+        )
+        distinct = len(set(schedule.outputs)) == len(schedule.outputs)
+        self.simple = self.plain and fresh and distinct and not flagged
+        self.numbers = schedule.inputs
+        self.targets = [(i, slot.dtype, slot.shape) for _, i, slot in self.outputs]
 
     def own(self) -> Iterator[int]:
         """Slots outside of the arena that native code sees and nobody gives."""
@@ -79,7 +87,8 @@ class _Plan:
             return _SAME, schedule.outputs.index(number), slot
         if number in self.constants:
             return _CONSTANT, number, slot
-        return (_FRESH if number in self.touched else _ARRAY), number, slot
+        fresh = number in self.touched or not slot.nbytes  # no step makes what has no elements
+        return (_FRESH if fresh else _ARRAY), number, slot
 
 
 def _segments(schedule: Schedule) -> list[Native | _Python]:
@@ -186,7 +195,36 @@ class Program:
         """
         if counters.active:
             return self._counted(inputs, devices, donated)
+        plan = self._plan
+        if plan is not None and plan.simple and devices and not donated:
+            return self._run_simple(plan, inputs, devices)
         return self._run(inputs, devices, donated)
+
+    def _run_simple(
+        self, plan: _Plan, inputs: Sequence[Buffer], devices: Sequence[Any]
+    ) -> list[Buffer]:
+        """The same for native code alone, with nothing to check: what small programs are."""
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = _Frame(plan)
+        cells = frame.cells.values
+        for number, buffer in zip(plan.numbers, inputs):  # noqa: B905 - hot
+            cells[number] = buffer.address
+        outputs = []
+        try:
+            for (number, dtype, shape), device in zip(plan.targets, devices):  # noqa: B905 - hot
+                buffer = Buffer.empty(dtype, shape, device)
+                cells[number] = buffer.address
+                outputs.append(buffer)
+        except DeviceError as error:
+            raise memory_error(error, self.schedule, number) from None
+        for table in frame.tables:
+            if table.run():
+                raise KeyboardInterrupt
+        if len(self._frames) < _FRAMES:
+            self._frames.append(frame)
+        return outputs
 
     def _counted(self, *args: Any) -> list[Buffer]:
         if self._work is None:
@@ -205,8 +243,7 @@ class Program:
         except IndexError:
             frame = _Frame(plan)
         try:
-            lent = plan.lender.lend(inputs, donated) if donated else {}
-            outputs = self._begin(plan, frame, inputs, devices, lent)
+            outputs = self._begin(plan, frame, inputs, devices, donated)
             for flag, _ in frame.flags:
                 flag.value = 0
             for table in frame.tables:
@@ -231,7 +268,7 @@ class Program:
         frame: _Frame,
         inputs: Sequence[Buffer],
         devices: Sequence[Any],
-        lent: dict[int, Any],
+        donated: Sequence[int],
     ) -> list[Any]:
         """Write this run's addresses; the outputs, None where Python makes one."""
         cells, arrays = frame.cells.values, frame.arrays
@@ -240,6 +277,7 @@ class Program:
                 cells[number] = buffer.address
             if seen:
                 arrays[number] = buffer.array()
+        lent = plan.lender.lend(inputs, donated) if donated else {}  # their addresses are written
         outputs: list[Any] = []
         for place, (kind, number, slot) in enumerate(plan.outputs):
             if kind == _FRESH:
@@ -272,7 +310,7 @@ def _given(
     plan: _Plan, kind: int, number: int, slot: Slot, inputs: Sequence[Buffer], outputs: list[Any]
 ) -> Any:
     """An output that exists already, in the shape it has as one; None if Python makes it later."""
-    if kind == _ARRAY:
+    if kind == _ARRAY or (kind == _SAME and outputs[number] is None):
         return None
     found = inputs[number] if kind == _INPUT else outputs[number] if kind == _SAME else None
     found = plan.constants.get(number) if found is None else found
@@ -301,8 +339,11 @@ def _finished(
     plan: _Plan, frame: _Frame, devices: Sequence[Any], outputs: list[Any]
 ) -> list[Buffer]:
     """The outputs with those that Python made."""
-    for place, (kind, number, _) in enumerate(plan.outputs):
+    for place, (kind, number, slot) in enumerate(plan.outputs):
         if kind == _ARRAY:
             device = devices[place] if devices else "CPU"
-            outputs[place] = Buffer(row_major([frame.arrays[number]])[0], device)
+            (array,) = row_major([frame.arrays[number]])
+            outputs[place] = Buffer(array.reshape(slot.shape), device)
+        elif kind == _SAME and outputs[place] is None:
+            outputs[place] = outputs[number].viewed(slot.shape)
     return outputs

@@ -25,7 +25,8 @@ from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
 
 KEPT = 1024  # structures
-VALUES = 4  # sets of constants of one structure that get programs of their own
+WEIGHT = 4_000_000  # and all of them together: entries of their keys, a few per node
+VALUES = 2  # sets of constants of one structure that get programs of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,16 @@ class Bound:
     def run(self, key: GraphKey, buffers: list[Buffer], devices: Sequence[Any]) -> list[Buffer]:
         """The buffers of the roots."""
         if self.lifted:
-            buffers = [*buffers, *(_scalar(key.constants[i]) for i in self.lifted)]
+            buffers = [*buffers, *self.arguments(key)]
+        if len(self.picks) != len(self.program.schedule.outputs):
+            own = {i: d for (leaf, i), d in zip(self.picks, devices, strict=True) if not leaf}
+            devices = [own[i] for i in sorted(own)]
         found = self.program.run(buffers, devices)
         return [buffers[i] if leaf else found[i] for leaf, i in self.picks]
+
+    def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
+        """The constants of this graph that the program takes as arguments."""
+        return tuple(_scalar(key.constants[i]) for i in self.lifted)
 
 
 def _scalar(node: UOp) -> Buffer:
@@ -72,6 +80,7 @@ class Programs:
     def __init__(self, kept: int = KEPT):
         self._families: OrderedDict[tuple[Any, ...], _Family] = OrderedDict()
         self._lock = threading.Lock()
+        self._weight = 0
         self.kept = kept
 
     def __len__(self) -> int:
@@ -81,6 +90,7 @@ class Programs:
         """Give up all programs that nobody holds."""
         with self._lock:
             self._families.clear()
+            self._weight = 0
 
     def find(self, key: GraphKey, roots: Sequence[UOp]) -> Bound:
         """The program of the graph, made if need be."""
@@ -97,8 +107,9 @@ class Programs:
             family = self._families.get(structure)
             if family is None:
                 family = self._families[structure] = _Family()
-                while len(self._families) > self.kept:
-                    self._families.popitem(last=False)
+                self._weight += len(structure)
+                while len(self._families) > max(1, self.kept) or self._weight > WEIGHT:
+                    self._weight -= len(self._families.popitem(last=False)[0])
             else:
                 self._families.move_to_end(structure)
             return family

@@ -196,6 +196,8 @@ def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
         atom = rest.terms[0][0]
         if type(atom) is Quotient:  # (y // a) // b is y // ab
             return quotient + divided(atom.of, atom.by * by)[0], Lin(0, ((Remainder(rest, by), 1),))
+    turns = -(min(lo, 0) // by)  # kernels divide what is not negative
+    rest, quotient = rest + turns * by, quotient + -turns
     return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
 
 

@@ -1,8 +1,8 @@
 """Elementwise ops as basic ops: the one place where a kernel's arithmetic gets its meaning.
 
 Renderers know only basic ops (see docs/math.md), so every target computes the same bits. Operands
-and results are scalar kernel nodes. A float16 or bfloat16 value is held as a float32 that the narrow
-dtype holds exactly; an op on such values is computed in float32 and rounded once.
+and results are scalar kernel nodes. A float16 or bfloat16 value is held as a float32 that the
+narrow dtype holds exactly; an op on such values is computed in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def decompose(
     if name == "bitcast":
         return math_exact.reinterpret(src[0], kind, dtype)
     if name == "nextafter" and dtype in NARROW:
-        return math_exact.nextafter_narrow(*src, dtype)
+        return math_exact.nextafter_narrow(src[0], src[1], dtype)
     value = _rule(name, src[-1].dtype)(*src)
     return value if name in _UNROUNDED else rounded(value, dtype)
 
@@ -98,11 +98,11 @@ _ON_BOOL: dict[str, Rule] = {
     "bitwise_xor": _plain("logical_xor"),
     "bitwise_not": negated,
     "logical_not": negated,
-    **{name: _same for name in ("abs", "floor", "ceil", "trunc", "round")},
+    **dict.fromkeys(("abs", "floor", "ceil", "trunc", "round"), _same),
     **{name: _plain(name) for name in ("logical_and", "logical_or", "logical_xor")},
 }
 _ON_INT: dict[str, Rule] = {
-    **{name: _same for name in ("floor", "ceil", "trunc", "round")},
+    **dict.fromkeys(("floor", "ceil", "trunc", "round"), _same),
     **{name: _plain(name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")},
     "abs": lambda x: x if x.dtype.kind == "u" else apply("abs", x),
     "idiv": math_exact.idiv,
@@ -146,8 +146,11 @@ _ON_ALL: dict[str, Rule] = {
     "where": where,
 }
 _UNROUNDED = frozenset(  # of narrow values these are narrow values, or no floats
-    "neg abs maximum minimum relu sign floor ceil trunc round copysign where lt le eq ne isnan "
-    "isinf isfinite logical_not".split()
+    (
+        *("neg", "abs", "maximum", "minimum", "relu", "sign", "copysign", "where"),
+        *("floor", "ceil", "trunc", "round"),
+        *("lt", "le", "eq", "ne", "isnan", "isinf", "isfinite", "logical_not"),
+    )
 )
 _NAMES = frozenset({*_ON_BOOL, *_ON_INT, *_ON_FLOAT, *_ON_ALL, "cast", "bitcast"})
 

@@ -47,7 +47,7 @@ class Lowering(Walk):
         self.buffers: dict[UOp, UOp] = {}
         self.flag: tuple[UOp, UOp] | None = None
         self.stage = 0
-        self.effects: list[list[UOp]] = [[] for _ in frame.stages]
+        self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last
         self.accs: list[list[UOp]] = [[] for _ in frame.stages]
         self.loops: list[list[UOp]] = []
         self.results: dict[UOp, UOp] = {}
@@ -74,10 +74,10 @@ class Lowering(Walk):
         self._open_loops()
         for number in range(len(self.frame.stages)):
             self._write_stage(number)
-        rows = self._row_stores()
+        self.effects[-1] += self._row_stores()
         for number, loops in enumerate(self.loops):
             self.nest.stage(loops, self.effects[number], self.accs[number])
-        self.nest.stage([], rows, [])
+        self.nest.stage([], self.effects[-1], [])
         body = tuple(self.nest.listed())
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
@@ -232,7 +232,7 @@ class Lowering(Walk):
     def load(self, node: UOp, place: Lin, gate: Gate) -> UOp:
         buffer, at = self.buffers[node], self.index(place)
         if gate:
-            zero = self._constant(0, node.dtype)
+            zero = OPS["const"](0, node.dtype, (), None)  # as it lies in memory
             value = OPS["load"](buffer, at, self.condition(gate), zero)
         else:
             value = OPS["load"](buffer, at)
@@ -283,7 +283,7 @@ class Lowering(Walk):
         if gate:
             bad = UOp(OPS["logical_and"], (bad, self.condition(gate)))
         store = OPS["store"](self.flag[0], self._number(0), flag_code(axis, index), bad)
-        self.effects[min(self.stage, len(self.effects) - 1)].append(store)
+        self.effects[self.stage].append(store)
 
     def reduction(self, node: UOp, at: At) -> UOp:
         return self.results[node]

@@ -14,8 +14,8 @@ from adjoint.kernel.math_coefficients import ASIN, ATAN
 from adjoint.kernel.math_nodes import (
     absolute,
     apply,
-    both,
     cast,
+    either,
     fitted,
     fma,
     like,
@@ -79,10 +79,10 @@ def _octant(a: UOp, b: UOp) -> tuple[UOp, UOp, UOp]:
     large = apply("maximum", a, b)
     scale = pick(test("lt", like(2.0**1000, a), large), 2.0**-100, 1.0, a.dtype)
     large, small = times(large, scale), times(apply("minimum", a, b), scale)
-    middle = test("lt", times(large, _TAN_EIGHTH), small)
+    endless = test("eq", small, math.inf)
+    middle = either(test("lt", times(large, _TAN_EIGHTH), small), endless)
     top = where(middle, minus(small, large), small)
     bottom = where(middle, plus(small, large), large)
-    endless = test("eq", small, math.inf)
     top = where(endless, 0.0, top)
     bottom = where(test("eq", large, 0.0), 1.0, where(endless, 1.0, bottom))
     steep = test("lt", b, a)

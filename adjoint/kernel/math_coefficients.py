@@ -1,4 +1,4 @@
-"""Coefficients of the polynomials, highest power first; bench/math_fit.py makes them."""
+"""Coefficients of the polynomials, highest power first; from bench/math_fit.py."""
 
 from __future__ import annotations
 

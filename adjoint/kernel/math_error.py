@@ -57,7 +57,7 @@ def _tail(a: UOp) -> UOp:
 
 
 def erfinv(x: UOp) -> UOp:
-    """x times a smooth function of w = -log(1 - x²): a polynomial of w, or of √w where w is large."""
+    """x times a smooth function of w = -log(1 - x²): a polynomial of w, or of √w for large w."""
     a = absolute(x)
     rest = times(minus(1.0, a), plus(a, 1.0))
     w = apply("neg", log_of_normal(rest))

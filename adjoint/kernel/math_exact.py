@@ -138,7 +138,7 @@ def convert(x: UOp, source: DType, target: DType) -> UOp:
 
 
 def _narrowed(x: UOp, source: DType, target: DType) -> UOp:
-    """To float16 or bfloat16 and back: a float64 is rounded once to float16, all else by float32."""
+    """To a narrow float and back: a float64 is rounded to float16 at once, all else by float32."""
     if source is dtypes.float64 and target is dtypes.float16:
         x = _odd_rounded(x)
     wide = cast(x, dtypes.float32)
@@ -268,5 +268,3 @@ def threefry(x: UOp, key: UOp) -> UOp:
 
 def _words(x: UOp) -> tuple[UOp, UOp]:
     return cast(x, dtypes.uint32), cast(shifted_right(x, 32), dtypes.uint32)
-
-

@@ -1,8 +1,8 @@
 """The logarithm of |Γ(x)|.
 
-From 8 on Stirling's series; below, the recurrence leads to the interval around 2, where lgamma(2 + t)
-is t times a polynomial, so that the zeros at 1 and 2 are good to the last bits. A negative x is
-reflected. float32 is computed in float64.
+From 8 on Stirling's series; below, the recurrence leads to the interval around 2, where
+lgamma(2 + t) is t times a polynomial, so that the zeros at 1 and 2 are good to the last bits. A
+negative x is reflected. float32 is computed in float64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from adjoint.kernel.math_nodes import (
 )
 
 _STIRLING_FROM = 8.0
-_STEPS_DOWN, _STEPS_UP = 6, 2
 _CONSTANT = math.log(2 * math.pi) / 2 - 0.5
 
 
@@ -42,32 +41,34 @@ def lgamma(x: UOp) -> UOp:
 
 def _lgamma(x: UOp) -> UOp:
     a = absolute(x)
-    value = where(test("lt", a, _STIRLING_FROM), _near(a), _stirling(a))
+    near = test("lt", a, _STIRLING_FROM)
+    low, factors, polynomial = _near(a)
+    logarithm = log(where(near, factors, a))
+    close = plus(polynomial, where(low, apply("neg", logarithm), logarithm))
+    value = where(near, close, _stirling(a, logarithm))
     reflected = minus(log(over(math.pi, times(a, _sine_of_turns(a)))), value)
     value = where(test("lt", x, -(2.0**-54)), reflected, value)
     return where(test("eq", a, math.inf), math.inf, value)
 
 
-def _stirling(a: UOp) -> UOp:
+def _stirling(a: UOp, logarithm: UOp) -> UOp:
     inverse = over(1.0, a)
     series = fma(fitted(times(inverse, inverse), STIRLING), inverse, _CONSTANT)
-    return fma(minus(a, 0.5), minus(log(a), 1.0), series)
+    return fma(minus(a, 0.5), minus(logarithm, 1.0), series)
 
 
-def _near(a: UOp) -> UOp:
-    """Γ(y) = (y - 1)·Γ(y - 1): the factors on the way to 1.5 ≤ y < 2.5 are one logarithm."""
-    y, down, up = a, like(1.0, a), like(1.0, a)
-    for _ in range(_STEPS_DOWN):
-        move = test("le", like(2.5, y), y)
-        less = minus(y, 1.0)
-        y, down = where(move, less, y), where(move, times(down, less), down)
-    for _ in range(_STEPS_UP):
-        move = test("lt", y, 1.5)
-        up, y = where(move, times(up, y), up), where(move, plus(y, 1.0), y)
-    low = test("lt", a, 1.5)
-    factors = log(where(low, up, down))
-    t = minus(y, 2.0)
-    return fma(t, fitted(t, LGAMMA), where(low, apply("neg", factors), factors))
+def _near(a: UOp) -> tuple[UOp, UOp, UOp]:
+    """With a = c + t and |t| ≤ ½: whether c is below 2, the product of the factors between Γ(a) and
+    Γ(2 + t), and lgamma(2 + t). t is exact."""
+    c = apply("round", a)
+    t = minus(a, c)
+    product = like(1.0, a)
+    for factor in range(2, int(_STIRLING_FROM)):
+        taken = test("lt", like(float(factor), c), c)
+        product = where(taken, times(product, plus(t, float(factor))), product)
+    below = where(test("eq", c, 0.0), times(a, plus(a, 1.0)), a)
+    low = test("lt", c, 1.5)
+    return low, where(low, below, product), times(t, fitted(t, LGAMMA))
 
 
 def _sine_of_turns(a: UOp) -> UOp:

@@ -14,6 +14,7 @@ from adjoint.kernel.math_coefficients import EXP2_SHORT, LOG2_REST, LOG2_SHORT
 from adjoint.kernel.math_exp import exp2_of_sum
 from adjoint.kernel.math_log import split
 from adjoint.kernel.math_nodes import (
+    DOUBLE,
     absolute,
     apply,
     bits,
@@ -33,12 +34,10 @@ from adjoint.kernel.math_nodes import (
     pick,
     plus,
     power_of_two,
-    shifted_right,
     test,
     times,
     where,
     with_sign,
-    format_of,
 )
 
 _FIRST = (2.8853900817779268, 4.0710547481862066e-17)  # 2 / ln 2
@@ -91,10 +90,11 @@ def _magnitude_single(a: UOp, y: UOp) -> UOp:
     s = over(minus(m, 1.0), plus(m, 1.0))
     log = fma(s, fitted(times(s, s), LOG2_SHORT), cast(k, a.dtype))
     power = clamped(times(y, log), -160.0, 130.0)
-    n = apply("round", power)
-    r = minus(power, n)
+    shifted = plus(power, DOUBLE.magic)
+    r = minus(power, minus(shifted, DOUBLE.magic))
     grown = fma(fitted(r, EXP2_SHORT), r, 1.0)
-    return cast(times(grown, power_of_two(cast(n, dtypes.int64), format_of(a))), dtypes.float32)
+    scale = power_of_two(bits(shifted, dtypes.int64), DOUBLE)
+    return cast(times(grown, scale), dtypes.float32)
 
 
 def _float_power(x: UOp, y: UOp) -> UOp:

@@ -104,9 +104,7 @@ def _high_product(low: UOp, high: UOp, word: UOp) -> UOp:
 def _high_product_nearly(low: UOp, high: UOp, word: UOp) -> UOp:
     """The same, at most three too small."""
     upper, lower = shifted_right(word, 32), masked(word, _MASK32)
-    carries = plus(
-        shifted_right(times(high, lower), 32), shifted_right(times(low, upper), 32)
-    )
+    carries = plus(shifted_right(times(high, lower), 32), shifted_right(times(low, upper), 32))
     return plus(times(high, upper), carries)
 
 

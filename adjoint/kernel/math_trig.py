@@ -6,6 +6,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
 from adjoint.kernel.math_coefficients import COS, COS_SHORT, SIN, SIN_SHORT
 from adjoint.kernel.math_nodes import (
+    DOUBLE,
     absolute,
     apply,
     bits,
@@ -31,7 +32,13 @@ def _reduced(x: UOp) -> tuple[UOp, UOp, UOp | None]:
     if x.dtype is dtypes.float64:
         return quadrant(a)
     whole, rest = quarter_turns(a)
-    return cast(whole, dtypes.int32), cast(times(rest, HALF_PI[0]), dtypes.float32), None
+    return _whole(whole), cast(times(rest, HALF_PI[0]), dtypes.float32), None
+
+
+def _whole(n: UOp) -> UOp:
+    """The low bits of a small whole float64 as an int32; NaN gives some bits, where a CAST of it
+    would not be defined."""
+    return cast(bits(plus(n, DOUBLE.magic), dtypes.int64), dtypes.int32)
 
 
 def _sine(r: UOp, low: UOp | None) -> tuple[UOp, UOp]:
@@ -100,7 +107,7 @@ def _tan_single(x: UOp) -> UOp:
     z = times(r, r)
     sine = fma(times(z, r), fitted(z, SIN_SHORT), r)
     cosine = fma(times(z, z), fitted(z, COS_SHORT), fma(z, -0.5, 1.0))
-    odd = _odd(cast(whole, dtypes.int32))
+    odd = _odd(_whole(whole))
     top, bottom = where(odd, apply("neg", cosine), sine), where(odd, sine, cosine)
     return cast(over(top, bottom), dtypes.float32)
 

@@ -77,8 +77,10 @@ class Nest:
         self._done.add(node)
         below = self._below(node)
         place = next((s for s in reversed(chain) if s.range in below), chain[0])
-        if node.op.name == "phi":
-            self._deps[node] = below - frozenset(node.src[2:])
+        if node.op.name == "phi":  # its final value is known behind its loops, where they are
+            around = self.outer[-1].range
+            after = below - frozenset(node.src[2:])
+            self._deps[node] = after if around is None else after | {around}
         place.items.append(node)
 
     def _below(self, node: UOp) -> frozenset[UOp]:

@@ -124,7 +124,7 @@ class Atoms:
         x = node.src[0]
         return tuple(
             axis
-            if axis == () or not _changes(node, d)
+            if not _changes(node, d)
             else self.image((node, d, axis), x.shape[d], axis)
             for d, axis in enumerate(index)
         )

@@ -119,11 +119,17 @@ class Fuser:
         else:
             self._place_step(node, kind, uses, needs)
 
-    def _place_leaf(self, node: UOp, uses: Iterable[tuple[Unit, Index]], needs: object) -> None:
+    def _place_leaf(
+        self,
+        node: UOp,
+        uses: dict[tuple[Unit, Index], None],
+        needs: dict[Unit | None, None],
+    ) -> None:
         if node.op.name != "const":
             self._reads(node, uses)
+        elif needs and node.dtype.is_complex:
+            self._place_step(node, HOST, uses, needs)
         elif needs:
-            self._reads(node, ())
             self._new_kernel(node)
 
     def _reads(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> None:
@@ -284,6 +290,8 @@ class Fuser:
             flat = [a for axis in index for a in axis]
             if len(set(flat)) != len(flat) or any(a in self.atoms.images for a in flat):
                 continue
+            if kind == REDUCE and any(u is unit and at != index for u, at in uses):
+                continue  # one loop of it in a kernel: another place would need the result in memory
             inside = set(flat)
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
             fits = row or (kind == POINTWISE and inside == self._domain(unit))
@@ -389,7 +397,7 @@ class Fuser:
 
     def _merge(self, first: Unit, other: Unit) -> None:
         """The other's counters become the first's; its result one more of the first."""
-        (node,), (mine,) = other.reduced, first.reduced
+        (node,), mine = other.reduced, next(iter(first.reduced))
         index = first.outputs[mine]
         first.outputs[node] = index
         first.reduced[node] = first.reduced[mine]

@@ -118,6 +118,8 @@ def _scatter_add(node: UOp) -> UOp:
     After: where(column == t, x + u, x). The gradient of a loss that picks one element per row.
     """
     x, *indices, updates = node.src
+    if not updates.size:
+        return x
     counting = [counts_along(i) for i in indices]
     free = [n for n, axis in enumerate(counting) if axis is None]
     counted = [axis for axis in counting if axis is not None]

@@ -18,6 +18,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor.load import stored
+from adjoint.tensor.tracing import check_concrete
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +31,7 @@ class Interchange:
     def _buffer(self: Any) -> Buffer:
         """The storage, computed if need be and brought to the host."""
         source = self if Device.is_host(self.device) else self.to("CPU")
+        check_concrete([source.uop])
         source.realize()
         return engine.storage(source.uop)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod, sqrt
 from typing import Any, Self
 
@@ -35,6 +37,15 @@ class _Stream:
     def reset(self, seed: int) -> None:
         self.seed = seed & 0xFFFFFFFFFFFFFFFF
         self._drawn: dict[str, int] = {}
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """What is drawn inside is drawn again afterwards."""
+        before = dict(self._drawn)
+        try:
+            yield
+        finally:
+            self._drawn = before
 
     def next_key(self, device: str) -> int:
         with self._lock:

@@ -133,7 +133,8 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     def realize(self, *others: Tensor) -> Self:
         """Compute this tensor (and others, together); nothing else changes."""
         tensors: tuple[Tensor, ...] = (self, *others)
-        tracing.check_concrete(t.uop for t in tensors)
+        if tracing.open_scopes.get() and tracing.deferred(t.uop for t in tensors):
+            return self
         engine.realize(*(t.uop for t in tensors))
         for tensor in tensors:
             tensor._settle()

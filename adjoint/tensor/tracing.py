@@ -22,13 +22,14 @@ from adjoint.ir.uop import UOp, toposort
 class Scope:
     """One call of a transformed function."""
 
-    __slots__ = ("handles", "keys", "name", "variables")
+    __slots__ = ("defers", "handles", "keys", "name", "variables")
 
     def __init__(self, name: str):
         self.name = name
         self.variables: set[UOp] = set()
         self.handles: list[weakref.ref[Any]] = []
         self.keys: list[UOp] = []  # random keys drawn inside
+        self.defers = False  # whether realize() is left to the end of the scope, as in jit
 
 
 open_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("open_scopes", default=())
@@ -78,6 +79,21 @@ def dependent(roots: Iterable[UOp], variables: set[UOp]) -> set[UOp]:
         if node in variables or any(s in found for s in node.src):
             found.add(node)
     return found
+
+
+def deferred(nodes: Iterable[UOp]) -> bool:
+    """Whether computing the nodes is left to a scope that is open; or raise if nobody can."""
+    scopes = open_scopes.get()
+    if not any(inner.defers for inner in scopes):
+        check_concrete(nodes)
+        return False
+    roots = list(nodes)
+    token = open_scopes.set(tuple(inner for inner in scopes if not inner.defers))
+    try:
+        check_concrete(roots)
+    finally:
+        open_scopes.reset(token)
+    return any(dependent(roots, inner.variables) for inner in scopes if inner.defers)
 
 
 def check_concrete(nodes: Iterable[UOp]) -> None:

@@ -14,7 +14,8 @@ import os
 import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from operator import is_
+from contextlib import contextmanager
+from operator import attrgetter, is_, itemgetter
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -25,8 +26,8 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
-_IGNORED = (*_PLAIN, DType, UOp, Tensor)
+PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
+_IGNORED = (*PLAIN, DType, UOp, Tensor)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _PATHS = sysconfig.get_paths()
 _LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -35,13 +36,23 @@ _MOST = 200_000  # values looked at: beyond that a program is not kept
 
 
 class Place:
-    """Values in one container: all of a dict or list, some names of a dict, attributes, cells."""
+    """Values in one container: all of a dict or list, some names of a dict or class, attributes,
+    cells. `read` is the quick way to them; where it fails, `now` knows."""
 
-    __slots__ = ("container", "kind", "keys", "values")
+    __slots__ = ("container", "keys", "kind", "read", "values")
 
     def __init__(self, kind: str, container: Any, keys: tuple[Any, ...]):
         self.kind, self.container, self.keys = kind, container, keys
+        self.read = self._reader()
         self.values: list[Any] = self.now() or []
+
+    def _reader(self) -> Callable[[], Any]:
+        several, container = len(self.keys) > 1, self.container
+        if self.kind == "attributes" and several:
+            return functools.partial(attrgetter(*self.keys), container)
+        if self.kind == "names" and several and all(key in container for key in self.keys):
+            return functools.partial(itemgetter(*self.keys), container)
+        return self.now
 
     def now(self) -> list[Any] | None:
         """The values there are now; None if the container has other keys."""
@@ -53,6 +64,9 @@ class Place:
             return list(container.values()) if same else None
         if kind == "list":
             return list(container) if len(container) == len(self.keys) else None
+        if kind == "class":
+            own = vars(container)
+            return [own.get(key, _MISSING) for key in self.keys]
         if kind == "cells":
             return [_contents(cell) for cell in container]
         return [getattr(container, key, _MISSING) for key in self.keys]
@@ -62,21 +76,24 @@ class Place:
         key, kind = self.keys[position], self.kind
         if kind == "cells":
             self.container[position].cell_contents = value
-        elif kind == "attributes":
+        elif kind in ("attributes", "class"):
             setattr(self.container, key, value)
         else:
             self.container[key] = value
 
     def holds(self) -> bool:
         """Whether everything is as it was; a tensor may be another one of the same type."""
-        now = self.now()
+        try:
+            now = self.read()
+        except (LookupError, AttributeError):
+            now = self.now()
         if now is None:
             return False
         if all(map(is_, now, self.values)):
             return True
         if not all(map(same_value, self.values, now)):
             return False
-        self.values = now
+        self.values = list(now)
         return True
 
 
@@ -95,7 +112,7 @@ def same_value(old: Any, new: Any) -> bool:
         return False
     if isinstance(old, Tensor):
         return tensor_type(old) == tensor_type(new)
-    return isinstance(old, _PLAIN) and plain_key(old) == plain_key(new)
+    return isinstance(old, PLAIN) and plain_key(old) == plain_key(new)
 
 
 def tensor_type(tensor: Tensor) -> tuple[Any, ...]:
@@ -135,9 +152,22 @@ class Captured:
         for place in self.places:
             if not place.holds():
                 return False
+        if not self.arrays and not self.sets:
+            return True
         return all(_same_array(*pair) for pair in self.arrays) and all(
             now == before for now, before in self.sets
         )
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """What is put into a place inside is taken out again; what is added to one stays."""
+        try:
+            yield
+        finally:
+            for place in self.places:
+                for position, (old, new) in enumerate(zip(place.values, place.now() or ())):  # noqa: B905
+                    if old is not new:
+                        place.put(position, old)
 
     def _visit(self, value: Any) -> None:
         if isinstance(value, _IGNORED) or id(value) in self._seen:
@@ -209,7 +239,7 @@ class Captured:
         for base in value.__mro__[:-1]:
             if _users_class(base):
                 names = [n for n in vars(base) if not n.startswith("__") or n in _CALLED]
-                self._place("attributes", base, names)
+                self._place("class", base, names)
 
     def _instance(self, value: Any) -> None:
         kind = type(value)

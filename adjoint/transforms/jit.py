@@ -1,0 +1,279 @@
+"""jit: a function traced once per signature, then run as one program.
+
+A call looks for a trace whose arguments have the same pytree, shapes, dtypes, devices and plain
+values, and whose surroundings (closures, globals, attributes that the function reads) are the
+same; if there is none, the function is traced again: an answer is never stale. Inside another
+transform the function is simply called. What may live here: finding the trace of a call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from adjoint.errors import DTypeError
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.function import Function
+from adjoint.runtime.device import Device
+from adjoint.tensor import Tensor
+from adjoint.tensor.lift import grad_enabled
+from adjoint.tensor.tracing import open_scopes
+from adjoint.transforms.call import name_of
+from adjoint.transforms.captured import PLAIN, Captured, plain_key, tensor_type
+from adjoint.transforms.jit_call import Compiled, Stale
+from adjoint.transforms.jit_trace import Tracer
+from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
+
+P = ParamSpec("P")
+R = TypeVar("R")
+KEPT = 256  # traces of one function
+_BOTH = 4  # traces of one signature in different surroundings
+
+
+_lowering: list[Callable[..., Any]] = []  # `lower`, which stands on this file
+
+
+class _Frozen:
+    """A static argument: compared by its value if it has one, else by identity."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = _static_key(value)
+
+
+def _static_key(value: Any) -> Any:
+    if isinstance(value, (*PLAIN, DType)):
+        return plain_key(value) if isinstance(value, PLAIN) else value
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_static_key, value)
+    if isinstance(value, dict):
+        return dict, *((k, _static_key(v)) for k, v in value.items())
+    if isinstance(value, Tensor):
+        problem = "a static argument is a Python value, not a tensor"
+        raise DTypeError("E2001", problem, op="jit", operands=[("argument", value)])
+    return _Same(value)
+
+
+class _Same:
+    """An object as a key: equal only to itself, and alive as long as the key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+def _ambient() -> tuple[Any, ...]:
+    """What every function may depend on."""
+    return Tensor.training, dtypes.default_float, Device.DEFAULT, grad_enabled.get()
+
+
+class Jitted(Generic[P, R]):
+    """A function that runs as a program."""
+
+    __wrapped__: Callable[P, R]
+    __name__: str
+
+    def __init__(
+        self,
+        fn: Callable[P, R],
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...],
+    ):
+        update_wrapper(self, fn)
+        self._fn, self._name = fn, name_of(fn)
+        self._static, self._static_names = set(static_argnums), set(static_argnames)
+        self._donated = set(donate_argnums)
+        self._lock = threading.RLock()
+        self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
+        self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if open_scopes.get():
+            return self._fn(*args, **kwargs)
+        last = self._flat
+        if last is not None and not kwargs and len(args) == len(last[0]) - 1:
+            compiled = self._again(last, args)
+            if compiled is not None:
+                if compiled.direct is not None:
+                    return compiled.quick(args)  # type: ignore[no-any-return]
+                try:
+                    return compiled(args)  # type: ignore[no-any-return]
+                except Stale:
+                    self._flat = None
+        return self._find(args, kwargs)
+
+    def _again(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Compiled | None:
+        """The trace of the last call, if this one is like it."""
+        kinds, compiled = last
+        for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
+            if type(arg) is not Tensor:
+                return None
+            node = arg.uop
+            if (node.shape, node.dtype, node.device, arg._requires_grad) != kind:
+                return None
+        if kinds[-1] != _ambient() or not compiled.fresh(args):
+            return None
+        return compiled
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """What a call with these arguments would run, stage by stage; see `adjoint.lower`."""
+        return _lowering[0](self)(*args, **kwargs)
+
+    def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
+        """The closed graph of a call with these arguments, which is not made."""
+        return self._tracer(*self._leaves(args, kwargs)).function()
+
+    def _leaves(self, args: Any, kwargs: Any) -> tuple[list[Any], TreeDef]:
+        leaves, treedef = tree_flatten((self._frozen(args), self._frozen_names(kwargs)))
+        device = next((v.device for v in leaves if isinstance(v, Tensor)), None)
+        return [Tensor(v, device) if isinstance(v, np.ndarray) else v for v in leaves], treedef
+
+    def _find(self, args: Any, kwargs: Any) -> Any:
+        leaves, treedef = self._leaves(args, kwargs)
+        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), _ambient())
+        for compiled in self._traces.get(key, ()):
+            if compiled.fresh(leaves):
+                try:
+                    result = compiled(leaves)
+                except Stale:
+                    continue
+                self._remember(key, compiled, args, kwargs, leaves)
+                return result
+        with self._lock:
+            return self._traced(key, leaves, treedef, args, kwargs)
+
+    def _traced(self, key: Any, leaves: list[Any], treedef: TreeDef, args: Any, kwargs: Any) -> Any:
+        tracer = self._tracer(leaves, treedef)
+        compiled, result = tracer.trace()
+        if tracer.replayable and tracer.captured.complete:
+            kept = self._traces.setdefault(key, [])
+            kept.insert(0, compiled)
+            del kept[_BOTH:]
+            self._traces.move_to_end(key)
+            while len(self._traces) > KEPT:
+                self._traces.popitem(last=False)
+            self._remember(key, compiled, args, kwargs, leaves)
+        return result
+
+    def _tracer(self, leaves: list[Any], treedef: TreeDef) -> Tracer:
+        objects = [v.value if isinstance(v, _Frozen) else v for v in leaves]
+        captured = Captured([self._fn, *(v for v in objects if not isinstance(v, Tensor))])
+
+        def call(handles: Sequence[Any]) -> Any:
+            plain = [v.value if isinstance(v, _Frozen) else v for v in handles]
+            args, kwargs = tree_unflatten(treedef, plain)
+            return self._fn(*args, **kwargs)
+
+        return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef))
+
+    def _donated_leaves(self, treedef: TreeDef) -> set[int]:
+        """The positions of leaves of donated arguments."""
+        place, found = 0, set()
+        for number, child in enumerate(treedef.children[0].children):
+            if number in self._donated:
+                found |= set(range(place, place + child.leaves))
+            place += child.leaves
+        return found
+
+    def _remember(
+        self, key: Any, compiled: Compiled, args: Any, kwargs: Any, leaves: list[Any]
+    ) -> None:
+        """For the next call with nothing but tensors, each of them another."""
+        flat = not kwargs and all(type(a) is Tensor for a in args)
+        if flat and len({id(a) for a in args}) == len(args):
+            self._flat = ((*map(tensor_type, args), _ambient()), compiled)
+
+    def _frozen(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        if not self._static:
+            return tuple(args)
+        chosen = {i % len(args) for i in self._static if -len(args) <= i < len(args)}
+        return tuple(_Frozen(a) if i in chosen else a for i, a in enumerate(args))
+
+    def _frozen_names(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        names = self._static_names
+        return {k: _Frozen(v) if k in names else v for k, v in kwargs.items()}
+
+    def clear_cache(self) -> None:
+        """Forget all traces."""
+        with self._lock:
+            self._traces.clear()
+            self._flat = None
+
+    def cache_size(self) -> int:
+        """How many traces are kept."""
+        return sum(map(len, self._traces.values()))
+
+
+def _leaf_key(leaf: Any) -> Any:
+    if type(leaf) is Tensor:
+        return tensor_type(leaf)
+    if isinstance(leaf, _Frozen):
+        return leaf.key
+    if isinstance(leaf, PLAIN):
+        return plain_key(leaf)
+    return leaf if isinstance(leaf, DType) else _Same(leaf)
+
+
+def _aliases(leaves: Sequence[Any]) -> tuple[int, ...] | None:
+    """Which leaves are one tensor, if any are."""
+    ids = [id(leaf) for leaf in leaves if type(leaf) is Tensor]
+    return None if len(set(ids)) == len(ids) else tuple(map(ids.index, ids))
+
+
+@overload
+def jit(
+    fn: Callable[P, R],
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fn: None = None,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+def jit(
+    fn: Any = None,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Any:
+    """A function that computes what `fn` does as one compiled program.
+
+    `fn` is traced once for every combination of shapes, dtypes, devices, pytree structures and
+    Python values among its arguments, and again when something that it reads besides them (a
+    closure, a global, an attribute) has changed. Tensors that it reads or changes are inputs and
+    outputs of the program; random numbers advance as without jit. Static arguments are Python
+    values in any case; the memory of donated ones may be used for results.
+    """
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    given = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+    if fn is None:
+        return lambda f: Jitted(f, numbers, names, given)
+    return Jitted(fn, numbers, names, given)

@@ -1,0 +1,324 @@
+"""Tracing one call of a jitted function: which graph it builds, what it reads, what it changes.
+
+Every tensor that exists before the call may be read or changed by it, so all of them are compared
+before and after: a changed one is an output that is stored back at every call. What the function
+keeps in a place that nobody can find again makes the trace good for one call only. What may live
+here: making a `Compiled` from a call.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from adjoint.engine import realize as engine
+from adjoint.engine.key import closed
+from adjoint.ir.function import Function
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
+from adjoint.runtime.buffer import Buffer
+from adjoint.tensor import Tensor
+from adjoint.tensor.random import stream
+from adjoint.tensor.tracing import Scope, dependent, scope
+from adjoint.transforms.captured import Captured, tensor_type
+from adjoint.transforms.jit_call import (
+    Argument,
+    Compiled,
+    Constant,
+    Draw,
+    Effect,
+    GradientOf,
+    Held,
+    Known,
+    Read,
+    Runner,
+    SetGradient,
+    SetValue,
+    Store,
+    Where,
+)
+from adjoint.transforms.pytree import TreeDef, tree_flatten
+
+
+@dataclass(slots=True)
+class Before:
+    """A tensor as it was before the call."""
+
+    tensor: Tensor
+    node: UOp
+    grad: Tensor | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether it has another value now; that its value was computed is no change."""
+        node = self.tensor.uop
+        if node is self.node:
+            return False
+        return not (node.op.name == "buffer" and node.arg.buffer is self.node.realized)
+
+    def restore(self) -> None:
+        """As it was."""
+        if self.tensor.uop is not self.node:
+            self.tensor.uop = self.node
+        if self.tensor.grad is not self.grad:
+            self.tensor.grad = self.grad
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What a call has left: free nodes and what they are, and the shape of its result."""
+
+    sources: dict[UOp, Any]
+    keys: dict[UOp, Draw]
+    survivors: list[tuple[Tensor, int]]
+    out_tree: TreeDef
+    out_leaves: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Tracer:
+    """One call: `call` runs the function on leaves of the arguments."""
+
+    name: str
+    call: Callable[[Sequence[Any]], Any]
+    leaves: list[Any]  # tensors are inputs, everything else is as it is
+    captured: Captured
+    donated: set[int]
+    nodes: list[UOp] = field(default_factory=list)  # outputs, then effects
+    flags: list[bool | None] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    replayable: bool = True
+
+    def trace(self) -> tuple[Compiled, Any]:
+        """The compiled call, good for later ones if `replayable`, and this call's result."""
+        call = self._recorded()
+        compiled = self._compiled(call)
+        engine.realize(*call.keys)
+        drawn = {id(draw): engine.storage(key) for key, draw in call.keys.items()}
+        return compiled, self._finished(compiled, drawn, call.survivors)
+
+    def function(self) -> Function:
+        """The graph of the call, closed; nothing is computed or changed."""
+        with stream.untouched(), self.captured.untouched():
+            return self._closed(self._recorded().sources)[1]
+
+    def _recorded(self) -> _Call:
+        """Run the function on variables; afterwards all tensors are as they were."""
+        self._realize_surroundings()
+        before = _snapshot()
+        try:
+            with scope(f"jit of {self.name}") as inner:
+                inner.defers = True
+                symbols, handles = self._symbols()
+                inner.variables.update(symbols.values())
+                inner.variables.update(self._nodes_in_reach())
+                out_tree, out_leaves = self._run(handles)
+                self._collect(before, handles, symbols)
+                survivors = self._survivors(inner, handles)
+                keys = {key: Draw(key.device) for key in inner.keys}
+        finally:
+            for was in before:
+                was.restore()
+        sources = self._sources(symbols, before) | keys
+        return _Call(sources, keys, survivors, out_tree, out_leaves)
+
+    def _finished(
+        self, compiled: Compiled, keys: dict[int, Buffer], survivors: list[tuple[Tensor, int]]
+    ) -> Any:
+        """The call itself, by what was compiled."""
+        tensors = compiled.outputs(compiled.bind(self.leaves), keys)
+        compiled.apply(self.leaves, tensors)
+        for tensor, output in survivors:
+            tensor.uop = tensors[output].uop
+        return compiled.result(tensors)
+
+    # ---- before
+
+    def _realize_surroundings(self) -> None:
+        """Values of tensors in reach exist, so that each of them is a node of its own."""
+        found = [place.values[i] for place, i in self.captured.tensors.values()]
+        wanted = [t for t in found if not engine.is_known(t.uop)]
+        wanted += [t for t in self.leaves if isinstance(t, Tensor) and not engine.is_known(t.uop)]
+        if wanted:
+            wanted[0].realize(*wanted[1:])
+
+    def _symbols(self) -> tuple[dict[int, UOp], list[Any]]:
+        """A variable for every tensor among the leaves; the same tensor twice is one."""
+        symbols: dict[int, UOp] = {}
+        handles: list[Any] = list(self.leaves)
+        first: dict[int, Tensor] = {}
+        for i, leaf in enumerate(self.leaves):
+            if not isinstance(leaf, Tensor):
+                continue
+            if id(leaf) not in first:
+                node = OPS["input"](f"x{i}", leaf.shape, leaf.dtype, leaf.uop.device)
+                symbols[i] = OPS["unique_identity"](node)
+                made = Tensor(symbols[i])
+                made.requires_grad = leaf._requires_grad
+                made.grad = leaf.grad
+                first[id(leaf)] = made
+            handles[i] = first[id(leaf)]
+            self.replayable &= id(leaf) not in self.captured.tensors
+        return symbols, handles
+
+    def _nodes_in_reach(self) -> list[UOp]:
+        return [place.values[i].uop for place, i in self.captured.tensors.values()]
+
+    def _run(self, handles: list[Any]) -> tuple[TreeDef, tuple[Any, ...]]:
+        leaves, out_tree = tree_flatten(self.call(handles))
+        places = tuple(
+            self._output(v.uop, v._requires_grad) if isinstance(v, Tensor) else Constant(v)
+            for v in leaves
+        )
+        return out_tree, places
+
+    def _output(self, node: UOp, flag: bool | None) -> int:
+        self.nodes.append(node)
+        self.flags.append(flag)
+        return len(self.nodes) - 1
+
+    # ---- after
+
+    def _collect(
+        self, before: list[Before], handles: list[Any], symbols: dict[int, UOp]
+    ) -> None:
+        """What the call changed: values and gradients of tensors, contents of containers."""
+        for i, symbol in symbols.items():
+            self._changes(Before(handles[i], symbol, self.leaves[i].grad), Argument(i))
+        for was in before:
+            if was.tensor.uop is not was.node or was.tensor.grad is not was.grad:
+                self._changes(was, self._where(was.tensor))
+        for place in self.captured.places:
+            now = place.now()
+            if now is None:
+                self.replayable = False
+            elif not all(map(is_, now, place.values)):
+                self._stores(place, now)
+
+    def _changes(self, was: Before, where: Where) -> None:
+        tensor = was.tensor
+        if was.changed:
+            self.effects.append(SetValue(where, self._output(tensor.uop, None)))
+        if tensor.grad is not was.grad and isinstance(where, (Argument, Held, Known)):
+            new = tensor.grad
+            output = None if new is None else self._output(new.uop, None)
+            flag = None if new is None else new._requires_grad
+            self.effects.append(SetGradient(where, output, flag))
+
+    def _where(self, tensor: Tensor) -> Held | Known:
+        found = self.captured.tensors.get(id(tensor))
+        return Known(tensor) if found is None else Held(*found)
+
+    def _stores(self, place: Any, now: list[Any]) -> None:
+        for position, (old, new) in enumerate(zip(place.values, now, strict=True)):
+            if old is new:
+                continue
+            if isinstance(new, Tensor):
+                output = self._output(new.uop, new._requires_grad)
+                self.effects.append(Store(place, position, output))
+            else:
+                self.effects.append(Store(place, position, None, new))
+
+    def _survivors(self, inner: Scope, handles: list[Any]) -> list[tuple[Tensor, int]]:
+        """Tensors made inside that somebody still holds, each with the output for its value."""
+        own = {id(h) for h in handles}
+        numbers = self._placed()
+        alive = _alive(inner, own)
+        if any(t.uop not in numbers for t in alive):
+            alive = []
+            gc.collect()  # a cycle is nobody
+            alive = _alive(inner, own)
+        found = []
+        for tensor in alive:
+            if tensor.uop not in numbers:
+                self.replayable = False
+                numbers[tensor.uop] = self._output(tensor.uop, tensor._requires_grad)
+            found.append((tensor, numbers[tensor.uop]))
+        return found
+
+    def _placed(self) -> dict[UOp, int]:
+        """Nodes of tensors whose place is known (gradients, contents of containers) → outputs."""
+        kinds = (SetGradient, Store)
+        numbers = [e.output for e in self.effects if isinstance(e, kinds)]
+        return {self.nodes[n]: n for n in numbers if n is not None}
+
+    # ---- the program
+
+    def _sources(self, symbols: dict[int, UOp], before: list[Before]) -> dict[UOp, Any]:
+        """What each free node of the graph is; arguments win over what is found elsewhere."""
+        sources: dict[UOp, Any] = {}
+        held = {i: Held(*found) for i, found in self.captured.tensors.items()}
+        for was in before:
+            where = held.get(id(was.tensor))
+            own = was.node.op.name in ("buffer", "unique_identity")
+            if where is not None or (own and was.node not in sources):
+                sources[was.node] = _read(where or Known(was.tensor), was.tensor, own)
+            if was.grad is not None:
+                owner = GradientOf(where or Known(was.tensor))
+                sources[was.grad.uop] = _read(owner, was.grad, True)
+        for i in symbols:
+            grad = self.leaves[i].grad
+            if grad is not None:
+                sources[grad.uop] = _read(GradientOf(Argument(i)), grad, True)
+        for i, symbol in symbols.items():
+            sources[symbol] = _read(Argument(i), self.leaves[i], True)
+        return sources
+
+    def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function]:
+        """What the graph's parameters are, and the graph."""
+        order = toposort(self.nodes, stop=lambda n: n in sources or engine.is_known(n))
+        free = [n for n in order if n in sources or engine.is_known(n)]
+        roots, parameters = closed(self.nodes, free)
+        inputs = tuple(sources[n] if n in sources else engine.storage(n) for n in free)
+        return inputs, Function(tuple(parameters), tuple(roots))
+
+    def _compiled(self, call: _Call) -> Compiled:
+        inputs, function = self._closed(call.sources)
+        return Compiled(
+            name=self.name,
+            captured=self.captured,
+            runner=Runner.of(function),
+            inputs=inputs,
+            draws=tuple(call.keys.values()),
+            out_tree=call.out_tree,
+            out_leaves=call.out_leaves,
+            flags=tuple(self.flags),
+            effects=tuple(self.effects),
+            donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
+            watched=self._watched(inputs),
+        )
+
+    def _is_donated(self, source: Any) -> bool:
+        argument = isinstance(source, Read) and isinstance(source.where, Argument)
+        return argument and source.where.position in self.donated
+
+    def _watched(self, inputs: Sequence[Any]) -> tuple[tuple[Where, bool], ...]:
+        """Tensors whose gradient the call may have looked at, and whether there was none."""
+        places: dict[int, Where] = {}
+        effects = [e.where for e in self.effects if isinstance(e, SetGradient)]
+        for where in [s.where for s in inputs if isinstance(s, Read)] + effects:
+            if not isinstance(where, GradientOf):
+                places[id(where.tensor(self.leaves))] = where
+        wanting = [w for w in places.values() if w in effects or w.tensor(self.leaves)._requires_grad]
+        return tuple((w, w.tensor(self.leaves).grad is None) for w in wanting)
+
+
+def _read(where: Where, tensor: Tensor, own: bool) -> Read:
+    return Read(where, tensor_type(tensor), None if own else tensor.uop)
+
+
+def _snapshot() -> list[Before]:
+    """Every tensor that exists."""
+    found = [t for t in gc.get_objects() if type(t) is Tensor]
+    return [Before(t, t.uop, t.grad) for t in found]
+
+
+def _alive(inner: Scope, own: set[int]) -> list[Tensor]:
+    """Handles made in the scope that are still held, and depend on its variables."""
+    handles = [h for h in (reference() for reference in inner.handles) if h is not None]
+    others = [h for h in handles if id(h) not in own]
+    tainted = dependent([h.uop for h in others], inner.variables)
+    return [h for h in others if h.uop in tainted]
