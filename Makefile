@@ -17,7 +17,7 @@ help:
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
 	@echo "make fuzz      the fuzzers alone"
 	@echo "make test-oracle  values and gradients against torch's, on the samples of its op tests"
-	@echo "make bench     building graphs, gradients and modules, against peers"
+	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write docs/ops/ and the tables of docs/core.md from the records"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
@@ -84,6 +84,8 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/autodiff.py
+	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/cpu.py
 	$(BIN)/python bench/core.py
 
 clean:

@@ -40,7 +40,7 @@ class Ops:
     @staticmethod
     def lstm(params: dict[str, Tensor], x: Tensor) -> Tensor:
         def step(carry: Any, now: Tensor) -> Any:
-            h, c = lstm_cell(Ops, params, *carry, now)
+            h, c = lstm_cell(Ops, params, carry[0], carry[1], now)
             return (h, c), h
 
         zero = Tensor.zeros(x.shape[1], params["wh"].shape[0], device=x.device)

@@ -54,7 +54,8 @@ class Functional:
 
     def once(self, fn: Callable[..., Any], arguments: Any, first: bool = False) -> Program:
         """A program without state; `first`: only the first of a batch of results is looked at."""
-        compiled, last = self.jit(fn, ()), [{}]
+        compiled = self.jit(fn, ())
+        last: list[Any] = [None]
 
         def step() -> None:
             last[0] = self.wait(compiled(*arguments))

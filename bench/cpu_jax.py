@@ -59,7 +59,7 @@ class Ops:
     @staticmethod
     def lstm(params: dict[str, Any], x: Any) -> Any:
         def step(carry: Any, now: Any) -> Any:
-            h, c = lstm_cell(Ops, params, *carry, now)
+            h, c = lstm_cell(Ops, params, carry[0], carry[1], now)
             return (h, c), None
 
         zero = jnp.zeros((x.shape[1], params["wh"].shape[0]), jnp.float32)

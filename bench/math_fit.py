@@ -103,7 +103,7 @@ FITS = [
     ("ERFINV_WIDE", lambda u: erfinv_ratio(u + 3.125), [-3.125, 3.125], {DOUBLE: 24}),
     ("ERFINV_WIDE_FAR", lambda u: erfinv_ratio((u + 3.25) ** 2), [-0.76, 0.76], {DOUBLE: 20}),
     ("ERFINV_WIDE_LAST", lambda u: erfinv_ratio((u + 5) ** 2), [-1.01, 1.01], {DOUBLE: 20}),
-    ("LGAMMA", near_two, [-0.5, 0.5], {DOUBLE: 17}),
+    ("LGAMMA", near_two, [-0.75, 0.5], {DOUBLE: 20}),
     ("STIRLING", stirling, [mp.mpf(0), mp.mpf(1) / 63], {DOUBLE: 6}),
 ]
 

@@ -18,7 +18,6 @@ from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, Schedule
 
 
-
 @dataclass(frozen=True, slots=True)
 class BoundBody:
     """A function inside a control step: its slots as cells, those no step writes, its steps."""
@@ -41,7 +40,8 @@ def emit_control(
         case "loop":
             return _Loop(table, step, bodies[0], outer).emit(region)
         case "while":
-            return _while(table, step, bodies, outer, region)
+            _while(table, step, bodies, outer, region)
+            return None
         case "branch":
             return _branch(table, step, bodies, outer, region)
         case other:
@@ -130,9 +130,7 @@ class _Loop:
             region.steps.append(table.patch(fixups, self.outer))
         turn, bumps = table.region(), table.cells(self.moving.bumps)
         count = len(self.moving.bumps) // 2
-        region.steps.append(
-            (kinds.LOOP, self.arg.length, turn, Length(turn), bumps.address, count)
-        )
+        region.steps.append((kinds.LOOP, self.arg.length, turn, Length(turn), bumps.address, count))
         cost = body.emit(turn)
         turn.steps += _copies(body, self.slots, copied)
         turn.steps += _advance(table, body, self.slots, carries, self.outer)
@@ -207,5 +205,3 @@ def _branch(
     region.steps.append((kinds.BRANCH, outer.cell(step.operands[0]), *sides))
     known = [cost for cost in costs if cost is not None]
     return max(known) if len(known) == len(costs) else None
-
-

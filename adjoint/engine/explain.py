@@ -48,7 +48,7 @@ def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
 def schedule_text(schedule: Schedule, indent: str = "") -> str:
     """Slots with their places, then steps."""
     lines = [f"{indent}arena {schedule.arena} bytes"] if schedule.arena else []
-    roles = {i: "input" for i in schedule.inputs}
+    roles = dict.fromkeys(schedule.inputs, "input")
     roles |= {i: "constant" for i, _ in schedule.constants}
     outputs = set(schedule.outputs)
     for number, slot in enumerate(schedule.slots):
@@ -58,7 +58,9 @@ def schedule_text(schedule: Schedule, indent: str = "") -> str:
         kind = f"{slot.dtype.short}{list(slot.shape)}"
         lines.append(f"{indent}s{number} : {kind} {' '.join(place)}".rstrip())
     for step in schedule.steps:
-        results = f" -> {', '.join(f's{i}' for i in step.results)}" if hasattr(step, "results") else ""
+        results = (
+            f" -> {', '.join(f's{i}' for i in step.results)}" if hasattr(step, "results") else ""
+        )
         lines.append(f"{indent}{step}{results}")
         if isinstance(step, ControlStep):
             lines += [schedule_text(part, indent + "  ") for part in step.parts]
@@ -84,4 +86,3 @@ def loops_of(schedule: Schedule) -> list[str]:
 def sources_of(schedule: Schedule) -> list[Source]:
     """The code of the kernels."""
     return [render(program, vector_width()) for program in programs_of(schedule)]
-

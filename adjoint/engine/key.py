@@ -22,6 +22,7 @@ from adjoint.target import targets_of
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
 )
+_SAME = {_UNIQUE, OPS["copy"], OPS["shard"]}
 _compiled: dict[Any, bool] = {None: True}  # by device, filled as devices are seen
 
 
@@ -125,13 +126,14 @@ def closed(
 ) -> tuple[list[UOp], list[UOp]]:
     """The graph with parameters instead of leaves and of the `lifted` constants, and those.
 
-    Identities are gone: they only keep equal values apart.
+    Identities are gone: they only keep equal values apart. So are devices and what moves between
+    them: a program runs in one place.
     """
     make = OPS["input"].call
-    parameters = [make(f"a{i}", n.shape, n.dtype, n.device) for i, n in enumerate(leaves)]
+    parameters = [make(f"a{i}", n.shape, n.dtype) for i, n in enumerate(leaves)]
     new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
     for i, node in enumerate(lifted):
-        scalar = make(f"c{i}", (), node.dtype, node.device)
+        scalar = make(f"c{i}", (), node.dtype)
         parameters.append(scalar)
         new[node] = scalar.expand(node.shape) if node.shape else scalar
     _substitute(roots, new)
@@ -149,9 +151,14 @@ def _substitute(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
         if pending:
             stack += pending[::-1]
             continue
-        src = tuple([new[s] for s in node.src])
-        if node.op is _UNIQUE:
-            new[node] = src[0]
-        else:
-            new[node] = node if src == node.src else rebuild(node, src)
+        new[node] = _replaced(node, tuple([new[s] for s in node.src]))
         stack.pop()
+
+
+def _replaced(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    if node.op in _SAME:
+        return src[0]
+    if node.op is _CONST:
+        arg = node.arg
+        return _CONST.call(arg.value, arg.dtype, arg.shape) if arg.device is not None else node
+    return node if src == node.src else rebuild(node, src)

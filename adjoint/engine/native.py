@@ -132,9 +132,7 @@ def _arguments(
     return cells.address
 
 
-def _kernel(
-    table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]
-) -> int:
+def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
     program = step.program
     extent = 1 if program.grid is None else program.grid.arg.size
     chunk = chunk_of(extent, program.cost)

@@ -31,7 +31,7 @@ _FRAMES = 8  # kept for the next run; more runs than that at once make their own
 _INPUT, _CONSTANT, _FRESH, _ARRAY, _SAME = range(5)  # where an output comes from
 
 
-class Flagged(BoundsError):
+class FlagError(BoundsError):
     """A kernel met an index outside its axis. Whoever has the graph can say more."""
 
 
@@ -253,7 +253,7 @@ class Program:
                     raise KeyboardInterrupt
             for flag, node in frame.flags:
                 if flag.value:
-                    raise located(Flagged, "an index is out of range", node)
+                    raise located(FlagError, "an index is out of range", node)
             return outputs if plan.plain else _finished(plan, frame, devices, outputs)
         finally:
             if not plan.plain:

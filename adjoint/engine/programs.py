@@ -37,19 +37,31 @@ class Bound:
     lifted: tuple[int, ...]  # positions in `key.values`
     picks: tuple[tuple[bool, int], ...]  # per root: (is it a leaf, number of the leaf or output)
 
-    def run(self, key: GraphKey, buffers: list[Buffer], devices: Sequence[Any]) -> list[Buffer]:
-        """The buffers of the roots."""
+    def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Buffer]:
+        """The buffers of the roots, on the devices asked for."""
+        devices = asked
         if self.lifted:
             buffers = [*buffers, *self.arguments(key)]
         if len(self.picks) != len(self.program.schedule.outputs):
-            own = {i: d for (leaf, i), d in zip(self.picks, devices, strict=True) if not leaf}
+            own = {i: d for (leaf, i), d in zip(self.picks, asked, strict=True) if not leaf}
             devices = [own[i] for i in sorted(own)]
         found = self.program.run(buffers, devices)
-        return [buffers[i] if leaf else found[i] for leaf, i in self.picks]
+        return [
+            moved(buffers[i], device) if leaf else found[i]
+            for (leaf, i), device in zip(self.picks, asked, strict=True)
+        ]
 
     def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
         """The constants of this graph that the program takes as arguments."""
         return tuple(_scalar(key.constants[i]) for i in self.lifted)
+
+
+def moved(buffer: Buffer, device: Any) -> Buffer:
+    """A buffer as one of another device of this machine; a file's contents are read now."""
+    if buffer.device == device:
+        return buffer
+    array = buffer.array()
+    return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
 
 
 def _scalar(node: UOp) -> Buffer:

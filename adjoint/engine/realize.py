@@ -23,7 +23,7 @@ from adjoint.engine.interpreter import (
 )
 from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
 from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program import Flagged
+from adjoint.engine.program import FlagError
 from adjoint.engine.programs import PROGRAMS
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.uop import UOp, toposort
@@ -52,7 +52,7 @@ def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
     devices = [root.device or default for root in todo]
     try:
         found = bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
-    except Flagged as error:
+    except FlagError as error:
         run(schedule(todo))  # which index it was, the interpreter can say
         raise BoundsError(error.code, error.problem, help=error.help) from None
     for root, buffer in zip(todo, found, strict=True):

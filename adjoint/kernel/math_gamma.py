@@ -22,6 +22,7 @@ from adjoint.kernel.math_nodes import (
     like,
     minus,
     over,
+    pick,
     plus,
     test,
     times,
@@ -58,9 +59,9 @@ def _stirling(a: UOp, logarithm: UOp) -> UOp:
 
 
 def _near(a: UOp) -> tuple[UOp, UOp, UOp]:
-    """With a = c + t and |t| ≤ ½: whether c is below 2, the product of the factors between Γ(a) and
-    Γ(2 + t), and lgamma(2 + t). t is exact."""
-    c = apply("round", a)
+    """With a = c + t: whether c is below 2, the product of the factors between Γ(a) and Γ(2 + t),
+    and lgamma(2 + t). t is exact. From 1.25 on c is 2, since the terms for c = 1 cancel there."""
+    c = apply("maximum", apply("round", a), pick(test("le", like(1.25, a), a), 2.0, 0.0, a.dtype))
     t = minus(a, c)
     product = like(1.0, a)
     for factor in range(2, int(_STIRLING_FROM)):

@@ -370,7 +370,8 @@ class Fuser:
         for unit in (*(u for u, _ in uses), *needs):
             if unit is not None and unit is not maker:
                 maker.users[unit] = None
-                unit.reads[node] = None
+                several = isinstance(node.dtype, tuple)  # it is the parts that are read
+                (unit.waits if several else unit.reads)[node] = None
 
     # ---- kernels side by side
 

@@ -26,7 +26,7 @@ def place(values: Sequence[Lifetime]) -> tuple[list[int], int]:
     offsets = [0] * len(values)
     placed: list[int] = []
     order = sorted(range(len(values)), key=lambda i: (-values[i].nbytes, values[i].first, i))
-    total = 0
+    total = ALIGN if values else 0  # a value of no bytes has a place, too
     for number in order:
         value = values[number]
         if value.nbytes == 0:

@@ -282,7 +282,7 @@ _VISITS: tuple[tuple[Any, Callable[..., None]], ...] = (
     (tuple, Captured._tuple),
     ((set, frozenset), Captured._set),
     (np.ndarray, Captured._array),
-    ((staticmethod, classmethod), Captured._method),
+    ((staticmethod, classmethod), lambda self, value: self._queue.append(value.__func__)),
     (property, lambda self, value: self._queue.append(value.fget)),
 )
 

@@ -26,7 +26,7 @@ from adjoint.tensor.lift import grad_enabled
 from adjoint.tensor.tracing import open_scopes
 from adjoint.transforms.call import name_of
 from adjoint.transforms.captured import PLAIN, Captured, plain_key, tensor_type
-from adjoint.transforms.jit_call import Compiled, Stale
+from adjoint.transforms.jit_call import Compiled, StaleError
 from adjoint.transforms.jit_trace import Tracer
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -114,10 +114,10 @@ class Jitted(Generic[P, R]):
             compiled = self._again(last, args)
             if compiled is not None:
                 if compiled.direct is not None:
-                    return compiled.quick(args)  # type: ignore[no-any-return]
+                    return compiled.quick(args)
                 try:
-                    return compiled(args)  # type: ignore[no-any-return]
-                except Stale:
+                    return compiled(args)
+                except StaleError:
                     self._flat = None
         return self._find(args, kwargs)
 
@@ -154,7 +154,7 @@ class Jitted(Generic[P, R]):
             if compiled.fresh(leaves):
                 try:
                     result = compiled(leaves)
-                except Stale:
+                except StaleError:
                     continue
                 self._remember(key, compiled, args, kwargs, leaves)
                 return result

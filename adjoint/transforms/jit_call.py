@@ -14,10 +14,10 @@ import numpy as np
 
 from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
-from adjoint.engine.interpreter import run_function
-from adjoint.engine.key import graph_key
-from adjoint.engine.program import Flagged
-from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.key import graph_key, is_compiled
+from adjoint.engine.program import FlagError
+from adjoint.engine.programs import PROGRAMS, moved
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, typed
@@ -35,115 +35,144 @@ _BUFFER = OPS["buffer"]
 _KIND: Any = _BUFFER.arg
 
 
-class Stale(Exception):
+class StaleError(Exception):
     """What is there now is not what was traced."""
 
 
 # ---- where inputs come from, and where results go
+# Plain classes: compared by identity, as tensors inside them must be, and quick to import.
 
 
-@dataclass(frozen=True, slots=True)
 class Argument:
     """The tensor at a position among the leaves of the arguments."""
 
-    position: int
+    __slots__ = ("position",)
+
+    def __init__(self, position: int):
+        self.position = position
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
-        return leaves[self.position]
+        """The tensor in this call."""
+        found: Tensor = leaves[self.position]
+        return found
 
 
-@dataclass(frozen=True, slots=True)
 class Held:
     """A tensor in a container that the function reads."""
 
-    place: Place
-    position: int
+    __slots__ = ("place", "position")
+
+    def __init__(self, place: Place, position: int):
+        self.place, self.position = place, position
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
+        """The tensor that is there now, as the last look at the container found it."""
         found: Tensor = self.place.values[self.position]
         return found
 
 
-@dataclass(frozen=True, slots=True)
 class Known:
     """A tensor that the function reaches in some other way."""
 
-    handle: Tensor
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: Tensor):
+        self.handle = handle
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
+        """That tensor."""
         return self.handle
 
 
-@dataclass(frozen=True, slots=True)
 class GradientOf:
     """The `.grad` of a tensor."""
 
-    owner: Argument | Held | Known
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Argument | Held | Known):
+        self.owner = owner
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
+        """The gradient that there is now."""
         found: Tensor | None = self.owner.tensor(leaves).grad
         if found is None:
-            raise Stale
+            raise StaleError
         return found
 
 
 Where = Argument | Held | Known | GradientOf
 
 
-@dataclass(frozen=True, slots=True)
 class Read:
-    """An input: a tensor's value, which must have the type that was traced."""
+    """An input: a tensor's value, which must have the type that was traced.
 
-    where: Where
-    kind: tuple[Any, ...]
-    same: UOp | None  # the node itself, where another tensor could have an equal one
+    `same` is the node itself where another tensor could have an equal one.
+    """
+
+    __slots__ = ("kind", "same", "where")
+
+    def __init__(self, where: Where, kind: tuple[Any, ...], same: UOp | None):
+        self.where, self.kind, self.same = where, kind, same
 
     def node(self, leaves: Sequence[Any]) -> UOp:
+        """The node of the tensor in this call."""
         tensor = self.where.tensor(leaves)
         node = tensor.uop
         if (node.shape, node.dtype, node.device, tensor._requires_grad) != self.kind:
-            raise Stale
+            raise StaleError
         if self.same is not None and node is not self.same:
-            raise Stale
+            raise StaleError
         return node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Draw:
     """An input: a fresh random key."""
 
-    device: Any
+    __slots__ = ("device",)
+
+    def __init__(self, device: Any):
+        self.device = device
 
     def buffer(self) -> Buffer:
+        """The next key of the device."""
         first = self.device if isinstance(self.device, str) else self.device[0]
         return Buffer(np.array(stream.next_key(first), np.uint64), self.device)
 
 
-@dataclass(frozen=True, slots=True)
 class SetValue:
-    """A tensor that the function gives a new value."""
+    """An effect: a tensor gets an output as its value."""
 
-    where: Where
-    output: int
+    __slots__ = ("output", "where")
+
+    def __init__(self, where: Where, output: int):
+        self.where, self.output = where, output
 
 
-@dataclass(frozen=True, slots=True)
 class SetGradient:
-    """A tensor whose `.grad` the function sets; output None: to None."""
+    """An effect: the `.grad` of a tensor is an output, or None."""
 
-    where: Where
-    output: int | None
-    flag: bool | None
+    __slots__ = ("flag", "output", "where")
+
+    def __init__(self, where: Where, output: int | None, flag: bool | None):
+        self.where, self.output, self.flag = where, output, flag
 
 
-@dataclass(frozen=True, slots=True)
 class Store:
-    """Something that the function puts into a container: a tensor of its making, or a value."""
+    """An effect: a container gets a tensor of the function's making, or some other value."""
 
-    place: Place
-    position: int
-    output: int | None
-    value: Any = None
+    __slots__ = ("output", "place", "position", "value")
+
+    def __init__(self, place: Place, position: int, output: int | None, value: Any = None):
+        self.place, self.position, self.output, self.value = place, position, output, value
+
+
+class Constant:
+    """A leaf of the result that is no tensor."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
 
 
 Effect = SetValue | SetGradient | Store
@@ -164,12 +193,16 @@ class Runner:
     place: tuple[Any, ...] = ()  # devices of the program's own outputs
 
     @staticmethod
-    def of(function: Function) -> Runner:
-        """The runner of a closed function."""
+    def of(function: Function, nodes: Sequence[UOp], order: Sequence[UOp]) -> Runner:
+        """The runner of a closed function; `nodes` are its outputs, `order` all that is computed,
+        as they were before."""
+        for node in order:
+            check_device(node)
         default = Device.DEFAULT
-        devices = tuple(node.device or default for node in function.outputs)
-        made = Runner(function, devices)
-        key = graph_key(function.outputs, function.inputs) if function.outputs else None
+        made = Runner(function, devices := tuple(node.device or default for node in nodes))
+        key = None
+        if nodes and all(is_compiled(n.device) for n in (*order, *nodes)):
+            key = graph_key(function.outputs, function.inputs)
         if key is not None:
             bound = PROGRAMS.find(key, function.outputs)
             made.program, made.picks = bound.program, bound.picks
@@ -192,10 +225,13 @@ class Runner:
             buffers = [*buffers, *self.extra]
         try:
             found = self.program.run(buffers, self.place, donated)
-        except Flagged:
+        except FlagError:
             self._interpreted(buffers[: len(self.function.inputs)])  # says which index it was
             raise
-        return [buffers[i] if leaf else found[i] for leaf, i in self.picks]
+        return [
+            moved(buffers[i], device) if leaf else found[i]
+            for (leaf, i), device in zip(self.picks, self.devices, strict=True)
+        ]
 
     def _interpreted(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         values = run_function(self.function, [b.array() for b in buffers])
@@ -230,7 +266,7 @@ class Compiled:
         self.single = one and not self.effects and self.flags[0] is not True
         self.direct = None
         if self.single and not self.donated and self.runner.plain:
-            places = [i.where.position for i in self.inputs if _is_argument(i)]
+            places = [p for p in map(_argument, self.inputs) if p is not None]
             if len(places) == len(self.inputs) and not self.draws:
                 self.direct = tuple(places)
 
@@ -246,7 +282,7 @@ class Compiled:
         runner = self.runner
         try:
             found = runner.program.run(buffers, runner.place)
-        except Flagged:
+        except FlagError:
             return self(args)  # which knows how to say what is wrong
         return lift.handle(buffer_node(found[0]), self.flags[0])
 
@@ -258,12 +294,12 @@ class Compiled:
             return True
         try:
             return all((w.tensor(leaves).grad is None) is none for w, none in self.watched)
-        except Stale:
+        except StaleError:
             return False
 
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
         """The nodes of the inputs; buffers and draws for those that are no tensors. May raise
-        Stale."""
+        StaleError."""
         return [i.node(leaves) if type(i) is Read else i for i in self.inputs]
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
@@ -299,32 +335,25 @@ class Compiled:
 
     def apply(self, leaves: Sequence[Any], tensors: list[Tensor]) -> None:
         """Do to the surroundings what the function does."""
-        targets = [
-            e.where.tensor(leaves) if isinstance(e, (SetValue, SetGradient)) else None
-            for e in self.effects
+        todo: list[tuple[Effect, Any]] = [
+            (e, None if isinstance(e, Store) else e.where.tensor(leaves)) for e in self.effects
         ]
-        for effect, target in zip(self.effects, targets, strict=True):
-            match effect:
-                case SetValue(_, output):
-                    assert target is not None
-                    target.uop = tensors[output].uop
-                case SetGradient(_, output, flag):
-                    assert target is not None
-                    new = None if output is None else lift.handle(tensors[output].uop, flag)
-                    target.grad = new
-                case Store(place, position, output, value):
-                    place.put(position, value if output is None else tensors[output])
+        for effect, target in todo:
+            output = effect.output
+            new = None if output is None else tensors[output]
+            if isinstance(effect, Store):
+                effect.place.put(effect.position, effect.value if new is None else new)
+            elif isinstance(effect, SetGradient):
+                target.grad = None if new is None else lift.handle(new.uop, effect.flag)
+            else:
+                target.uop = tensors[effect.output].uop
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A leaf of the result that is no tensor."""
-
-    value: Any
-
-
-def _is_argument(source: Any) -> bool:
-    return isinstance(source, Read) and isinstance(source.where, Argument)
+def _argument(source: Any) -> int | None:
+    """The position of the argument that an input is."""
+    if isinstance(source, Read) and isinstance(source.where, Argument):
+        return source.where.position
+    return None
 
 
 def buffer_node(buffer: Buffer) -> UOp:

@@ -182,9 +182,7 @@ class Tracer:
 
     # ---- after
 
-    def _collect(
-        self, before: list[Before], handles: list[Any], symbols: dict[int, UOp]
-    ) -> None:
+    def _collect(self, before: list[Before], handles: list[Any], symbols: dict[int, UOp]) -> None:
         """What the call changed: values and gradients of tensors, contents of containers."""
         for i, symbol in symbols.items():
             self._changes(Before(handles[i], symbol, self.leaves[i].grad), Argument(i))
@@ -267,20 +265,25 @@ class Tracer:
             sources[symbol] = _read(Argument(i), self.leaves[i], True)
         return sources
 
-    def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function]:
-        """What the graph's parameters are, and the graph."""
+    def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function, list[UOp]]:
+        """What the graph's parameters are, the graph, and the nodes it was made of."""
         order = toposort(self.nodes, stop=lambda n: n in sources or engine.is_known(n))
         free = [n for n in order if n in sources or engine.is_known(n)]
         roots, parameters = closed(self.nodes, free)
         inputs = tuple(sources[n] if n in sources else engine.storage(n) for n in free)
-        return inputs, Function(tuple(parameters), tuple(roots))
+        ends = set(free)
+        return (
+            inputs,
+            Function(tuple(parameters), tuple(roots)),
+            [n for n in order if n not in ends],
+        )
 
     def _compiled(self, call: _Call) -> Compiled:
-        inputs, function = self._closed(call.sources)
+        inputs, function, order = self._closed(call.sources)
         return Compiled(
             name=self.name,
             captured=self.captured,
-            runner=Runner.of(function),
+            runner=Runner.of(function, self.nodes, order),
             inputs=inputs,
             draws=tuple(call.keys.values()),
             out_tree=call.out_tree,
@@ -297,13 +300,13 @@ class Tracer:
 
     def _watched(self, inputs: Sequence[Any]) -> tuple[tuple[Where, bool], ...]:
         """Tensors whose gradient the call may have looked at, and whether there was none."""
-        places: dict[int, Where] = {}
         effects = [e.where for e in self.effects if isinstance(e, SetGradient)]
-        for where in [s.where for s in inputs if isinstance(s, Read)] + effects:
-            if not isinstance(where, GradientOf):
-                places[id(where.tensor(self.leaves))] = where
-        wanting = [w for w in places.values() if w in effects or w.tensor(self.leaves)._requires_grad]
-        return tuple((w, w.tensor(self.leaves).grad is None) for w in wanting)
+        places = {id(w.tensor(self.leaves)): w for w in effects}
+        for where in (s.where for s in inputs if isinstance(s, Read)):
+            tensor = where.tensor(self.leaves)
+            if tensor._requires_grad and not isinstance(where, GradientOf):
+                places.setdefault(id(tensor), where)
+        return tuple((w, w.tensor(self.leaves).grad is None) for w in places.values())
 
 
 def _read(where: Where, tensor: Tensor, own: bool) -> Read:

@@ -111,12 +111,12 @@ def test_a_number_that_changes_becomes_an_argument():
     programs = Programs()
     found = []
     for i in range(VALUES + 4):
-        y = vector(1, 2) * (i / 8) + 0.5
+        y = vector(1, 2) * (i + 7.0) + 0.5
         key = key_of(y)
         bound = programs.find(key, [y.uop])
         buffers = [engine.storage(n) for n in key.leaves]
         value = bound.run(key, buffers, ["CPU"])[0].array()
-        assert value.tolist() == [i / 8 + 0.5, i / 4 + 0.5]
+        assert value.tolist() == [i + 7.5, 2 * i + 14.5]
         found.append(bound)
     assert len({id(b) for b in found}) == VALUES + 1
     assert len(found[-1].lifted) == 1

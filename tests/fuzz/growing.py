@@ -34,7 +34,9 @@ SIZES = (1, 2, 3, 5, 7, 8, 9, 16, 17, 31, 33)
 LIKELY = (6, 10, 10, 8, 6, 6, 4, 3, 3, 2, 2)
 LIMIT = {"bfloat16": 30.0, "float16": 30.0, "float32": 300.0, "float64": 300.0}
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-MOST = 1100  # elements of a value
+LONG = (40, 64, 65, 100, 127, 130)  # of a few programs: vectors and tiles with rests
+MOST = 1100  # elements of a value; of those programs, LONG_MOST
+LONG_MOST = 20_000
 INPUTS = 7
 
 
@@ -77,6 +79,8 @@ class Graph:
             ("float32", "float64", "float16", "bfloat16"), (60, 16, 12, 12)
         )[0]
         self.special = self.random.random() < 0.03
+        self.long = self.random.random() < 0.03
+        self.most = LONG_MOST if self.long else MOST
         self.grads: list[str] = []
 
     # ---- random picks
@@ -93,7 +97,9 @@ class Graph:
         sizes = self.random.choices(SIZES, LIKELY, k=max(least, min(rank, most)))
         if sizes and self.chance(0.015):
             sizes[self.random.randrange(len(sizes))] = 0
-        while prod(sizes) > MOST // 2:
+        elif self.long:
+            sizes = [self.pick(LONG) if self.chance(0.5) else n for n in sizes]
+        while prod(sizes) > self.most // 2:
             sizes[sizes.index(max(sizes))] = self.pick((1, 2, 3, 5))
         return tuple(sizes)
 
@@ -179,7 +185,7 @@ class Graph:
         except AdjointError:
             return None
         kind = tensor.dtype.name
-        if tensor.numel() > MOST or bound > LIMIT.get(REAL.get(kind, kind), 1e40):
+        if tensor.numel() > self.most or bound > LIMIT.get(REAL.get(kind, kind), 1e40):
             return None
         self.steps.append(step)
         self.used |= {v.name for a in args for v in (a if isinstance(a, list) else [a]) if _is(v)}
