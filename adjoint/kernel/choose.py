@@ -20,6 +20,7 @@ from adjoint.kernel.frame import Assignment, Counters, Frame, Runs
 from adjoint.kernel.walk import At, Gate, Walk, reduced_operands
 
 _FEWEST = 4  # lanes below this are not worth it
+_TINY = 1 << 17  # elements times ops
 TILE = 16  # the elements of four bytes in a cache line
 _LIGHT = 16  # a kernel of at most this many ops keeps its values in registers at full width
 
@@ -119,7 +120,11 @@ def choose(frame: Frame) -> Choice:
     outer_best = _best(counters.outer, outer, memory)
     lanes, size = _side(frame, inner_best, outer_best)
     gathers = any(_scattered(x, inner_best if lanes == "inner" else [outer_best]) for x in memory)
-    width = _width(probe, size, gathers) if lanes != "none" else 1
+    points = prod(frame.group.sizes[a] for a in frame.outer) * sum(
+        prod(s.sizes) for s in frame.stages
+    )
+    tiny = points * max(probe.ops, 1) < _TINY
+    width = _width(probe, size, gathers, tiny) if lanes != "none" else 1
     if width < _FEWEST:
         lanes, width = "none", 1
     tile = _tile(frame, counters, stages, inner_best, memory) if lanes == "inner" else None
@@ -212,9 +217,10 @@ def _scattered(x: Lin, bests: list[_Best]) -> bool:
     return any(b.last is not None and _score(x.factor(b.last)) < 0 for b in bests)
 
 
-def _width(probe: Probe, size: int, gathers: bool) -> int:
-    """Lanes: two to four registers of 32 bytes a value, fewer where there is much to hold."""
-    room = 128 if probe.ops <= _LIGHT and not gathers else 64
+def _width(probe: Probe, size: int, gathers: bool, tiny: bool) -> int:
+    """Lanes: two to four registers of 32 bytes a value, fewer where there is much to hold; one
+    where there is so little to do that compiling is what takes time."""
+    room = 32 if tiny else 128 if probe.ops <= _LIGHT and not gathers else 64
     width = min(room // probe.itemsize, 32)
     while width > size:
         width //= 2

@@ -123,9 +123,7 @@ class Atoms:
         """FLIP, SHRINK, PAD: an axis that changes follows an image of itself."""
         x = node.src[0]
         return tuple(
-            axis
-            if not _changes(node, d)
-            else self.image((node, d, axis), x.shape[d], axis)
+            axis if not _changes(node, d) else self.image((node, d, axis), x.shape[d], axis)
             for d, axis in enumerate(index)
         )
 

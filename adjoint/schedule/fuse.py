@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule import classify
 from adjoint.schedule.atoms import Atoms, Axis, Index
@@ -34,7 +35,8 @@ from adjoint.schedule.layout import matrix_base, sorts
 
 _ROW = 1 << 16  # a row longer than this is not worth holding on to, unless there are
 _ROWS = 64  # at least so many rows
-_MOST = 150  # nodes in one kernel: compilers and walks take more than linear time
+_MOST = 120  # nodes in one kernel
+_HEAVIEST = 400  # and their cost
 _FAR = 2000  # how many kernels a search for a cycle looks at before it gives up
 
 
@@ -52,6 +54,12 @@ class Unit:
     reduced: dict[UOp, tuple[Index, Index]] = field(default_factory=dict)  # where, over what
     waits: dict[UOp, None] = field(default_factory=dict)  # what must be done before it
     members: int = 0  # how many nodes are computed inside
+    weight: int = 0  # what they cost together
+
+    @property
+    def full(self) -> bool:
+        """Whether it is large enough: compiling takes more than linear time, walks go deep."""
+        return self.members > _MOST or self.weight > _HEAVIEST
 
     @property
     def nodes(self) -> list[UOp]:
@@ -70,6 +78,7 @@ class Fuser:
         self.uses: dict[UOp, dict[tuple[Unit, Index], None]] = {}
         self.needs: dict[UOp, dict[Unit | None, None]] = {r: {None: None} for r in roots}
         self.units: list[Unit] = []
+        self.wide: dict[Unit, None] = {}  # with results of several levels: ways back down
         self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
         self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
         self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
@@ -160,6 +169,7 @@ class Fuser:
         """The operands of a node inside a kernel are read there, at the index that follows."""
         kind = kind_of(node)
         unit.members += 1
+        unit.weight += weight(node)
         if kind == VIEW:
             unit.waits.update(dict.fromkeys(node.src[1:] if node.op.name == "wait" else ()))
             pairs = self.atoms.through(node, index)
@@ -203,10 +213,7 @@ class Fuser:
         else:
             unit, index = host
             unit.outputs[node] = index
-            unit.low, unit.high = (
-                min(unit.low, self.levels[node]),
-                max(unit.high, self.levels[node]),
-            )
+            self._widen(unit, self.levels[node], self.levels[node])
             self.maker[node] = unit
             for other, at in settled:
                 if other is unit:
@@ -225,7 +232,7 @@ class Fuser:
         units: dict[Unit, None],
     ) -> bool:
         """Whether the node is computed inside its consumers and needs no memory."""
-        if any(unit.members > _MOST for unit in units):
+        if any(unit.full for unit in units):
             return False
         if kind == REDUCE:
             return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
@@ -290,21 +297,25 @@ class Fuser:
             flat = [a for axis in index for a in axis]
             if len(set(flat)) != len(flat) or any(a in self.atoms.images for a in flat):
                 continue
+            if unit.members > _MOST:
+                continue
             if kind == REDUCE and any(u is unit and at != index for u, at in uses):
-                continue  # one loop of it in a kernel: another place would need the result in memory
+                continue  # a kernel sums it once; other places would need it in memory
             inside = set(flat)
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
             fits = row or (kind == POINTWISE and inside == self._domain(unit))
             if kind == REDUCE and not row:
                 fits = unit.outer is None and self._makes_row(unit, index)
             others = [u for u in (*units, *needs) if u is not None and u is not unit]
-            if fits and not any(self._before(other, unit) for other in others):
+            if fits and not unit.full and not any(self._before(other, unit) for other in others):
                 return unit, index
         return None
 
     def _before(self, first: Unit, last: Unit) -> bool:
         """Whether `last` needs something that `first` makes, as far as one can see."""
-        if first.low >= last.high:
+        if first.low >= last.high and not any(
+            unit.low < last.high and unit.high > first.low for unit in self.wide
+        ):
             return False
         seen, stack = {first}, [first]
         while stack:
@@ -315,6 +326,11 @@ class Fuser:
                     seen.add(user)
                     stack.append(user)
         return False
+
+    def _widen(self, unit: Unit, low: int, high: int) -> None:
+        unit.low, unit.high = min(unit.low, low), max(unit.high, high)
+        if unit.low < unit.high:
+            self.wide[unit] = None
 
     def _new_kernel(self, node: UOp) -> None:
         index = tuple(self.atoms.new(n) for n in node.shape)
@@ -355,7 +371,7 @@ class Fuser:
     ) -> None:
         """The node is a result of the step: its only one, or the indices beside sorted values."""
         unit.outputs[node] = ()
-        unit.low, unit.high = min(unit.low, self.levels[node]), max(unit.high, self.levels[node])
+        self._widen(unit, self.levels[node], self.levels[node])
         self.maker[node] = unit
         self._reads(node, uses)
         self._link(node, uses, needs)
@@ -402,12 +418,13 @@ class Fuser:
         index = first.outputs[mine]
         first.outputs[node] = index
         first.reduced[node] = first.reduced[mine]
-        first.low, first.high = min(first.low, other.low), max(first.high, other.high)
+        self._widen(first, other.low, other.high)
         first.reads.update(other.reads)
         first.users.update(other.users)
         first.waits.update(other.waits)
         self.maker[node] = first
         self.units.remove(other)
+        self.wide.pop(other, None)
         for unit in self.units:
             if other in unit.users:
                 unit.users[first] = unit.users.pop(other)
@@ -415,23 +432,30 @@ class Fuser:
     # ---- order
 
     def _ordered(self) -> list[Unit]:
-        """Makers before users; among those that are ready, in the order of the graph."""
+        """Makers before users; among those that are ready, in the order of the graph.
+
+        What a unit waits for comes first as well, unless that needs the unit itself.
+        """
         place = {node: i for i, node in enumerate(self.order)}
         rank = {u: min(place[n] for n in u.outputs) for u in self.units}
-        before = {u: {m for m in map(self._made_by, (*u.reads, *u.waits)) if m} - {u} for u in rank}
+        opened: set[Unit] = set()
         done: dict[Unit, None] = {}
         stack = sorted(rank, key=rank.__getitem__, reverse=True)
         while stack:
             unit = stack[-1]
-            if unit in done:
+            if unit in opened:
                 stack.pop()
+                done.setdefault(unit)
                 continue
-            missing = [m for m in before[unit] if m not in done]
-            if missing:
-                stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
-            else:
-                done[unit] = None
-                stack.pop()
+            opened.add(unit)
+            first = {m for m in map(self._made_by, unit.reads) if m is not None} - {unit}
+            if any(m in opened and m not in done for m in first):
+                raise InternalError("two kernels need one another")
+            first |= {
+                m for m in map(self._made_by, unit.waits) if m is not None and m not in opened
+            }
+            missing = [m for m in first if m not in done]
+            stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
         return list(done)
 
     def _made_by(self, node: UOp) -> Unit | None:

@@ -132,8 +132,10 @@ def _scatter_add(node: UOp) -> UOp:
         return node
     axis = node.arg.axes[free[0]]
     place, value = (_spread(v, x, counting, node.arg.axes) for v in (indices[free[0]], updates))
-    hit = positions(x.shape[axis], axis, len(x.shape), x.device).expand(x.shape).eq(
-        _checked(place, x.shape[axis])
+    hit = (
+        positions(x.shape[axis], axis, len(x.shape), x.device)
+        .expand(x.shape)
+        .eq(_checked(place, x.shape[axis]))
     )
     return hit.where(x + value, x)
 

@@ -1,4 +1,8 @@
-"""Random graphs: a program of 5 to 40 Tensor calls from a seed, and the check of CPU against REF."""
+"""Random graphs: a program of 5 to 40 Tensor calls from a seed, and CPU checked against REF.
+
+What may live here: programs by seed. How they grow says growing.py, what they are made of
+families.py, how results are compared program.py, how failures are made small shrink.py.
+"""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
 Every value carries a bound on its size, so that nothing overflows, and whether it is *exact*: the
 same bits on every device, as inputs, what moves them, integers, and IEEE arithmetic on them are.
-Sums of floats and functions such as exp are not exact; ops that jump (comparisons, rounding, argmax,
-sort, max with its gradient) only take exact values. What may live here: how programs are made up.
-What calls
-there are says families.py; how results are compared, program.py.
+Sums of floats and functions such as exp are not exact; ops that jump (comparisons, rounding,
+argmax, sort, max with its gradient) only take exact values. What may live here: the program and
+what is known of it. What calls there are says families.py; how results are compared, program.py.
 """
 
 from __future__ import annotations
@@ -208,9 +207,7 @@ class Graph:
         outputs = tuple(dict.fromkeys([*ends, *more]))
         kinds = {v.dtype for v in self.values} | {v.dtype for v in self.values if v.dtype in EPS}
         narrow = next((d for d in FLOATS if d in {REAL.get(k, k) for k in kinds}), "float32")
-        return alive(
-            Program(self.inputs, tuple(self.steps), outputs, tuple(self.grads), narrow)
-        )
+        return alive(Program(self.inputs, tuple(self.steps), outputs, tuple(self.grads), narrow))
 
 
 def _is(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Random graphs on CPU against REF, as long as there is time; what fails is made small.
 
-`ADJOINT_FUZZ_SECONDS` says how long (60 by default), `ADJOINT_FUZZ_SEED` where to begin; each worker
-takes seeds of its own, none of which `make test` has.
+`ADJOINT_FUZZ_SECONDS` says how long (60 by default), `ADJOINT_FUZZ_SEED` where to begin; each
+worker takes seeds of its own, none of which `make test` has.
 """
 
 import os
