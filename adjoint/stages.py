@@ -47,7 +47,7 @@ class Group:
     """Nodes that become one kernel: its results with the loops they lie on, and what it reads.
 
     `sizes[i]` is the length of loop i; `outer` are the loops that enclose all others (the rows), in
-    order; `reduced` says of each reduction inside on which loops its result lies and over which it goes.
+    order; `reduced` says of each reduction on which loops its result lies and over which it goes.
     """
 
     outputs: tuple[tuple[UOp, Index], ...]
@@ -75,6 +75,7 @@ class LoopProgram:
     cost: int  # of one iteration of the grid (of the kernel, if there is none), in scalar ops
     lines: tuple[str, ...] = ()  # the user's lines it came from
     parameters: tuple[UOp, ...] = ()  # constants that a launch gives, in cells behind `variables`
+    in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,15 @@ def host_results(step: HostStep | ControlStep, operands: list[Any], run: Run) ->
 
 
 def grouped(step: HostStep | ControlStep, operands: list[Any]) -> list[Any]:
-    """One operand per source: a source with several results is a tuple of them."""
+    """One operand per source: a source with several results is a tuple of them.
+
+    A slot has the shape of the node that was written there; a reshaped one shares it.
+    """
     rest = iter(operands)
     return [
-        tuple(next(rest) for _ in s.dtype) if isinstance(s.dtype, tuple) else next(rest)
+        tuple(next(rest).reshape(shape) for shape in s.shape)
+        if isinstance(s.dtype, tuple)
+        else next(rest).reshape(s.shape)
         for s in step.node.src
     ]
 

@@ -143,22 +143,42 @@ class _Builder:
     # ---- memory
 
     def _planned(self, outputs: tuple[int, ...]) -> tuple[tuple[Slot, ...], int]:
+        """Slots with their places in the arena; a result may take the place of a dying operand."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for number, step in enumerate(self.steps):
             for slot in _slots_of(step):
                 first.setdefault(slot, number)
                 last[slot] = number
-            if isinstance(step, KernelStep) and step.flag is not None:  # read when all is done
-                first[step.flag[0]], last[step.flag[0]] = 0, len(self.steps)
         outside = {*self.inputs, *outputs}
-        inside = [s for s in first if s not in outside]
-        values = [Lifetime(self.slots[s].nbytes, first[s], last[s]) for s in inside]
+        home = self._homes(first, last, outside)
+        inside = [s for s in first if s not in outside and home.get(s, s) == s]
+        ends = {s: last[s] for s in inside}
+        for slot, other in home.items():
+            ends[other] = max(ends[other], last[slot])
+        values = [Lifetime(self.slots[s].nbytes, first[s], ends[s]) for s in inside]
         offsets, arena = place(values)
-        slots = list(self.slots)
-        for slot, offset in zip(inside, offsets, strict=True):
-            slots[slot] = replace(slots[slot], offset=offset)
+        at = dict(zip(inside, offsets, strict=True))
+        at |= {slot: at[other] for slot, other in home.items()}
+        slots = [replace(s, offset=at[i]) if i in at else s for i, s in enumerate(self.slots)]
         return tuple(slots), arena
+
+    def _homes(
+        self, first: dict[int, int], last: dict[int, int], outside: set[int]
+    ) -> dict[int, int]:
+        """Slots that lie where another one lay, which nobody reads any more."""
+        home: dict[int, int] = {}
+        taken: set[int] = set()
+        for number, step in enumerate(self.steps):
+            if not isinstance(step, KernelStep):
+                continue
+            for result, operand in step.program.in_place:
+                new, old = step.slots[result], step.slots[operand]
+                dies = last[old] == number and first[new] == number and old not in taken
+                if dies and new not in home and not {new, old} & outside:
+                    home[new] = home.get(old, old)
+                    taken.add(old)
+        return home
 
 
 def _slots_of(step: Step) -> tuple[int, ...]:

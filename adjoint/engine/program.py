@@ -327,7 +327,7 @@ def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
 
     for number, value in zip(step.results, host_results(step, operands, run), strict=True):
         if slots[number].offset is not None or number in plan.touched:
-            np.copyto(arrays[number], value)
+            np.copyto(arrays[number], np.reshape(value, arrays[number].shape))
         else:  # an array of the arena's memory would change under whoever holds it
             arrays[number] = np.array(value) if frame.arena is not None else value
     for number in work.dying:

@@ -104,7 +104,9 @@ class Counters:
     def of(sizes: Sequence[int], runs: Runs | None = None) -> Counters:
         if runs is None:
             runs = [1] * len(sizes)
-        counters, places, at = [], [], 0
+        counters: list[Var] = []
+        places: list[Lin] = []
+        at = 0
         for length in runs:
             part = tuple(sizes[at : at + length])
             at += length

@@ -15,13 +15,14 @@ from typing import Any
 from adjoint.ir.affine import Lin, Loaded, Quotient, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.choose import TILE, Choice, choose
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.frame import Assignment, Counters, Frame, frame_of
 from adjoint.kernel.nest import Nest
 from adjoint.kernel.special import checked, flag_code
 from adjoint.kernel.walk import At, Gate, Walk, reduced_operands
+from adjoint.ops.cost import DEAR
 from adjoint.stages import Group, LoopProgram
 
 _INDEX = dtypes.int64
@@ -86,7 +87,9 @@ class Lowering(Walk):
         cost = _cost(body)
         small = cost * (1 if self.grid is None else self.grid.arg.size) < _SMALL
         given = self._parameters(body) if small else ()
-        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given)
+        plain = not self.frame.group.reduced
+        pairs = _in_place(body, buffers) if plain else ()
+        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs)
         return program, None if self.flag is None else self.flag[1]
 
     def _parameters(self, body: tuple[UOp, ...]) -> tuple[UOp, ...]:
@@ -294,7 +297,7 @@ class Lowering(Walk):
         """A key that is the same in every stage of these loops; None for what is not kept."""
         if len(self.frame.stages) < 2 or self.stage >= len(self.frame.stages):
             return None
-        if node.op.name not in DEAR_OPS or self.choice.lanes == "outer":
+        if node.op.name not in DEAR or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
         counters = self.counters.stages[self.stage].vars
         place = {v: i for i, v in enumerate(counters)}
@@ -304,7 +307,7 @@ class Lowering(Walk):
         return node, sizes, tuple(_renamed(x, place) for x in at)
 
     def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
-        if gate or node.op.name not in DEAR_OPS:
+        if gate or node.op.name not in DEAR:
             return None
         key = self._keepable(node, at)
         found = None if key is None else self._computed.get(key)
@@ -374,12 +377,6 @@ class Lowering(Walk):
         return [*parts, *([] if hi < extent else [UOp(OPS["lt"], (place, self._number(extent)))])]
 
 
-DEAR_OPS = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh sigmoid erf erfinv lgamma atan2 hypot logaddexp pow threefry".split()
-)
-
-
 def _renamed(x: Lin, place: dict[Var, int]) -> Any:
     return x.const, tuple(
         (place[a] if isinstance(a, Var) and a in place else a, f) for a, f in x.terms
@@ -404,6 +401,27 @@ def _joining(node: UOp) -> tuple[str, Any]:
 def _lines(group: Group) -> tuple[str, ...]:
     origins = [node.origin for node, _ in group.outputs]
     return tuple(dict.fromkeys(str(o) for o in origins if o is not None))
+
+
+def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:
+    """Results that can overwrite an operand: it is read where they are written, and before that."""
+    loads: dict[UOp, set[UOp]] = {}
+    for node in body:
+        if node.op.name == "load":
+            loads.setdefault(node.src[0], set()).add(node.src[1] if len(node.src) == 2 else node)
+    pairs = []
+    for store in (n for n in body if n.op.name == "store" and len(n.src) == 3):
+        out, place = store.src[:2]
+        below = set(toposort([store.src[2]]))
+        pairs += [
+            (out.arg.index, buffer.arg.index)
+            for buffer, places in loads.items()
+            if places == {place}
+            and buffer.op.name == "define_global"
+            and buffer.arg.dtype.itemsize == out.arg.dtype.itemsize
+            and any(n.op.name == "load" and n.src[0] is buffer for n in below)
+        ]
+    return tuple(pairs)
 
 
 def _cost(body: tuple[UOp, ...]) -> int:

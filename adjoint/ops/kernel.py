@@ -146,8 +146,8 @@ def _special(name: str, size: int, dtype: Any = dtypes.int32) -> UOp:
 
 range_ = _kernel(
     "range",
-    "The counter of a loop: `size` values from `start` on, or `count` of them if that is known only "
-    "when it runs. Nodes that use it are inside the loop; `id` tells loops of one size apart. With "
+    "The counter of a loop: `size` values from `start` on, or `count` of them if that is known "
+    "only when it runs. Nodes that use it are inside; `id` tells loops of one size apart. With "
     "`lanes` > 1 that many consecutive iterations run side by side, and an accumulator of the loop "
     "has a value per lane, joined by halving at the end.",
     _range,

@@ -10,6 +10,7 @@ from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
+from adjoint.ops.cost import DEAR
 
 LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
 LIBRARY, SPECIAL, SORT = "library", "special", "sort"
@@ -23,10 +24,6 @@ _SPECIAL = frozenset(
     {"scan_sum", "scan_prod", "scan_max", "scan_min", "scatter", "scatter_add", "argsort"}
 )
 _CONTROL = frozenset({"branch", "loop", "while"})
-_DEAR = frozenset(  # what is worth keeping rather than computing twice
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh sigmoid erf erfinv lgamma atan2 hypot logaddexp pow threefry mod fmod floordiv".split()
-)
 _WEIGHTS = {"true_div": 3, "sqrt": 3, "rsqrt": 4, "reciprocal": 3, "gather": 2}
 CHEAP = 8  # an expression of at most this cost is computed again rather than stored
 
@@ -91,9 +88,9 @@ def _terms(node: UOp) -> tuple[str, str, str]:
 
 def weight(node: UOp) -> int:
     """The cost of the op itself, for one element."""
-    return 12 if node.op.name in _DEAR else _WEIGHTS.get(node.op.name, 1)
+    return 12 if node.op.name in DEAR else _WEIGHTS.get(node.op.name, 1)
 
 
 def is_dear(node: UOp) -> bool:
     """Whether one element of it is worth keeping."""
-    return node.op.name in _DEAR
+    return node.op.name in DEAR
