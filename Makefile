@@ -18,7 +18,7 @@ help:
 	@echo "make fuzz      the fuzzers alone"
 	@echo "make test-oracle  values and gradients against torch's, on the samples of its op tests"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
-	@echo "make docs      write docs/ops/ and the tables of docs/core.md from the records"
+	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
 
@@ -96,3 +96,4 @@ clean:
 docs: $(READY)
 	$(BIN)/python -m docs.build_ops
 	$(BIN)/python -m docs.build_core
+	$(BIN)/python -m docs.build_tour

@@ -75,7 +75,7 @@ def user_cache() -> str:
     return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
-DEVICE = Option("DEVICE", str, "REF", "the default device")
+DEVICE = Option("DEVICE", str, "CPU", "the default device")
 VERIFY = Option("VERIFY", _flag, False, "verify every graph before it runs (0 or 1)")
 ORIGINS = Option("ORIGINS", _flag, True, "record the user's line of every node (0 or 1)")
 THREADS = Option("THREADS", _count, None, "threads that compute (default: the cores there are)")

@@ -16,7 +16,7 @@ from adjoint.ir.uop import UOp
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExecItem:
     """One step of the interpreter: a primitive node, and the nodes whose last use it is."""
 
@@ -28,7 +28,7 @@ class ExecItem:
         return f"{self.node.op.name} : {kind} @{self.node.device}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NodeSchedule:
     """The interpreter's steps, and for every root asked for the node that holds its value."""
 
@@ -42,7 +42,7 @@ class NodeSchedule:
 Index = tuple[tuple[int, ...], ...]  # for every axis the loops it follows, most significant first
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Group:
     """Nodes that become one kernel: its results with the loops they lie on, and what it reads.
 
@@ -57,7 +57,7 @@ class Group:
     reduced: tuple[tuple[UOp, Index, Index], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoopProgram:
     """One kernel as loops: kernel-level nodes in running order.
 
@@ -78,7 +78,7 @@ class LoopProgram:
     in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Source:
     """A kernel in the language of a target."""
 
@@ -87,7 +87,7 @@ class Source:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slot:
     """A piece of memory of a schedule. `offset` is its place in the arena, None outside of it."""
 
@@ -103,7 +103,7 @@ class Slot:
         return count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KernelStep:
     """A loop program on slots, one per buffer of it."""
 
@@ -116,7 +116,7 @@ class KernelStep:
         return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gemm:
     """out[b] = lhs[b] @ rhs[b] for matrices with strides in elements: (batch, row, column) each."""
 
@@ -130,7 +130,7 @@ class Gemm:
     out: tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LibraryStep:
     """A matrix product by the library; slots are the result and the two operands."""
 
@@ -144,7 +144,7 @@ class LibraryStep:
         return f"library gemm {g.dtype.short} {size} ({', '.join(f's{i}' for i in self.slots)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HostStep:
     """A node that NumPy computes on the host: linear algebra, Fourier transforms, complex."""
 
@@ -156,7 +156,7 @@ class HostStep:
         return f"host {self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ControlStep:
     """LOOP, WHILE or BRANCH: the node, its slots, and the schedules of its functions."""
 
@@ -172,7 +172,7 @@ class ControlStep:
 Step = KernelStep | LibraryStep | HostStep | ControlStep
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Schedule:
     """Steps over slots: what is given, what comes out, and how large the arena for the rest is."""
 

@@ -35,7 +35,7 @@ class Join(NamedTuple):
     lanes: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Block:
     """A loop, an IF, or the whole program (no head), and what runs in it, in order."""
 
@@ -50,7 +50,7 @@ class Block:
         return head.arg.lanes if head is not None and head.op.name == "range" else 1
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Nest:
     """The blocks of a program, the updates of every accumulator, and those with a value per lane
     because the loop with lanes is around them."""

@@ -18,7 +18,7 @@ from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, Schedule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BoundBody:
     """A function inside a control step: its slots as cells, those no step writes, its steps."""
 
@@ -96,7 +96,7 @@ def _advance(
     return [*first, *then]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Moving:
     """Cells that move on by a stride per turn, from the first row or from the last."""
 

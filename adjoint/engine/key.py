@@ -26,7 +26,7 @@ _SAME = {_UNIQUE, OPS["copy"], OPS["shard"]}
 _compiled: dict[Any, bool] = {None: True}  # by device, filled as devices are seen
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class GraphKey:
     """`structure` is hashable and says all but the buffers (`leaves`) and the `constants`."""
 
@@ -56,7 +56,7 @@ def graph_key(roots: Sequence[UOp], parameters: Sequence[UOp] = ()) -> GraphKey 
     items: list[Any] = []
     count = 0
     for node in parameters:
-        items += (_INPUT, node.shape, node.dtype)
+        items += (_INPUT, node.shape, node.dtype.name)
         numbers[node] = count
         count += 1
     compiled = _compiled
@@ -68,7 +68,7 @@ def graph_key(roots: Sequence[UOp], parameters: Sequence[UOp] = ()) -> GraphKey 
             continue
         op = node.op
         if node.realized is not None or op is _BUFFER:
-            items += (_BUFFER, node.shape, node.dtype)
+            items += (_BUFFER, node.shape, node.dtype.name)
             leaves.append(node)
         else:
             src = node.src
@@ -89,7 +89,7 @@ def graph_key(roots: Sequence[UOp], parameters: Sequence[UOp] = ()) -> GraphKey 
                 items += (op, _plain(node.arg) if op.calls else node.arg)
                 items += [numbers[s] for s in src]
             elif op is _CONST:
-                items += (op, node.shape, node.dtype)
+                items += (op, node.shape, node.dtype.name)
                 constants.append(node)
             else:
                 evaluate(node, [], run_function)  # spent or unbound: says so

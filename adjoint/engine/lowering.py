@@ -150,12 +150,17 @@ class _Builder:
             for slot in _slots_of(step):
                 first.setdefault(slot, number)
                 last[slot] = number
+            if isinstance(step, KernelStep) and step.flag is not None:  # read when all is done
+                first[step.flag[0]], last[step.flag[0]] = 0, len(self.steps)
         outside = {*self.inputs, *outputs}
         home = self._homes(first, last, outside)
         inside = [s for s in first if s not in outside and home.get(s, s) == s]
         ends = {s: last[s] for s in inside}
         for slot, other in home.items():
             ends[other] = max(ends[other], last[slot])
+        for step in self.steps:  # flags are cleared before the first step and read after the last
+            if isinstance(step, KernelStep) and step.flag is not None:
+                first[step.flag[0]], ends[step.flag[0]] = 0, len(self.steps)
         values = [Lifetime(self.slots[s].nbytes, first[s], ends[s]) for s in inside]
         offsets, arena = place(values)
         at = dict(zip(inside, offsets, strict=True))

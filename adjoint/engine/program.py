@@ -35,7 +35,7 @@ class FlagError(BoundsError):
     """A kernel met an index outside its axis. Whoever has the graph can say more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Python:
     """A step that Python runs, its functions, and the slots that nothing needs after it."""
 

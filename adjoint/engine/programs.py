@@ -29,7 +29,7 @@ WEIGHT = 4_000_000  # and all of them together: entries of their keys, a few per
 VALUES = 2  # sets of constants of one structure that get programs of their own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bound:
     """A program for a graph: which constants are arguments, and where the roots' values are."""
 
@@ -68,7 +68,7 @@ def _scalar(node: UOp) -> Buffer:
     return Buffer(np.array(node.arg.value, node.dtype.np), node.device)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Family:
     """All programs of one structure."""
 

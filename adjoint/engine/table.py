@@ -17,21 +17,21 @@ from adjoint.runtime.launch import Cells
 Fixup = tuple[int, int, int]  # address of a cell, the slot whose address it gets, bytes beyond it
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Region:
     """Steps that lie together in the table."""
 
     steps: list[tuple[Any, ...]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Length:
     """Stands for the number of steps of a region, which is known when all of them are emitted."""
 
     region: Region
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """Regions, and what their addresses point into."""
 

@@ -14,14 +14,14 @@ from typing import Any
 Rule = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Partials:
     """Elementwise: `fn(y, *x)` gives dy/dx for each operand; None where it is declared zero."""
 
     fn: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Diagonal:
     """Elementwise, where a product with the partial will not do (0 * inf): `fn(d, y, *x)` maps a
     cotangent or a tangent `d` to its contribution through each operand."""
@@ -29,7 +29,7 @@ class Diagonal:
     fn: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Linear:
     """Linear in all its inexact operands together: `fn(g, *x, **attrs)` is the transpose.
 
@@ -41,7 +41,7 @@ class Linear:
     tangent: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bilinear:
     """Linear in each of two operands: a transpose for each, `fn(g, a, b, **attrs)`."""
 
@@ -49,14 +49,14 @@ class Bilinear:
     rhs: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Jvp:
     """`fn(t, y, *x, **attrs)` is the result's tangent, linear in `t`; reverse transposes it."""
 
     fn: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Vjp:
     """`fn(g, y, *x, **attrs)` gives the cotangent of each operand (None where there is none).
 
@@ -70,26 +70,26 @@ class Vjp:
     selective: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThroughBody:
     """The derivative of the body: the op is made of others and adds nothing of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ZeroGradient:
     """Piecewise constant: the derivative is zero by declaration, for this reason."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stop:
     """No derivative passes, as the user asked (DETACH, ASSIGN)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NotDifferentiable:
     """No derivative exists or none is given; asking for one is E5001 with this reason."""
 

@@ -33,7 +33,7 @@ Type = tuple[Any, Any]  # shape and dtype, or a tuple of each for an op with sev
 Infer = Callable[[tuple[UOp, ...], Any], Type]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sample:
     """A call that must work: NumPy arrays and plain values, in the order of the op's arguments."""
 
@@ -42,7 +42,7 @@ class Sample:
     smooth: bool = True  # derivatives can be checked by finite differences here
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bad:
     """A call that must fail with this code and these words in its message."""
 
@@ -225,7 +225,7 @@ def _public(fn: Callable[..., Any]) -> str:
     return fn.__name__.strip("_")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Layout:
     """How a composite's parameters divide into operands and attributes."""
 

@@ -17,7 +17,7 @@ from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches, source
 from adjoint.ir.uop import UOp, rebuild, toposort
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Condition:
     """A readable test of what a match bound."""
 
@@ -50,7 +50,7 @@ def is_integer(x: UOp) -> bool:
     return x.dtype.is_int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rule:
     """`pattern` becomes `replacement` where `when` holds.
 
@@ -95,7 +95,7 @@ class Rule:
         return f"{self.name}: {self.replacement.__doc__}{side}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RuleSet:
     """Rules in the order they are tried, found by the op at the root of their pattern."""
 

@@ -25,7 +25,7 @@ TILE = 16  # the elements of four bytes in a cache line
 _LIGHT = 16  # a kernel of at most this many ops keeps its values in registers at full width
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choice:
     """What was chosen: runs of loops, where the lanes are, how many, and the innermost loops."""
 
@@ -132,7 +132,7 @@ def choose(frame: Frame) -> Choice:
     return Choice(outer, stages, lanes, width, outer_best.run, last, tile)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Best:
     """The loop of a nest that lanes would go to."""
 

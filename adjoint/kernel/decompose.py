@@ -26,6 +26,7 @@ from adjoint.kernel import (
     math_trig,
 )
 from adjoint.kernel.math_nodes import NARROW, apply, held, negated, over, rounded, test, where
+from adjoint.ops.cost import KERNEL_OPS
 
 Rule = Callable[..., UOp]
 
@@ -153,5 +154,6 @@ _UNROUNDED = frozenset(  # of narrow values these are narrow values, or no float
     )
 )
 _NAMES = frozenset({*_ON_BOOL, *_ON_INT, *_ON_FLOAT, *_ON_ALL, "cast", "bitcast"})
+KERNEL_OPS.update(_NAMES)
 
 __all__ = ["decompose", "decompose_node", "decomposes", "held", "rounded"]

@@ -18,7 +18,7 @@ from adjoint.stages import Group, Index
 Atoms = tuple[int, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Stage:
     """Loops and what is done in them; `atoms` gives for each task the group's loops it follows."""
 
@@ -29,7 +29,7 @@ class Stage:
     follows: dict[UOp, Atoms] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frame:
     """All loops of a kernel."""
 
@@ -93,7 +93,7 @@ def _levels(group: Group) -> dict[UOp, int]:
 Runs = Sequence[int]  # how many neighbouring loops are one, from the outside in
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Counters:
     """Counters for some loops, neighbours joined into runs."""
 
@@ -119,7 +119,7 @@ class Counters:
         return Counters(counters, places)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Assignment:
     """Counters for every loop of a frame."""
 

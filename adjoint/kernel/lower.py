@@ -28,7 +28,7 @@ from adjoint.stages import Group, LoopProgram
 _INDEX = dtypes.int64
 _KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
 _SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
-_PLAIN_NUMBERS = (0, 1, -1, 2, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
+_PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
 
 
 def lower(group: Group, name: str) -> tuple[LoopProgram, UOp | None]:
@@ -101,7 +101,7 @@ class Lowering(Walk):
             for source in node.src:
                 if source in self._given:
                     found[source] = None
-        return tuple(n for n in found if n.arg.value not in _PLAIN_NUMBERS)
+        return tuple(n for n in found if float(n.arg.value) not in _PLAIN_NUMBERS)
 
     def _range(self, size: int, lanes: int = 1, grid: bool = False) -> UOp:
         return OPS["range"](next(self._ids), size, 0, _INDEX, lanes, grid)
@@ -395,7 +395,7 @@ def _joining(node: UOp) -> tuple[str, Any]:
         least = -inf if kind.is_float else kind.min
         most = inf if kind.is_float else kind.max
         return ("maximum", least) if name == "max" else ("minimum", most)
-    return "add", -0.0 if kind.is_float else 0
+    return "add", 0
 
 
 def _lines(group: Group) -> tuple[str, ...]:

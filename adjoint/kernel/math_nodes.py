@@ -23,7 +23,7 @@ Coefficients = Mapping[str, Sequence[float]]
 NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Format:
     """A float format: its integers of the same width and the layout of its bits."""
 

@@ -24,7 +24,7 @@ VECTOR_BYTES = 256  # side by side in one step of a serial loop: enough to hide 
 FEWEST_LANES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Special:
     """A kernel with the memory it wants beside results and operands.
 

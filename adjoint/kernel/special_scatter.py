@@ -57,7 +57,7 @@ def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
     return wide, inside if index.dtype.kind == "u" else inside.logical_and(wide >= 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Layout:
     """How the axes of x divide: those indexed, a contiguous run at the end, and the others."""
 

@@ -29,7 +29,7 @@ GROUPS = 64  # pieces of the grid that share scratch buffers, each going through
 _UNUSED_BITS = {dtypes.bfloat16: 16, dtypes.float16: 13}  # at the end of the value in float32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Order:
     """The integers that stand for the elements of a dtype: ordered the same."""
 

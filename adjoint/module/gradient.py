@@ -22,7 +22,7 @@ from adjoint.module.tape import Tape
 from adjoint.module.verify import check, is_strict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GradientOptions:
     """`verify` checks the module that comes in and the one that goes out; `profile` says which
     opcodes the gradient may use; `output` is the position of the output to differentiate, needed
@@ -33,7 +33,7 @@ class GradientOptions:
     output: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GradientResult:
     """The gradient module, and the gradient of each differentiated value, both by their ids there.
 

@@ -29,7 +29,7 @@ Literal = Callable[[bytes, TensorType], UOp]  # a node that holds these elements
 Contributions = list[Any]  # one id per operand, None where there is nothing to add
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Opcode:
     """One opcode. `infer` checks attributes, dtypes and shapes, in this order."""
 

@@ -27,7 +27,7 @@ _SIDE = 32  # rows or columns of a panel at least
 _TYPES = {dtypes.float32: ("s", "float", 4), dtypes.float64: ("d", "double", 8)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GemmKernel:
     """What runs a product: hold it while `address` is used."""
 

@@ -29,7 +29,7 @@ _SUFFIX, _UNFINISHED = ".obj", ".new"
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Entry:
     """A file of the cache: its name, its bytes on disk, when it was last used."""
 

@@ -10,7 +10,7 @@ from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
-from adjoint.ops.cost import DEAR
+from adjoint.ops.cost import DEAR, KERNEL_OPS
 
 LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
 LIBRARY, SPECIAL, SORT = "library", "special", "sort"
@@ -46,7 +46,7 @@ def kind_of(node: UOp) -> str:
             return kind
     if name == "contract":
         return LIBRARY if uses_library(node) else REDUCE
-    if name == "gather" or (node.op.level == "both" and name != "complex"):
+    if name == "gather" or name in KERNEL_OPS:
         return POINTWISE
     return HOST
 

@@ -15,7 +15,7 @@ from adjoint.schedule.prepare import prepare
 from adjoint.stages import Group, Index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Work:
     """One step: its kind, the nodes it makes, the nodes in memory it reads; a kernel's group."""
 
@@ -25,7 +25,7 @@ class Work:
     group: Group | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Division:
     """The whole graph in pieces; `values` are the roots as they are computed here."""
 

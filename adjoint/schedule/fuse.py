@@ -157,7 +157,7 @@ class Fuser:
             for unit in needs:
                 if unit is not None:
                     unit.waits.update(dict.fromkeys(node.src[1:]))
-        elif needs:
+        elif needs or (node.op.name != "reshape" and any(unit.full for unit, _ in uses)):
             self._new_kernel(node)
             self._reads(node, uses)
             self._link(node, uses, needs)
@@ -296,8 +296,6 @@ class Fuser:
         for unit, index in sorted(uses, key=lambda use: use[0].high):
             flat = [a for axis in index for a in axis]
             if len(set(flat)) != len(flat) or any(a in self.atoms.images for a in flat):
-                continue
-            if unit.members > _MOST:
                 continue
             if kind == REDUCE and any(u is unit and at != index for u, at in uses):
                 continue  # a kernel sums it once; other places would need it in memory

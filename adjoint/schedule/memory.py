@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 ALIGN = 64  # a cache line, and more than any vector asks for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lifetime:
     """A value of some bytes that is alive from one step to another, both included."""
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from adjoint.errors import BoundsError
 from adjoint.ir import axes
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -60,9 +61,10 @@ def _reduction(node: UOp) -> UOp:
         return _filled(node, _EMPTY[node.op.name])
     dims, keepdim = node.arg
     if all(x.shape[d] == 1 for d in dims) and node.dtype is x.dtype:
-        return x.reshape(node.shape)
+        same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
+        return same + 0.0 if node.op.name == "reduce_sum" and x.dtype.is_float else same
     count = prod(x.shape[d] for d in dims)
-    if count >= _SPLIT and node.size <= _FEW:
+    if count >= _SPLIT and node.size <= _FEW and not x.dtype.is_complex:
         return _in_blocks(node, x, dims, keepdim)
     return node
 
@@ -108,7 +110,18 @@ def _arg_extreme(node: UOp) -> UOp:
     return hit.where(place, count).min(axis).reshape(node.shape)
 
 
-# ---- scattering
+# ---- indexing
+
+
+def _indexing(node: UOp) -> UOp:
+    """An axis without elements has none at any index."""
+    x, index = node.src[0], node.src[1]
+    empty = [a for a in node.arg.axes if x.shape[a] == 0]
+    if empty and index.size:
+        operands = [(f"operand {i}", s) for i, s in enumerate(node.src)]
+        problem = f"an index is out of range for axis {empty[0]} of size 0"
+        raise BoundsError("E6001", problem, op=node.op.name, operands=operands)
+    return _scatter_add(node) if node.op.name == "scatter_add" else node
 
 
 def _scatter_add(node: UOp) -> UOp:
@@ -269,6 +282,6 @@ _RULES: dict[str, Callable[[UOp], UOp]] = {
     "argmax": _arg_extreme,
     "argmin": _arg_extreme,
     "contract": _contraction,
-    "scatter_add": _scatter_add,
+    **dict.fromkeys(("gather", "scatter", "scatter_add"), _indexing),
 }
-__all__ = ["DType", "prepare"]
+__all__ = ["prepare"]

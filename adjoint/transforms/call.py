@@ -41,7 +41,7 @@ def as_tensor(op: str, value: Any) -> Tensor:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Selected:
     """Some arguments of a call, taken apart: where they were and what their leaves are."""
 

@@ -28,7 +28,7 @@ Leaves = list[Tensor]
 _SAME_TREE = "return the same nesting, containers and keys"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Traced:
     """A function traced on variables: what it returns, in terms of them and of nodes outside."""
 

@@ -31,7 +31,7 @@ def stop_gradient(tree: Any) -> Any:
     return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, tree)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Reverse(Rule):
     """A pair (fwd, bwd) on the arguments of one call."""
 
@@ -61,7 +61,7 @@ class _Reverse(Rule):
         raise AutodiffError("E5001", problem, op=self.op, help=fix)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Tangent(Rule):
     """A tangent rule on the arguments of one call; the engine transposes it for reverse mode."""
 

@@ -181,7 +181,7 @@ Effect = SetValue | SetGradient | Store
 # ---- the program of a trace
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Runner:
     """A closed graph with a way to run it: compiled where it can be, else interpreted."""
 
@@ -241,7 +241,7 @@ class Runner:
         ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Compiled:
     """One trace of a function, for arguments of one signature and surroundings that hold."""
 

@@ -43,7 +43,7 @@ from adjoint.transforms.jit_call import (
 from adjoint.transforms.pytree import TreeDef, tree_flatten
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Before:
     """A tensor as it was before the call."""
 
@@ -67,7 +67,7 @@ class Before:
             self.tensor.grad = self.grad
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Call:
     """What a call has left: free nodes and what they are, and the shape of its result."""
 
@@ -78,7 +78,7 @@ class _Call:
     out_leaves: tuple[Any, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Tracer:
     """One call: `call` runs the function on leaves of the arguments."""
 

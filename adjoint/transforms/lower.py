@@ -23,7 +23,7 @@ from adjoint.transforms.jit import Jitted, _lowering, jit
 LANGUAGES = ("llvm",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lowered:
     """A function for arguments of some types: its module, its schedule, its kernels, their code."""
 

@@ -73,7 +73,7 @@ class Operation:
         return self.name or type(self).__name__
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _ByMethods(Rule):
     op: str
     operation: Operation

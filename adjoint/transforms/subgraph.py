@@ -129,7 +129,7 @@ wait_op: OpDef = register(
 _TENSOR: Any = object()  # stands in `static` where a tensor was
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Arguments:
     """The arguments of a call: which leaves are tensors, and everything else as it was."""
 
@@ -166,7 +166,7 @@ def taken_apart(args: tuple[Any, ...]) -> tuple[list[Tensor], Arguments]:
     return [v for v in leaves if isinstance(v, Tensor)], Arguments(treedef, static)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Whole:
     """A function traced on its arguments, ready to become a node."""
 

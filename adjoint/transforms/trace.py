@@ -30,7 +30,7 @@ from adjoint.transforms.reverse import checked_cotangent
 from adjoint.transforms.subgraph import listed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpNode:
     """One op of a trace: what it was applied to, how, and what came out."""
 
@@ -54,7 +54,7 @@ class OpNode:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
     """A traced function. Nodes never change, so neither does a trace; only values come and go."""
 

@@ -13,7 +13,7 @@ FOUND = {
     "a filter that is one wide, with padding": "image.conv2d(filters[..., :1], padding=1)",
     "a sum that is read at its place and at an index": "x * y[0].scatter_add(0, places, y[1])",
     "three sums over the same loops": "(x + y).sum(1) * x.sum(1) - y.min(1)",
-    "indices checked, and memory used again": "(x[:, places] + y[:, places].exp()).mean(0).cumsum(0)",
+    "indices checked, and memory used again": "(x[:, places] + y[:, places].exp()).sum(0).sin()",
     "a narrow float that is padded": "x.bfloat16().pad(((1, 1), (0, 2))).float() * 2",
     "an operand of the host that is a view": "(x[:, :3].flatten() + 3).reshape(3, 3).qr()[1].abs()",
     "a result of the host as another shape": "(x[:, :3] * 0.1 + eye).inv().reshape(9) + 1",

@@ -32,7 +32,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class finfo_object:
     """Facts about a float dtype; for a complex one, about its parts."""
 
@@ -44,7 +44,7 @@ class finfo_object:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class iinfo_object:
     """Facts about an integer dtype."""
 
