@@ -55,7 +55,6 @@ def suffix(scalar: str, lanes: int = 1) -> str:
     return short if lanes == 1 else f"v{lanes}{short}"
 
 
-@cache
 def float_text(value: float) -> str:
     """A float by its bits: LLVM writes those of a double for both widths."""
     return f"0x{struct.pack('>d', value).hex().upper()}"

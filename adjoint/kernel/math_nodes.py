@@ -64,7 +64,6 @@ def rounded(value: UOp, dtype: DType) -> UOp:
     return cast(cast(value, dtype), dtypes.float32) if dtype in NARROW else value
 
 
-@lru_cache(maxsize=4096)
 def single(value: float) -> float:
     """The nearest float32; a float beyond the range is an infinity."""
     try:

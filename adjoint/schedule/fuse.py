@@ -37,6 +37,7 @@ _ROW = 1 << 16  # a row longer than this is not worth holding on to, unless ther
 _ROWS = 64  # at least so many rows
 _MOST = 120  # nodes in one kernel
 _HEAVIEST = 400  # and their cost
+_PIECES = 16  # that one element may come from, where pieces are joined of what was joined
 _FAR = 2000  # how many kernels a search for a cycle looks at before it gives up
 
 
@@ -82,7 +83,9 @@ class Fuser:
         self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
         self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
         self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
+        self.pieces: dict[UOp, int] = {}
         for node in self.order:
+            self.pieces[node] = self._pieces(node)
             self.levels[node] = 1 + max((self.levels[s] for s in node.src), default=0)
             self.costs[node] = self._cost(node)
             self.reduces[node] = kind_of(node) == REDUCE or (
@@ -96,6 +99,15 @@ class Fuser:
             return weight(node) + sum(self.costs[s] for s in node.src)
         grows = node.op.name == "expand"  # what is spread is done once outside, or in memory
         return self.costs[node.src[0]] if kind == VIEW and not grows else 1
+
+    def _pieces(self, node: UOp) -> int:
+        """From how many places an element may come, each of which the kernel has code for."""
+        below = [self.pieces[s] if self._movable(s) else 1 for s in node.src]
+        return sum(below) if node.op.name == "cat" else max(below, default=1)
+
+    def _movable(self, node: UOp) -> bool:
+        """Whether code for a node may be written wherever it is read."""
+        return self.pieces[node] <= max(_PIECES, len(node.src)) or node.op.name != "cat"
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
@@ -157,13 +169,16 @@ class Fuser:
             for unit in needs:
                 if unit is not None:
                     unit.waits.update(dict.fromkeys(node.src[1:]))
-        elif needs or (node.op.name != "reshape" and any(unit.full for unit, _ in uses)):
+        elif needs or not self._movable(node) or self._overflows(node, uses):
             self._new_kernel(node)
             self._reads(node, uses)
             self._link(node, uses, needs)
             return
         for unit, index in uses:
             self._flow(node, unit, index)
+
+    def _overflows(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> bool:
+        return node.op.name != "reshape" and any(unit.full for unit, _ in uses)
 
     def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
         """The operands of a node inside a kernel are read there, at the index that follows."""

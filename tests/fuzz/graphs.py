@@ -16,7 +16,7 @@ def grown(seed: int) -> tuple[Program, dict[str, Tensor]]:
     """The program of a seed, and its values on REF."""
     from_here = Graph(seed)
     rng = from_here.random
-    wanted = 5 + int(35 * rng.random() ** 5)
+    wanted = 5 + int(33 * rng.random() ** 4)
     from_here.real_input(from_here.shape())
     if rng.random() < 0.5:
         from_here.whole_input(from_here.shape())

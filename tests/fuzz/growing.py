@@ -37,6 +37,7 @@ LONG = (40, 64, 65, 100, 127, 130)  # of a few programs: vectors and tiles with 
 MOST = 1100  # elements of a value; of those programs, LONG_MOST
 LONG_MOST = 20_000
 INPUTS = 7
+LEAST = 5  # steps
 
 
 @dataclass(frozen=True)
@@ -202,12 +203,16 @@ class Graph:
     def program(self) -> Program:
         """The values that nobody uses are its outputs, and a few others."""
         names = [s.name for s in self.steps]
-        ends = [n for n in names if n not in self.used][-4:]
+        ends = [n for n in names if n not in self.used]
         more = self.random.sample(names, min(len(names), self.random.choice((0, 0, 1, 2))))
-        outputs = tuple(dict.fromkeys([*ends, *more]))
-        kinds = {v.dtype for v in self.values} | {v.dtype for v in self.values if v.dtype in EPS}
-        narrow = next((d for d in FLOATS if d in {REAL.get(k, k) for k in kinds}), "float32")
-        return alive(Program(self.inputs, tuple(self.steps), outputs, tuple(self.grads), narrow))
+        found = self._asked([*ends[-4:], *more])
+        return found if len(found.steps) >= LEAST else self._asked(ends)
+
+    def _asked(self, outputs: list[str]) -> Program:
+        kinds = {REAL.get(v.dtype, v.dtype) for v in self.values}
+        narrow = next((d for d in FLOATS if d in kinds), "float32")
+        asked = tuple(dict.fromkeys(outputs))
+        return alive(Program(self.inputs, tuple(self.steps), asked, tuple(self.grads), narrow))
 
 
 def _is(value: Any) -> bool:

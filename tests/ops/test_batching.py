@@ -58,7 +58,10 @@ def _check(record, sample, which, where):
     dtype = _dtype(record)
     arrays = _variables(sample, dtype)
     stacks = [_stack(a) for a in arrays]
-    symbols = [OPS["input"](f"x{i}", a.shape, Tensor(a).dtype, "REF") for i, a in enumerate(arrays)]
+    symbols = [
+        OPS["input"](f"x{i}", a.shape, Tensor(a).dtype, Tensor(a).device)
+        for i, a in enumerate(arrays)
+    ]
     inputs = [Tensor(s if i in which else Tensor(arrays[i]).uop) for i, s in enumerate(symbols)]
     roots = [t.uop for t in outputs(call(record, _bound(sample, inputs, dtype)))]
     given = {symbols[i]: Tensor(stacks[i]).uop for i in which}
