@@ -50,7 +50,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle"
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
 
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -m fuzz
@@ -90,7 +90,7 @@ bench: $(READY)
 
 clean:
 	rm -rf $(VENV) $(ORACLE) build dist *.egg-info bench/.peers
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .adjoint_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find adjoint tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 docs: $(READY)

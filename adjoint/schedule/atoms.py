@@ -16,6 +16,7 @@ from adjoint.ir.uop import UOp
 
 Axis = tuple[int, ...]
 Index = tuple[Axis, ...]
+_DEEPEST = 2  # divisions inside one another: an index doubles with each of them
 
 
 class Atoms:
@@ -24,6 +25,7 @@ class Atoms:
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self.images: dict[int, Axis | None] = {}  # of which atoms; None: many places read one
+        self.depths: dict[int, int] = {}  # of images: how many divisions are inside one another
         self._parts: dict[int, Axis] = {}
         self._known: dict[Any, int] = {}
 
@@ -34,7 +36,7 @@ class Atoms:
         self.sizes.append(size)
         return (len(self.sizes) - 1,)
 
-    def image(self, key: Any, size: int, of: Axis | None) -> Axis:
+    def image(self, key: Any, size: int, of: Axis | None, divided: bool = False) -> Axis:
         """The atom for an index that is computed from others; the same key gives the same atom."""
         if size == 1:
             return ()
@@ -43,6 +45,8 @@ class Atoms:
             (found,) = self.new(size)
             self._known[key] = found
             self.images[found] = of
+            below = max((self.depths.get(a, 0) for a in of or ()), default=0)
+            self.depths[found] = below + divided
         return (found,)
 
     def whole(self, axis: Axis) -> Axis:
@@ -72,6 +76,10 @@ class Atoms:
                 return None
             found |= below
         return found
+
+    def tangled(self, index: Index) -> bool:
+        """Whether so many divisions are inside one another that memory is better."""
+        return any(self.depths.get(a, 0) > _DEEPEST for axis in index for a in axis)
 
     def split(self, atom: int, outer: int) -> Axis | None:
         """The atom as (outer, inner); None if it does not divide or is an image."""
@@ -117,7 +125,8 @@ class Atoms:
 
     def _images(self, node: UOp, index: Index) -> Index:
         of = tuple(a for axis in index for a in axis)
-        return tuple([self.image((node, i, of), n, of) for i, n in enumerate(node.src[0].shape)])
+        shape = node.src[0].shape
+        return tuple([self.image((node, i, of), n, of, True) for i, n in enumerate(shape)])
 
     def _moved(self, node: UOp, index: Index) -> Index:
         """FLIP, SHRINK, PAD: an axis that changes follows an image of itself."""

@@ -178,7 +178,10 @@ class Fuser:
             self._flow(node, unit, index)
 
     def _overflows(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> bool:
-        return node.op.name != "reshape" and any(unit.full for unit, _ in uses)
+        """Whether the kernels that read a view have enough to do without it."""
+        if node.op.name == "reshape":
+            return False
+        return any(unit.full or self.atoms.tangled(index) for unit, index in uses)
 
     def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
         """The operands of a node inside a kernel are read there, at the index that follows."""
@@ -247,7 +250,7 @@ class Fuser:
         units: dict[Unit, None],
     ) -> bool:
         """Whether the node is computed inside its consumers and needs no memory."""
-        if any(unit.full for unit in units):
+        if any(unit.full or self.atoms.tangled(index) for unit, index in uses):
             return False
         if kind == REDUCE:
             return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)

@@ -12,13 +12,13 @@ from adjoint import Tensor, dtypes
 
 def test_repr_of_a_lazy_tensor_computes_nothing():
     x = Tensor([1.0, 2.0]) + 1
-    assert repr(x) == "Tensor(shape=(2,), dtype=float32, device='REF', lazy)"
+    assert repr(x) == "Tensor(shape=(2,), dtype=float32, device='CPU', lazy)"
     assert x.uop.realized is None
 
 
 def test_repr_of_a_realized_tensor_shows_its_values():
     x = (Tensor([1.0, 2.0]) + 1).realize()
-    assert repr(x) == "Tensor([2., 3.], dtype=float32, device='REF')"
+    assert repr(x) == "Tensor([2., 3.], dtype=float32, device='CPU')"
 
 
 def test_repr_shows_bfloat16():
