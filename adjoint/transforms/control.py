@@ -21,7 +21,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import as_tensor, name_of, outside, result_leaves
 from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
-from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
+from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 Fn = Callable[..., Any]
 Leaves = list[Tensor]
@@ -192,7 +192,8 @@ def fori_loop(lower: Any, upper: Any, body: Fn, init: Any) -> Any:
     it is a `while_loop`.
     """
     if isinstance(lower, int) and isinstance(upper, int):
-        index = Tensor.arange(lower, max(lower, upper))
+        place = next((v.device for v in tree_leaves(init) if isinstance(v, Tensor)), None)
+        index = Tensor.arange(lower, max(lower, upper), device=place)
         return scan(lambda value, i: (body(i, value), None), init, index)[0]
     start, stop = as_tensor("fori_loop", lower), as_tensor("fori_loop", upper)
     kind = dtypes.int64 if dtypes.int64 in (start.dtype, stop.dtype) else dtypes.int32
