@@ -1,0 +1,274 @@
+"""Schedules by their structure: axes, which nodes share a kernel, the order, the memory plan."""
+
+import random
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, grad, lower
+from adjoint.engine import explain
+from adjoint.engine.key import closed, graph_key
+from adjoint.engine.pipeline import compile_graph
+from adjoint.engine.steps import read, written
+from adjoint.ir.opdef import OPS
+from adjoint.schedule.atoms import Atoms
+from adjoint.schedule.divide import divide
+from adjoint.schedule.memory import ALIGN, Lifetime, place
+from adjoint.stages import KernelStep
+from tests.fuzz.graphs import grown
+from tests.fuzz.program import build
+
+
+def given(*shape, dtype="float32", name="x"):
+    return OPS["input"](name, shape, dtype, "CPU")
+
+
+def floats(*shape):
+    return Tensor(np.ones(shape, np.float32), device="CPU")
+
+
+# ---- axes
+
+
+def test_a_reshape_splits_an_axis_for_everybody():
+    atoms = Atoms()
+    (axis,) = index = (atoms.new(12),)
+    x = given(3, 4)
+    (pair,) = atoms.through(x.reshape(12), index)
+    assert pair[0] is x
+    assert [atoms.count(a) for a in pair[1]] == [3, 4]
+    assert atoms.whole(axis) == (*pair[1][0], *pair[1][1])
+
+
+def test_a_reshape_that_does_not_divide_is_an_image():
+    atoms = Atoms()
+    index = (atoms.new(4), atoms.new(3))
+    ((_, below),) = atoms.through(given(6, 2).reshape(4, 3), index)
+    assert all(a in atoms.images for axis in below for a in axis)
+    assert atoms.roots(below) == {*index[0], *index[1]}
+
+
+def test_views_map_axes():
+    atoms = Atoms()
+    index = a, b = (atoms.new(4), atoms.new(3))
+    assert atoms.through(given(3, 4).permute((1, 0)), index)[0][1] == (b, a)
+    assert atoms.through(given(1, 3).expand(4, 3), index)[0][1] == ((), b)
+    ((_, flipped),) = atoms.through(given(4, 3).flip((1,)), index)
+    assert flipped[0] == a
+    assert flipped[1] != b
+    assert atoms.roots(flipped) == {*a, *b}
+    assert atoms.through(given(4, 3).flip((1,)), index)[0][1] == flipped
+
+
+def test_a_window_reads_places_more_than_once():
+    atoms = Atoms()
+    x = given(10)
+    node = OPS["window"](x, (0,), (3,), (1,), (1,))
+    index = tuple(atoms.new(n) for n in node.shape)
+    ((_, below),) = atoms.through(node, index)
+    assert atoms.roots(below) is None
+
+
+def test_an_axis_of_size_one_has_no_counter():
+    atoms = Atoms()
+    assert atoms.new(1) == ()
+    assert atoms.image("key", 1, ()) == ()
+
+
+# ---- groups
+
+
+def groups(*roots):
+    return [work.group for work in divide(roots).work]
+
+
+def test_a_softmax_is_rows_with_two_reductions():
+    x = given(5, 7)
+    e = (x - x.max(1, True).expand(5, 7)).exp()
+    (group,) = groups(e / e.reduce_sum((1,), True).expand(5, 7))
+    assert group.inputs == (x,)
+    assert [n.op.name for n, _, _ in sorted(group.reduced, key=lambda r: r[0].op.name)] == [
+        "max",
+        "reduce_sum",
+    ]
+    assert [group.sizes[a] for a in group.outer] == [5]
+
+
+def test_what_is_dear_and_read_by_two_kernels_is_computed_once():
+    x = given(40, 50)
+    e = x.exp()
+    work = divide([e.reduce_sum((0,)), e.reduce_sum((1,))]).work
+    exps = sum(any(n is e for n in w.nodes) for w in work)
+    assert exps == 1
+    assert len(work) <= 3
+
+
+def test_what_is_cheap_is_computed_where_it_is_read():
+    x = given(40, 50)
+    y = x + 1
+    assert all(n is not y for g in groups(y.reduce_sum((0,)), y.max(1)) for n, _ in g.outputs)
+
+
+def test_reductions_over_the_same_loops_are_one_kernel():
+    x, y = given(40, 50), given(40, 50, name="y")
+    assert len(groups(x.reduce_sum((0,)), (x * y).reduce_sum((0,)), y.reduce_sum((0,)))) == 1
+
+
+def test_a_result_that_another_needs_is_stored_by_the_same_kernel():
+    x = given(8, 9)
+    e = x.exp()
+    (group,) = groups(e, e * 2 + x)
+    assert len(group.outputs) == 2
+
+
+def test_an_alias_needs_no_kernel():
+    x = given(4, 6)
+    division = divide([x.reshape(24), (x + 1).reshape(2, 12)])
+    assert len(division.work) == 1
+    assert division.storage(division.values[0]) is x
+
+
+def test_kernels_have_a_largest_size():
+    x = given(6, 7)
+    for i in range(2000):
+        x = x.tanh() if i % 50 == 0 else x * 0.5 + 1 if i % 2 else x.abs()
+    found = groups(x)
+    assert 2 <= len(found) <= 60
+    assert all(len(g.outputs) == 1 for g in found)
+
+
+# ---- order and memory of whole schedules
+
+
+def schedules():
+    """Schedules of random graphs and of a training step."""
+    for seed in range(120):
+        program, _ = grown(seed)
+        values = build(program, "CPU")
+        roots = [values[n].uop for n in program.outputs]
+        key = graph_key(roots)
+        if key is not None:
+            nodes, parameters = closed(roots, key.leaves)
+            wanted = [n for n in dict.fromkeys(nodes) if n not in set(parameters)]
+            if wanted:
+                yield f"graph {seed}", compile_graph(wanted, parameters)
+    yield (
+        "training",
+        lower(grad(loss, (0, 1, 2)))(floats(8, 16), floats(16, 32), floats(32, 5)).plan,
+    )
+
+
+def loss(x, w, v):
+    h = (x @ w).layernorm(-1).gelu()
+    return (h.softmax(-1) @ v).log_softmax(1).sort(1)[0].sum()
+
+
+@pytest.fixture(scope="module")
+def planned():
+    return list(schedules())
+
+
+def all_slots(step):
+    return {*read(step), *written(step)}
+
+
+def test_every_slot_is_written_before_it_is_read(planned):
+    assert len(planned) > 80
+    for name, plan in planned:
+        ready = {*plan.inputs, *(i for i, _ in plan.constants)}
+        ready |= {i for i, slot in enumerate(plan.slots) if slot.nbytes == 0}
+        for step in plan.steps:
+            own = set(written(step))
+            assert set(read(step)) - own <= ready, f"{name}: {step}"
+            ready |= own
+        assert set(plan.outputs) <= ready, name
+
+
+def test_no_slot_is_written_twice_and_no_input_is(planned):
+    for name, plan in planned:
+        made = [i for step in plan.steps for i in written(step)]
+        assert len(made) == len(set(made)), name
+        assert not set(made) & set(plan.inputs), name
+
+
+def test_values_that_live_together_do_not_share_memory(planned):
+    shared = 0
+    for name, plan in planned:
+        lives = lifetimes(plan)
+        for i, (start, stop, first, last) in lives.items():
+            assert start % ALIGN == 0
+            assert stop <= plan.arena
+            for j, (low, high, begin, end) in lives.items():
+                if (
+                    i < j
+                    and max(start, low) < min(stop, high)
+                    and max(first, begin) <= min(last, end)
+                ):
+                    assert in_place(plan, i, j), f"{name}: s{i} and s{j}"
+                    shared += 1
+    assert shared > 0
+
+
+def lifetimes(plan):
+    """Where each slot of the arena lies, and from which step to which it is used."""
+    found = {}
+    for number, slot in enumerate(plan.slots):
+        used = [n for n, step in enumerate(plan.steps) if number in all_slots(step)]
+        flags = [s.flag[0] for s in plan.steps if isinstance(s, KernelStep) and s.flag]
+        if slot.offset is not None:
+            first, last = (0, len(plan.steps)) if number in flags else (used[0], used[-1])
+            found[number] = slot.offset, slot.offset + slot.nbytes, first, last
+    return found
+
+
+def in_place(plan, i, j):
+    """Whether one is made from the other where it lies, and the other is not read afterwards."""
+    lives = lifetimes(plan)
+    old, new = sorted((i, j), key=lambda s: lives[s][2])
+    if lives[old][3] != lives[new][2] or lives[old][0] != lives[new][0]:
+        return False
+    step = plan.steps[lives[new][2]]
+    pairs = [(step.slots[r], step.slots[o]) for r, o in step.program.in_place]
+    return (new, old) in pairs
+
+
+def test_the_same_graph_gives_the_same_schedule():
+    for seed in range(20):
+        program, _ = grown(seed)
+        texts = []
+        for _ in range(2):
+            values = build(program, "CPU")
+            steps = values[program.outputs[0]].schedule()
+            if hasattr(steps, "plan"):
+                plan = steps.plan
+                texts.append(explain.schedule_text(plan) + "\n".join(explain.loops_of(plan)))
+        assert len(set(texts)) <= 1, seed
+
+
+# ---- places
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lifetimes_get_places_that_do_not_meet(seed):
+    rng = random.Random(seed)
+    values = []
+    for _ in range(rng.randrange(1, 60)):
+        first = rng.randrange(30)
+        size = rng.choice([0, 1, 63, 64, 65, 1000, 4096, 100_000])
+        values.append(Lifetime(size, first, first + rng.randrange(8)))
+    offsets, total = place(values)
+    for i, (a, at) in enumerate(zip(values, offsets, strict=True)):
+        assert at % ALIGN == 0
+        assert at + a.nbytes <= total
+        for b, low in zip(values[:i], offsets[:i], strict=True):
+            together = a.first <= b.last and b.first <= a.last
+            assert not (together and max(at, low) < min(at + a.nbytes, low + b.nbytes))
+    most = max(sum(v.nbytes for v in values if v.first <= n <= v.last) for n in range(40))
+    assert total >= most
+    assert place(values) == (offsets, total)
+
+
+def test_memory_is_used_again():
+    chain = [Lifetime(1000, i, i + 1) for i in range(50)]
+    assert place(chain)[1] <= 3 * 1024
+    assert place([]) == ([], 0)
