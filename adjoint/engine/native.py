@@ -29,6 +29,7 @@ from adjoint.runtime.device import vector_width
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
 from adjoint.stages import ControlStep, HostStep, KernelStep, LibraryStep, Schedule, Step
 
+_LITTLE = 1 << 14  # operations: microseconds, whatever the code is like
 Flag = tuple[Any, UOp]  # a 64-bit number that kernels set, and the node to blame
 
 
@@ -120,7 +121,9 @@ class Body:
 def _compiled(step: KernelStep) -> Code:
     if counters.active:
         counters.count(compiles=1)
-    return compile_source(render(step.program, vector_width()))
+    program = step.program
+    extent = 1 if program.grid is None else program.grid.arg.size
+    return compile_source(render(program, vector_width()), quick=program.cost * extent < _LITTLE)
 
 
 def _arguments(

@@ -56,14 +56,17 @@ _lock = hold_over_fork(threading.Lock())
 compiled = 0  # sources that went through LLVM in this process
 
 
-def compile_source(source: Source, given: Any = MappingProxyType({})) -> Code:
-    """The function `source.name`; `given` are addresses of symbols that are not of libc or libm."""
+def compile_source(source: Source, given: Any = MappingProxyType({}), quick: bool = False) -> Code:
+    """The function `source.name`; `given` are addresses of symbols that are not of libc or libm.
+
+    `quick` is for code that has little to do: it is compiled in a third of the time, and slower.
+    """
     if source.language != "llvm":
         raise InternalError(f"the CPU runs llvm, not {source.language}")
-    key = _key(source)
+    key = _key(source, quick)
     code = _kept.get(key)
     if code is None:
-        code = _load(source, key, dict(given))
+        code = _load(source, key, dict(given), quick)
     with _lock:
         code = _kept.setdefault(key, code)
         _kept.move_to_end(key)
@@ -78,8 +81,9 @@ def forget() -> None:
         _kept.clear()
 
 
-def _key(source: Source) -> bytes:
+def _key(source: Source, quick: bool) -> bytes:
     digest = hashlib.sha256(machine())
+    digest.update(b"quick" if quick else b"")
     digest.update(source.name.encode())
     digest.update(b"\0")
     code = "\n".join(line for line in source.text.split("\n") if not line.startswith(";"))
@@ -87,11 +91,11 @@ def _key(source: Source) -> bytes:
     return digest.digest()
 
 
-def _load(source: Source, key: bytes, given: dict[str, int]) -> Code:
+def _load(source: Source, key: bytes, given: dict[str, int], quick: bool) -> Code:
     name = key.hex()
     data = cache.read(name)
     if data is None:
-        data = interruptible(partial(compile_object, source))
+        data = interruptible(partial(compile_object, source, quick))
         cache.write(name, data)
     return Code(_loaded(data, source.name, given), source.name)
 
@@ -100,10 +104,10 @@ def _loaded(data: bytes, name: str, given: dict[str, int]) -> Loaded:
     return Image(data, given) if _OWN_LOADER else _engine().load(data, name, given)
 
 
-def compile_object(source: Source) -> bytes:
+def compile_object(source: Source, quick: bool = False) -> bytes:
     """The object of a source, always by LLVM."""
     global compiled
-    data = _engine().compile(source)
+    data = _engine().compile(source, quick)
     compiled += 1
     return data
 
@@ -154,13 +158,16 @@ class _Engine:
         cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
         self.processor = f"{cpu} {features}"
         target = llvm.Target.from_default_triple()
-        self.machine: Any = target.create_target_machine(
-            cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default"
+        self.machine, self.quick = (
+            target.create_target_machine(
+                cpu=cpu, features=features, opt=effort, reloc="pic", codemodel="default"
+            )
+            for effort in (2, 0)
         )
         self.linker: Any = None
         self.libraries = 0
 
-    def compile(self, source: Source) -> bytes:
+    def compile(self, source: Source, quick: bool = False) -> bytes:
         with self.lock:
             context = self.llvm.create_context()  # its types and constants die with it
             try:
@@ -171,7 +178,8 @@ class _Engine:
                     f"kernel {source.name}: LLVM refuses the code: {error}"
                 ) from None
             # No passes: kernels come in their final form, and passes cost more than all the rest.
-            return bytes(self.machine.emit_object(module))
+            machine: Any = self.quick if quick else self.machine
+            return bytes(machine.emit_object(module))
 
     def load(self, data: bytes, name: str, given: dict[str, int]) -> Loaded:
         """By LLVM's own linker, for systems whose objects `image` does not read."""
