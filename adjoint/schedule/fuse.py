@@ -269,6 +269,8 @@ class Fuser:
         found = self.atoms.roots(index)
         if found is None:
             return False
+        if not found:  # a single number: computed before all loops
+            return True
         if unit.outer is not None and found <= set(self.atoms.whole(unit.outer)):
             return True
         return self._domain(unit) <= found or self._loops(unit, found)
