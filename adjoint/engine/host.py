@@ -6,15 +6,18 @@ What may live here: running a HostStep or a ControlStep on arrays. What may not:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adjoint.ir.function import Function
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.reference import evaluate
 from adjoint.stages import ControlStep, HostStep
 
+_LONG = 1 << 18  # elements from which NumPy may take so long that Ctrl-C must get through
 Array = np.ndarray[Any, Any]
 Run = Callable[[Any, list[Any]], list[Any]]
 
@@ -26,7 +29,9 @@ def functions_of(step: ControlStep) -> list[Function]:
 
 def host_results(step: HostStep | ControlStep, operands: list[Any], run: Run) -> tuple[Any, ...]:
     """The values of the step's results; `run` evaluates a function of the node on arrays."""
-    value = evaluate(step.node, grouped(step, operands), run)
+    work = partial(evaluate, step.node, grouped(step, operands), run)
+    large = isinstance(step, HostStep) and sum(np.size(x) for x in operands) > _LONG
+    value = interruptible(work) if large else work()
     return value if isinstance(step.node.dtype, tuple) else (value,)
 
 
