@@ -31,6 +31,7 @@ from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
 from adjoint.transforms.jit import jit
+from adjoint.transforms.kernels import custom_kernel
 from adjoint.transforms.lower import lower
 from adjoint.transforms.operation import Operation
 from adjoint.transforms.pytree import (
@@ -77,6 +78,7 @@ __all__ = [
     "cond",
     "counters",
     "custom_jvp",
+    "custom_kernel",
     "custom_vjp",
     "dtypes",
     "eval_shape",

@@ -78,7 +78,7 @@ class LoopProgram:
     in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True)
 class Source:
     """A kernel in the language of a target."""
 

@@ -64,6 +64,11 @@ class _Writer:
                 self.depth -= 1
             case "store":
                 self.line(self.store(node))
+            case "barrier":
+                self.line("barrier()")
+            case "special":
+                self.names[node] = node.arg.name
+                self.line(f"{node.arg.name}: {node.dtype.short} of {node.arg.size}")
             case "define_local":
                 name = self.named(node, "l")
                 self.line(f"{name}: {node.dtype.short}[{node.arg.size}]")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from adjoint import config
+from adjoint.codegen.cstyle import LANGUAGES, render_all
 from adjoint.codegen.llvm import render
 from adjoint.codegen.show import show
 from adjoint.ir.text import text
@@ -40,7 +41,7 @@ def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
         case "loops":
             return "\n".join(loops_of(schedule))
         case "source":
-            return "\n\n".join(source.text for source in sources_of(schedule))
+            return source_text(schedule)
         case _:
             raise ValueError(f"no stage {stage!r}; stages: {', '.join(STAGES)}")
 
@@ -83,6 +84,15 @@ def loops_of(schedule: Schedule) -> list[str]:
     return [show(program) for program in programs_of(schedule)]
 
 
-def sources_of(schedule: Schedule) -> list[Source]:
-    """The code of the kernels."""
-    return [render(program, vector_width()) for program in programs_of(schedule)]
+def sources_of(schedule: Schedule, language: str = "llvm") -> list[Source]:
+    """The code of the kernels. In a language whose files hold many, the texts are one file."""
+    programs = list(programs_of(schedule))
+    if language == "llvm":
+        return [render(program, vector_width()) for program in programs]
+    return render_all(programs, LANGUAGES[language])
+
+
+def source_text(schedule: Schedule, language: str = "llvm") -> str:
+    """The code of the kernels as one text."""
+    texts = dict.fromkeys(source.text for source in sources_of(schedule, language))
+    return "\n\n".join(texts)

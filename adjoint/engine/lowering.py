@@ -129,7 +129,7 @@ class _Builder:
         return self._prepared(special, work.nodes, order)
 
     def _special(self, node: UOp) -> KernelStep:
-        return self._prepared(build(node), (node,), node)
+        return self._prepared(build(node), parts_of(node), node)
 
     def _prepared(self, special: Special, results: tuple[UOp, ...], node: UOp) -> KernelStep:
         slots = [*map(self._slot, results), *map(self._slot, node.src)]
@@ -184,6 +184,13 @@ class _Builder:
                     home[new] = home.get(old, old)
                     taken.add(old)
         return home
+
+
+def parts_of(node: UOp) -> tuple[UOp, ...]:
+    """The results of a node, each as a node."""
+    if not isinstance(node.dtype, tuple):
+        return (node,)
+    return tuple(node.part(i) for i in range(len(node.dtype)))
 
 
 def _slots_of(step: Step) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adjoint.ir.uop import UOp
+from adjoint.kernel.handmade import build_handmade
 from adjoint.kernel.special_loops import Special
 from adjoint.kernel.special_scan import build_scan
 from adjoint.kernel.special_scatter import bad_index, build_scatter, checked, flag_code
@@ -23,6 +24,7 @@ BUILDERS: dict[str, Callable[[UOp, str], Special]] = {
     "scatter": build_scatter,
     "scatter_add": build_scatter,
     "argsort": build_argsort,
+    "custom_kernel": build_handmade,
 }
 
 

@@ -244,6 +244,7 @@ define_acc = _kernel(
 
 class LoadArg(Arg):
     width: int = 1
+    order: int = 0  # tells loads of one place apart that stand at different points of a list
 
 
 def _load(buffer: UOp, index: Any, gate: Any = None, alt: Any = None, width: int = 1) -> UOp:

@@ -119,6 +119,7 @@ class _Run:
         elif name == "define_acc":
             lanes = [r.arg.lanes for r in self.phis[node].src[2:] if r.arg.lanes > 1]
             self.registers[node] = [self.get(node.src[0])] * (lanes[0] if lanes else 1)
+            self.values[self.phis[node]] = self.get(node.src[0])  # until a loop has run
         elif name == "phi":
             self.values[node] = self.get(node.src[1])
             self.registers[node.src[0]][self.lane_of(node)] = self.values[node]

@@ -37,6 +37,8 @@ def kind_of(node: UOp) -> str:
         return PART
     if name in _CONTROL:
         return CONTROL
+    if name == "custom_kernel":
+        return SPECIAL
     if not _in_kernels(node):
         return HOST
     if name == "scan_sum" and is_filled(node.src[0]):

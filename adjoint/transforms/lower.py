@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.codegen.cstyle import LANGUAGES as CSTYLE
 from adjoint.engine import explain
 from adjoint.engine.memory import peak_bytes
 from adjoint.engine.pipeline import compile_graph
@@ -20,7 +21,7 @@ from adjoint.transforms.call import name_of
 from adjoint.transforms.core import capture
 from adjoint.transforms.jit import Jitted, _lowering, jit
 
-LANGUAGES = ("llvm",)
+LANGUAGES = ("llvm", *CSTYLE)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,11 +51,11 @@ class Lowered:
         return explain.loops_of(self.plan)
 
     def source(self, language: str = "llvm") -> str:
-        """The code of the kernels."""
+        """The code of the kernels: what runs, LLVM's, or the same in another language."""
         if language not in LANGUAGES:
             problem = f"no source in {language!r}"
             raise DTypeError("E2001", problem, op="lower", help=f"one of {', '.join(LANGUAGES)}")
-        return explain.stage_text("source", self.roots, self.plan)
+        return explain.source_text(self.plan, language)
 
     @property
     def counts(self) -> dict[str, int]:
