@@ -211,6 +211,7 @@ void tester(int* data0, const int* data1, const int* data2) {
 }
 """
 OPENCL = """\
+#pragma OPENCL FP_CONTRACT OFF
 __kernel void tester(__global int* data0, __global const int* data1, __global const int* data2) {
   int gidx0 = get_group_id(0); /* 10 */
   int val0 = *(data1+gidx0);

@@ -1,0 +1,64 @@
+"""Runs kernels in OpenCL C. A program of its own: the environment of OpenCL has no Adjoint in it.
+
+`python opencl_run.py JOB RESULT`: the job is a pickled dict with `source`, the text of all kernels,
+and `kernels`, a list of (name, runs); a run has memory (arrays of bytes), `pieces` (which of them
+each buffer parameter is), `scalars` (NumPy scalars, the parameters behind the buffers), `offset`
+and `threads`. The result is the memory of every run after it. `python opencl_run.py` alone says
+which device there is.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+OPTIONS = ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w"]
+
+
+def device() -> Any:
+    """The first device that computes in double precision."""
+    every = [d for p in cl.get_platforms() for d in p.get_devices()]
+    wide = [d for d in every if d.double_fp_config]
+    if not wide:
+        raise SystemExit(f"no OpenCL device with double precision among {every}")
+    return wide[0]
+
+
+def run(context: Any, queue: Any, kernel: Any, call: dict[str, Any]) -> list[Any]:
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    memory = [np.array(a) if a.size else np.zeros(8, np.uint8) for a in call["memory"]]
+    buffers = [cl.Buffer(context, flags, hostbuf=a) for a in memory]
+    kernel.set_args(*(buffers[i] for i in call["pieces"]), *call["scalars"])
+    if call["threads"]:
+        offset = (call["offset"],)
+        cl.enqueue_nd_range_kernel(queue, kernel, (call["threads"],), (1,), offset)
+    for array, buffer in zip(memory, buffers, strict=True):
+        cl.enqueue_copy(queue, array, buffer)
+    queue.finish()
+    return [m[: a.size] for m, a in zip(memory, call["memory"], strict=True)]
+
+
+def main(job: str, result: str) -> None:
+    """Run a job."""
+    with open(job, "rb") as file:
+        wanted = pickle.load(file)
+    context = cl.Context([device()])
+    queue = cl.CommandQueue(context)
+    program = cl.Program(context, wanted["source"]).build(OPTIONS)
+    found = []
+    for name, runs in wanted["kernels"]:
+        kernel = cl.Kernel(program, name)
+        found.append([run(context, queue, kernel, call) for call in runs])
+    with open(result, "wb") as file:
+        pickle.dump(found, file)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        main(*sys.argv[1:])
+    else:
+        print(device().name, device().version)
