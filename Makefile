@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle check fuzz bench docs format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl check fuzz bench docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,10 @@ help:
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
 	@echo "make fuzz      the fuzzers alone"
 	@echo "make test-oracle  values and gradients against torch's, on the samples of its op tests"
+	@echo "make test-c       every kernel as C, compiled by gcc, cc or clang, against LLVM bit for bit"
+	@echo "make test-opencl  the kernels in OpenCL C on PoCL, bit for bit"
+	@echo "make test-cuda-compile  every kernel in CUDA C++, compiled by nvcc or NVRTC"
+	@echo "make test-wgsl    every kernel in WGSL that has one, validated by naga (needs node and npm)"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
 	@echo "make format    put the code into shape"
@@ -47,7 +51,7 @@ demo: $(READY)
 	@$(BIN)/python examples/two_moons.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle and not targets"
 
 test-all: $(READY)
 	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
@@ -71,6 +75,40 @@ $(ORACLE)/samples/samples.json: $(ORACLE)/.ready $(wildcard tests/oracle/*.py)
 test-oracle: $(READY) $(ORACLE)/samples/samples.json
 	$(BIN)/python -m pytest -m oracle tests/oracle
 
+TARGETS = $(BIN)/python -m pytest -n $(WORKERS) -rs -m targets
+
+test-c: $(READY)
+	$(TARGETS) tests/kernels_c/test_records_c.py
+
+# OpenCL gets an environment of its own, too: PoCL brings another LLVM.
+OPENCL := .opencl
+POCL ?= pyopencl pocl-binary-distribution==3.0 numpy
+
+$(OPENCL)/.ready: $(READY)
+	@echo "setting up $(OPENCL) with $(POCL)"
+	@$(BIN)/python -m venv $(OPENCL)/venv
+	@$(OPENCL)/venv/bin/python -m pip install --quiet --disable-pip-version-check $(POCL) \
+	  || echo "PoCL cannot be installed here; the tests will say so"
+	@touch $@
+
+test-opencl: $(READY) $(OPENCL)/.ready
+	$(TARGETS) tests/kernels_c/test_opencl.py
+
+test-cuda-compile: $(READY)
+	$(TARGETS) tests/kernels_c/test_cuda.py
+
+NAGA := .naga
+NAGA_WASM ?= naga-wasm@30.1.0
+
+$(NAGA)/.ready:
+	@mkdir -p $(NAGA)
+	@npm install --silent --prefix $(NAGA) $(NAGA_WASM) >/dev/null 2>&1 \
+	  || echo "naga cannot be installed here (npm is needed); the tests will say so"
+	@touch $@
+
+test-wgsl: $(READY) $(NAGA)/.ready
+	$(TARGETS) tests/kernels_c/test_wgsl.py
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -89,7 +127,7 @@ bench: $(READY)
 	$(BIN)/python bench/core.py
 
 clean:
-	rm -rf $(VENV) $(ORACLE) build dist *.egg-info bench/.peers
+	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) build dist *.egg-info bench/.peers
 	rm -rf .adjoint_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find adjoint tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
