@@ -76,7 +76,9 @@ def check(sample: Sample, run: Run, found: Sequence[Array], number: int) -> None
         same = same_bits(got, wanted)
         if not same.all():
             at = int(np.argmin(same))
-            place = f"{sample.where}, kernel {number} {sample.program.name}, {buffer.arg.name}[{at}]"
+            place = (
+                f"{sample.where}, kernel {number} {sample.program.name}, {buffer.arg.name}[{at}]"
+            )
             raise AssertionError(f"{place}: {got[at]!r}, LLVM's {wanted[at]!r}")
 
 

@@ -84,7 +84,9 @@ class RandomGraph:
         self.loops.pop()
         g.add(UOps.ENDLOOP, None, (counter,))
         results = zip(done, accs, strict=True)
-        self.scopes[-1] += [(self.settled(phi, op, dtype), dtype) for phi, (_, op, dtype) in results]
+        self.scopes[-1] += [
+            (self.settled(phi, op, dtype), dtype) for phi, (_, op, dtype) in results
+        ]
         if done:
             self.store()
 
