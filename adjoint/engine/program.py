@@ -20,7 +20,7 @@ from adjoint.engine.donation import Lender
 from adjoint.engine.host import constant, functions_of, host_results, row_major
 from adjoint.engine.native import Flag, Native, flag_at, flags_of, is_native
 from adjoint.engine.steps import located, memory_error, read, work_of, written
-from adjoint.errors import BoundsError, DeviceError
+from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
@@ -272,6 +272,8 @@ class Program:
     ) -> list[Any]:
         """Write this run's addresses; the outputs, None where Python makes one."""
         cells, arrays = frame.cells.values, frame.arrays
+        if len(inputs) != len(plan.inputs):
+            raise InternalError(f"a program of {len(plan.inputs)} inputs got {len(inputs)}")
         for (number, touched, seen), buffer in zip(plan.inputs, inputs):  # noqa: B905 - hot
             if touched:
                 cells[number] = buffer.address

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
-from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.interpreter import check_device, run_function, storage
 from adjoint.engine.key import graph_key, is_compiled
 from adjoint.engine.program import FlagError
 from adjoint.engine.programs import PROGRAMS, moved
@@ -206,7 +206,8 @@ class Runner:
         if key is not None:
             bound = PROGRAMS.find(key, function.outputs)
             made.program, made.picks = bound.program, bound.picks
-            made.extra = bound.arguments(key)
+            known = key.leaves[len(function.inputs) :]  # constants that somebody has computed
+            made.extra = (*map(storage, known), *bound.arguments(key))
             own = {i: d for (leaf, i), d in zip(bound.picks, devices, strict=True) if not leaf}
             made.place = tuple(own[i] for i in sorted(own))
         return made
