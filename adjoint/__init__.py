@@ -3,6 +3,10 @@
 Public names only; everything else is reached through its package.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 from adjoint import ops
 from adjoint.engine.counters import counters
 from adjoint.errors import (
@@ -26,13 +30,11 @@ from adjoint.tensor.tensor import Tensor, no_grad
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
 from adjoint.transforms.checkpoint import checkpoint
 from adjoint.transforms.control import associative_scan, cond, fori_loop, scan, while_loop
-from adjoint.transforms.core import capture
 from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
 from adjoint.transforms.jit import jit
 from adjoint.transforms.kernels import custom_kernel
-from adjoint.transforms.lower import lower
 from adjoint.transforms.operation import Operation
 from adjoint.transforms.pytree import (
     register_pytree_node,
@@ -50,6 +52,21 @@ from adjoint.transforms.trace import (
     trace,
 )
 from adjoint.transforms.vmap import vmap
+
+if TYPE_CHECKING:
+    from adjoint.transforms.core import capture
+    from adjoint.transforms.lower import lower
+
+_LATER = {"capture": "adjoint.transforms.core", "lower": "adjoint.transforms.lower"}
+
+
+def __getattr__(name: str) -> _Any:
+    """Names that most programs do not use are loaded when they are asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(_LATER[name]), name)
+    return found
+
 
 __version__ = "0.1.0"
 __all__ = [

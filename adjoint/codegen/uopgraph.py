@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from adjoint.codegen.uopgraph_nodes import MAKERS, Draft, Made, fault
@@ -69,8 +70,8 @@ def _shown(arg: Any) -> str:
     return str(getattr(arg, "name", None) or arg)
 
 
-# Passes of packages that this one may not see, filled by `connect` when they are imported.
-_passes: dict[str, Callable[..., Any]] = {}
+_passes: dict[str, Callable[..., Any]] = {}  # of packages that stand on this one
+_PASSES = "adjoint.transforms.handmade"  # which connects itself
 
 
 def connect(**functions: Callable[..., Any]) -> None:
@@ -80,9 +81,15 @@ def connect(**functions: Callable[..., Any]) -> None:
     _passes.update(functions)
 
 
+def _pass(name: str) -> Callable[..., Any]:
+    if name not in _passes:
+        import_module(_PASSES)
+    return _passes[name]
+
+
 def without_threads(program: LoopProgram) -> LoopProgram:
     """The program for a language that has no threads to wait for one another."""
-    found: LoopProgram = _passes["as_loops"](program)
+    found: LoopProgram = _pass("as_loops")(program)
     return found
 
 
@@ -203,7 +210,7 @@ class UOpGraph:
         """The finished kernel, in ops that every renderer knows."""
         if name not in self._programs:
             self._check_finished(name)
-            found: LoopProgram = _passes["settle"](name, self.buffers, self._body)
+            found: LoopProgram = _pass("settle")(name, self.buffers, self._body)
             self._programs[name] = found
         return self._programs[name]
 
@@ -213,7 +220,7 @@ class UOpGraph:
         NumPy arrays are written in place where the kernel may write; of tensors the results are
         new tensors.
         """
-        return _passes["compile"](self.program(name), device)
+        return _pass("compile")(self.program(name), device)
 
     @property
     def buffers(self) -> tuple[UOp, ...]:

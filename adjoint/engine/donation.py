@@ -1,6 +1,7 @@
 """Memory of donated inputs for outputs: who can take whose.
 
 An output can take the memory of an input that nothing reads any more when the output is first
+written, or that only the kernel that writes the output reads, each element before its place is
 written. What may live here: that question. What may not: who donates.
 """
 
@@ -11,7 +12,7 @@ from typing import Any
 
 from adjoint.engine.steps import read, written
 from adjoint.runtime.buffer import Buffer
-from adjoint.stages import Schedule
+from adjoint.stages import KernelStep, Schedule
 
 
 class Lender:
@@ -41,14 +42,23 @@ class Lender:
             slot = schedule.slots[number]
             if slot.offset is not None or schedule.outputs.index(number) != place:
                 continue
-            first = self._first_write(number)
             for i in free:
                 source = schedule.inputs[i]
-                if schedule.slots[source].nbytes == slot.nbytes and self._last_read(source) < first:
+                if schedule.slots[source].nbytes == slot.nbytes and self._is_free(source, number):
                     pairs.append((place, i))
                     free.remove(i)
                     break
         return pairs
+
+    def _is_free(self, source: int, number: int) -> bool:
+        """Whether nobody reads the input any more, or only the kernel that writes over it."""
+        last, first = self._last_read(source), self._first_write(number)
+        if last != first or last < 0:
+            return last < first
+        step = self.schedule.steps[first]
+        pairs = step.program.in_place if isinstance(step, KernelStep) else ()
+        slots = step.slots if isinstance(step, KernelStep) else ()
+        return any((slots[out], slots[read]) == (number, source) for out, read in pairs)
 
     def _first_write(self, number: int) -> int:
         places = [n for n, step in enumerate(self.schedule.steps) if number in written(step)]

@@ -19,8 +19,8 @@ from adjoint.engine import counters
 from adjoint.engine.donation import Lender
 from adjoint.engine.host import constant, functions_of, host_results, row_major
 from adjoint.engine.native import Flag, Native, flag_at, flags_of, is_native
-from adjoint.engine.steps import located, memory_error, read, work_of, written
-from adjoint.errors import BoundsError, DeviceError, InternalError
+from adjoint.engine.steps import FlagError, located, memory_error, read, work_of, written
+from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
@@ -29,10 +29,6 @@ from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
 
 _FRAMES = 8  # kept for the next run; more runs than that at once make their own
 _INPUT, _CONSTANT, _FRESH, _ARRAY, _SAME = range(5)  # where an output comes from
-
-
-class FlagError(BoundsError):
-    """A kernel met an index outside its axis. Whoever has the graph can say more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

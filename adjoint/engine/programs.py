@@ -11,18 +11,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint import config
-from adjoint.engine import explain
 from adjoint.engine.key import GraphKey, closed
-from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program import Program
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
+
+if TYPE_CHECKING:
+    from adjoint.engine.program import Program
 
 KEPT = 1024  # structures
 WEIGHT = 4_000_000  # and all of them together: entries of their keys, a few per node
@@ -142,6 +142,8 @@ class Programs:
 
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     """A program for the graph, with these constants as arguments."""
+    from adjoint.engine.build import build  # the compiler is loaded when it is first needed
+
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = closed(roots, key.leaves, [key.constants[i] for i in lifted])
@@ -149,9 +151,7 @@ def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     outputs = list(dict.fromkeys(node for node in nodes if node not in places))
     numbers = {node: i for i, node in enumerate(outputs)}
     picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
-    schedule = compile_graph(outputs, parameters)
-    explain.announce(outputs, schedule)
-    return Bound(Program(schedule), lifted, picks)
+    return Bound(build(outputs, parameters), lifted, picks)
 
 
 PROGRAMS = Programs()

@@ -22,9 +22,8 @@ from adjoint.engine.interpreter import (
     storage,
 )
 from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
-from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program import FlagError
 from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.steps import FlagError
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.uop import UOp, toposort
 from adjoint.runtime.device import Device
@@ -113,6 +112,8 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
     key = graph_key(todo) if todo else None
     if key is None:
         return list(schedule(todo).items)
+    from adjoint.engine.pipeline import compile_graph  # the compiler is loaded when needed
+
     roots, parameters = closed(todo, key.leaves)
     wanted = [node for node in dict.fromkeys(roots) if node not in set(parameters)]
     return Steps(compile_graph(wanted, parameters), todo)

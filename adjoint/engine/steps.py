@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from adjoint.errors import AdjointError, DeviceError
+from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.uop import UOp
 from adjoint.stages import ControlStep, HostStep, KernelStep, LibraryStep, Schedule, Step
 
 E = TypeVar("E", bound=AdjointError)
+
+
+class FlagError(BoundsError):
+    """A kernel met an index outside its axis. Whoever has the graph can say more."""
 
 
 def written(step: Step) -> tuple[int, ...]:

@@ -182,6 +182,24 @@ def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> 
     return node if other is ref else _settle(ref, other, node)
 
 
+def leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) -> UOp:
+    """The same for a node without sources whose device and origin are known: two calls less."""
+    key = ((), arg)
+    ref = op.nodes.get(key)
+    present = None if ref is None else ref()
+    if present is not None:
+        return present
+    node: Any = _new(_Unfinished)
+    node.op, node.src, node.arg = op, (), arg
+    node.shape, node.dtype, node.device = shape, dtype, device
+    node._origin, node.realized = origin, None
+    node.__class__ = UOp
+    ref = _Ref(node, _forget)
+    ref.table, ref.key = op.nodes, key
+    other = op.nodes.setdefault(key, ref)
+    return node if other is ref else _settle(ref, other, node)
+
+
 _new = object.__new__
 _scope_place = origins.scope_place
 _user_place = origins.user_place

@@ -1,8 +1,8 @@
 """`Module`: the closed, numbered, printable form of a graph.
 
 A list of instructions and a list of outputs. Duplicates survive: nothing here is shared or
-simplified. Running a module and calling it on tensors needs the engine: `transforms/core.py` adds
-both. What may live here: the module as data.
+simplified. Running a module and calling it on tensors needs the engine: `transforms/core.py` does
+both, loaded when asked for. What may live here: the module as data.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adjoint.module.instruction import Instruction, ValueId
 from adjoint.module.text import module_text
+
+_ENGINE = "adjoint.transforms.core"  # which stands on this package
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
@@ -73,8 +76,11 @@ class Module:
     def __hash__(self) -> int:
         return hash((self.outputs, len(self.instructions)))
 
-    if TYPE_CHECKING:  # added by transforms/core.py
+    def run(self, inputs: Any = (), device: str | None = None) -> list[Any]:
+        """The outputs for these inputs, by name or in order: tensors, arrays, lists, numbers."""
+        found: list[Any] = import_module(_ENGINE).run(self, inputs, device)
+        return found
 
-        def run(self, inputs: Any = (), device: str | None = None) -> list[Any]: ...
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The outputs as tensors that are not computed yet: one, or a tuple of several."""
+        return import_module(_ENGINE).call(self, *args, **named)

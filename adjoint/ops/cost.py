@@ -1,6 +1,6 @@
-"""What kernels can compute, and what it costs: which results are worth keeping.
+"""What the elements of a kernel cost: which results are worth keeping.
 
-What may live here: these tables. What may not: how kernels are formed.
+What may live here: this table. What may not: how kernels are formed.
 """
 
 DEAR = frozenset(
@@ -9,4 +9,3 @@ DEAR = frozenset(
     | {"sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid"}
     | {"erf", "erfinv", "lgamma", "threefry", "mod", "fmod", "floordiv"}
 )
-KERNEL_OPS: set[str] = set()  # filled by kernel/decompose.py; what is not in it the host computes

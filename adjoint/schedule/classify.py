@@ -10,7 +10,8 @@ from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
-from adjoint.ops.cost import DEAR, KERNEL_OPS
+from adjoint.kernel.decompose import KERNEL_OPS
+from adjoint.ops.cost import DEAR
 
 LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
 LIBRARY, SPECIAL, SORT = "library", "special", "sort"

@@ -160,7 +160,4 @@ def _tensor(ins: Instruction, value: Any, device: Any) -> Tensor:
     return tensor
 
 
-setattr(Module, "run", run)  # noqa: B010 - the class declares them for type checkers only
-setattr(Module, "__call__", call)  # noqa: B010
-
 __all__ = ["capture"]

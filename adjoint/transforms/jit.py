@@ -36,9 +36,6 @@ KEPT = 256  # traces of one function
 _BOTH = 4  # traces of one signature in different surroundings
 
 
-_lowering: list[Callable[..., Any]] = []  # `lower`, which stands on this file
-
-
 class _Frozen:
     """A static argument: compared by its value if it has one, else by identity."""
 
@@ -136,7 +133,9 @@ class Jitted(Generic[P, R]):
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """What a call with these arguments would run, stage by stage; see `adjoint.lower`."""
-        return _lowering[0](self)(*args, **kwargs)
+        from adjoint.transforms.lower import lower  # it stands on this file, and on the compiler
+
+        return lower(self)(*args, **kwargs)
 
     def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
         """The closed graph of a call with these arguments, which is not made."""

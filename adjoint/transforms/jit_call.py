@@ -16,11 +16,11 @@ from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
 from adjoint.engine.interpreter import check_device, run_function, storage
 from adjoint.engine.key import graph_key, is_compiled
-from adjoint.engine.program import FlagError
 from adjoint.engine.programs import PROGRAMS, moved
+from adjoint.engine.steps import FlagError
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, leaf
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
@@ -285,7 +285,7 @@ class Compiled:
             found = runner.program.run(buffers, runner.place)
         except FlagError:
             return self(args)  # which knows how to say what is wrong
-        return lift.handle(buffer_node(found[0]), self.flags[0])
+        return lift.handle(buffer_node(found[0], runner.function.outputs[0]), self.flags[0])
 
     def fresh(self, leaves: Sequence[Any]) -> bool:
         """Whether the surroundings are those of the trace."""
@@ -309,7 +309,8 @@ class Compiled:
         keys = {id(d): d.buffer() for d in self.draws} if self.draws else {}
         if self.single:
             found = self.runner.run(_buffers(sources, keys), self.donated)
-            return lift.handle(buffer_node(found[0]), self.flags[0])
+            made = buffer_node(found[0], self.runner.function.outputs[0])
+            return lift.handle(made, self.flags[0])
         tensors = self.outputs(sources, keys)
         self.apply(leaves, tensors)
         return self.result(tensors)
@@ -324,14 +325,14 @@ class Compiled:
         found = self.runner.run(_buffers(sources, keys), self.donated)
         handle = lift.handle
         if True not in self.flags or self.effects:
-            pairs = zip(found, self.flags, strict=True)
-            return [handle(buffer_node(b), False if flag else flag) for b, flag in pairs]
+            rows = zip(found, self.runner.function.outputs, self.flags, strict=True)
+            return [handle(buffer_node(b, o), False if flag else flag) for b, o, flag in rows]
         nodes = [s if type(s) is UOp else _BUFFER.call(_buffer(s, keys)) for s in sources]
         whole = UOp(checkpoint_op, tuple(nodes), CallArg(self.history))
         tensors = []
         for part, buffer, flag in zip(listed(results(whole)), found, self.flags, strict=True):
             part.realized = buffer
-            tensors.append(handle(part if flag else buffer_node(buffer), flag))
+            tensors.append(handle(part if flag else buffer_node(buffer, part), flag))
         return tensors
 
     def apply(self, leaves: Sequence[Any], tensors: list[Tensor]) -> None:
@@ -357,9 +358,10 @@ def _argument(source: Any) -> int | None:
     return None
 
 
-def buffer_node(buffer: Buffer) -> UOp:
-    """The leaf of a buffer that has no node yet."""
-    return typed(_BUFFER, (), tuple.__new__(_KIND, (buffer,)), buffer.shape, buffer.dtype)
+def buffer_node(buffer: Buffer, like: UOp) -> UOp:
+    """The leaf of a result, which comes from the line of the node that was traced for it."""
+    arg = tuple.__new__(_KIND, (buffer,))
+    return leaf(_BUFFER, arg, buffer.shape, buffer.dtype, buffer.device, like._origin)
 
 
 def _buffers(sources: list[Any], keys: dict[int, Buffer]) -> list[Buffer]:

@@ -19,7 +19,7 @@ from adjoint.ir.uop import UOp
 from adjoint.stages import Schedule
 from adjoint.transforms.call import name_of
 from adjoint.transforms.core import capture
-from adjoint.transforms.jit import Jitted, _lowering, jit
+from adjoint.transforms.jit import Jitted, jit
 
 LANGUAGES = ("llvm", *CSTYLE)
 
@@ -80,6 +80,3 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
         return Lowered(name_of(fn), whole, args, roots, compile_graph(wanted, inputs))
 
     return lowered
-
-
-_lowering.append(lower)

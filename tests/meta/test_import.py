@@ -4,8 +4,7 @@ import os
 import subprocess
 import sys
 
-IMPORT_BUDGET = 0.3  # seconds, NumPy included, once the bytecode is cached
-RUNS = 5
+MODULES = 200  # beyond NumPy's own
 
 
 def _python(*arguments, **environment):
@@ -19,17 +18,13 @@ def _python(*arguments, **environment):
     )
 
 
-def _import_seconds(cache):
-    """The cumulative time of `import adjoint`, without the start of the interpreter."""
-    command = ("-X", "importtime", "-c", "import adjoint")
-    report = _python(*command, PYTHONPYCACHEPREFIX=str(cache)).stderr
-    last = [line for line in report.splitlines() if line.endswith("| adjoint")][-1]
-    return int(last.split("|")[1]) / 1e6
-
-
-def test_the_import_takes_less_than_its_budget(tmp_path):
-    _import_seconds(tmp_path)  # writes the bytecode
-    assert min(_import_seconds(tmp_path) for _ in range(RUNS)) <= IMPORT_BUDGET
+def test_the_import_loads_no_compiler_and_few_modules():
+    """What makes it slow, counted; `bench/overhead.py` measures the seconds."""
+    code = "import numpy, sys; n = len(sys.modules); import adjoint; print(len(sys.modules) - n)"
+    assert int(_python("-c", code).stdout) <= MODULES
+    code = "import adjoint, sys; print(*(m.split('.')[1] for m in sys.modules if 'adjoint.' in m))"
+    loaded = set(_python("-c", code).stdout.split())
+    assert not loaded & {"schedule", "kernel", "codegen", "module", "cli"}
 
 
 def test_the_import_prints_nothing():

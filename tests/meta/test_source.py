@@ -20,6 +20,11 @@ EVERY_FILE = sorted(
     for file in (ROOT / folder).rglob("*.py")
     if ".peers" not in file.parts
 )
+DOORS = (  # to the compiler, which `import adjoint` does not load
+    "adjoint/engine/programs.py",
+    "adjoint/engine/realize.py",
+    "adjoint/transforms/jit.py",
+)
 MOST_LINES = 700  # files aim for 250 and rarely pass 500; past this one, split it
 
 
@@ -39,6 +44,7 @@ def test_the_module_says_what_it_is(file):
 @pytest.mark.parametrize("file", MODULES, ids=_name)
 def test_imports_are_at_the_top(file):
     optional = file.is_relative_to(PACKAGE / "runtime")  # libraries that may not be installed
+    optional |= _name(file) in DOORS
     inside = [
         node.lineno
         for function in ast.walk(_tree(file))
