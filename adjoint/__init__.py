@@ -15,9 +15,11 @@ from adjoint.errors import (
     BoundsError,
     DeviceError,
     DTypeError,
+    FileError,
     InternalError,
     ShapeError,
     TextError,
+    TrainingError,
     UnknownNameError,
     VerificationError,
 )
@@ -54,18 +56,35 @@ from adjoint.transforms.trace import (
 from adjoint.transforms.vmap import vmap
 
 if TYPE_CHECKING:
+    from adjoint import data, debug, nn, training
     from adjoint.transforms.core import capture
     from adjoint.transforms.lower import lower
 
-_LATER = {"capture": "adjoint.transforms.core", "lower": "adjoint.transforms.lower"}
+_LATER = {  # names that are loaded when they are asked for, and where they are
+    "capture": "adjoint.transforms.core",
+    "data": "adjoint.data",
+    "debug": "adjoint.debug",
+    "debug_nans": "adjoint.debug",
+    "lower": "adjoint.transforms.lower",
+    "memory": "adjoint.debug",
+    "nn": "adjoint.nn",
+    "profile": "adjoint.debug",
+    "training": "adjoint.training",
+}
 
 
 def __getattr__(name: str) -> _Any:
-    """Names that most programs do not use are loaded when they are asked for."""
+    """Load a part of Adjoint that most programs do without."""
     if name not in _LATER:
         raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(_LATER[name]), name)
+    module = _import_module(_LATER[name])
+    found = module if _LATER[name] == f"adjoint.{name}" else getattr(module, name)
+    globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
 
 
 __version__ = "0.1.0"
@@ -76,6 +95,7 @@ __all__ = [
     "DTypeError",
     "Device",
     "DeviceError",
+    "FileError",
     "InternalError",
     "OpNode",
     "Operation",
@@ -84,6 +104,7 @@ __all__ = [
     "Tensor",
     "TextError",
     "Trace",
+    "TrainingError",
     "UnknownNameError",
     "VerificationError",
     "array_api",
@@ -97,6 +118,8 @@ __all__ = [
     "custom_jvp",
     "custom_kernel",
     "custom_vjp",
+    "data",
+    "debug",
     "dtypes",
     "eval_shape",
     "fori_loop",
@@ -109,6 +132,7 @@ __all__ = [
     "jvp",
     "linearize",
     "lower",
+    "nn",
     "no_grad",
     "ops",
     "register_pytree_node",
@@ -116,6 +140,7 @@ __all__ = [
     "show",
     "stop_gradient",
     "trace",
+    "training",
     "tree_flatten",
     "tree_leaves",
     "tree_map",

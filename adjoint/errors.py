@@ -62,6 +62,12 @@ CODES: dict[str, str] = {
     "E6006": "NaN or infinity",
     "E6007": "timeout",
     "E6008": "device mismatch",
+    "E7001": "file is damaged",
+    "E7002": "state does not fit",
+    "E7003": "data does not fit",
+    "E7004": "a worker died",
+    "E7005": "training diverged",
+    "E7006": "file not found or not readable",
 }
 
 
@@ -72,6 +78,7 @@ PHASES = {  # by the first digit of the code
     "4": "verify",
     "5": "autodiff",
     "6": "runtime",
+    "7": "training",
 }
 
 
@@ -181,6 +188,14 @@ AUTODIFF_CATEGORIES = {
     "E5004": "UnsupportedShape",
     "E5005": "NotDifferentiable",
 }
+
+
+class FileError(AdjointError, ValueError):
+    """A file of weights or data is missing, damaged, or does not fit what it is for (E7)."""
+
+
+class TrainingError(AdjointError, RuntimeError):
+    """Training cannot go on: data that do not fit, a worker that died, a loss that is NaN (E7)."""
 
 
 class UnknownNameError(AdjointError, AttributeError):

@@ -1,0 +1,9 @@
+"""The command line, `adjoint`.
+
+What may live here: commands and what they print. What may not: work that a program would want to do
+without a command line.
+"""
+
+from adjoint.cli.core import main
+
+__all__ = ["main"]

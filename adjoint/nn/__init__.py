@@ -1,0 +1,4 @@
+"""Models: layers, losses, initial values, optimisers and state.
+
+Public names only.
+"""
