@@ -21,6 +21,7 @@ from adjoint.runtime import native_text as kinds
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.device import vector_width
 from adjoint.runtime.interpret import interpret
+from adjoint.runtime.interrupt import Abandoned
 from adjoint.runtime.launch import NativeProgram, chunk_of
 from adjoint.stages import LoopProgram
 
@@ -49,9 +50,13 @@ def launch(program: LoopProgram, arrays: Sequence[Array]) -> None:
     chunk = chunk_of(extent, program.cost)
     region = table.region()
     region.steps.append((kinds.KERNEL, code.address, cells.address, extent, chunk))
-    keep = (table.keep, code, arrays)
-    if NativeProgram(table.flat(), 1, program.cost * extent, keep).run():
-        raise KeyboardInterrupt
+    native = NativeProgram(table.flat(), 1, program.cost * extent, (table.keep, code, arrays))
+    try:
+        if native.run():
+            raise KeyboardInterrupt
+    except Abandoned as error:
+        error.keep.append(native)
+        raise
 
 
 def left_memory(program: LoopProgram, access: int, sizes: Sequence[int]) -> BoundsError:

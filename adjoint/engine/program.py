@@ -24,6 +24,7 @@ from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.interrupt import Abandoned
 from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
 
@@ -215,9 +216,13 @@ class Program:
                 outputs.append(buffer)
         except DeviceError as error:
             raise memory_error(error, self.schedule, number) from None
-        for table in frame.tables:
-            if table.run():
-                raise KeyboardInterrupt
+        try:
+            for table in frame.tables:
+                if table.run():
+                    raise KeyboardInterrupt
+        except Abandoned as error:
+            error.keep.append((frame, inputs, outputs))
+            raise
         if len(self._frames) < _FRAMES:
             self._frames.append(frame)
         return outputs
@@ -238,6 +243,7 @@ class Program:
             frame = self._frames.pop()
         except IndexError:
             frame = _Frame(plan)
+        abandoned = False
         try:
             outputs = self._begin(plan, frame, inputs, devices, donated)
             for flag, _ in frame.flags:
@@ -251,12 +257,21 @@ class Program:
                 if flag.value:
                     raise located(FlagError, "an index is out of range", node)
             return outputs if plan.plain else _finished(plan, frame, devices, outputs)
+        except Abandoned as error:
+            error.keep.append((frame, inputs, outputs))
+            abandoned = True
+            raise
         finally:
-            if not plan.plain:
-                for number in frame.loose:
-                    frame.arrays[number] = None
-            if len(self._frames) < _FRAMES:
-                self._frames.append(frame)
+            if not abandoned:
+                self._put_back(plan, frame)
+
+    def _put_back(self, plan: _Plan, frame: _Frame) -> None:
+        """The frame for the next run, without what only this one needs."""
+        if not plan.plain:
+            for number in frame.loose:
+                frame.arrays[number] = None
+        if len(self._frames) < _FRAMES:
+            self._frames.append(frame)
 
     def _begin(
         self,

@@ -12,16 +12,29 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any
 
 from adjoint.runtime.native import hold_over_fork
 
 
+PATIENCE = 1.0  # seconds that an interrupt waits for work to notice that it was cancelled
+
+
+class Abandoned(KeyboardInterrupt):
+    """Ctrl-C, and the work goes on behind our back: what it uses belongs into `keep`."""
+
+    def __init__(self, keep: list[Any]):
+        super().__init__()
+        self.keep = keep
+
+
 class _Job:
-    __slots__ = ("done", "error", "started", "value", "work")
+    __slots__ = ("done", "error", "keep", "started", "value", "work")
 
     def __init__(self, work: Callable[[], Any]):
         self.work, self.value, self.started = work, None, False
+        self.keep: list[Any] = []
         self.error: BaseException | None = None
         self.done = threading.Lock()
         self.done.acquire()
@@ -51,10 +64,10 @@ class _Runner:
 
 
 _runners: list[_Runner] = []
-_abandoned: list[_Job] = []
+_compiles: list[_Job] = []  # that nobody waits for any more
 _lock = hold_over_fork(threading.Lock())
 if hasattr(os, "register_at_fork"):
-    for _list in (_runners, _abandoned):
+    for _list in (_runners, _compiles):
         os.register_at_fork(after_in_child=_list.clear)  # threads do not survive a fork
 
 
@@ -73,8 +86,9 @@ def on_main_thread() -> bool:
 def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
     """The result of `work`, done by another thread while the main thread waits for it or Ctrl-C.
 
-    An interrupt calls `cancel` and waits until the work has ended: it uses memory of the caller.
-    Work without a `cancel` needs nothing of the caller and ends by itself.
+    An interrupt calls `cancel` and waits a little for the work to end. If it does not, the error is
+    `Abandoned`, and the caller must leave the memory that the work uses to it. Work without a
+    `cancel` needs nothing of the caller and ends by itself.
     """
     if not on_main_thread():
         return work()
@@ -83,8 +97,14 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
         runner.jobs.put(job)
         job.done.acquire()
     except BaseException:
-        _abandon(runner, job) if cancel is None else _stop(runner, job, cancel)
-        raise
+        if cancel is None:
+            _compiles.append(job)
+        elif _stopped(runner, job, cancel):
+            raise
+        _abandon(runner, job)
+        if cancel is None:
+            raise
+        raise Abandoned(job.keep) from None
     if job.error is not None:
         raise job.error
     return job.value
@@ -95,25 +115,24 @@ def _abandon(runner: _Runner, job: _Job) -> None:
     with _lock:
         if runner in _runners:
             _runners.remove(runner)
-    _abandoned.append(job)
     runner.jobs.put(job)
     runner.jobs.put(None)
 
 
 @atexit.register
-def _end_abandoned() -> None:
+def _end_compiles() -> None:
     """LLVM may not be taken down while it compiles."""
-    for job in _abandoned:
+    for job in _compiles:
         job.done.acquire()
 
 
-def _stop(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> None:
-    """Until the job has ended, however often Ctrl-C is pressed."""
+def _stopped(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> bool:
+    """Whether the job ends soon, however often Ctrl-C is pressed."""
+    until = monotonic() + PATIENCE
     while True:
         try:
             cancel()
             runner.jobs.put(job)
-            job.done.acquire()
-            return
+            return job.done.acquire(timeout=max(0.0, until - monotonic()))
         except KeyboardInterrupt:
             continue

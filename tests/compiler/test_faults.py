@@ -288,6 +288,25 @@ after_all()
     assert alone(text) == "fine"
 
 
+@pytest.mark.parametrize("how", ["lazy", "jitted"])
+def test_ctrl_c_in_a_kernel_that_is_one_piece(how):
+    text = (
+        INTERRUPT
+        + f"""
+x = Tensor(np.arange(3 << 23, dtype=np.float32)[::-1] * 0.7).contiguous().realize()
+fn = lambda x: x.sin().sort(0)[0]
+fn = jit(fn) if {how!r} == "jitted" else fn
+interrupted(lambda: fn(x).realize(), 1.0)
+right()  # the sort goes on in the background, with its own memory
+x = None
+for size in range(1000, 1100):
+    assert Tensor.ones(size).sum().item() == size
+print("fine")
+"""
+    )
+    assert alone(text) == "fine"
+
+
 def test_ctrl_c_in_a_long_compile():
     text = (
         INTERRUPT
