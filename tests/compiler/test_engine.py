@@ -5,7 +5,18 @@ import threading
 import numpy as np
 import pytest
 
-from adjoint import Device, Tensor, cond, config, counters, jit, lower, scan, while_loop
+from adjoint import (
+    Device,
+    Tensor,
+    cond,
+    config,
+    counters,
+    jit,
+    lower,
+    scan,
+    tree_leaves,
+    while_loop,
+)
 from adjoint.engine import explain
 from adjoint.engine import realize as engine
 from adjoint.engine.key import closed, graph_key
@@ -170,6 +181,30 @@ def test_a_donated_input_gives_its_memory():
     buffer = engine.storage(x.uop)
     got = program.run([buffer, engine.storage(y.uop)], ("CPU",), donated=(0,))[0].array().tolist()
     assert got == want
+
+
+DONATED = {  # and whether the kernel that reads the input may write over it
+    "step": (lambda p, g: p - 0.1 * g, True),
+    "two": (lambda p, g: (p - 0.1 * g, p * 2), True),
+    "flip": (lambda p, g: p.flip(0) + g, False),
+    "both": (lambda p, g: p + p.flip(0), False),
+    "sum": (lambda p, g: p + p.sum(), False),
+    "product": (lambda p, g: p.T @ g, False),
+    "sort": (lambda p, g: p.sort(0)[0], False),
+    "roll": (lambda p, g: p.roll(1, 0) * 2, False),
+}
+
+
+@pytest.mark.parametrize("name", DONATED)
+def test_a_donated_argument_is_written_over_where_that_is_safe(name):
+    fn, over = DONATED[name]
+    p, g = (Tensor(np.sin(np.arange(4096.0) * i).reshape(64, 64), "CPU") for i in (1, 2))
+    want = [t.tolist() for t in tree_leaves(fn(p, g))]
+    donated = (p * 1).realize()
+    address = donated.uop.realized.address
+    got = tree_leaves(jit(fn, donate_argnums=0)(donated, g))
+    assert [t.tolist() for t in got] == want
+    assert any(t.uop.arg.buffer.address == address for t in got) is over
 
 
 def test_using_a_donated_buffer_is_an_error():
