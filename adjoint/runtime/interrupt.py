@@ -17,7 +17,6 @@ from typing import Any
 
 from adjoint.runtime.native import hold_over_fork
 
-
 PATIENCE = 1.0  # seconds that an interrupt waits for work to notice that it was cancelled
 
 
