@@ -7,22 +7,23 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl check fuzz bench docs format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl check fuzz bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo      train a small classifier and print its gradient program"
+	@echo "make demo      train a network on digits; show its gradient program and its kernels"
 	@echo "make test      the tests ($(WORKERS) workers; WORKERS=auto uses every core)"
-	@echo "make check     formatting, lint, types, layers"
+	@echo "make check     formatting, lint, types, layers, the site"
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
 	@echo "make fuzz      the fuzzers alone"
-	@echo "make test-oracle  values and gradients against torch's, on the samples of its op tests"
+	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
 	@echo "make test-opencl  the longest kernels of every record in OpenCL C, run on PoCL"
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
+	@echo "make site      the documentation as web pages, in site/"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
 
@@ -48,7 +49,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python examples/two_moons.py
+	@$(BIN)/adjoint train demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle and not targets"
@@ -72,8 +73,11 @@ $(ORACLE)/.ready: $(READY)
 $(ORACLE)/samples/samples.json: $(ORACLE)/.ready $(wildcard tests/oracle/*.py)
 	$(ORACLE)/venv/bin/python -m tests.oracle.make_samples $(ORACLE)/samples
 
-test-oracle: $(READY) $(ORACLE)/samples/samples.json
-	$(BIN)/python -m pytest -m oracle tests/oracle
+$(ORACLE)/samples/nn.npz: $(ORACLE)/.ready $(wildcard tests/oracle/nn_*.py)
+	$(ORACLE)/venv/bin/python -m tests.oracle.nn_make $(ORACLE)/samples
+
+test-oracle: $(READY) $(ORACLE)/samples/samples.json $(ORACLE)/samples/nn.npz
+	$(BIN)/python -m pytest -n $(WORKERS) -m oracle tests/oracle tests/state
 
 TARGETS = $(BIN)/python -m pytest -n $(WORKERS) -rs -m targets
 
@@ -114,10 +118,15 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet --site-dir site
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Warnings are errors; so are pages that lead nowhere.
+site: $(READY)
+	$(BIN)/mkdocs build --strict --quiet --site-dir site
 
 bench: $(READY)
 	$(BIN)/python bench/graph.py
@@ -125,11 +134,13 @@ bench: $(READY)
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/cpu.py
 	$(BIN)/python bench/core.py
+	$(BIN)/python bench/models.py
+	$(BIN)/python bench/install.py
 
 clean:
-	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) build dist *.egg-info bench/.peers
+	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) site build dist *.egg-info bench/.peers
 	rm -rf .adjoint_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find adjoint tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find adjoint tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 docs: $(READY)
 	$(BIN)/python -m docs.build_ops

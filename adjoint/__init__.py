@@ -7,6 +7,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from adjoint import config as _config
 from adjoint import ops
 from adjoint.engine.counters import counters
 from adjoint.errors import (
@@ -17,6 +18,7 @@ from adjoint.errors import (
     DTypeError,
     FileError,
     InternalError,
+    NumericError,
     ShapeError,
     TextError,
     TrainingError,
@@ -57,6 +59,7 @@ from adjoint.transforms.vmap import vmap
 
 if TYPE_CHECKING:
     from adjoint import data, debug, nn, training
+    from adjoint.debug import debug_nans, memory, profile
     from adjoint.transforms.core import capture
     from adjoint.transforms.lower import lower
 
@@ -97,6 +100,7 @@ __all__ = [
     "DeviceError",
     "FileError",
     "InternalError",
+    "NumericError",
     "OpNode",
     "Operation",
     "ShapeDtype",
@@ -120,6 +124,7 @@ __all__ = [
     "custom_vjp",
     "data",
     "debug",
+    "debug_nans",
     "dtypes",
     "eval_shape",
     "fori_loop",
@@ -132,9 +137,11 @@ __all__ = [
     "jvp",
     "linearize",
     "lower",
+    "memory",
     "nn",
     "no_grad",
     "ops",
+    "profile",
     "register_pytree_node",
     "scan",
     "show",
@@ -151,3 +158,6 @@ __all__ = [
     "while_loop",
 ]
 __all__ += array_api.__all__
+
+if _config.DEBUG_NANS.given() is not None:
+    _import_module("adjoint.debug.nans").as_the_environment_says()

@@ -33,6 +33,19 @@ class Option:
         except ValueError as error:
             raise ValueError(f"{self.variable}={text!r}: {error}; {self.doc}") from None
 
+    def given(self) -> str | None:
+        """The text of the variable, if it is set."""
+        return os.environ.get(self.variable)
+
+    def set(self, text: str) -> None:
+        """Set the variable, for this process and those it starts."""
+        os.environ[self.variable] = text
+
+
+def variables() -> list[str]:
+    """The variables that are set and begin like a switch."""
+    return sorted(name for name in os.environ if name.startswith("ADJOINT_"))
+
 
 def _flag(text: str) -> bool:
     words = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
@@ -58,6 +71,10 @@ def _size(text: str) -> int:
     return number * unit
 
 
+def _nans(text: str) -> bool | str:
+    return "inf" if text.lower() == "inf" else _flag(text)
+
+
 _STAGES = ("graph", "schedule", "loops", "source", "all")
 
 
@@ -75,6 +92,22 @@ def user_cache() -> str:
     return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
+def plain_terminal() -> bool:
+    """Whether the terminal says that it can do no more than print lines."""
+    return os.environ.get("TERM", "") == "dumb"
+
+
+def colours_wanted() -> bool:
+    """Whether nobody asked for text without colours (https://no-color.org)."""
+    return not os.environ.get("NO_COLOR")
+
+
+def columns_wanted() -> int | None:
+    """The width of lines that the environment asks for."""
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+
 DEVICE = Option("DEVICE", str, "CPU", "the default device")
 VERIFY = Option("VERIFY", _flag, False, "verify every graph before it runs (0 or 1)")
 ORIGINS = Option("ORIGINS", _flag, True, "record the user's line of every node (0 or 1)")
@@ -84,6 +117,9 @@ CACHE_DIR = Option("CACHE_DIR", str, None, "where compiled code is kept")
 CACHE_LIMIT = Option("CACHE_LIMIT", _size, 512 << 20, "bytes of compiled code kept on disk")
 MEMORY_CACHE = Option("MEMORY_CACHE", _size, 4 << 30, "bytes of freed memory kept for new buffers")
 SHOW = Option("SHOW", _stages, (), "print stages of new programs: graph, schedule, loops, source")
+DEBUG_NANS = Option(
+    "DEBUG_NANS", _nans, False, "check every result for NaN (0, 1, or inf: for infinities too)"
+)
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
@@ -96,5 +132,6 @@ OPTIONS: tuple[Option, ...] = (
     CACHE_LIMIT,
     MEMORY_CACHE,
     SHOW,
+    DEBUG_NANS,
     CPU_DEVICES,
 )

@@ -190,6 +190,19 @@ AUTODIFF_CATEGORIES = {
 }
 
 
+class NumericError(AdjointError, FloatingPointError):
+    """A result has a NaN or an infinity, which somebody looks for (E6006)."""
+
+    def __init__(self, code: str, problem: str, *, notes: Iterable[str] = (), **rest: Any):
+        self.notes = tuple(notes)
+        super().__init__(code, problem, **rest)
+
+    def _text(self) -> str:
+        lines = [f"{self.code}: {self.message}", *_table(self.operands)]
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines + ([f"help: {self.help}"] if self.help else []))
+
+
 class FileError(AdjointError, ValueError):
     """A file of weights or data is missing, damaged, or does not fit what it is for (E7)."""
 

@@ -111,6 +111,7 @@ class KernelStep:
     slots: tuple[int, ...]
     node: UOp  # the first of the nodes it computes, for messages
     flag: tuple[int, UOp] | None = None  # the slot that tells of a bad index, and whose index it is
+    places: tuple[Any, ...] = ()  # raw origins of all that it computes, sources first
 
     def __str__(self) -> str:
         return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"

@@ -57,7 +57,9 @@ def form(opcode: Opcode) -> str:
 
 
 def _codes() -> str:
-    rows = [f"| {code} | {PHASES[code[1]]} | {text} |" for code, text in CODES.items()]
+    rows = [
+        f"| {code} | {PHASES[code[1]]} | {text} |" for code, text in CODES.items() if code[1] != "7"
+    ]
     return "\n".join(["| code | phase | |", "|---|---|---|", *rows])
 
 

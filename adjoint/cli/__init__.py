@@ -4,6 +4,6 @@ What may live here: commands and what they print. What may not: work that a prog
 without a command line.
 """
 
-from adjoint.cli.core import main
+from adjoint.cli.dispatch import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

@@ -19,6 +19,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
 
 Needs = dict[str, str]  # what stands in front of the kernels: its text by its name
+AXES = "xyz"
 
 F32 = dtypes.float32
 _ENDINGS = {"float32": "f", "float16": "h", "bfloat16": "bf"}  # of numbers
@@ -59,9 +60,16 @@ class Language:
     single: ClassVar[str] = ""  # what the name of a function of float32 ends with
     long: ClassVar[str] = "L"  # what a 64-bit number ends with
     inline: ClassVar[str] = "static inline "  # in front of our functions
+    start: ClassVar[str]  # in front of the name of a kernel
+    nothing: ClassVar[str] = ""  # between the parentheses of a kernel without parameters
+    group: ClassVar[str] = "gid.{axis}"  # the position of the group that a thread is in
+    in_group: ClassVar[str] = "lid.{axis}"  # its position there
+    iteration: ClassVar[str]  # its position among all, which is the iteration of a grid
+    barrier: ClassVar[str]  # wait for the group, and see what it has written to any memory
     has_halves: ClassVar[bool] = False  # whether 16-bit floats are types, not bits
     threads: ClassVar[bool] = True  # whether SPECIAL is a thread, and a grid has one per iteration
     one_file: ClassVar[bool] = True  # whether several kernels may stand in one text
+    overflows: ClassVar[bool] = True  # whether a sum that is no value of its type is undefined
     lines: ClassVar[Mapping[tuple[str, str], str]]  # the table, by op and kind
     cells = False  # whether a kernel is given cells, and the part of the grid to do
 
@@ -116,10 +124,14 @@ class Language:
         return str(abs(rounded)) + _ENDINGS.get(dtype.name, "")
 
     def infinity(self, dtype: DType, needs: Needs) -> str:
-        return "INFINITY"
+        return self.of_float("INFINITY", dtype)
 
     def nan(self, dtype: DType, needs: Needs) -> str:
-        return "NAN"
+        return self.of_float("NAN", dtype)
+
+    def of_float(self, text: str, dtype: DType) -> str:
+        """A float32 as another float: where functions have overloads, it must have the dtype."""
+        return text if dtype is F32 else self.converted(text, dtype)
 
     def opaque(self, literal: str, dtype: DType, needs: Needs) -> str:
         """A constant among constants only, for languages that compute with those and complain."""
@@ -141,6 +153,12 @@ class Language:
         narrow = dtype.is_int and dtype.bits < 32 and op in WIDENING
         return f"({self.type(dtype)}){text}" if narrow else text
 
+    def may_overflow(self, op: str, dtype: DType) -> bool:
+        """Whether the op on integers may have no defined result, which it does not in unsigned
+        arithmetic. Integers narrower than int are computed in int."""
+        signed = dtype.kind == "i" and dtype.bits >= 32 and op in ("add", "sub", "mul", "neg")
+        return self.overflows and (signed or (op == "mul" and dtype is dtypes.uint16))
+
     def in_float(self, op: str, dtype: DType, texts: Sequence[str], needs: Needs) -> str:
         """An op on 16-bit floats: in float32, rounded after it."""
         wide = self.apply(op, F32, [self.cast(t, dtype, F32, needs) for t in texts], needs)
@@ -152,6 +170,7 @@ class Language:
         kind = self.type(dtype)
         body = next(b for kinds, b in self.bodies[name].items() if dtype.kind in kinds)
         operands = ", ".join(f"{kind} {n}" for n in "ab"[: OPERANDS.get(name, 2)])
+        body = body.format(t=kind, u=self.type(unsigned_of(dtype)) if dtype.is_int else kind)
         text = f"{self.inline}{kind} {name}_{dtype.short}({operands}) {{ {body} }}"
         needs[f"{name}_{dtype.short}"] = text
 
@@ -244,22 +263,46 @@ class Language:
 
     def opening(self, head: Head, needs: Needs) -> list[str]:
         """The lines a kernel starts with; those after the `{` are indented."""
-        raise NotImplementedError
+        given = [*map(self.buffer, head.buffers), *map(self.scalar, head.scalars)]
+        given += self.positions(head)
+        return [f"{self.start} {head.name}({', '.join(given) or self.nothing}) {{"]
 
-    def thread(self, special: str, size: int) -> str:
+    def buffer(self, buffer: Buffer) -> str:
+        """A parameter that is memory."""
+        const = "" if buffer.mutable else "const "
+        return f"{const}{self.memory(buffer.dtype)}* {buffer.name}"
+
+    def scalar(self, scalar: Scalar) -> str:
+        """A parameter that is a number."""
+        return f"{self.memory(scalar.dtype)} {scalar.name}"
+
+    def positions(self, head: Head) -> list[str]:
+        """The parameters that say which thread this is, where they are parameters."""
+        return []
+
+    def thread(self, special: str, dtype: DType) -> str:
         """The position of a thread: `gidx0` of its group, `lidx0` in it."""
-        raise NotImplementedError
-
-    def iteration(self) -> str:
-        """The position of a thread among all: the iteration of the grid's loop that it does."""
-        raise NotImplementedError
-
-    def barrier(self) -> str:
-        raise NotImplementedError
+        number = axis_of(special)
+        text = self.in_group if special.startswith("l") else self.group
+        return text.format(axis=AXES[number], number=number, type=self.type(dtype))
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
         """The lines in front of our functions, for a text that needs them."""
         return []
+
+
+def unsigned_of(dtype: DType) -> DType:
+    """The unsigned type in which integers of a dtype are added and multiplied."""
+    return dtypes.uint64 if dtype.bits == 64 else dtypes.uint32
+
+
+def axis_of(special: str) -> int:
+    """What the number at the end of `gidx0` says: 0, 1 or 2."""
+    number = special.lstrip("abcdefghijklmnopqrstuvwxyz_")
+    if number not in ("0", "1", "2"):
+        problem = f"{special} is no position of a thread"
+        raise DeviceError("E6003", problem, op="special", help="gidx0, gidx1, gidx2, lidx0, …")
+    return int(number)
 
 
 def _lines(changes: Table) -> dict[tuple[str, str], str]:

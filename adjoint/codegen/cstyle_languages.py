@@ -12,19 +12,21 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from adjoint.codegen.cstyle_language import F32, Buffer, Head, Language, Needs, Scalar
-from adjoint.errors import DeviceError
 from adjoint.ir.dtype import DType, dtypes
 
-_AXES = "xyz"
-
-
-def axis_of(special: str) -> str:
-    """x, y or z: what the number at the end of `gidx0` says."""
-    number = special.lstrip("abcdefghijklmnopqrstuvwxyz_")
-    if number not in ("0", "1", "2"):
-        problem = f"{special} is no position of a thread"
-        raise DeviceError("E6003", problem, op="special", help="gidx0, gidx1, gidx2, lidx0, …")
-    return _AXES[int(number)]
+# Types that OpenCL and Metal call the same.
+_SHORT = {
+    "bool": "bool",
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+    "float32": "float",
+}
 
 
 class CLanguage(Language):
@@ -43,6 +45,8 @@ class CLanguage(Language):
     }
     single = "f"
     long = "LL"
+    start = "void"
+    nothing = "void"
     threads = False
 
     def __init__(self, cells: bool = False) -> None:
@@ -56,17 +60,13 @@ class CLanguage(Language):
         return f"{name}({x})"
 
     def opening(self, head: Head, needs: Needs) -> list[str]:
-        if self.cells:
-            buffers = [self.cell_buffer(i, b) for i, b in enumerate(head.buffers)]
-            first = len(buffers)
-            scalars = [self.cell_scalar(first + i, s, needs) for i, s in enumerate(head.scalars)]
-            start = f"void {head.name}(int64_t* args, int64_t begin, int64_t end) {{"
-            return [start, *buffers, *scalars]
-        given = [
-            f"{'' if b.mutable else 'const '}{self.type(b.dtype)}* {b.name}" for b in head.buffers
-        ]
-        given += [f"{self.type(s.dtype)} {s.name}" for s in head.scalars]
-        return [f"void {head.name}({', '.join(given) or 'void'}) {{"]
+        if not self.cells:
+            return super().opening(head, needs)
+        buffers = [self.cell_buffer(i, b) for i, b in enumerate(head.buffers)]
+        first = len(buffers)
+        scalars = [self.cell_scalar(first + i, s, needs) for i, s in enumerate(head.scalars)]
+        start = f"void {head.name}(int64_t* args, int64_t begin, int64_t end) {{"
+        return [start, *buffers, *scalars]
 
     def cell_buffer(self, cell: int, buffer: Buffer) -> str:
         kind = f"{'' if buffer.mutable else 'const '}{self.type(buffer.dtype)}*"
@@ -103,20 +103,16 @@ class OpenCLLanguage(Language):
 
     name = "opencl"
     types: ClassVar[Mapping[str, str]] = {
-        "bool": "bool",
-        "int8": "char",
-        "int16": "short",
-        "int32": "int",
-        "int64": "long",
-        "uint8": "uchar",
-        "uint16": "ushort",
-        "uint32": "uint",
-        "uint64": "ulong",
+        **_SHORT,
         "float16": "ushort",
         "bfloat16": "ushort",
-        "float32": "float",
         "float64": "double",
     }
+    start = "__kernel void"
+    group = "get_group_id({number})"
+    in_group = "get_local_id({number})"
+    iteration = "get_global_id(0)"
+    barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
 
     def memory(self, dtype: DType) -> str:
         return "uchar" if dtype.is_bool else self.type(dtype)
@@ -130,23 +126,8 @@ class OpenCLLanguage(Language):
     def shared(self, dtype: DType, name: str, size: int, needs: Needs) -> str:
         return f"__local {self.array(dtype, name, size)}"
 
-    def opening(self, head: Head, needs: Needs) -> list[str]:
-        given = [
-            f"__global {'' if b.mutable else 'const '}{self.memory(b.dtype)}* {b.name}"
-            for b in head.buffers
-        ]
-        given += [f"{self.memory(s.dtype)} {s.name}" for s in head.scalars]
-        return [f"__kernel void {head.name}({', '.join(given)}) {{"]
-
-    def thread(self, special: str, size: int) -> str:
-        place = "local" if special.startswith("l") else "group"
-        return f"get_{place}_id({_AXES.index(axis_of(special))})"
-
-    def iteration(self) -> str:
-        return "get_global_id(0)"
-
-    def barrier(self) -> str:
-        return "barrier(CLK_LOCAL_MEM_FENCE);"
+    def buffer(self, buffer: Buffer) -> str:
+        return f"__global {super().buffer(buffer)}"
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
         double = "double" in "\n".join([*needs.values(), text])
@@ -176,6 +157,11 @@ class CUDALanguage(Language):
     single = "f"
     long = "LL"
     inline = "__device__ static inline "
+    start = 'extern "C" __global__ void'
+    group = "blockIdx.{axis}"
+    in_group = "threadIdx.{axis}"
+    iteration = "((long long)blockIdx.x*blockDim.x+threadIdx.x)"
+    barrier = "__syncthreads();"
 
     def infinity(self, dtype: DType, needs: Needs) -> str:
         if dtype is F32:
@@ -196,43 +182,16 @@ class CUDALanguage(Language):
     def shared(self, dtype: DType, name: str, size: int, needs: Needs) -> str:
         return f"__shared__ {self.array(dtype, name, size)}"
 
-    def opening(self, head: Head, needs: Needs) -> list[str]:
-        given = [
-            f"{'' if b.mutable else 'const '}{self.type(b.dtype)}* {b.name}" for b in head.buffers
-        ]
-        given += [f"{self.type(s.dtype)} {s.name}" for s in head.scalars]
-        return [f'extern "C" __global__ void {head.name}({", ".join(given)}) {{']
-
-    def thread(self, special: str, size: int) -> str:
-        place = "threadIdx" if special.startswith("l") else "blockIdx"
-        return f"{place}.{axis_of(special)}"
-
-    def iteration(self) -> str:
-        return "((long long)blockIdx.x*blockDim.x+threadIdx.x)"
-
-    def barrier(self) -> str:
-        return "__syncthreads();"
-
 
 class MetalLanguage(Language):
     """The Metal shading language."""
 
     name = "metal"
-    types: ClassVar[Mapping[str, str]] = {
-        "bool": "bool",
-        "int8": "char",
-        "int16": "short",
-        "int32": "int",
-        "int64": "long",
-        "uint8": "uchar",
-        "uint16": "ushort",
-        "uint32": "uint",
-        "uint64": "ulong",
-        "float16": "half",
-        "bfloat16": "bfloat",
-        "float32": "float",
-    }
+    types: ClassVar[Mapping[str, str]] = {**_SHORT, "float16": "half", "bfloat16": "bfloat"}
     has_halves = True
+    start = "kernel void"
+    iteration = "tid.x"
+    barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);"
 
     def reinterpret(self, x: str, before: DType, after: DType, needs: Needs) -> str:
         return f"as_type<{self.type(after)}>({x})"
@@ -240,27 +199,18 @@ class MetalLanguage(Language):
     def shared(self, dtype: DType, name: str, size: int, needs: Needs) -> str:
         return f"threadgroup {self.array(dtype, name, size)}"
 
-    def opening(self, head: Head, needs: Needs) -> list[str]:
-        given = [
-            f"{'' if b.mutable else 'const '}device {self.type(b.dtype)}* {b.name}"
-            for b in head.buffers
-        ]
-        given += [f"constant {self.type(s.dtype)}& {s.name}" for s in head.scalars]
+    def buffer(self, buffer: Buffer) -> str:
+        const = "" if buffer.mutable else "const "
+        return f"{const}device {self.type(buffer.dtype)}* {buffer.name}"
+
+    def scalar(self, scalar: Scalar) -> str:
+        return f"constant {self.type(scalar.dtype)}& {scalar.name}"
+
+    def positions(self, head: Head) -> list[str]:
         if head.grid:
-            given += ["uint3 tid [[thread_position_in_grid]]"]
-        else:
-            given += ["uint3 gid [[threadgroup_position_in_grid]]"]
-            given += ["uint3 lid [[thread_position_in_threadgroup]]"]
-        return [f"kernel void {head.name}({', '.join(given)}) {{"]
-
-    def thread(self, special: str, size: int) -> str:
-        return f"{'lid' if special.startswith('l') else 'gid'}.{axis_of(special)}"
-
-    def iteration(self) -> str:
-        return "tid.x"
-
-    def barrier(self) -> str:
-        return "threadgroup_barrier(mem_flags::mem_threadgroup);"
+            return ["uint3 tid [[thread_position_in_grid]]"]
+        group = "uint3 gid [[threadgroup_position_in_grid]]"
+        return [group, "uint3 lid [[thread_position_in_threadgroup]]"]
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
         return ["#include <metal_stdlib>", "using namespace metal;"]

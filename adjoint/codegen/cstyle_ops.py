@@ -56,11 +56,11 @@ OPERATIONS: Table = {
 # Operations of C on integers narrower than int give an int, which may lie outside of their dtype.
 WIDENING = frozenset({"add", "sub", "mul", "neg", "lshift", "bitwise_not"})
 
-# op → kinds → the body of our function of a and b, {t} their type
+# op → kinds → the body of our function of a and b; {t} is their type, {u} that type unsigned
 FUNCTIONS: Table = {
     "maximum": {"f": "return a > b || a != a ? a : b;", _INT: "return a > b ? a : b;"},
     "minimum": {"f": "return a < b || a != a ? a : b;", _INT: "return a < b ? a : b;"},
-    "absolute": {"i": "return a < 0 ? -a : a;"},
+    "absolute": {"i": "return a < 0 ? ({t})(0-({u})a) : a;"},
 }
 
 OPERANDS = {"absolute": 1}  # of those functions, where it is not two
@@ -95,35 +95,3 @@ float bf16_to_f32({h} x) {{
   return ({h})((bits+0x7fffu+((bits>>16)&1u))>>16);
 }}""",
 }
-
-# Words that a kernel or a buffer may not be called in one of the languages.
-_WORDS = """
-abs abstract acos acosh active alias alignas alignof all and and_eq any args array as as_type asin
-asinh asm asm_fragment assert async atan atan2 atanh atomic attribute auto await barrier become
-begin bitand bitcast bitor bool break calloc case cast catch cbrt ceil char char16_t char32_t
-char8_t clamp class clock co_await co_return co_yield coherent column_major common compile
-compile_fragment compl complex concept const const_assert const_cast constant consteval constexpr
-constinit continue continuing copysign cos cosh cospi crate cross debugger decltype default
-degrees delete demote demote_to_helper device diagnostic discard distance div do dot double drem
-dynamic_cast else enable end enum erf erfc erfcinv erfinv exp exp10 exp2 exp2f explicit expm1
-export extends extern external f16 f32 fabs fallthrough false fdim filter final finally finite
-float floor fma fmax fmin fmod fn for fract free frexp friend from fxgroup gamma get given global
-goto groupshared half highp hypot i32 if ilogb imaginary impl implements import in index inline
-instanceof int int16_t int32_t int64_t int8_t interface isfinite isinf isnan isnormal j0 j1 jn
-kernel layout ldexp ldiv length let lgamma llrint llround local log log10 log1p log2 logb long
-loop lowp lrint lround macro macro_rules main malloc match max mediump memcpy memset meta min mix
-mod modf module move mut mutable namespace nan nearbyint new nextafter nil noexcept noinline
-nointerpolation non_coherent noncoherent noperspective norm normalize normcdf not not_eq NULL null
-nullptr of operator or or_eq out override package packoffset partial pass patch pixelfragment
-popcount pow pow10 precise precision premerge printf priv private protected ptr pub public radians
-rand random rcbrt read readonly ref regardless register reinterpret_cast remainder remquo require
-requirements requires resource restrict return rindex rint rotate round rsqrt sampler saturate
-scalb scalbln scalbn select Self self set shared short sign signal signbit signed significand sin
-sincos sinh sinpi size_t sizeof smooth smoothstep snorm sqrt static static_assert static_cast std
-step struct subroutine super switch tan tanh target template texture tgamma this thread
-thread_local threadgroup throw time trait transpose true trunc try type typedef typeid typename
-typeof u32 uchar uint uint16_t uint32_t uint64_t uint8_t ulong uniform union unless unorm unsafe
-unsigned unsized use ushort using var varying vec2 vec3 vec4 vector virtual void volatile wchar_t
-wgsl where while with workgroup write writeonly xor xor_eq y0 y1 yield yn
-"""
-RESERVED = frozenset(_WORDS.split())

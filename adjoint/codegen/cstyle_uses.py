@@ -45,6 +45,11 @@ class Uses:
         reads = self._reads[node] = self._accumulators(node)
         return not any(first < p < last for acc in reads for p in self.updates.get(acc, ()))
 
+    def is_only_stored(self, node: UOp) -> bool:
+        """Whether the value goes to memory and nowhere else."""
+        users = self.users.get(node, [])
+        return all(u.op.name == "store" and u.src[1] is not node for u in users)
+
     def keep(self, node: UOp) -> None:
         """The node has a name after all: it is read where it is defined."""
         self._reads.pop(node, None)

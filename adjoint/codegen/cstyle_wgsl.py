@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from adjoint.codegen.cstyle_language import Head, Language, Needs
-from adjoint.codegen.cstyle_languages import axis_of
 from adjoint.codegen.cstyle_ops import OPERANDS, Table
 from adjoint.errors import DeviceError
 from adjoint.ir.bounds import bounds
@@ -57,7 +56,12 @@ class WGSLLanguage(Language):
     }
     long = ""
     has_halves = True
+    overflows = False
     one_file = False
+    group = "{type}(gid.{axis})"
+    in_group = "{type}(lid.{axis})"
+    iteration = "i32(tid.x)"
+    barrier = "workgroupBarrier(); storageBarrier();"
 
     # ---- numbers
 
@@ -183,15 +187,6 @@ class WGSLLanguage(Language):
         ids = "@builtin(workgroup_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: vec3<u32>"
         ids = "@builtin(global_invocation_id) tid: vec3<u32>" if head.grid else ids
         return [f"{threads} fn {head.name}({ids}) {{", *lines]
-
-    def thread(self, special: str, size: int) -> str:
-        return f"i32({'lid' if special.startswith('l') else 'gid'}.{axis_of(special)})"
-
-    def iteration(self) -> str:
-        return "i32(tid.x)"
-
-    def barrier(self) -> str:
-        return "workgroupBarrier();"
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
         half = "f16" in "\n".join([*needs.values(), text])

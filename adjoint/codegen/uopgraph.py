@@ -9,6 +9,7 @@ something wrong. What may not: how each kind of node is made (`uopgraph_nodes.py
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -105,7 +106,8 @@ class UOpGraph:
         self._scope = Scope(None, None)
         self._found: dict[UOp, Node] = {}
         self._updates: dict[Node, Node] = {}  # the PHI of every DEFINE_ACC that has one
-        self._versions: dict[UOp, list[Scope]] = {}
+        self._versions: dict[UOp, dict[Scope, UOp]] = {}
+        self._counts: Counter[UOps] = Counter()
         self._programs: dict[str, LoopProgram] = {}
 
     def add(self, uop: UOps, dtype: Any = None, vin: Sequence[Node] = (), arg: Any = None) -> Node:
@@ -125,6 +127,7 @@ class UOpGraph:
         parts = draft.number, draft.kind, made.value.dtype, draft.vin, draft.arg, made.value, root
         node = Node(self, *parts, draft.raw)
         self.nodes.append(node)
+        self._counts[draft.kind] += 1
         if made.shared:
             self._found[made.value] = node
         if draft.kind not in (UOps.CONST, UOps.DEFINE_GLOBAL):
@@ -181,9 +184,9 @@ class UOpGraph:
         """The PHI that updates a DEFINE_ACC."""
         return self._updates.get(acc)
 
-    def count(self, *kinds: UOps) -> int:
-        """How many nodes of these kinds there are."""
-        return sum(n.kind in kinds for n in self.nodes)
+    def count(self, kind: UOps) -> int:
+        """How many nodes of this kind there are."""
+        return self._counts[kind]
 
     def read(self, node: Node) -> UOp:
         """The value of an operand here. A register changes: where it is read in another loop than
@@ -197,12 +200,11 @@ class UOpGraph:
         return self._version(node.value, loops[-1]) if loops else node.value.src[0]
 
     def _version(self, value: UOp, scope: Scope) -> UOp:
-        seen = self._versions.setdefault(value, [])
-        if scope not in seen:
-            seen.append(scope)
-        for _ in range(seen.index(scope)):
-            value = OPS["where"](OPS["const"](True, "bool"), value, value)
-        return value
+        known = self._versions.setdefault(value, {scope: value})
+        if scope not in known:
+            last = next(reversed(known.values()))
+            known[scope] = OPS["where"](OPS["const"](True, "bool"), last, last)
+        return known[scope]
 
     # ---- what comes out
 
@@ -233,7 +235,7 @@ class UOpGraph:
             end = "ENDLOOP" if head.kind is UOps.LOOP else "ENDIF"
             fix = f"g.add(UOps.{end}, vin=(node {head.number},))"
             raise fault("E4001", head, f"is never ended: an {end} is missing", help=fix)
-        if not name.isidentifier() or not name.isascii():
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
             raise fault("E1002", None, f"{name!r} is no name of a kernel")
         parameters = (n for n in self.nodes if n.kind is UOps.DEFINE_GLOBAL)
         for place, node in enumerate(parameters):

@@ -50,6 +50,7 @@ _CLASSES: dict[str, type[AdjointError]] = {
     "E4": VerificationError,
     "E6": DeviceError,
 }
+_DEEPEST = 64  # loops and conditions inside one another; compilers have such limits, too
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"[gl]idx[0-2]")
 
@@ -251,8 +252,15 @@ def _special(d: Draft) -> Made:
 # ---- structure
 
 
+def _check_depth(d: Draft) -> None:
+    """Before another LOOP or IF is opened."""
+    around = len(_scopes(d.graph))
+    d.need(around < _DEEPEST, "E6003", f"stands inside {around} loops and conditions already")
+
+
 def _loop(d: Draft) -> Made:
     d.arity(2)
+    _check_depth(d)
     for place, node in enumerate(d.vin):
         problem = f"operand {place} is {node.kind.name}; a loop goes from a CONST to a CONST"
         d.need(node.kind is UOps.CONST, "E2001", problem)
@@ -281,6 +289,7 @@ def _end(kind: UOps, op: str) -> Callable[[Draft], Made]:
 
 def _if(d: Draft) -> Made:
     d.arity(1)
+    _check_depth(d)
     return Made(OPS["if"](*d.read()))
 
 

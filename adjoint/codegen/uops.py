@@ -11,6 +11,8 @@ What may live here: the names that users import. See docs/kernels.md.
 
 from __future__ import annotations
 
+from typing import Any
+
 from adjoint.codegen.cstyle import (
     CLanguage,
     CUDALanguage,
@@ -22,6 +24,7 @@ from adjoint.codegen.cstyle import (
 )
 from adjoint.codegen.uopgraph import UOpGraph, without_threads
 from adjoint.codegen.uopgraph_ops import BinaryOps, TernaryOps, UnaryOps, UOps
+from adjoint.errors import DTypeError
 from adjoint.stages import LoopProgram
 
 LANGUAGES: dict[str, Language] = {
@@ -35,15 +38,27 @@ LANGUAGES: dict[str, Language] = {
 
 def uops_to_cstyle(language: Language, name: str, graph: UOpGraph) -> str:
     """The source of a graph."""
+    _check(language, Language, "a language, such as CLanguage()")
+    _check(graph, UOpGraph, "a UOpGraph")
     return source_of(language, graph.program(name))
 
 
+def _check(value: Any, kind: type, words: str) -> None:
+    if not isinstance(value, kind):
+        problem, fix = f"takes {words}, not {value!r}", "uops_to_cstyle(language, name, graph)"
+        raise DTypeError("E2001", problem, op="uops_to_cstyle", help=fix)
+
+
 def source_of(language: Language, program: LoopProgram) -> str:
-    """The source of a program; C runs the threads of a group in turn, from barrier to barrier."""
+    """The source of a program."""
+    return render(settled(language, program), language).text
+
+
+def settled(language: Language, program: LoopProgram) -> LoopProgram:
+    """The program as a language can say it: where there are no threads, those of a group take
+    turns from barrier to barrier."""
     waits = any(node.op.name == "barrier" for node in program.body)
-    if waits and language.name == "c":
-        program = without_threads(program)
-    return render(program, language).text
+    return without_threads(program) if waits and not language.threads else program
 
 
 __all__ = [
@@ -58,6 +73,7 @@ __all__ = [
     "UOps",
     "UnaryOps",
     "WGSLLanguage",
+    "settled",
     "source_of",
     "uops_to_cstyle",
 ]

@@ -2,3 +2,46 @@
 
 Public names only.
 """
+
+from adjoint.data.archives import read_npz
+from adjoint.data.bundled import breast_cancer, diabetes, digits, iris, wine
+from adjoint.data.collate import collate
+from adjoint.data.dataset import Dataset, Mapped, Samples, Subset
+from adjoint.data.images import shapes
+from adjoint.data.loader import Loader
+from adjoint.data.prepare import Scaling, check_labels, one_hot, standardise, train_test_split
+from adjoint.data.sequences import adding, copying, sine_waves, sorting
+from adjoint.data.synthetic import blobs, spirals, two_moons
+from adjoint.data.tables import read_csv
+from adjoint.data.text import Text, docstrings
+
+__all__ = [
+    "Dataset",
+    "Loader",
+    "Mapped",
+    "Samples",
+    "Scaling",
+    "Subset",
+    "Text",
+    "adding",
+    "blobs",
+    "breast_cancer",
+    "check_labels",
+    "collate",
+    "copying",
+    "diabetes",
+    "digits",
+    "docstrings",
+    "iris",
+    "one_hot",
+    "read_csv",
+    "read_npz",
+    "shapes",
+    "sine_waves",
+    "sorting",
+    "spirals",
+    "standardise",
+    "train_test_split",
+    "two_moons",
+    "wine",
+]

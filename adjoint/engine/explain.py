@@ -7,12 +7,13 @@ anything that changes what is shown.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from adjoint import config
 from adjoint.codegen.cstyle import LANGUAGES, render_all
 from adjoint.codegen.llvm import render
 from adjoint.codegen.show import show
+from adjoint.errors import DeviceError
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
 from adjoint.runtime.device import vector_width
@@ -86,13 +87,50 @@ def loops_of(schedule: Schedule) -> list[str]:
 
 def sources_of(schedule: Schedule, language: str = "llvm") -> list[Source]:
     """The code of the kernels. In a language whose files hold many, the texts are one file."""
-    programs = list(programs_of(schedule))
+    return _rendered(list(programs_of(schedule)), language)
+
+
+def _rendered(programs: Sequence[LoopProgram], language: str) -> list[Source]:
     if language == "llvm":
         return [render(program, vector_width()) for program in programs]
     return render_all(programs, LANGUAGES[language])
 
 
 def source_text(schedule: Schedule, language: str = "llvm") -> str:
-    """The code of the kernels as one text."""
-    texts = dict.fromkeys(source.text for source in sources_of(schedule, language))
-    return "\n\n".join(texts)
+    """The code of the kernels as one text, below a comment on what else there is to do. A kernel
+    that the language cannot say is left out, and the comment says why; an error if all are."""
+    programs = list(programs_of(schedule))
+    refused = _refused(programs, language)
+    if programs and len(refused) == len(programs):
+        raise next(iter(refused.values()))
+    sources = _rendered([p for p in programs if p not in refused], language)
+    mark = ";" if language == "llvm" else "//"
+    notes = [f"{mark} {line}" for line in _notes(schedule, refused)]
+    texts = list(dict.fromkeys(source.text for source in sources))
+    return "\n\n".join(["\n".join(notes), *texts] if notes else texts)
+
+
+def _refused(programs: Sequence[LoopProgram], language: str) -> dict[LoopProgram, DeviceError]:
+    """The kernels that the language cannot say, and why."""
+    found = {}
+    for program in programs if language != "llvm" else ():
+        try:
+            _rendered([program], language)
+        except DeviceError as error:
+            found[program] = error
+    return found
+
+
+def _notes(schedule: Schedule, refused: Mapping[LoopProgram, DeviceError]) -> list[str]:
+    """What the kernels alone do not tell: steps of other kinds, in order, and what is left out."""
+    lines = [f"kernel {p.name} is left out: {error.problem}" for p, error in refused.items()]
+    if all(isinstance(step, KernelStep) for step in schedule.steps):
+        return lines
+    return [*lines, "the steps, in the order they run:", *_step_lines(schedule, "  ")]
+
+
+def _step_lines(schedule: Schedule, indent: str) -> Iterator[str]:
+    for step in schedule.steps:
+        yield f"{indent}{step}"
+        for part in step.parts if isinstance(step, ControlStep) else ():
+            yield from _step_lines(part, indent + "  ")

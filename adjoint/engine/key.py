@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from adjoint.engine.interpreter import check_device, run_function
-from adjoint.ir.function import Function
+from adjoint.ir.effect import Effect
+from adjoint.ir.function import Function, Own
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.runtime.reference import evaluate
@@ -109,6 +110,8 @@ def _plain(arg: Any) -> tuple[Any, ...]:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Function):
         return _function_key(value)
+    if isinstance(value, Effect):
+        return value.key
     body = getattr(value, "body", None)
     return _function_key(body) if isinstance(body, Function) else value
 
@@ -130,10 +133,10 @@ def closed(
     them: a program runs in one place.
     """
     make = OPS["input"].call
-    parameters = [make(f"a{i}", n.shape, n.dtype) for i, n in enumerate(leaves)]
+    parameters = [make(Own(f"a{i}"), n.shape, n.dtype) for i, n in enumerate(leaves)]
     new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
     for i, node in enumerate(lifted):
-        scalar = make(f"c{i}", (), node.dtype)
+        scalar = make(Own(f"c{i}"), (), node.dtype)
         parameters.append(scalar)
         new[node] = scalar.expand(node.shape) if node.shape else scalar
     _substitute(roots, new)

@@ -11,12 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from adjoint.engine.interpreter import is_known, known_value
+from adjoint.engine.stepwise import places_of
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.kernel.lower import lower
 from adjoint.kernel.special import Special, build, sort_program
+from adjoint.runtime.timeline import span
 from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.divide import Division, Work, divide
 from adjoint.schedule.layout import gemm_of, matrix_base, sorts
@@ -36,8 +38,10 @@ from adjoint.stages import (
 def scheduled(roots: Sequence[UOp], inputs: Sequence[UOp], compile_function: Any) -> Schedule:
     """The schedule that computes expanded roots from inputs."""
     closed, known = _closed(roots, set(inputs))
-    builder = _Builder(divide(closed), [*inputs, *known], compile_function)
-    schedule = builder.schedule()
+    with span("schedule", "compile"):
+        division = divide(closed)
+    with span("lower", "compile"):
+        schedule = _Builder(division, [*inputs, *known], compile_function).schedule()
     first, rest = schedule.inputs[: len(inputs)], schedule.inputs[len(inputs) :]
     values = tuple(zip(rest, map(known_value, known.values()), strict=True))
     return replace(schedule, inputs=first, constants=values)
@@ -112,15 +116,21 @@ class _Builder:
         program, checked = lower(work.group, _name(work))
         nodes = [*work.nodes, *work.group.inputs]
         slots = [self._slot(n) for n in nodes]
-        return self._flagged(program, slots, work.nodes[0], checked)
+        places = places_of(work.nodes, work.group.inputs)
+        return self._flagged(program, slots, work.nodes[0], checked, places)
 
     def _flagged(
-        self, program: LoopProgram, slots: list[int], node: UOp, checked: UOp | None
+        self,
+        program: LoopProgram,
+        slots: list[int],
+        node: UOp,
+        checked: UOp | None,
+        places: tuple[Any, ...] = (),
     ) -> KernelStep:
         if checked is None:
-            return KernelStep(program, tuple(slots), node)
+            return KernelStep(program, tuple(slots), node, None, places)
         flag = self._new(dtypes.int64, (1,))
-        return KernelStep(program, (*slots, flag), node, (flag, checked))
+        return KernelStep(program, (*slots, flag), node, (flag, checked), places)
 
     def _sort(self, work: Work) -> KernelStep:
         order = sorts(work.nodes[0])

@@ -8,8 +8,9 @@ table. What may not: steps that Python runs.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,12 @@ from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.runtime.device import vector_width
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
+from adjoint.runtime.timeline import span
 from adjoint.stages import ControlStep, HostStep, KernelStep, LibraryStep, Schedule, Step
 
 _LITTLE = 1 << 14  # operations: microseconds, whatever the code is like
 Flag = tuple[Any, UOp]  # a 64-bit number that kernels set, and the node to blame
+Known = Mapping[Step, Code]  # code of kernels that somebody has compiled already
 
 
 def is_native(step: Step) -> bool:
@@ -52,15 +55,23 @@ class Native:
 
     __slots__ = ("bodies", "codes", "steps")
 
-    def __init__(self, steps: tuple[Step, ...]):
+    def __init__(self, steps: tuple[Step, ...], known: Known = MappingProxyType({})):
         self.steps = steps
         self.codes: dict[int, Code] = {}
         self.bodies: dict[int, list[Body]] = {}
         for place, step in enumerate(steps):
             if isinstance(step, KernelStep):
-                self.codes[place] = _compiled(step)
+                self.codes[place] = known.get(step) or _compiled(step)
             elif isinstance(step, ControlStep):
-                self.bodies[place] = [Body(part) for part in step.parts]
+                self.bodies[place] = [Body(part, known) for part in step.parts]
+
+    def compiled(self) -> Iterator[tuple[Step, Code]]:
+        """The code of every kernel, for whoever runs the same steps in another way."""
+        for place, code in self.codes.items():
+            yield self.steps[place], code
+        for bodies in self.bodies.values():
+            for body in bodies:
+                yield from body.native.compiled()
 
     def bind(self, slots: Cells) -> tuple[NativeProgram, list[Flag]]:
         """The table for these slots, and the flags inside its loops."""
@@ -97,9 +108,9 @@ class Body:
 
     __slots__ = ("constants", "native", "schedule")
 
-    def __init__(self, schedule: Schedule):
+    def __init__(self, schedule: Schedule, known: Known):
         self.schedule = schedule
-        self.native = Native(schedule.steps)
+        self.native = Native(schedule.steps, known)
         self.constants: dict[int, Buffer] = {i: constant(v) for i, v in schedule.constants}
 
     def bound(self, table: Table, flags: list[Flag]) -> BoundBody:
@@ -123,7 +134,9 @@ def _compiled(step: KernelStep) -> Code:
         counters.count(compiles=1)
     program = step.program
     extent = 1 if program.grid is None else program.grid.arg.size
-    return compile_source(render(program, vector_width()), quick=program.cost * extent < _LITTLE)
+    with span(f"render {program.name}", "compile"):
+        source = render(program, vector_width())
+    return compile_source(source, quick=program.cost * extent < _LITTLE)
 
 
 def _arguments(

@@ -17,12 +17,15 @@ from adjoint.engine.interpreter import expand
 from adjoint.engine.lowering import scheduled
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
+from adjoint.runtime.timeline import span
 from adjoint.stages import Schedule
 
 
 def compile_graph(roots: Sequence[UOp], inputs: Sequence[UOp]) -> Schedule:
     """The steps that compute the roots from the inputs."""
-    return scheduled(expand(roots), inputs, _compile_function)
+    with span("expand", "compile"):
+        expanded = expand(roots)
+    return scheduled(expanded, inputs, _compile_function)
 
 
 def _compile_function(function: Function) -> Schedule:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,19 @@ import numpy as np
 from adjoint.engine import counters
 from adjoint.engine.donation import Lender
 from adjoint.engine.host import constant, functions_of, host_results, row_major
-from adjoint.engine.native import Flag, Native, flag_at, flags_of, is_native
+from adjoint.engine.native import Flag, Known, Native, flag_at, flags_of, is_native
 from adjoint.engine.steps import FlagError, located, memory_error, read, work_of, written
+from adjoint.engine.stepwise import Apart, TimedTable
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.interrupt import Abandoned
 from adjoint.runtime.launch import Cells
+from adjoint.runtime.timeline import recorders, sample, span
 from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
 
+_NOTHING: Known = MappingProxyType({})
 _FRAMES = 8  # kept for the next run; more runs than that at once make their own
 _INPUT, _CONSTANT, _FRESH, _ARRAY, _SAME = range(5)  # where an output comes from
 
@@ -44,9 +48,9 @@ class _Python:
 class _Plan:
     """What all runs of a program share: segments with their code, constants, who needs what."""
 
-    def __init__(self, schedule: Schedule):
-        self.schedule = schedule
-        self.segments = _segments(schedule)
+    def __init__(self, schedule: Schedule, apart: Apart | None, known: Known):
+        self.schedule, self.apart = schedule, apart
+        self.segments = _segments(schedule, apart, known)
         python = [s.step for s in self.segments if isinstance(s, _Python)]
         native = [t for s in self.segments if isinstance(s, Native) for t in s.steps]
         self.plain = not python  # nothing for Python to do between the first step and the last
@@ -66,6 +70,11 @@ class _Plan:
         self.simple = self.plain and fresh and distinct and not flagged
         self.numbers = schedule.inputs
         self.targets = [(i, slot.dtype, slot.shape) for _, i, slot in self.outputs]
+
+    def codes(self) -> dict[Step, Any]:
+        """The code of every kernel."""
+        native = [segment for segment in self.segments if isinstance(segment, Native)]
+        return {step: code for segment in native for step, code in segment.compiled()}
 
     def own(self) -> Iterator[int]:
         """Slots outside of the arena that native code sees and nobody gives."""
@@ -88,14 +97,17 @@ class _Plan:
         return (_FRESH if fresh else _ARRAY), number, slot
 
 
-def _segments(schedule: Schedule) -> list[Native | _Python]:
-    """Native steps in a row are one segment; every other step is one of its own."""
+def _segments(schedule: Schedule, apart: Apart | None, known: Known) -> list[Native | _Python]:
+    """Native steps in a row are one segment; every other step is one of its own, and if they are
+    wanted apart every step is."""
     last = {i: n for n, step in enumerate(schedule.steps) for i in (*read(step), *written(step))}
     keep = {*schedule.outputs, *schedule.inputs, *(i for i, _ in schedule.constants)}
     segments: list[Native | _Python] = []
     row: list[Step] = []
     for place, step in enumerate(schedule.steps):
-        if isinstance(step, HostStep) or (isinstance(step, ControlStep) and not is_native(step)):
+        if isinstance(step, HostStep) or (
+            isinstance(step, ControlStep) and not _stays_native(step, apart)
+        ):
             segments += [Native(tuple(row))] if row else []
             row = []
             loose = {i for i in read(step) + written(step) if schedule.slots[i].offset is None}
@@ -103,7 +115,13 @@ def _segments(schedule: Schedule) -> list[Native | _Python]:
             segments.append(_Python(step, _parts(step), dying))
         else:
             row.append(step)
+            if apart is not None:
+                segments.append(Native((row.pop(),), known))
     return [*segments, Native(tuple(row))] if row else segments
+
+
+def _stays_native(step: ControlStep, apart: Apart | None) -> bool:
+    return is_native(step) and not (apart is not None and apart.inside_loops)
 
 
 def _parts(step: HostStep | ControlStep) -> dict[Function, Program]:
@@ -135,7 +153,7 @@ class _Frame:
         self.flags: list[Flag] = [
             (flag_at(self.cells[number]), node) for number, node in flags_of(plan.schedule)
         ]
-        self.tables = [self._table(segment) for segment in plan.segments]
+        self.tables = [self._table(plan, segment) for segment in plan.segments]
         kept = {*plan.constants, *self.own}
         self.loose = [i for i, s in enumerate(slots) if s.offset is None and i not in kept]
 
@@ -147,12 +165,14 @@ class _Frame:
                     part = whole[slot.offset : slot.offset + slot.nbytes]
                     self.arrays[number] = part.view(slot.dtype.np).reshape(slot.shape)
 
-    def _table(self, segment: Native | _Python) -> Any:
+    def _table(self, plan: _Plan, segment: Native | _Python) -> Any:
         if isinstance(segment, _Python):
             return segment
         table, flags = segment.bind(self.cells)
         self.flags += flags
-        return table
+        if plan.apart is None:
+            return table
+        return TimedTable(table, segment.steps[0], plan.schedule)
 
 
 def _arena(schedule: Schedule) -> Any:
@@ -167,10 +187,11 @@ def _arena(schedule: Schedule) -> Any:
 
 
 class Program:
-    """A schedule that can run."""
+    """A schedule that can run; `apart` if its steps are run, and recorded, one by one."""
 
-    def __init__(self, schedule: Schedule):
-        self.schedule = schedule
+    def __init__(self, schedule: Schedule, apart: Apart | None = None, known: Known = _NOTHING):
+        self.schedule, self.apart, self._known = schedule, apart, known
+        self._twins: dict[Apart, Program] = {}
         self._plan: _Plan | None = None
         self._frames: list[_Frame] = []
         self._lock = threading.Lock()
@@ -179,7 +200,7 @@ class Program:
     def _planned(self) -> _Plan:
         with self._lock:
             if self._plan is None:
-                self._plan = _Plan(self.schedule)
+                self._plan = _Plan(self.schedule, self.apart, self._known)
             return self._plan
 
     def run(
@@ -231,8 +252,21 @@ class Program:
         if self._work is None:
             self._work = work_of(self.schedule)
         start = counters.now()
-        outputs = self._run(*args)
+        outputs = self._recorded(*args) if recorders else self._run(*args)
         counters.count(runs=1, seconds=counters.now() - start, **self._work)
+        return outputs
+
+    def _recorded(self, *args: Any) -> list[Buffer]:
+        """The same by a program of the same steps that runs them one by one."""
+        apart = Apart(any(recorder.inside_loops for recorder in recorders))
+        twin = self._twins.get(apart)
+        if twin is None:
+            made = Program(self.schedule, apart, self._planned().codes())
+            twin = self._twins.setdefault(apart, made)
+        sample("memory", CPU.counted)
+        with span("program", "program", steps=len(self.schedule.steps), arena=self.schedule.arena):
+            outputs = twin._run(*args)
+        sample("memory", CPU.counted)
         return outputs
 
     def _run(
@@ -302,7 +336,10 @@ class Program:
                     arrays[number] = buffer.filling()
                 outputs.append(buffer)
             else:
-                outputs.append(_given(plan, kind, number, slot, inputs, outputs))
+                found = _given(plan, kind, number, slot, inputs, outputs)
+                if found is not None and devices and found.device != devices[place]:
+                    found = Buffer(found.array(), devices[place])
+                outputs.append(found)
         return outputs
 
     def _fresh(self, slot: Slot, number: int, device: Any, block: Any) -> Buffer:

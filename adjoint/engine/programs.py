@@ -20,6 +20,7 @@ from adjoint.engine.key import GraphKey, closed
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.timeline import span
 
 if TYPE_CHECKING:
     from adjoint.engine.program import Program
@@ -151,7 +152,8 @@ def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     outputs = list(dict.fromkeys(node for node in nodes if node not in places))
     numbers = {node: i for i, node in enumerate(outputs)}
     picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
-    return Bound(build(outputs, parameters), lifted, picks)
+    with span("compile", "compile"):
+        return Bound(build(outputs, parameters), lifted, picks)
 
 
 PROGRAMS = Programs()

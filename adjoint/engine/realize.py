@@ -24,9 +24,14 @@ from adjoint.engine.interpreter import (
 from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
 from adjoint.engine.programs import PROGRAMS
 from adjoint.engine.steps import FlagError
+from adjoint.engine.stepwise import readable
+from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
+from adjoint.ir.effect import effects_muted
+from adjoint.ir.origin import user_place
 from adjoint.ir.uop import UOp, toposort
 from adjoint.runtime.device import Device
+from adjoint.runtime.timeline import span
 from adjoint.stages import ExecItem, Schedule, Step
 
 
@@ -35,11 +40,26 @@ def realize(*nodes: UOp) -> None:
     todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
     if not todo:
         return
+    if watch.on:
+        _realize_watched(todo)
+    else:
+        _realize(todo)
+
+
+def _realize(todo: list[UOp]) -> None:
     key = graph_key(todo)
     if key is None:
         _realize_mixed(todo)
     else:
         _realize_compiled(todo, key)
+
+
+def _realize_watched(todo: list[UOp]) -> None:
+    kinds = ", ".join(f"{getattr(n.dtype, 'short', n.dtype)}{list(n.shape)}" for n in todo[:8])
+    with span("realize", "python", lines=readable([user_place()]), shapes=kinds):
+        _realize(todo)
+    if watch.checker is not None:
+        watch.checker.nodes(todo)
 
 
 def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
@@ -52,7 +72,8 @@ def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
     try:
         found = bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
     except FlagError as error:
-        run(schedule(todo))  # which index it was, the interpreter can say
+        with effects_muted():
+            run(schedule(todo))  # which index it was, the interpreter can say
         raise BoundsError(error.code, error.problem, help=error.help) from None
     for root, buffer in zip(todo, found, strict=True):
         root.realized = buffer

@@ -47,8 +47,8 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotient:
-    """`of // by`, rounded down."""
+class Division:
+    """What an index divided by a number gives, and cannot be said without the division."""
 
     of: Lin
     by: int
@@ -56,22 +56,22 @@ class Quotient:
     @property
     def order(self) -> int:
         return self.of.terms[0][0].order
+
+
+class Quotient(Division):
+    """`of // by`, rounded down."""
+
+    __slots__ = ()
 
     def bounds(self) -> tuple[int, int]:
         lo, hi = self.of.bounds()
         return lo // self.by, hi // self.by
 
 
-@dataclass(frozen=True, slots=True)
-class Remainder:
+class Remainder(Division):
     """`of % by`, never negative."""
 
-    of: Lin
-    by: int
-
-    @property
-    def order(self) -> int:
-        return self.of.terms[0][0].order
+    __slots__ = ()
 
     def bounds(self) -> tuple[int, int]:
         return 0, self.by - 1
@@ -133,7 +133,7 @@ class Lin:
         """The counters and loaded indices it is made of."""
         found: set[Any] = set()
         for atom, _ in self.terms:
-            found |= atom.of.atoms() if isinstance(atom, (Quotient, Remainder)) else {atom}
+            found |= atom.of.atoms() if isinstance(atom, Division) else {atom}
         return found
 
 
@@ -149,7 +149,7 @@ def depends(atom: Any, on: Any) -> bool:
     """Whether one atom is computed from another."""
     if atom is on:
         return True
-    return isinstance(atom, (Quotient, Remainder)) and on in atom.of.atoms()
+    return isinstance(atom, Division) and on in atom.of.atoms()
 
 
 def _sort_key(term: tuple[Any, int]) -> tuple[Any, ...]:

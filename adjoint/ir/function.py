@@ -6,10 +6,21 @@ equal. What may live here: the function itself. What may not: how to trace one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
+
+
+class Own(str):
+    """A name that is equal to no other: nodes that stand on it are shared with nobody, and so the
+    lines they come from are their own."""
+
+    __slots__ = ()
+    everywhere: ClassVar[bool] = False  # whether every function's parameters have such names
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
 
 
 class Function(NamedTuple):
@@ -30,8 +41,8 @@ class Function(NamedTuple):
 
 def parameters(like: list[UOp] | tuple[UOp, ...]) -> tuple[UOp, ...]:
     """Parameters of these types, named by position."""
-    make = OPS["input"]
-    return tuple(make(f"a{i}", n.shape, n.dtype, n.device) for i, n in enumerate(like))
+    make, kind = OPS["input"], Own if Own.everywhere else str
+    return tuple(make(kind(f"a{i}"), n.shape, n.dtype, n.device) for i, n in enumerate(like))
 
 
 def function_of(inputs: list[UOp], outputs: list[UOp]) -> Function:

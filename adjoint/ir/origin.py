@@ -7,6 +7,7 @@ when somebody asks.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +35,9 @@ class Raw:
         object.__setattr__(self, "backward", other)
 
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
+_RUNNER = "<frozen runpy>"  # which runs programs for us
 _places: dict[tuple[str, int, int], Raw] = {}  # with the id of the code, whose hash is slow
 _MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
 _inside: dict[str, bool] = {}  # by file: the hash of a string is kept, that of code is not
@@ -98,7 +101,7 @@ def user_place() -> Raw | None:
         code = frame.f_code
         inside = _inside.get(code.co_filename)
         if inside is None:
-            inside = _inside[code.co_filename] = code.co_filename.startswith(_PACKAGE)
+            inside = _inside[code.co_filename] = _is_inside(code.co_filename)
         if not inside:
             method = method or sys._getframe(2).f_code.co_name
             key = (method, frame.f_lasti, id(code))  # the code lives as long as the entry
@@ -106,6 +109,10 @@ def user_place() -> Raw | None:
         method = code.co_name
         frame = frame.f_back
     return None
+
+
+def _is_inside(file: str) -> bool:
+    return file == _RUNNER or (file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES))
 
 
 def _place(key: tuple[str, int, int], code: CodeType) -> Raw:

@@ -20,12 +20,13 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.math_nodes import NARROW, both, cast, negated, number, test
-from adjoint.kernel.scopes import Scope, Written, cost_of, nested
+from adjoint.kernel.reach import covers, linear
+from adjoint.kernel.scopes import Written
+from adjoint.kernel.sharing import shared_out
 from adjoint.kernel.special_loops import Special
 from adjoint.ops.kernel import LoadArg
 from adjoint.stages import LoopProgram
 
-Terms = dict[UOp, int]
 MOST_LOCAL = 1 << 20  # bytes of a kernel's own memory, which lies on the stack
 KEPT, ZEROS, GIVEN = "kept", "zeros", "given"  # what a result holds before the kernel runs
 
@@ -148,7 +149,7 @@ class _Guard:
         for node in self.program.body:
             depth += (node.op.name == "if") - (node.op.name == "endif")
             plain = node.op.name == "store" and node.src[0] is buffer and len(node.src) == 3
-            found = found or (plain and not depth and _covers(node.src[1], new.arg.size))
+            found = found or (plain and not depth and covers(node.src[1], new.arg.size))
         return found and not read
 
 
@@ -188,112 +189,4 @@ def _fill(buffer: UOp, source: UOp | None, id: int) -> list[UOp]:
     return [counter, *inside, store, OPS["end_range"](counter)]
 
 
-# ---- indices as sums of counters
-
-
-def linear(node: UOp) -> tuple[Terms, int] | None:
-    """The index as counters times numbers plus a number, if it is that and cannot wrap around."""
-    found = _linear(node)
-    if found is None or _span(*found) != bounds(node):
-        return None
-    return found
-
-
-def _linear(node: UOp) -> tuple[Terms, int] | None:
-    match node.op.name:
-        case "const":
-            return {}, int(node.arg.value)
-        case "range" if not node.src:
-            return {node: 1}, 0
-        case "cast" if node.src[0].dtype.is_int and node.dtype.is_int:
-            return _linear(node.src[0])
-        case "neg":
-            return _scaled(_linear(node.src[0]), -1)
-        case "add" | "sub":
-            left, right = (_linear(s) for s in node.src)
-            return _sum(left, _scaled(right, -1) if node.op.name == "sub" else right)
-        case "mul":
-            left, right = (_linear(s) for s in node.src)
-            if left is not None and not left[0]:
-                return _scaled(right, left[1])
-            return _scaled(left, right[1]) if right is not None and not right[0] else None
-        case _:
-            return None
-
-
-def _scaled(value: tuple[Terms, int] | None, by: int) -> tuple[Terms, int] | None:
-    return value and ({n: c * by for n, c in value[0].items()}, value[1] * by)
-
-
-def _sum(a: tuple[Terms, int] | None, b: tuple[Terms, int] | None) -> tuple[Terms, int] | None:
-    if a is None or b is None:
-        return None
-    terms = dict(a[0])
-    for node, by in b[0].items():
-        terms[node] = terms.get(node, 0) + by
-    return {n: c for n, c in terms.items() if c}, a[1] + b[1]
-
-
-def _span(terms: Terms, constant: int) -> tuple[int, int]:
-    lo = hi = constant
-    for counter, by in terms.items():
-        ends = sorted(by * end for end in counter.arg.bounds)
-        lo, hi = lo + ends[0], hi + ends[1]
-    return lo, hi
-
-
-def _covers(index: UOp, size: int) -> bool:
-    """Whether an index meets every element: its counters are the digits of the place."""
-    found = linear(index)
-    if found is None or _span(*found) != (0, size - 1):
-        return False
-    reach = 1
-    for by, extent in sorted((c, n.arg.size) for n, c in found[0].items() if n.arg.size > 1):
-        if by != reach:
-            return False
-        reach *= extent
-    return reach == size
-
-
-# ---- threads of the machine
-
-
-def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
-    """The program with its outer loop divided among threads, if no two turns of it meet; all of
-    them may write the flag."""
-    root = nested(program.body)
-    first = root.items[0] if len(root.items) == 1 else None
-    outer = first.head if isinstance(first, Scope) else None
-    if not isinstance(first, Scope) or outer is None or not _turns_are_apart(first, outer, flag):
-        return replace(program, cost=cost_of(root))
-    grid = UOp(outer.op, (), outer.arg.replace(grid=True))
-    new = {outer: grid}
-    for node in program.body:
-        if node is not outer:
-            new[node] = rebuild(node, tuple(new.get(s, s) for s in node.src))
-    body = tuple(new[n] for n in program.body)
-    return replace(program, body=body, grid=grid, cost=cost_of(first))
-
-
-def _turns_are_apart(scope: Scope, outer: UOp, flag: UOp) -> bool:
-    """Whether this is a loop, and what one turn writes is read and written by no other."""
-    if outer.op.name != "range":
-        return False
-    steps: dict[UOp, int] = {}
-    spans: dict[UOp, tuple[int, int]] = {}
-    for node in scope.nodes():
-        memory = node.src[0] if node.op.name in ("load", "store") else None
-        shared = memory is not None and memory.op.name == "define_global" and memory.arg.mutable
-        if memory is None or memory is flag or not shared:
-            continue
-        found = linear(node.src[1])
-        by = 0 if found is None else found[0].pop(outer, 0)
-        if found is None or not by or steps.setdefault(memory, by) != by:
-            return False
-        lo, hi = _span(*found)
-        before = spans.get(memory, (lo, hi))
-        spans[memory] = min(before[0], lo), max(before[1], hi)
-    return all(hi - lo < abs(steps[m]) for m, (lo, hi) in spans.items())
-
-
-__all__ = ["GIVEN", "KEPT", "ZEROS", "guarded", "linear", "shared_out", "within"]
+__all__ = ["GIVEN", "KEPT", "ZEROS", "guarded", "within"]

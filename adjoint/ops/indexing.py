@@ -112,8 +112,9 @@ def _places(x: Array, indices: tuple[Array, ...], axes: Shape) -> tuple[Any, ...
         n = x.shape[axis]
         bad = (index < 0) | (index >= n)
         if np.any(bad):
-            found = int(index[bad].flat[0])
-            problem = f"index {found} is out of range for axis {axis} of size {n}"
+            place = [int(i) for i in np.argwhere(bad)[0]]
+            problem = f"index {int(index[bad].flat[0])} is out of range for axis {axis} of size {n}"
+            problem += f", at {place} of the index" if place else ""
             raise BoundsError("E6001", problem, op="gather")
     return tuple(indices)
 

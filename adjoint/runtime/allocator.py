@@ -103,6 +103,10 @@ class Allocator:
         cached = sum(c.size * len(c.free) for c in list(self._classes.values()))
         return MemoryStatistics(self.in_use, cached, self.peak)
 
+    def counted(self) -> dict[str, int]:
+        """The bytes in use and those that are kept, as rows of a chart."""
+        return {"in use": self.in_use, "kept": self._cached_large}
+
     def trim(self, keep: int = 0) -> None:
         """Give kept large blocks back to the system, the largest first, until `keep` bytes stay."""
         for _, home in sorted(self._classes.items(), reverse=True):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import threading
 import time
@@ -26,6 +27,7 @@ from adjoint.runtime.native import hold_over_fork
 
 _MAGIC = b"adjoint object 1\n"
 _SUFFIX, _UNFINISHED = ".obj", ".new"
+_NAME = re.compile(r"[0-9a-f]{64}\.obj|[0-9a-f]+-\d+-[0-9a-f]+\.new")  # of files that are ours
 _HOUR = 3600.0
 
 
@@ -93,8 +95,18 @@ def total_size() -> int:
     return sum(entry.size for entry in entries())
 
 
+def problem() -> str:
+    """Why the directory cannot be used: a phrase about it, or nothing."""
+    folder = directory()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _problem(os.stat(folder)) or ("" if os.access(folder, os.W_OK) else "is read-only")
+    except OSError as error:
+        return f"cannot be made: {error.strerror}"
+
+
 def clear() -> int:
-    """Remove everything; the number of objects removed."""
+    """Remove all that is ours; the number of objects removed."""
     folder = _folder()
     if folder is None:
         return 0
@@ -126,7 +138,7 @@ def _payload(data: bytes) -> bytes | None:
 def _files(folder: Path, suffix: str) -> Iterator[Entry]:
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for file in found:
-            if file.name.endswith(suffix):
+            if file.name.endswith(suffix) and _NAME.fullmatch(file.name):
                 with contextlib.suppress(OSError):  # another process may have removed it
                     info = file.stat(follow_symlinks=False)
                     yield Entry(file.name, info.st_size, info.st_mtime)

@@ -24,6 +24,7 @@ from adjoint.runtime import cache
 from adjoint.runtime.image import Image
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.native import hold_over_fork
+from adjoint.runtime.timeline import span
 from adjoint.stages import Source
 
 FORMAT = 1  # of what is kept on disk
@@ -66,7 +67,8 @@ def compile_source(source: Source, given: Any = MappingProxyType({}), quick: boo
     key = _key(source, quick)
     code = _kept.get(key)
     if code is None:
-        code = _load(source, key, dict(given), quick)
+        with span(f"code {source.name}", "compile", cache="disk") as timed:
+            code = _load(source, key, dict(given), quick, timed.details)
     with _lock:
         code = _kept.setdefault(key, code)
         _kept.move_to_end(key)
@@ -91,11 +93,15 @@ def _key(source: Source, quick: bool) -> bytes:
     return digest.digest()
 
 
-def _load(source: Source, key: bytes, given: dict[str, int], quick: bool) -> Code:
+def _load(
+    source: Source, key: bytes, given: dict[str, int], quick: bool, details: dict[str, Any]
+) -> Code:
     name = key.hex()
     data = cache.read(name)
     if data is None:
-        data = interruptible(partial(compile_object, source, quick))
+        details["cache"] = "miss"
+        with span(f"llvm {source.name}", "compile"):
+            data = interruptible(partial(compile_object, source, quick))
         cache.write(name, data)
     return Code(_loaded(data, source.name, given), source.name)
 
@@ -168,18 +174,20 @@ class _Engine:
         self.libraries = 0
 
     def compile(self, source: Source, quick: bool = False) -> bytes:
-        with self.lock:
-            context = self.llvm.create_context()  # its types and constants die with it
-            try:
-                module = self.llvm.parse_assembly(source.text, context)
+        # Types and constants die with their context. The collector must not be left to end a
+        # module: it does not know that the context comes last.
+        try:
+            with (
+                self.lock,
+                self.llvm.create_context() as context,
+                self.llvm.parse_assembly(source.text, context) as module,
+            ):
                 module.verify()
-            except RuntimeError as error:
-                raise InternalError(
-                    f"kernel {source.name}: LLVM refuses the code: {error}"
-                ) from None
-            # No passes: kernels come in their final form, and passes cost more than all the rest.
-            machine: Any = self.quick if quick else self.machine
-            return bytes(machine.emit_object(module))
+                # No passes: kernels come in their final form, and passes cost more than the rest.
+                machine: Any = self.quick if quick else self.machine
+                return bytes(machine.emit_object(module))
+        except RuntimeError as error:
+            raise InternalError(f"kernel {source.name}: LLVM refuses the code: {error}") from None
 
     def load(self, data: bytes, name: str, given: dict[str, int]) -> Loaded:
         """By LLVM's own linker, for systems whose objects `image` does not read."""

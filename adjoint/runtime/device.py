@@ -17,10 +17,12 @@ class _Devices:
     """`Device.DEFAULT` is where tensors go unless told otherwise."""
 
     def __init__(self) -> None:
-        self._default = canonical_device(config.DEVICE.value())
+        self._default: str | None = None  # what ADJOINT_DEVICE says, once it is asked for
 
     @property
     def DEFAULT(self) -> str:
+        if self._default is None:
+            self._default = canonical_device(config.DEVICE.value())
         return self._default
 
     @DEFAULT.setter

@@ -74,8 +74,9 @@ class Image:
         return self._size
 
     def __del__(self) -> None:
-        # At exit a thread may still be inside; the system takes the pages anyway.
-        if hasattr(self, "_address") and not sys.is_finalizing():
+        # At exit a thread may still be inside; the system takes the pages anyway. By then the
+        # names of this module may be gone.
+        if hasattr(self, "_address") and sys is not None and not sys.is_finalizing():
             native.unmap_pages(self._address, self._size)
 
 

@@ -67,6 +67,10 @@ class Unit:
         return list(self.outputs)
 
 
+Uses = dict[tuple[Unit, Index], None]  # kernels that compute with a node, and where they read it
+Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the caller
+
+
 class Fuser:
     """One schedule in the making."""
 
@@ -76,8 +80,8 @@ class Fuser:
         self.levels: dict[UOp, int] = {}
         self.costs: dict[UOp, int] = {}
         self.reduces: dict[UOp, bool] = {}  # whether a reduction may share its kernel
-        self.uses: dict[UOp, dict[tuple[Unit, Index], None]] = {}
-        self.needs: dict[UOp, dict[Unit | None, None]] = {r: {None: None} for r in roots}
+        self.uses: dict[UOp, Uses] = {}
+        self.needs: dict[UOp, Needs] = {r: {None: None} for r in roots}
         self.units: list[Unit] = []
         self.wide: dict[Unit, None] = {}  # with results of several levels: ways back down
         self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
@@ -140,12 +144,7 @@ class Fuser:
         else:
             self._place_step(node, kind, uses, needs)
 
-    def _place_leaf(
-        self,
-        node: UOp,
-        uses: dict[tuple[Unit, Index], None],
-        needs: dict[Unit | None, None],
-    ) -> None:
+    def _place_leaf(self, node: UOp, uses: Uses, needs: Needs) -> None:
         if node.op.name != "const":
             self._reads(node, uses)
         elif needs and node.dtype.is_complex:
@@ -157,12 +156,7 @@ class Fuser:
         for unit, _ in uses:
             unit.reads[node] = None
 
-    def _place_view(
-        self,
-        node: UOp,
-        uses: dict[tuple[Unit, Index], None],
-        needs: dict[Unit | None, None],
-    ) -> None:
+    def _place_view(self, node: UOp, uses: Uses, needs: Needs) -> None:
         if needs and node.op.name in ("reshape", "wait"):
             self.alias[node] = node.src[0]
             self.needs.setdefault(node.src[0], {}).update(needs)
@@ -211,13 +205,7 @@ class Fuser:
         )
         return [(data, place), *((i, index[:rank]) for i in indices)]
 
-    def _place_computed(
-        self,
-        node: UOp,
-        kind: str,
-        uses: dict[tuple[Unit, Index], None],
-        needs: dict[Unit | None, None],
-    ) -> None:
+    def _place_computed(self, node: UOp, kind: str, uses: Uses, needs: Needs) -> None:
         settled = {(unit, self.atoms.settled(index)): None for unit, index in uses}
         units = dict.fromkeys(unit for unit, _ in settled)
         if not needs and self._joins(node, kind, settled, units):
@@ -242,13 +230,7 @@ class Fuser:
                 self._flow(node, unit, index)
         self._link(node, settled, needs)
 
-    def _joins(
-        self,
-        node: UOp,
-        kind: str,
-        uses: dict[tuple[Unit, Index], None],
-        units: dict[Unit, None],
-    ) -> bool:
+    def _joins(self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether the node is computed inside its consumers and needs no memory."""
         if any(unit.full or self.atoms.tangled(index) for unit, index in uses):
             return False
@@ -305,12 +287,7 @@ class Fuser:
         return True
 
     def _host(
-        self,
-        node: UOp,
-        kind: str,
-        uses: dict[tuple[Unit, Index], None],
-        units: dict[Unit, None],
-        needs: dict[Unit | None, None],
+        self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None], needs: Needs
     ) -> tuple[Unit, Index] | None:
         """A consumer's kernel in which the node can be one more result."""
         for unit, index in sorted(uses, key=lambda use: use[0].high):
@@ -361,13 +338,7 @@ class Fuser:
         if kind_of(node) != LEAF:
             self._flow(node, unit, index)
 
-    def _place_step(
-        self,
-        node: UOp,
-        kind: str,
-        uses: dict[tuple[Unit, Index], None],
-        needs: dict[Unit | None, None],
-    ) -> None:
+    def _place_step(self, node: UOp, kind: str, uses: Uses, needs: Needs) -> None:
         level = self.levels[node]
         unit = Unit(kind, {}, level, level)
         self.units.append(unit)
@@ -380,13 +351,7 @@ class Fuser:
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None
 
-    def _join_step(
-        self,
-        node: UOp,
-        unit: Unit,
-        uses: dict[tuple[Unit, Index], None],
-        needs: dict[Unit | None, None],
-    ) -> None:
+    def _join_step(self, node: UOp, unit: Unit, uses: Uses, needs: Needs) -> None:
         """The node is a result of the step: its only one, or the indices beside sorted values."""
         unit.outputs[node] = ()
         self._widen(unit, self.levels[node], self.levels[node])
@@ -395,10 +360,7 @@ class Fuser:
         self._link(node, uses, needs)
 
     def _link(
-        self,
-        node: UOp,
-        uses: Iterable[tuple[Unit, Index]],
-        needs: Iterable[Unit | None],
+        self, node: UOp, uses: Iterable[tuple[Unit, Index]], needs: Iterable[Unit | None]
     ) -> None:
         maker = self.maker[node]
         for unit in (*(u for u, _ in uses), *needs):

@@ -37,9 +37,9 @@ class Gradients:
     def requires_grad(self: Any, value: bool | None) -> None:
         if value not in (True, False, None):
             raise DTypeError("E2001", f"requires_grad is True, False or None, not {value!r}")
-        if value and id(self) not in _wanting:
+        if value and not is_marked(self):
             _check_float("requires_grad", self.uop)
-            if self.uop.op.name not in _OWN:
+            if not has_own_node(self):
                 self.uop = OPS["unique_identity"](self.uop)
             _wanting[id(self)] = self
         self._requires_grad = value
@@ -72,6 +72,16 @@ class Gradients:
             _check_float("gradient", target.uop)
         grads = compute_gradient(self.uop, _seed(self, gradient), {t.uop for t in targets})
         return [type(self)(grads[t.uop]) if t.uop in grads else t.zeros_like() for t in targets]
+
+
+def is_marked(tensor: Any) -> bool:
+    """Whether somebody has ever asked for gradients of this tensor."""
+    return id(tensor) in _wanting
+
+
+def has_own_node(tensor: Any) -> bool:
+    """Whether its node belongs to it alone, so that a gradient of the node is its gradient."""
+    return tensor.uop.op.name in _OWN
 
 
 def _any_below(root: UOp, tensors: list[Any]) -> bool:

@@ -38,6 +38,16 @@ class _Stream:
         self.seed = seed & 0xFFFFFFFFFFFFFFFF
         self._drawn: dict[str, int] = {}
 
+    def state(self) -> tuple[int, dict[str, int]]:
+        """What `restore` needs to draw the same again: the seed, and the keys drawn by device."""
+        with self._lock:
+            return self.seed, dict(self._drawn)
+
+    def restore(self, seed: int, drawn: dict[str, int]) -> None:
+        """Go on from where `state` was asked for."""
+        with self._lock:
+            self.seed, self._drawn = seed & 0xFFFFFFFFFFFFFFFF, dict(drawn)
+
     @contextmanager
     def untouched(self) -> Iterator[None]:
         """What is drawn inside is drawn again afterwards."""

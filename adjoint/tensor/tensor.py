@@ -16,7 +16,7 @@ from adjoint.errors import DTypeError, ShapeError, UnknownNameError, did_you_mea
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
-from adjoint.ir.uop import UOp, _functions
+from adjoint.ir.uop import UOp, _functions, leaf
 from adjoint.runtime.device import Device
 from adjoint.tensor import load, tracing
 from adjoint.tensor.creation import Creation
@@ -27,6 +27,8 @@ from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import Lifter, grad_enabled, install, method_for
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
+
+_BUFFER = OPS["buffer"]
 
 
 class no_grad(ContextDecorator):
@@ -146,7 +148,9 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         if node.realized is None:
             return
         if self._requires_grad is not True or node.op.name == "assign":
-            self.uop = OPS["buffer"](node.realized)
+            buffer = node.realized  # which comes from the line that made the node
+            arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
+            self.uop = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
 
     def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
         """The steps that would compute these tensors, and the bindings of symbolic sizes."""

@@ -18,11 +18,13 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
 
+NOW, KEPT, DROPPED = "now", "kept", "dropped"  # effects inside a scope (transforms/effects.py)
+
 
 class Scope:
     """One call of a transformed function."""
 
-    __slots__ = ("defers", "handles", "keys", "name", "variables")
+    __slots__ = ("defers", "effects", "handles", "keys", "name", "start", "tokens", "variables")
 
     def __init__(self, name: str):
         self.name = name
@@ -30,6 +32,9 @@ class Scope:
         self.handles: list[weakref.ref[Any]] = []
         self.keys: list[UOp] = []  # random keys drawn inside
         self.defers = False  # whether realize() is left to the end of the scope, as in jit
+        self.effects = NOW  # as outside, at the end of the graph that is made here, or not at all
+        self.tokens: list[UOp] = []  # of effects that are kept
+        self.start: UOp | None = None  # the variable that stands for what comes before them
 
 
 open_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("open_scopes", default=())

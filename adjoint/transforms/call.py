@@ -105,6 +105,26 @@ def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
         return [lift.handle(own(leaf.uop), None) for leaf in leaves]
 
 
+def is_constant(leaf: Tensor) -> bool:
+    """Whether a leaf is no float, and says that nobody wants its gradient: a counter of a model."""
+    return leaf._requires_grad is False and not leaf.uop.dtype.is_inexact
+
+
+Assigned = list[tuple[Tensor, UOp]]
+
+
+def assigned(leaves: Sequence[Tensor], symbols: Sequence[Tensor], nodes: Sequence[UOp]) -> Assigned:
+    """Leaves with requires_grad=False to which the function gave new values, and those values."""
+    rows = zip(leaves, symbols, nodes, strict=True)
+    return [(x, s.uop) for x, s, n in rows if x._requires_grad is False and s.uop is not n]
+
+
+def hand_over(values: Assigned) -> None:
+    """Once the scope is closed, the arguments have the values that the function assigned."""
+    for leaf, node in values:
+        leaf.uop = node
+
+
 def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
     """The result of a function whose gradient is asked for."""
     if not isinstance(result, Tensor):

@@ -29,6 +29,8 @@ from adjoint.tensor import Tensor
 PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
 _IGNORED = (*PLAIN, DType, UOp, Tensor)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_VOCABULARY = tuple(_PACKAGE + part + os.sep for part in ("ir", "ops", "tensor"))  # hold no users'
+_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _PATHS = sysconfig.get_paths()
 _LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
 _MISSING: Any = object()
@@ -219,6 +221,8 @@ class Captured:
         self._queue.extend((value.__self__, value.__func__))
 
     def _function(self, value: FunctionType) -> None:
+        if value.__code__.co_filename.startswith(_VOCABULARY):
+            return
         if value.__closure__:
             self._place("cells", value.__closure__, range(len(value.__closure__)))
         self._place("attributes", value, ("__code__", "__defaults__", "__kwdefaults__"))
@@ -246,6 +250,8 @@ class Captured:
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(wrapped, (FunctionType, MethodType)):
             self._queue.append(wrapped)
+            if kind.__module__ == _JIT:
+                return
         if kind.__module__.partition(".")[0] in _OPAQUE:
             return
         if isinstance(getattr(value, "__dict__", None), dict):
@@ -256,6 +262,7 @@ class Captured:
 
 
 _OPAQUE = {"builtins", "numpy", "threading", "_thread", "io", "logging", "re", "random", "weakref"}
+_JIT = "adjoint.transforms.jit"  # its traces change with every call, and nobody reads them
 _CALLED = {"__call__", "__getitem__", "__add__", "__mul__", "__matmul__", "__iter__", "__len__"}
 
 
@@ -302,7 +309,7 @@ def _is_users(code: CodeType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _users_file(path: str) -> bool:
     """Whether code is neither Adjoint's nor of an installed library."""
-    return not path.startswith((_PACKAGE, *_LIBRARY, "<frozen"))
+    return path.startswith(_EXAMPLES) or not path.startswith((_PACKAGE, *_LIBRARY, "<frozen"))
 
 
 def _users_module(module: ModuleType) -> bool:

@@ -13,7 +13,7 @@ from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import scope
+from adjoint.tensor.tracing import DROPPED, scope
 from adjoint.transforms.call import as_tensor, check_inexact, name_of, result_leaves
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
@@ -55,6 +55,7 @@ def eval_shape(fn: Fn, *args: Any) -> Any:
     """
     op = f"eval_shape of {name_of(fn)}"
     with scope(op) as inner:
+        inner.effects = DROPPED
         symbols = tree_map(_symbol, args)
         inner.variables.update(t.uop for t in tree_flatten(symbols)[0] if isinstance(t, Tensor))
         leaves, treedef = result_leaves(op, fn(*symbols))

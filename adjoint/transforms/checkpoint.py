@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 from adjoint.autodiff.forward import push_forward
 from adjoint.ir.batch import Flags
 from adjoint.transforms.call import name_of
+from adjoint.transforms.effects import bare
 from adjoint.transforms.loops import batched_function, joint_gradient
 from adjoint.transforms.subgraph import checkpoint_op, taken_apart, traced_whole, wait_op
 from adjoint.transforms.traced import Absent, Call, Nodes
@@ -44,14 +45,14 @@ class Recomputed(Call):
         roots = [i for i, cotangent in enumerate(g) if cotangent is not None]
         seeds = [c for c in g if c is not None]
         again = [wait_op(n, *seeds) for n in x]
-        copy = self.body(*again)
+        copy = bare(self.body)(*again)
         wanted = [n for n, need in zip(again, needs, strict=True) if need]
         found = joint_gradient([copy[i] for i in roots], seeds, wanted, again)
         return [found.pop(n, None) for n in again]  # an operand given twice has one total
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         given = {n: d for n, d in zip(x, t, strict=True) if d is not None}
-        return push_forward(self.body(*x), given, x)
+        return push_forward(bare(self.body)(*x), given, x)
 
     def batched(self, flags: Flags, size: int) -> Call:
         return Recomputed(self.__name__, batched_function(self.body, flags, size))

@@ -19,7 +19,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, substitute, toposort
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import scope
+from adjoint.tensor.tracing import DROPPED, scope
 from adjoint.transforms.call import name_of, outside
 from adjoint.transforms.checkpoint import Recomputed
 from adjoint.transforms.cotangents import zeros_of
@@ -182,6 +182,7 @@ class _TracedRule:
         """None if the rule uses a value of a transform that has ended, as nobody could run it."""
         op = f"the rule of {self.call.rule.op}"
         with scope(op) as inside:
+            inside.effects = DROPPED
             inside.variables.update(self.symbols)
             try:
                 found = rule()

@@ -7,7 +7,7 @@ gradients and vmap reach it. A random draw inside a loop gives every step its ow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adjoint.autodiff.reverse import results
@@ -18,8 +18,9 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import scope
+from adjoint.tensor.tracing import DROPPED, KEPT, scope
 from adjoint.transforms.call import as_tensor, name_of, outside, result_leaves
+from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
 from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -30,22 +31,44 @@ _SAME_TREE = "return the same nesting, containers and keys"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Traced:
-    """A function traced on variables: what it returns, in terms of them and of nodes outside."""
+    """A function traced on variables: what it returns, in terms of them and of nodes outside.
+
+    A function with effects has one output more than its tree has leaves, in the end: a token. Its
+    first effect comes after `start`, a variable that stands for `before`, a token outside.
+    """
 
     symbols: list[UOp]
     outputs: list[UOp]
     treedef: TreeDef
     keys: list[UOp]
+    start: UOp | None = None
+    before: UOp | None = None
+
+    @property
+    def has_token(self) -> bool:
+        return len(self.outputs) > self.treedef.leaves
+
+    def with_token(self) -> Traced:
+        """The same with a token in any case."""
+        if self.has_token:
+            return self
+        return replace(self, outputs=[*self.outputs, no_token()])
 
     def captures(self) -> list[UOp]:
         """Nodes outside that the results need, as far up as they do not depend on a symbol."""
-        return outside(self.outputs, set(self.symbols))
+        if self.start is None or self.before is None:
+            return outside(self.outputs, set(self.symbols))
+        found = outside(self.outputs, {*self.symbols, self.start})
+        return list(dict.fromkeys((*found, self.before)))
 
     def close(self, captures: Sequence[UOp]) -> Function:
         """The closed function of (symbols, captures)."""
         free = [*self.symbols, *captures]
         named = parameters(free)
-        return Function(named, tuple(substitute(self.outputs, dict(zip(free, named, strict=True)))))
+        mapping = dict(zip(free, named, strict=True))
+        if self.start is not None and self.before is not None:
+            mapping[self.start] = mapping[self.before]
+        return Function(named, tuple(substitute(self.outputs, mapping)))
 
 
 def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
@@ -56,9 +79,24 @@ def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
             for i, n in enumerate(like)
         ]
         inner.variables.update(symbols)
+        before = latest()
+        if decide()[0] is not DROPPED:
+            inner.effects, inner.start = KEPT, token_symbol()
         result = fn(*tree_unflatten(treedef, map(Tensor, symbols)))
         leaves, out_tree = result_leaves(op, result)
-        return Traced(symbols, [leaf.uop for leaf in leaves], out_tree, list(inner.keys))
+        outputs, keys = [leaf.uop for leaf in leaves], list(inner.keys)
+        if not inner.tokens:
+            return Traced(symbols, outputs, out_tree, keys)
+        outputs.append(joined(inner.tokens))
+        return Traced(symbols, outputs, out_tree, keys, inner.start, before)
+
+
+def _handed(parts: Sequence[UOp], has_token: bool) -> Sequence[UOp]:
+    """The parts of a node without the token, which goes where it belongs."""
+    if not has_token:
+        return parts
+    hand_over([parts[-1]], parts)
+    return parts[:-1]
 
 
 def _leaves(op: str, tree: Any) -> tuple[list[UOp], TreeDef]:
@@ -77,10 +115,12 @@ def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
     nodes, treedef = _leaves(op, operands)
     sides = [traced(op, fn, nodes, treedef) for fn in (true_fn, false_fn)]
     _same_results(op, sides[0], sides[1], "the branches")
+    has_token = any(side.has_token for side in sides)
+    sides = [side.with_token() for side in sides] if has_token else sides
     captures = list(dict.fromkeys(c for side in sides for c in side.captures()))
     functions = [side.close(captures) for side in sides]
     condition = test.uop if test.dtype is dtypes.bool_ else test.uop.ne(0)
-    parts = results(branch(condition, [*nodes, *captures], *functions))
+    parts = _handed(results(branch(condition, [*nodes, *captures], *functions)), has_token)
     return tree_unflatten(sides[0].treedef, map(Tensor, parts))
 
 
@@ -88,7 +128,7 @@ def _same_results(op: str, a: Any, b: Any, what: str) -> None:
     if a.treedef != b.treedef:
         problem = f"{what} return different pytrees: {a.treedef} and {b.treedef}"
         raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
-    for left, right in zip(a.outputs, b.outputs, strict=True):
+    for left, right, _ in zip(a.outputs, b.outputs, range(a.treedef.leaves), strict=False):
         _same_type(op, left, right, f"{what} return different types")
 
 
@@ -163,7 +203,7 @@ def _run_scan(
     step, rows = _with_own_keys(step, rows, count, len(carry))
     captures = step.captures()
     arg = LoopArg(step.close(captures), carries, len(rows), count, reverse)
-    parts = loop([*carry, *rows, *captures], arg)
+    parts = _handed(loop([*carry, *rows, *captures], arg), step.has_token)
     last = tree_unflatten(carry_tree, map(Tensor, parts[:carries]))
     return last, tree_unflatten(row_tree, map(Tensor, parts[carries:]))
 
@@ -182,7 +222,7 @@ def _with_own_keys(
         symbols.append(symbol)
         mapping[key] = symbol
     outputs = substitute(step.outputs, mapping)
-    return Traced(symbols, outputs, step.treedef, []), new_rows
+    return replace(step, symbols=symbols, outputs=outputs, keys=[]), new_rows
 
 
 def fori_loop(lower: Any, upper: Any, body: Fn, init: Any) -> Any:
@@ -208,22 +248,37 @@ def while_loop(cond_fn: Fn, body_fn: Fn, init: Any) -> Any:
     carry, treedef = _leaves(op, init)
     args = TreeDef(tuple, None, (treedef,))
     test = traced(op, cond_fn, carry, args)
-    if len(test.outputs) != 1 or test.outputs[0].shape != ():
+    if test.treedef.leaves != 1 or test.outputs[0].shape != ():
         problem = "the condition returns one scalar"
         raise ShapeError("E3002", problem, op=op, help="reduce it with .any() or .all()")
     body = traced(op, body_fn, carry, args)
     if body.treedef != treedef:
         problem = f"the value comes in as {treedef} and goes out as {body.treedef}"
         raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
-    for before, after in zip(carry, body.outputs, strict=True):
+    for before, after in zip(carry, body.outputs, strict=False):
         _same_type(op, before, after, "the value changes its type")
     if test.keys or body.keys:
         problem = "random numbers are drawn inside; every step would draw the same"
         raise AutodiffError("E5004", problem, op=op, help="use fori_loop or scan")
+    has_token = test.has_token or body.has_token
+    if has_token:
+        carry = [*carry, no_token()]
+        test, body = _carrying_a_token(test, body)
     captures = list(dict.fromkeys([*test.captures(), *body.captures()]))
     arg = WhileArg(test.close(captures), body.close(captures), len(carry))
-    parts = results(while_op([*carry, *captures], arg))
+    parts = _handed(results(while_op([*carry, *captures], arg)), has_token)
     return tree_unflatten(treedef, map(Tensor, parts))
+
+
+def _carrying_a_token(test: Traced, body: Traced) -> tuple[Traced, Traced]:
+    """The functions of a loop with a token as its last carry; a test needs all of its tokens."""
+    going = joined(test.outputs) if test.has_token else test.outputs[0]
+    sides = (test, [going]), (body, body.with_token().outputs)
+    first, second = (
+        replace(side, symbols=[*side.symbols, token_symbol()], outputs=outputs)
+        for side, outputs in sides
+    )
+    return first, second
 
 
 def associative_scan(fn: Fn, elems: Any, reverse: bool = False, axis: int = 0) -> Any:

@@ -112,12 +112,15 @@ class _Custom(Generic[P, R]):
             problem = f"nondiff_argnums {self._nondiff} does not fit {len(every)} arguments"
             raise DTypeError("E2007", problem, op=self._op)
 
+        held, count = {i: every[i] for i in sorted(fixed)}, len(every)
+
         def joined(*free: Any) -> tuple[Any, ...]:
+            """A node keeps this function: it must not keep the call's tensors alive."""
             rest = iter(free)
-            return tuple(v if i in fixed else next(rest) for i, v in enumerate(every))
+            return tuple(held[i] if i in held else next(rest) for i in range(count))
 
         free = tuple(v for i, v in enumerate(every) if i not in fixed)
-        return free, tuple(every[i] for i in sorted(fixed)), joined
+        return free, tuple(held.values()), joined
 
     @property
     def _op(self) -> str:

@@ -13,6 +13,8 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (
     Selected,
+    assigned,
+    hand_over,
     name_of,
     result_leaves,
     select,
@@ -28,11 +30,14 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     given = checked_tangents(op, chosen, tangents)
     with scope(op) as inner:
         symbols = variables(chosen.leaves)
-        inner.variables.update(s.uop for s in symbols)
+        nodes = [s.uop for s in symbols]
+        inner.variables.update(nodes)
         leaves, treedef = result_leaves(op, chosen.call(fn, symbols))
         roots = [leaf.uop for leaf in leaves]
-        pairs = zip(symbols, given, strict=True)
-        pushed = push_forward(roots, {s.uop: t for s, t in pairs if t is not None})
+        pairs = zip(nodes, given, strict=True)
+        pushed = push_forward(roots, {n: t for n, t in pairs if t is not None})
+        changed = assigned(chosen.leaves, symbols, nodes)
+    hand_over(changed)
     values = tree_unflatten(treedef, map(Tensor, roots))
     return values, tree_unflatten(treedef, map(Tensor, map(_or_zero, pushed, roots)))
 

@@ -25,6 +25,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.handmade import Handmade, prepared_for, repeated, sizes_of
 from adjoint.kernel.settle import settle
 from adjoint.kernel.threads import as_loops
+from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.device import Device
 from adjoint.stages import LoopProgram
 from adjoint.tensor import Tensor
@@ -90,7 +91,7 @@ def _check_buffer(op: str, buffer: UOp, dtype: Any, shape: Sequence[int], value:
     arg = buffer.arg
     operands = [(arg.name, value)]
     if dtype is not arg.dtype:
-        problem = f"{arg.name} is {arg.dtype.name}, got {getattr(dtype, 'name', dtype)}"
+        problem = f"{arg.name} is {arg.dtype.name}, got {dtype}"
         raise DTypeError("E2004", problem, op=op, operands=operands, help="cast it first")
     if arg.size is not None and arg.size != prod(shape):
         problem = f"{arg.name} has {arg.size} elements, got shape {list(shape)}"
@@ -107,8 +108,7 @@ def _results_of(op: str, out: Any) -> list[Type]:
         if not isinstance(one, tuple) or len(one) != 2:
             problem = f"out is (shape, dtype) or a list of them, not {one!r}"
             raise DTypeError("E2007", problem, op=op)
-        shape = (one[0],) if isinstance(one[0], int) else tuple(one[0])
-        found.append((as_dtype(one[1]), shape))
+        found.append((as_dtype(one[1]), checked_shape(op, one[0])))
     return found
 
 
@@ -123,6 +123,11 @@ def called(kernel: Any, inputs: Sequence[Any], out: Any, vjp_rule: VjpRule | Non
     tensors = _as_tensors(inputs)
     _check_count(op, len(handmade.operands), len(tensors), "tensors to read")
     _check_count(op, len(handmade.results), len(types), "results")
+    if not types:
+        fix = "a parameter that is written is DEFINE_GLOBAL with arg=(slot, name, True)"
+        raise DTypeError("E2007", "writes nothing, so there is no result", op=op, help=fix)
+    if vjp_rule is not None and not callable(vjp_rule):
+        raise DTypeError("E2001", f"vjp_rule is a function, not {vjp_rule!r}", op=op)
     for i, tensor in zip(handmade.operands, tensors, strict=True):
         _check_buffer(op, buffers[i], tensor.dtype, tensor.shape, tensor)
     for i, (dtype, shape) in zip(handmade.results, types, strict=True):
@@ -203,7 +208,7 @@ class Kernel:
     def source(self, language: str) -> str:
         """The kernel in c, opencl, cuda, metal or wgsl."""
         if language not in LANGUAGES:
-            near = did_you_mean(language, LANGUAGES) or f"one of {', '.join(LANGUAGES)}"
+            near = did_you_mean(str(language), LANGUAGES) or f"one of {', '.join(LANGUAGES)}"
             raise DTypeError("E2002", f"no language {language!r}", op=self.name, help=near)
         return source_of(LANGUAGES[language], self.handmade.program)
 
@@ -217,7 +222,7 @@ class Kernel:
             raise DTypeError("E2001", problem, op=self.name)
         for buffer, value in zip(buffers, args, strict=True):
             self._check(buffer, value)
-        if in_place and in_place[0]:
+        if all(in_place):
             self._write(args)
             return written[0] if len(written) == 1 else tuple(written)
         return self._tensors(args)
@@ -226,8 +231,9 @@ class Kernel:
         if not isinstance(value, (Tensor, np.ndarray)):
             problem = f"{buffer.arg.name} is {type(value).__name__}, no tensor or array"
             raise DTypeError("E2001", problem, op=self.name)
-        dtype = value.dtype if isinstance(value, Tensor) else as_dtype(value.dtype)
-        _check_buffer(self.name, buffer, dtype, value.shape, value)
+        wanted = buffer.arg.dtype
+        same = isinstance(value, np.ndarray) and value.dtype == wanted.np
+        _check_buffer(self.name, buffer, wanted if same else value.dtype, value.shape, value)
         fixed = isinstance(value, np.ndarray) and not value.flags.writeable
         if fixed and buffer.arg.mutable:
             problem = f"{buffer.arg.name} is written, and the array is read-only"

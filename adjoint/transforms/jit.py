@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from adjoint.engine.stepwise import readable
+from adjoint.engine.watch import watch
 from adjoint.errors import DTypeError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
+from adjoint.ir.origin import user_place
 from adjoint.runtime.device import Device
+from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
 from adjoint.tensor.lift import grad_enabled
 from adjoint.tensor.tracing import open_scopes
@@ -106,6 +110,8 @@ class Jitted(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if open_scopes.get():
             return self._fn(*args, **kwargs)
+        if watch.on:
+            return self._watched(args, kwargs)
         last = self._flat
         if last is not None and not kwargs and len(args) == len(last[0]) - 1:
             compiled = self._again(last, args)
@@ -117,6 +123,11 @@ class Jitted(Generic[P, R]):
                 except StaleError:
                     self._flat = None
         return self._find(args, kwargs)
+
+    def _watched(self, args: Any, kwargs: Any) -> Any:
+        """The same for somebody who looks on: no short cuts."""
+        with span(f"jit {self._name}", "python", lines=readable([user_place()])):
+            return self._find(args, kwargs)
 
     def _again(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Compiled | None:
         """The trace of the last call, if this one is like it."""
@@ -148,7 +159,8 @@ class Jitted(Generic[P, R]):
 
     def _find(self, args: Any, kwargs: Any) -> Any:
         leaves, treedef = self._leaves(args, kwargs)
-        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), _ambient())
+        checked = watch.checker is not None  # a trace that is looked at has lines of its own
+        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), _ambient(), checked)
         for compiled in self._traces.get(key, ()):
             if compiled.fresh(leaves):
                 try:
@@ -175,7 +187,8 @@ class Jitted(Generic[P, R]):
 
     def _tracer(self, leaves: list[Any], treedef: TreeDef) -> Tracer:
         objects = [v.value if isinstance(v, _Frozen) else v for v in leaves]
-        captured = Captured([self._fn, *(v for v in objects if not isinstance(v, Tensor))])
+        others = (v for v in objects if not isinstance(v, Tensor))
+        captured = Captured([self._fn, *others, *_containers(treedef)])
 
         def call(handles: Sequence[Any]) -> Any:
             plain = [v.value if isinstance(v, _Frozen) else v for v in handles]
@@ -220,6 +233,20 @@ class Jitted(Generic[P, R]):
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _containers(treedef: TreeDef) -> Iterator[Any]:
+    """Classes of containers among the arguments, whose methods may read anything, and what their
+    metas say that they hold."""
+    if treedef.kind not in _PLAIN_CONTAINERS:
+        yield treedef.kind
+        yield from getattr(treedef.meta, "reads", ())
+    for child in treedef.children:
+        if child.kind is not None:
+            yield from _containers(child)
+
+
+_PLAIN_CONTAINERS = (None, list, tuple, dict, type(None))
 
 
 def _leaf_key(leaf: Any) -> Any:

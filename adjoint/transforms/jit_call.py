@@ -18,6 +18,8 @@ from adjoint.engine.interpreter import check_device, run_function, storage
 from adjoint.engine.key import graph_key, is_compiled
 from adjoint.engine.programs import PROGRAMS, moved
 from adjoint.engine.steps import FlagError
+from adjoint.engine.watch import watch
+from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, leaf
@@ -220,6 +222,13 @@ class Runner:
 
     def run(self, buffers: list[Buffer], donated: Sequence[int]) -> list[Buffer]:
         """The outputs."""
+        if watch.checker is None:
+            return self._run(buffers, donated)
+        found = self._run(buffers, ())  # the inputs are needed again if something is wrong
+        watch.checker.call(self.function, buffers, found)
+        return found
+
+    def _run(self, buffers: list[Buffer], donated: Sequence[int]) -> list[Buffer]:
         if self.program is None:
             return self._interpreted(buffers)
         if self.extra:
@@ -227,7 +236,8 @@ class Runner:
         try:
             found = self.program.run(buffers, self.place, donated)
         except FlagError:
-            self._interpreted(buffers[: len(self.function.inputs)])  # says which index it was
+            with effects_muted():
+                self._interpreted(buffers[: len(self.function.inputs)])  # says which index it was
             raise
         return [
             moved(buffers[i], device) if leaf else found[i]
@@ -257,6 +267,7 @@ class Compiled:
     effects: tuple[Effect, ...]
     donated: tuple[int, ...]
     watched: tuple[tuple[Where, bool], ...]  # tensors, and whether their .grad was None
+    pinned: tuple[tuple[int, Held], ...]  # arguments that are tensors found elsewhere, too
     single: bool = field(init=False)
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
     history: Recomputed = field(init=False)
@@ -290,6 +301,8 @@ class Compiled:
     def fresh(self, leaves: Sequence[Any]) -> bool:
         """Whether the surroundings are those of the trace."""
         if not self.captured.holds():
+            return False
+        if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
             return False
         if not self.watched:
             return True

@@ -20,9 +20,11 @@ from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
+from adjoint.tensor.living import living
 from adjoint.tensor.random import stream
-from adjoint.tensor.tracing import Scope, dependent, scope
+from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
 from adjoint.transforms.captured import Captured, tensor_type
 from adjoint.transforms.jit_call import (
     Argument,
@@ -87,14 +89,16 @@ class Tracer:
     leaves: list[Any]  # tensors are inputs, everything else is as it is
     captured: Captured
     donated: set[int]
-    nodes: list[UOp] = field(default_factory=list)  # outputs, then effects
+    nodes: list[UOp] = field(default_factory=list)  # outputs, then effects and their tokens
     flags: list[bool | None] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    pinned: list[tuple[int, Held]] = field(default_factory=list)  # leaves found elsewhere, too
     replayable: bool = True
 
     def trace(self) -> tuple[Compiled, Any]:
         """The compiled call, good for later ones if `replayable`, and this call's result."""
-        call = self._recorded()
+        with span(f"trace {self.name}", "compile"):
+            call = self._recorded()
         compiled = self._compiled(call)
         engine.realize(*call.keys)
         drawn = {id(draw): engine.storage(key) for key, draw in call.keys.items()}
@@ -111,12 +115,14 @@ class Tracer:
         before = _snapshot()
         try:
             with scope(f"jit of {self.name}") as inner:
-                inner.defers = True
+                inner.defers, inner.effects = True, KEPT
                 symbols, handles = self._symbols()
                 inner.variables.update(symbols.values())
                 inner.variables.update(self._nodes_in_reach())
                 out_tree, out_leaves = self._run(handles)
                 self._collect(before, handles, symbols)
+                for token in inner.tokens:
+                    self._output(token, None)
                 survivors = self._survivors(inner, handles)
                 keys = {key: Draw(key.device) for key in inner.keys}
         finally:
@@ -144,6 +150,17 @@ class Tracer:
         wanted += [t for t in self.leaves if isinstance(t, Tensor) and not engine.is_known(t.uop)]
         if wanted:
             wanted[0].realize(*wanted[1:])
+        given = [t for t in self.leaves if isinstance(t, Tensor)]
+        self._part([*found, *(t.grad for t in (*found, *given) if t.grad is not None)])
+
+    def _part(self, tensors: list[Tensor]) -> None:
+        """A node for each of those that share a buffer now: at a later call they may differ."""
+        owners: dict[UOp, Tensor] = {}
+        for tensor in tensors:
+            shared = owners.setdefault(tensor.uop, tensor) is not tensor
+            if shared and not tensor._requires_grad and engine.is_known(tensor.uop):
+                node = OPS["unique_identity"](tensor.uop)
+                node.realized, tensor.uop = engine.storage(tensor.uop), node
 
     def _symbols(self) -> tuple[dict[int, UOp], list[Any]]:
         """A variable for every tensor among the leaves; the same tensor twice is one."""
@@ -153,6 +170,9 @@ class Tracer:
         for i, leaf in enumerate(self.leaves):
             if not isinstance(leaf, Tensor):
                 continue
+            if id(leaf) in self.captured.tensors:
+                self.pinned.append((i, Held(*self.captured.tensors[id(leaf)])))
+                continue  # the function has it twice: as an argument, and where it was found
             if id(leaf) not in first:
                 node = OPS["input"](f"x{i}", leaf.shape, leaf.dtype, leaf.uop.device)
                 symbols[i] = OPS["unique_identity"](node)
@@ -161,7 +181,6 @@ class Tracer:
                 made.grad = leaf.grad
                 first[id(leaf)] = made
             handles[i] = first[id(leaf)]
-            self.replayable &= id(leaf) not in self.captured.tensors
         return symbols, handles
 
     def _nodes_in_reach(self) -> list[UOp]:
@@ -292,6 +311,7 @@ class Tracer:
             effects=tuple(self.effects),
             donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
             watched=self._watched(inputs),
+            pinned=tuple(self.pinned),
         )
 
     def _is_donated(self, source: Any) -> bool:
@@ -315,8 +335,7 @@ def _read(where: Where, tensor: Tensor, own: bool) -> Read:
 
 def _snapshot() -> list[Before]:
     """Every tensor that exists."""
-    found = [t for t in gc.get_objects() if type(t) is Tensor]
-    return [Before(t, t.uop, t.grad) for t in found]
+    return [Before(t, t.uop, t.grad) for t in living()]
 
 
 def _alive(inner: Scope, own: set[int]) -> list[Tensor]:

@@ -23,6 +23,7 @@ from adjoint.ir.function import Function, function_of, parameters
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
+from adjoint.transforms.effects import bare
 
 Nodes = Sequence[UOp]
 
@@ -49,6 +50,7 @@ def _fresh(nodes: Nodes, prefix: str) -> list[UOp]:
 
 def pullback_of(function: Function) -> Function:
     """(inputs, cotangents of the float outputs) → cotangents of the float inputs."""
+    function = bare(function)
     outputs = [function.outputs[i] for i in _floats(function.outputs)]
     seeds = _fresh(outputs, "g")
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
@@ -58,6 +60,7 @@ def pullback_of(function: Function) -> Function:
 
 def tangent_of(function: Function) -> Function:
     """(inputs, tangents of the float inputs) → (outputs, tangents of the float outputs)."""
+    function = bare(function)
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
     tangents = _fresh(wanted, "t")
     roots = [function.outputs[i] for i in _floats(function.outputs)]
@@ -255,7 +258,7 @@ def _loop_vjp(g: Any, y: Any, *x: UOp, **attrs: Any) -> list[UOp | None]:
 def _with_history(x: Nodes, arg: LoopArg) -> list[UOp]:
     """The carries that each step began with."""
     n = arg.carries
-    body = arg.body
+    body = bare(arg.body)
     outputs = [*body.outputs[:n], *body.inputs[:n]]
     kept = LoopArg(Function(body.inputs, tuple(outputs)), n, arg.sequences, arg.length, arg.reverse)
     return list(loop(x, kept)[n:])
@@ -392,7 +395,7 @@ def _while_jvp(t: Any, y: Any, *x: UOp, test: Function, body: Function, carries:
     step, count = _tangent_body(LoopArg(body, carries, 0, 0, False))
     extra = list(step.inputs)
     own = [*extra[:carries], *extra[count : count + len(x) - carries]]
-    wide = function_of(extra, test(*own))
+    wide = function_of(extra, bare(test)(*own))
     parts = results(UOp(while_op, tuple(operands), WhileArg(wide, step, count)))
     moved = iter(parts[carries:])
     return tuple(next(moved) if x[i].dtype.is_inexact else None for i in range(carries))

@@ -146,6 +146,7 @@ def matching_leaves(op: str, treedef: TreeDef, tree: Any) -> list[Any]:
     leaves, found = tree_flatten(tree)
     if found != treedef:
         problem = f"pytrees differ: {treedef} and {found}"
+        problem += "" if str(treedef) != str(found) else ", in what they hold beside their leaves"
         raise ShapeError("E3010", problem, op=op, help="give both the same nesting and keys")
     return leaves
 

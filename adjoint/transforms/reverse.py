@@ -19,8 +19,11 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (
+    assigned,
     check_inexact,
     check_scalar,
+    hand_over,
+    is_constant,
     lowered,
     name_of,
     raised,
@@ -42,7 +45,8 @@ def value_and_grad(
 
     `argnums` says with respect to which positional arguments; each may be a pytree of float
     tensors, and its gradient is a pytree of the same shape. With `has_aux`, `fn` returns
-    `(scalar, anything)` and the value is that pair.
+    `(scalar, anything)` and the value is that pair. Arguments with requires_grad=False to which
+    `fn` assigns, such as the running statistics of a model, have their new values afterwards.
     """
 
     @wraps(fn)
@@ -50,7 +54,8 @@ def value_and_grad(
         op = f"grad of {name_of(fn)}"
         chosen = select(op, args, kwargs, argnums)
         for leaf in chosen.leaves:
-            check_inexact(op, leaf, "the argument")
+            if not is_constant(leaf):
+                check_inexact(op, leaf, "the argument")
         with collector_rare():
             with scope(op) as inner:
                 symbols = variables(chosen.leaves)
@@ -59,9 +64,11 @@ def value_and_grad(
                 result, aux = _split(op, chosen.call(fn, symbols), has_aux)
                 root = check_scalar(op, result, fn).uop
                 one = OPS["const"](1, root.dtype, (), root.device)
-                grads = compute_gradient(root, one, targets, targets)  # below them is no path
-                kept = lowered(aux)
+                floats = [t for t in targets if t.dtype.is_inexact]
+                grads = compute_gradient(root, one, floats, targets)  # below them is no path
+                kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
                 del symbols, result, aux  # handles that are gone cannot leak: nobody looks for them
+            hand_over(changed)
             value = Tensor(root)
             pair = (value, raised(kept)) if has_aux else value
             return pair, chosen.restore([lift.handle(_found(grads, t), None) for t in targets])
@@ -99,12 +106,13 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     chosen = select(op, primals, {}, tuple(range(len(primals))))
     with scope(op) as inner:
         symbols = variables(chosen.leaves)
-        inner.variables.update(s.uop for s in symbols)
+        targets = [s.uop for s in symbols]
+        inner.variables.update(targets)
         result, aux = _split(op, chosen.call(fn, symbols), has_aux)
         leaves, treedef = result_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
-        targets = [s.uop for s in symbols]
-        kept = lowered(aux)
+        kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
+    hand_over(changed)
     value = tree_unflatten(treedef, map(Tensor, roots))
 
     def pullback(cotangent: Any) -> Any:

@@ -15,8 +15,9 @@ from adjoint.ir.batch import Flags, spread
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
-from adjoint.tensor.tracing import Scope, scope
+from adjoint.tensor.tracing import KEPT, Scope, scope
 from adjoint.transforms.cotangents import aligned, leaves_of
+from adjoint.transforms.effects import hand_over
 from adjoint.transforms.loops import batched_function
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.subgraph import (
@@ -88,24 +89,26 @@ class PerExample(Rule):
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
         with scope(f"vmap of {self.op}") as inside:
+            inside.effects = KEPT
             given: dict[UOp, UOp] = {}
             operands = self._examples(x, self.flags, given, inside)
             seeds = self._examples(g, [True] * len(g), given, inside)
             values = self._examples(y, [True] * len(y), given, inside)
             found = self.inner.pull_back(seeds, values, operands, needs)  # type: ignore[arg-type]
-        wide = self._wide(found, given)
+        wide = self._wide(found, given, inside)
         return [
             v if v is None or flag else v.sum(0) for v, flag in zip(wide, self.flags, strict=True)
         ]
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         with scope(f"vmap of {self.op}") as inside:
+            inside.effects = KEPT
             given: dict[UOp, UOp] = {}
             operands = self._examples(x, self.flags, given, inside)
             tangents = self._examples(t, self.flags, given, inside)
             values = self._examples(y, [True] * len(y), given, inside)
             found = self.inner.push(tangents, values, operands)  # type: ignore[arg-type]
-        return self._wide(found, given)
+        return self._wide(found, given, inside)
 
     def _examples(
         self, nodes: Absent, flags: Sequence[bool], given: dict[UOp, UOp], inside: Scope
@@ -123,9 +126,11 @@ class PerExample(Rule):
             ones.append(symbol)
         return ones
 
-    def _wide(self, found: Absent, given: dict[UOp, UOp]) -> Absent:
+    def _wide(self, found: Absent, given: dict[UOp, UOp], inside: Scope) -> Absent:
         roots = [node for node in found if node is not None]
-        wide = iter(batch(roots, given, self.size))
+        batched = batch([*roots, *inside.tokens], given, self.size)
+        hand_over([node for node, _ in batched[len(roots) :]], [n for n, _ in batched])
+        wide = iter(batched)
         return [None if node is None else spread(*next(wide), self.size) for node in found]
 
 

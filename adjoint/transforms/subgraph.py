@@ -25,6 +25,7 @@ from adjoint.ops.samples import given
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.transforms.call import outside, result_leaves
+from adjoint.transforms.effects import bare
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 from adjoint.transforms.traced import Absent, Call, TracedCall
@@ -191,7 +192,7 @@ def traced_whole(name: str, fn: Fn, tensors: list[Tensor], arguments: Arguments)
     leaves, out_tree = result_leaves(name, fn(*arguments.rebuilt(own)))
     outputs = [leaf.uop for leaf in leaves]
     captured = outside(outputs, set(symbols))
-    body = function_of([*symbols, *captured], outputs)
+    body = bare(function_of([*symbols, *captured], outputs))  # effects have been handed over
     operands = (*(t.uop for t in tensors), *captured)
     flags = [t._requires_grad for t in (*tensors, *leaves)]
     return Whole(name, operands, len(tensors), body, out_tree, flags)

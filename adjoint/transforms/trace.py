@@ -20,7 +20,7 @@ from adjoint.ir.origin import Origin
 from adjoint.ir.text import text, type_text
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import check_concrete, scope
+from adjoint.tensor.tracing import DROPPED, check_concrete, scope
 from adjoint.transforms.call import name_of, result_leaves, select, variables
 from adjoint.transforms.cotangents import _accumulate_cotangent, _reduce_to_shape, zeros_of
 from adjoint.transforms.forward import checked_tangents
@@ -112,6 +112,7 @@ def trace(fn: Callable[..., Any], *args: Any) -> Trace:
     op = f"trace of {name_of(fn)}"
     chosen = select(op, args, {}, tuple(range(len(args))))
     with scope(op) as inner:
+        inner.effects = DROPPED
         symbols = [s.uop for s in variables(chosen.leaves)]
         inner.variables.update(symbols)
         leaves, out_tree = result_leaves(op, chosen.call(fn, [Tensor(s) for s in symbols]))

@@ -18,8 +18,9 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import Scope, scope
+from adjoint.tensor.tracing import KEPT, Scope, scope
 from adjoint.transforms.call import as_tensor, name_of, result_leaves
+from adjoint.transforms.effects import hand_over
 from adjoint.transforms.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
 _MODES = ("different", "same", "error")
@@ -50,13 +51,16 @@ def vmap(
         axes = _leaf_axes(op, in_axes, args, kwargs)
         size = _size(op, leaves, axes, axis_size)
         with scope(op) as inner:
+            inner.effects = KEPT
             inputs, given = _inputs(op, leaves, axes, inner)
             call_args, call_kwargs = tree_unflatten(treedef, inputs)
             outputs, out_tree = result_leaves(op, fn(*call_args, **call_kwargs))
             given |= _split_keys(op, inner, size, randomness)
-            results = batch([t.uop for t in outputs], given, size)
+            results = batch([*(t.uop for t in outputs), *inner.tokens], given, size)
+        nodes = [node for node, _ in results]
+        hand_over(nodes[len(outputs) :], nodes[: len(outputs)])
         places = broadcast_prefix(op, out_axes, out_tree)
-        moved = [_placed(op, *r, place, size) for r, place in zip(results, places, strict=True)]
+        moved = [_placed(op, *r, place, size) for r, place in zip(results, places, strict=False)]
         return tree_unflatten(out_tree, map(Tensor, moved))
 
     return wrapped

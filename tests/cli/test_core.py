@@ -299,9 +299,9 @@ def test_help_names_the_commands_and_the_exit_codes():
 
 def test_an_interrupt_leaves_with_130_and_no_traceback():
     interrupted = (
-        "import os, signal; from adjoint import cli; "
-        "cli._read = lambda file: os.kill(os.getpid(), signal.SIGINT); "
-        "cli.main(['core', 'check', '-'])"
+        "import os, signal; from adjoint.cli import core, main; "
+        "core._read = lambda file: os.kill(os.getpid(), signal.SIGINT); "
+        "main(['core', 'check', '-'])"
     )
     command = [sys.executable, "-c", interrupted]
     result = subprocess.run(command, capture_output=True, check=False)

@@ -35,7 +35,7 @@ from adjoint.transforms.lower import lower
 from tests.compiler.kernels import Compiled, Kernel, const, data, same
 
 Array = np.ndarray[Any, Any]
-FLAGS = ("-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
+FLAGS = ("-std=c11", "-O1", "-ffp-contract=off", "-fno-strict-aliasing")
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler is installed")
 

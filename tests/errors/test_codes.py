@@ -1,7 +1,9 @@
 """Every error code that can be raised has a call that raises it; the rest say why there is none."""
 
+import os
 import pickle
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,29 @@ def _odd_file(folder):
     file = folder / "odd.bin"
     file.write_bytes(b"abc")
     return Tensor(file, dtype="int16")
+
+
+def _damaged(folder):
+    file = folder / "damaged.safetensors"
+    file.write_bytes(b"\xff" * 20)
+    return file
+
+
+class Dies:
+    """A dataset whose worker ends without a word."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        os._exit(3)
+
+
+class Sleeps(Dies):
+    """A dataset whose worker does not answer."""
+
+    def __getitem__(self, index):
+        time.sleep(60)
 
 
 ONE = "%0 = const() {value: 1.0, dtype: f32, shape: [], device: null} : Tensor<f32, []>\n"
@@ -76,12 +101,18 @@ RAISES = {
     "E6003": lambda tmp: Tensor(_several_results()).realize(),
     "E6004": lambda tmp: Tensor.ones(2**45).realize(),
     "E6006": lambda tmp: _matrix(2, 2).inv().realize(),
+    "E6007": lambda tmp: list(adjoint.data.Loader(Sleeps(), 2, workers=1, timeout=0.2)),
     "E6008": lambda tmp: Tensor([1.0], device="CPU") + Tensor([1.0], device="REF"),
+    "E7001": lambda tmp: adjoint.nn.state.safe_load(_damaged(tmp)),
+    "E7002": lambda tmp: adjoint.nn.Linear(2, 3).load_state_dict({}),
+    "E7003": lambda tmp: adjoint.data.Dataset(np.ones(3), np.ones(4)),
+    "E7004": lambda tmp: list(adjoint.data.Loader(Dies(), 2, workers=1)),
+    "E7005": lambda tmp: adjoint.training.Loop(1, quiet=True).report(loss=float("nan")),
+    "E7006": lambda tmp: adjoint.training.save_curves(tmp / "gone" / "a.svg", {}),
 }
 
 NOT_YET = {
     "E6005": "integers wrap by definition; no op checks for overflow",
-    "E6007": "timeouts come with collectives",
 }
 
 

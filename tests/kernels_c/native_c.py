@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, render_all
-from adjoint.stages import LoopProgram
+from adjoint.codegen.cstyle import LANGUAGES, CLanguage, render_all
+from adjoint.codegen.uops import UOpGraph, settled
+from adjoint.stages import LoopProgram, Source
 from tests.kernels_c.corpus import Array, Kernel, Run, Sample
 
 # gcc 12 takes 0.0 - (double)b of a bool for -(double)b, which is -0.0 where b is false; with
 # -frounding-math it does not.
-FLAGS = ("-std=c11", "-O1", "-ffp-contract=off", "-frounding-math", "-fwrapv")
+FLAGS = ("-std=c11", "-ffp-contract=off", "-frounding-math")
 FLAGS += ("-fPIC", "-shared", "-w")
 COMPILERS = ("gcc", "cc", "clang")
 NO_COMPILER = "no C compiler: none of gcc, cc and clang is installed, and CC names none"
@@ -38,18 +39,29 @@ def compiler() -> str:
 def compiled(programs: Sequence[LoopProgram], folder: Path) -> list[Any]:
     """A function `(cells, begin, end)` for every program."""
     named = [replace(p, name=f"k{i}") for i, p in enumerate(programs)]
-    source, library = folder / "kernels.c", folder / "kernels.so"
-    texts = render_all(named, LANGUAGES["c"])
-    source.write_text(texts[0].text if texts else "")
+    loaded = _built(render_all(named, LANGUAGES["c"]), folder)
+    return [Kernel((p.name, loaded)) for p in named]
+
+
+def library(graphs: Sequence[UOpGraph], folder: Path, effort: str) -> list[Any]:
+    """A function of one address per parameter for every hand-built graph."""
+    language = CLanguage()
+    programs = [settled(language, g.program(f"k{i}")) for i, g in enumerate(graphs)]
+    loaded = _built(render_all(programs, language), folder, effort)
+    return [getattr(loaded, p.name) for p in programs]
+
+
+def _built(sources: Sequence[Source], folder: Path, effort: str = "-O1") -> ctypes.CDLL:
+    source, target = folder / "kernels.c", folder / "kernels.so"
+    source.write_text(sources[0].text if sources else "")
     done = subprocess.run(
-        [compiler(), *FLAGS, "-o", str(library), str(source), "-lm"],
+        [compiler(), effort, *FLAGS, "-o", str(target), str(source), "-lm"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, f"{source}:\n{done.stderr[:4000]}"
-    loaded = ctypes.CDLL(str(library))
-    return [Kernel((p.name, loaded)) for p in named]
+    return ctypes.CDLL(str(target))
 
 
 def call(function: Any, arrays: Sequence[Array], cells: Sequence[int], part: Sequence[int]) -> None:

@@ -1,14 +1,16 @@
 """Runs kernels in OpenCL C. A program of its own: the environment of OpenCL has no Adjoint in it.
 
 `python opencl_run.py JOB RESULT`: the job is a pickled dict with `source`, the text of all kernels,
-and `kernels`, a list of (name, runs); a run has memory (arrays of bytes), `pieces` (which of them
-each buffer parameter is), `scalars` (NumPy scalars, the parameters behind the buffers), `offset`
-and `threads`. The result is the memory of every run after it. `python opencl_run.py` alone says
-which device there is.
+`options` of the compiler, and `kernels`, a list of (name, runs). A run has `memory` (arrays of
+bytes), `pieces` (which of them each buffer parameter is), `scalars` (NumPy scalars, the parameters
+behind the buffers), and the sizes of the grid of threads: `threads` in all, `group` of a group,
+`offset` of the first. The result is the memory of every run after it. `python opencl_run.py` alone
+says which device there is, and whether it has doubles.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 from typing import Any
@@ -20,12 +22,11 @@ OPTIONS = ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w"]
 
 
 def device() -> Any:
-    """The first device that computes in double precision."""
+    """A device, if there is one that computes in double precision."""
     every = [d for p in cl.get_platforms() for d in p.get_devices()]
-    wide = [d for d in every if d.double_fp_config]
-    if not wide:
-        raise SystemExit(f"no OpenCL device with double precision among {every}")
-    return wide[0]
+    if not every:
+        raise SystemExit("there is no OpenCL device")
+    return max(every, key=lambda d: bool(d.double_fp_config))
 
 
 def run(context: Any, queue: Any, kernel: Any, call: dict[str, Any]) -> list[Any]:
@@ -33,9 +34,9 @@ def run(context: Any, queue: Any, kernel: Any, call: dict[str, Any]) -> list[Any
     memory = [np.array(a) if a.size else np.zeros(8, np.uint8) for a in call["memory"]]
     buffers = [cl.Buffer(context, flags, hostbuf=a) for a in memory]
     kernel.set_args(*(buffers[i] for i in call["pieces"]), *call["scalars"])
-    if call["threads"]:
-        offset = (call["offset"],)
-        cl.enqueue_nd_range_kernel(queue, kernel, (call["threads"],), (1,), offset)
+    if all(call["threads"]):
+        sizes = call["threads"], call["group"], call["offset"]
+        cl.enqueue_nd_range_kernel(queue, kernel, *sizes)
     for array, buffer in zip(memory, buffers, strict=True):
         cl.enqueue_copy(queue, array, buffer)
     queue.finish()
@@ -48,7 +49,7 @@ def main(job: str, result: str) -> None:
         wanted = pickle.load(file)
     context = cl.Context([device()])
     queue = cl.CommandQueue(context)
-    program = cl.Program(context, wanted["source"]).build(OPTIONS)
+    program = cl.Program(context, wanted["source"]).build(OPTIONS + wanted["options"])
     found = []
     for name, runs in wanted["kernels"]:
         kernel = cl.Kernel(program, name)
@@ -61,4 +62,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 3:
         main(*sys.argv[1:])
     else:
-        print(device().name, device().version)
+        print(json.dumps({"name": device().name, "doubles": bool(device().double_fp_config)}))

@@ -72,5 +72,5 @@ def test_every_decision_has_context_a_decision_and_consequences():
 
 
 def test_examples_are_short():
-    for file in (ROOT / "examples").glob("*.py"):
+    for file in (ROOT / "adjoint" / "examples").glob("*.py"):
         assert len(file.read_text(encoding="utf-8").splitlines()) < 80, file.name

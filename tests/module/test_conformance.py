@@ -92,7 +92,8 @@ def test_every_gradient_rule_runs():
 def test_every_code_has_a_case_or_a_reason():
     codes = {case.expected["error"].get("code") for case in CASES if "error" in case.expected}
     assert codes.isdisjoint(ELSEWHERE)
-    assert CODES.keys() - codes == ELSEWHERE.keys()
+    core = {code for code in CODES if code[1] != "7"}  # those of files and training are not Core's
+    assert core - codes == ELSEWHERE.keys()
 
 
 def test_the_filter_looks_at_names_categories_and_descriptions():

@@ -37,12 +37,12 @@ def _tried(fn, value):
 
 def check_all(count, seed, texts=None):
     for text in mutants(count, seed, texts):
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             check_text(text)
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error}\n{text!r}") from error
-        assert time.perf_counter() - start < 1.0
+        assert time.process_time() - start < 1.0
 
 
 def test_mutated_modules_are_errors_or_modules():
@@ -101,7 +101,7 @@ def test_reading_takes_time_in_proportion_to_the_text():
     ids=range(13),
 )
 def test_hostile_texts_are_refused_at_once(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(AdjointError):
         parse(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0

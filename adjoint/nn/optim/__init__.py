@@ -2,3 +2,88 @@
 
 Public names only.
 """
+
+from adjoint.nn.optim import lr_scheduler, schedules
+from adjoint.nn.optim.adam import Adam, AdamW, adam, adamw
+from adjoint.nn.optim.adaptive import Adagrad, RMSprop, adagrad, rmsprop
+from adjoint.nn.optim.clipping import (
+    clip_by_global_norm,
+    clip_by_value,
+    clip_grad_norm_,
+    clip_grad_value_,
+    global_norm,
+)
+from adjoint.nn.optim.ema import EMA, EMAState, PureEMA, ema
+from adjoint.nn.optim.group import Group
+from adjoint.nn.optim.layerwise import LAMB, LARS, lamb, lars
+from adjoint.nn.optim.lr_scheduler import (
+    ChainedScheduler,
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiStepLR,
+    OneCycleLR,
+    PolynomialLR,
+    ReduceLROnPlateau,
+    SequentialLR,
+    StepLR,
+)
+from adjoint.nn.optim.muon import Muon, muon
+from adjoint.nn.optim.optimizer import Optimizer
+from adjoint.nn.optim.pure import PureOptimizer, Rule, State
+from adjoint.nn.optim.schedules import Schedule
+from adjoint.nn.optim.sgd import SGD, sgd
+
+__all__ = [
+    "EMA",
+    "LAMB",
+    "LARS",
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "EMAState",
+    "ExponentialLR",
+    "Group",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "Muon",
+    "OneCycleLR",
+    "Optimizer",
+    "PolynomialLR",
+    "PureEMA",
+    "PureOptimizer",
+    "RMSprop",
+    "ReduceLROnPlateau",
+    "Rule",
+    "Schedule",
+    "SequentialLR",
+    "State",
+    "StepLR",
+    "adagrad",
+    "adam",
+    "adamw",
+    "clip_by_global_norm",
+    "clip_by_value",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "ema",
+    "global_norm",
+    "lamb",
+    "lars",
+    "lr_scheduler",
+    "muon",
+    "rmsprop",
+    "schedules",
+    "sgd",
+]

@@ -3,9 +3,9 @@ using namespace metal;
 
 static inline int maximum_i32(int a, int b) { return a > b ? a : b; }
 
-kernel void maximum(device int* out0, const device int* in0, const device int* in1, constant long& n0, constant long& n1, uint3 tid [[thread_position_in_grid]]) {
+kernel void maximum(device int* out0, const device int* in0, const device int* in1, constant long& n0, constant long& n1, constant long& iterations, uint3 tid [[thread_position_in_grid]]) {
   long ridx0 = tid.x;
-  if (ridx0 < 6) {
+  if (ridx0 < iterations) {
     long alu0 = (ridx0*n0);
     for (long ridx1 = 0; ridx1 < n0; ridx1++) {
       long alu1 = (alu0+ridx1);

@@ -1,8 +1,8 @@
 #include <metal_stdlib>
 using namespace metal;
-kernel void padded(device float* out0, const device float* in0, constant long& n0, constant long& n1, constant long& n2, constant long& n3, constant long& n4, uint3 tid [[thread_position_in_grid]]) {
+kernel void padded(device float* out0, const device float* in0, constant long& n0, constant long& n1, constant long& n2, constant long& n3, constant long& n4, constant long& iterations, uint3 tid [[thread_position_in_grid]]) {
   long ridx0 = tid.x;
-  if (ridx0 < 8) {
+  if (ridx0 < iterations) {
     long alu0 = (ridx0*n0);
     long alu1 = (ridx0+(-1L));
     bool alu2 = ((0<=alu1)&&(alu1<n1));

@@ -1,6 +1,6 @@
 @group(0) @binding(0) var<storage, read_write> out0: array<f32>;
 @group(0) @binding(1) var<storage, read> in0: array<f32>;
-struct Given { n0: vec2<i32>, n1: vec2<i32>, n2: vec2<i32>, n3: vec2<i32>, n4: vec2<i32> }
+struct Given { n0: vec2<i32>, n1: vec2<i32>, n2: vec2<i32>, n3: vec2<i32>, n4: vec2<i32>, iterations: vec2<i32> }
 @group(0) @binding(2) var<uniform> given: Given;
 
 @compute @workgroup_size(1) fn padded(@builtin(global_invocation_id) tid: vec3<u32>) {
@@ -9,8 +9,9 @@ struct Given { n0: vec2<i32>, n1: vec2<i32>, n2: vec2<i32>, n3: vec2<i32>, n4: v
   let n2: i32 = given.n2.x;
   let n3: i32 = given.n3.x;
   let n4: i32 = given.n4.x;
+  let iterations: i32 = given.iterations.x;
   let ridx0: i32 = i32(tid.x);
-  if (ridx0 < 8) {
+  if (ridx0 < iterations) {
     let alu0: i32 = (ridx0*n0);
     let alu1: i32 = (ridx0+(-1));
     let alu2: bool = ((0<=alu1)&&(alu1<n1));

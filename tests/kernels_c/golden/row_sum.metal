@@ -1,8 +1,8 @@
 #include <metal_stdlib>
 using namespace metal;
-kernel void row_sum(device float* out0, const device float* in0, constant long& n0, uint3 tid [[thread_position_in_grid]]) {
+kernel void row_sum(device float* out0, const device float* in0, constant long& n0, constant long& iterations, uint3 tid [[thread_position_in_grid]]) {
   long ridx0 = tid.x;
-  if (ridx0 < 6) {
+  if (ridx0 < iterations) {
     float acc0 = 0.0f;
     long alu0 = (ridx0*n0);
     float acc0_lanes[8];

@@ -1,12 +1,13 @@
 @group(0) @binding(0) var<storage, read_write> out0: array<f32>;
 @group(0) @binding(1) var<storage, read> in0: array<f32>;
-struct Given { n0: vec2<i32> }
+struct Given { n0: vec2<i32>, iterations: vec2<i32> }
 @group(0) @binding(2) var<uniform> given: Given;
 
 @compute @workgroup_size(1) fn row_sum(@builtin(global_invocation_id) tid: vec3<u32>) {
   let n0: i32 = given.n0.x;
+  let iterations: i32 = given.iterations.x;
   let ridx0: i32 = i32(tid.x);
-  if (ridx0 < 6) {
+  if (ridx0 < iterations) {
     var acc0: f32 = 0.0f;
     let alu0: i32 = (ridx0*n0);
     var acc0_lanes: array<f32, 8>;

@@ -1,10 +1,13 @@
 @group(0) @binding(0) var<storage, read_write> out0: array<f32>;
 @group(0) @binding(1) var<storage, read> in0: array<f32>;
+struct Given { iterations: vec2<i32> }
+@group(0) @binding(2) var<uniform> given: Given;
 fn maximum_f32(a: f32, b: f32) -> f32 { return select(b, a, a > b || a != a); }
 
 @compute @workgroup_size(1) fn sigmoid(@builtin(global_invocation_id) tid: vec3<u32>) {
+  let iterations: i32 = given.iterations.x;
   let ridx0: i32 = i32(tid.x);
-  if (ridx0 < 240) {
+  if (ridx0 < iterations) {
     let val0: f32 = in0[ridx0];
     let alu0: f32 = maximum_f32((-105.0f), (-abs(val0)));
     let alu1: f32 = fma(alu0, 1.442695f, 1.2582912e+07f);

@@ -7,7 +7,7 @@ kernel void swapped(device float* data0, const device float* data1, uint3 gid [[
   int alu0 = ((gidx0*8)+lidx0);
   float val0 = *(data1+alu0);
   *(temp+lidx0) = val0;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
+  threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
   float val1 = *(temp+(7-lidx0));
   *(data0+alu0) = val1;
 }

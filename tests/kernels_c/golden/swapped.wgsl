@@ -8,7 +8,7 @@ var<workgroup> temp: array<f32, 8>;
   let alu0: i32 = ((gidx0*8)+lidx0);
   let val0: f32 = data1[alu0];
   temp[lidx0] = val0;
-  workgroupBarrier();
+  workgroupBarrier(); storageBarrier();
   let val1: f32 = temp[(7-lidx0)];
   data0[alu0] = val1;
 }

@@ -1,21 +1,10 @@
-"""Two moons: a small network learns to tell them apart, then prints the program of its gradient."""
-
-import sys
-from math import pi
+"""Two moons, by hand: a network and its optimiser from tensors alone, and its gradient as text."""
 
 import adjoint
-from adjoint import Tensor
+from adjoint import Tensor, data, training
 
-POINTS, STEPS = 400, 150
-
-
-def moons(n: int) -> tuple[Tensor, Tensor]:
-    """`n` noisy points on two interleaved half circles, and which of the two each is on."""
-    angle = Tensor.rand(n // 2) * pi
-    upper = Tensor.stack(angle.cos(), angle.sin(), dim=1)
-    lower = Tensor.stack(1 - angle.cos(), 0.5 - angle.sin(), dim=1)
-    points = upper.cat(lower) + 0.1 * Tensor.randn(n, 2)
-    return points.realize(), Tensor.zeros(n // 2).cat(Tensor.ones(n // 2)).realize()
+STEPS = 150
+Layers = list[tuple[Tensor, Tensor]]
 
 
 def layer(inputs: int, outputs: int) -> tuple[Tensor, Tensor]:
@@ -24,7 +13,7 @@ def layer(inputs: int, outputs: int) -> tuple[Tensor, Tensor]:
     return weight, Tensor.zeros(outputs, requires_grad=True)
 
 
-def logits(x: Tensor, layers: list[tuple[Tensor, Tensor]]) -> Tensor:
+def logits(x: Tensor, layers: Layers) -> Tensor:
     """tanh between the layers, one number per point at the end."""
     for weight, bias in layers[:-1]:
         x = (x @ weight + bias).tanh()
@@ -32,9 +21,10 @@ def logits(x: Tensor, layers: list[tuple[Tensor, Tensor]]) -> Tensor:
     return (x @ weight + bias).reshape(-1)
 
 
-def adam(parameters: list[Tensor], moments: list[tuple[Tensor, Tensor]], step: int) -> None:
+def adam(parameters: list[Tensor], moments: Layers, step: int) -> None:
     """One step for every parameter, all computed together."""
     for p, (m, v) in zip(parameters, moments, strict=True):
+        assert p.grad is not None
         m.assign(0.9 * m + 0.1 * p.grad)
         v.assign(0.99 * v + 0.01 * p.grad * p.grad)
         change = (m / (1 - 0.9**step)) / ((v / (1 - 0.99**step)).sqrt() + 1e-8)
@@ -43,28 +33,21 @@ def adam(parameters: list[Tensor], moments: list[tuple[Tensor, Tensor]], step: i
     Tensor.realize(*parameters, *(t for pair in moments for t in pair))
 
 
-def progress(step: int, loss: float) -> None:
-    """A bar that redraws itself on a terminal, and a line now and then elsewhere."""
-    done = "█" * (30 * step // STEPS)
-    line = f"step {step:3d}/{STEPS} {done:░<30} loss {loss:.4f}"
-    if sys.stdout.isatty():
-        print(f"\r{line}", end="\n" if step == STEPS else "", flush=True)
-    elif step % 30 == 0:
-        print(line)
-
-
 def main() -> None:
     """Train, check the accuracy, print the gradient of the loss by the first weight."""
-    Tensor.manual_seed(1)
-    x, y = moons(POINTS)
+    seed = training.seed(1)
+    moons = data.two_moons(400, noise=0.1, seed=seed)
+    x, y = Tensor(moons.x), Tensor(moons.y).float()
     layers = [layer(2, 16), layer(16, 16), layer(16, 1)]
     parameters = [p for pair in layers for p in pair]
     moments = [(p.zeros_like(), p.zeros_like()) for p in parameters]
-    for step in range(1, STEPS + 1):
+    loop = training.Loop(STEPS, layers=layers, moments=moments, label="two_moons")
+    for step in loop:
         loss = logits(x, layers).binary_crossentropy_logits(y)
         loss.backward()
-        adam(parameters, moments, step)
-        progress(step, loss.item())
+        adam(parameters, moments, step + 1)
+        loop.report(loss=loss)
+
     accuracy = ((logits(x, layers) > 0) == (y > 0.5)).mean().item()
     print(f"accuracy {accuracy:.3f}")
     assert accuracy >= 0.95

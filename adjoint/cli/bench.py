@@ -1,0 +1,193 @@
+"""`adjoint bench`: what this machine does, measured in a few seconds.
+
+What may live here: short measurements of Adjoint alone, against nothing. What may not: comparisons
+(see `bench/` of the repository).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import adjoint
+from adjoint import Tensor, jit, value_and_grad
+from adjoint.cli.exits import OK, UsageError, add_json, names, say
+from adjoint.errors import did_you_mean
+from adjoint.runtime.device import Device, vector_width
+from adjoint.runtime.pool import thread_count
+from adjoint.training.line import number
+
+EXAMPLES = """\
+  adjoint bench
+  adjoint bench --only matmul,bandwidth --seconds 1
+  adjoint bench --json"""
+_SIDE = 1024  # of the matrices
+_LONG = 1 << 24  # elements, 64 MB: more than caches hold
+_LEAST = 3  # runs of everything
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number, and what it is a number of."""
+
+    name: str
+    value: float
+    unit: str
+    what: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to measure and for how long."""
+    parser.add_argument("--only", type=names, metavar="a,b", help=f"of {', '.join(_ALL)}")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=0.3, metavar="S", help="for each (default: 0.3)"
+    )
+    add_json(parser)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 3600:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print."""
+    chosen = options.only or list(_ALL)
+    for name in chosen:
+        if name not in _ALL:
+            hint = did_you_mean(name, _ALL) or f"there are {', '.join(_ALL)}"
+            raise UsageError(f"--only {name}: no such measurement; {hint}")
+    rows: list[Measured] = []
+    for found in _measurements(chosen, options.seconds):
+        rows.append(found)
+        if not options.json:
+            print(f"{found.what:<44} {number(found.value):>8} {found.unit}", flush=True)
+    if options.json:
+        say(options, _machine() | {"results": [asdict(row) for row in rows]}, "")
+    return OK
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "version": adjoint.__version__,
+        "device": Device.DEFAULT,
+        "threads": thread_count(),
+        "vector_bits": vector_width(),
+    }
+
+
+def _measurements(chosen: list[str], seconds: float) -> Iterator[Measured]:
+    for name in chosen:
+        unit, what, make, value = _ALL[name]
+        yield Measured(name, value(_time(make(), seconds)), unit, what)
+
+
+def _time(call: Callable[[], Any], seconds: float) -> float:
+    """The median of single calls, after one that compiles."""
+    call()
+    taken: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(taken) < _LEAST or time.perf_counter() < until:
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return median(taken)
+
+
+# ---- what is measured
+
+
+def _filled(*shape: int) -> Tensor:
+    return Tensor.rand(*shape).realize()
+
+
+def _matmul() -> Callable[[], Any]:
+    a, b = _filled(_SIDE, _SIDE), _filled(_SIDE, _SIDE)
+    return lambda: (a @ b).realize()
+
+
+def _bandwidth() -> Callable[[], Any]:
+    x = _filled(_LONG)
+    return lambda: (x + 1.0).realize()
+
+
+def _realize() -> Callable[[], Any]:
+    a, b = _filled(16), _filled(16)
+    return lambda: (a + b).realize()
+
+
+def _jit() -> Callable[[], Any]:
+    a, b = _filled(16), _filled(16)
+    add = jit(lambda a, b: a + b)
+    return lambda: add(a, b)
+
+
+def _gradient() -> Callable[[], Any]:
+    x = _filled(64).requires_grad_(True)
+
+    def build() -> Any:
+        x.grad = None
+        (x.tanh() * x).sum().backward()
+        return x.grad
+
+    return build
+
+
+def _step() -> Callable[[], Any]:
+    """One step of a classifier: 128 rows, 256 inputs, 256 hidden, 10 classes; gradient descent."""
+    x, y = _filled(128, 256), (Tensor.rand(128) * 10).cast("int32").realize()
+    weights = [(_filled(256, 256) - 0.5) * 0.1, (_filled(256, 10) - 0.5) * 0.1]
+
+    def loss(weights: list[Tensor]) -> Any:
+        return ((x @ weights[0]).relu() @ weights[1]).sparse_categorical_crossentropy(y)
+
+    def step(weights: list[Tensor]) -> Any:
+        value, grads = value_and_grad(loss)(weights)
+        return value, [w - 0.01 * g for w, g in zip(weights, grads, strict=True)]
+
+    compiled, now = jit(step), [weights]
+
+    def call() -> Any:
+        value, now[0] = compiled(now[0])
+        return value
+
+    return call
+
+
+def _micro(seconds: float) -> float:
+    return 1e6 * seconds
+
+
+# Unit, what it says, what makes the call, and the value of so many seconds a call.
+_ALL: dict[str, tuple[str, str, Callable[[], Callable[[], Any]], Callable[[float], float]]] = {
+    "matmul": (
+        "GFLOP/s",
+        f"float32 product of {_SIDE} × {_SIDE}",
+        _matmul,
+        lambda seconds: 2e-9 * _SIDE**3 / seconds,
+    ),
+    "bandwidth": (
+        "GB/s",
+        "read and write of 64 MB each",
+        _bandwidth,
+        lambda seconds: 8e-9 * _LONG / seconds,
+    ),
+    "realize": ("µs", "realize of a small sum (overhead)", _realize, _micro),
+    "jit": ("µs", "call of a small jitted sum (overhead)", _jit, _micro),
+    "gradient": ("µs", "building a small gradient, not running it", _gradient, _micro),
+    "step": (
+        "ms",
+        "training step, 128 × 256 → 256 → 10, jitted",
+        _step,
+        lambda seconds: 1e3 * seconds,
+    ),
+}

@@ -1,0 +1,174 @@
+"""`adjoint train NAME|script.py|module`: run a program with progress, checkpoints and resuming.
+
+What may live here: options, and handing them to the loops of the program. What may not: training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from adjoint import config
+from adjoint.cli.exits import FAILED, OK, UsageError, add_json, say
+from adjoint.cli.program import Program, examples, execute, exit_code, find, show_error
+from adjoint.errors import FileError
+from adjoint.tensor import Tensor
+from adjoint.training.context import Context, use
+from adjoint.training.loop import check_place
+
+EXAMPLES = """\
+  adjoint train --list
+  adjoint train digits_cnn --seed 1
+  adjoint train digits_cnn --resume digits_cnn.ckpt
+  adjoint train my_script.py --steps 200 --threads 2 -- --learning-rate 0.1
+
+Ctrl-C saves a checkpoint after the step and says how to resume; twice leaves at once. --steps,
+--resume and --checkpoint reach the program's `adjoint.training.Loop`s, --seed reaches
+`adjoint.training.seed()`."""
+PASSES_ON = True  # what stands behind `--` is for the program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The program and the options of its loops."""
+    parser.usage = "adjoint train [options] PROGRAM [-- arguments of the program]"
+    parser.add_argument(
+        "program", metavar="PROGRAM", nargs="?", help="an example, a script's path, or a module"
+    )
+    parser.add_argument("--list", action="store_true", help="list the examples")
+    parser.add_argument("--steps", type=_count, metavar="N", help="steps of every loop")
+    parser.add_argument("--seed", type=_seed, metavar="N", help="seed of the random numbers")
+    parser.add_argument("--resume", metavar="FILE", help="go on from this checkpoint")
+    parser.add_argument("--checkpoint", metavar="FILE", help="save here, at the end and on Ctrl-C")
+    parser.add_argument("--threads", type=_threads, metavar="N", help="threads that compute")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(parser, "with --list: the list")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program, or list what there is."""
+    if options.list:
+        return _list(options)
+    if options.program is None:
+        raise UsageError("which program? `adjoint train --list` shows the examples")
+    program, context = _found(options)
+    if options.threads is not None:
+        config.THREADS.set(str(options.threads))
+    if options.seed is not None:
+        Tensor.manual_seed(options.seed)
+    with use(context):
+        return _trained(program, context, options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = examples()
+    widest = max(map(len, found), default=0)
+    text = "".join(f"{name:<{widest}}  {doc}\n" for name, doc in found.items())
+    say(options, [{"name": name, "about": doc} for name, doc in found.items()], text)
+    return OK
+
+
+def _found(options: argparse.Namespace) -> tuple[Program, Context]:
+    """The program and its options, or wrong usage before anything runs."""
+    try:
+        program = find(options.program)
+        if options.resume is not None:
+            _check_readable(options.resume)
+        if options.checkpoint is not None:
+            check_place(options.checkpoint)
+    except FileError as error:
+        raise UsageError(error) from None
+    context = Context(
+        name=program.name,
+        command=("adjoint", "train", options.program, *_repeated(options)),
+        arguments=tuple(options.passed_on),
+        steps=options.steps,
+        seed=options.seed,
+        resume=options.resume,
+        checkpoint=options.checkpoint,
+        quiet=options.quiet,
+    )
+    return program, context
+
+
+def _repeated(options: argparse.Namespace) -> list[str]:
+    """The options that a resumed run needs again."""
+    kept = {"--steps": options.steps, "--seed": options.seed, "--checkpoint": options.checkpoint}
+    return [str(word) for pair in kept.items() if pair[1] is not None for word in pair]
+
+
+def _check_readable(path: str) -> None:
+    try:
+        with open(path, "rb"):
+            return
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        help = "give the file that an interrupted run named"
+        raise FileError(
+            "E7006", f"cannot read the checkpoint {path}: {reason}", help=help
+        ) from None
+
+
+def _trained(program: Program, context: Context, options: argparse.Namespace) -> int:
+    try:
+        code = execute(program, options.passed_on)
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as exit:
+        code = exit_code(exit)
+    except BrokenPipeError:
+        raise
+    except AssertionError as error:
+        code = _failed_assertion(error, program, context)
+    except Exception as error:
+        show_error(error, program.file)
+        code = FAILED
+    _warn_unused(context, options, code)
+    return code
+
+
+def _failed_assertion(error: AssertionError, program: Program, context: Context) -> int:
+    """What an example promises, it promises for all of its steps."""
+    if not (program.is_example and context.shortened):
+        show_error(error, program.file)
+        return FAILED
+    print(
+        f"note: {context.steps} steps are fewer than {program.name} asks for; "
+        f"its own check of the result does not hold: {error or 'assertion'}",
+        file=sys.stderr,
+    )
+    return OK
+
+
+def _warn_unused(context: Context, options: argparse.Namespace, code: int) -> None:
+    given = ("steps", "resume", "checkpoint")
+    unused = [f"--{name}" for name in given if getattr(options, name) is not None]
+    if unused and not context.loops and code == OK:
+        print(
+            f"warning: {', '.join(unused)} had no effect: the program has no adjoint.training.Loop",
+            file=sys.stderr,
+        )
+
+
+# ---- what options say
+
+
+def _number(text: str, least: int, what: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected {what}, got {text!r}")
+    return number
+
+
+def _count(text: str) -> int:
+    return _number(text, 0, "a number of steps")
+
+
+def _seed(text: str) -> int:
+    return _number(text, 0, "a number of at least 0")
+
+
+def _threads(text: str) -> int:
+    return _number(text, 1, "a number of at least 1")

@@ -1,0 +1,124 @@
+"""Text: characters as numbers, windows of them, and text that every Python has.
+
+What may live here: text. What may not: models of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjoint.data.dataset import Samples
+from adjoint.data.synthetic import check_size
+from adjoint.errors import BoundsError, FileError, TrainingError
+
+# Files of the standard library with much to say.
+_FILES = (
+    "argparse.py",
+    "bisect.py",
+    "calendar.py",
+    "collections/__init__.py",
+    "contextlib.py",
+    "copy.py",
+    "datetime.py",
+    "difflib.py",
+    "fractions.py",
+    "functools.py",
+    "heapq.py",
+    "ipaddress.py",
+    "json/__init__.py",
+    "pathlib.py",
+    "pickle.py",
+    "random.py",
+    "shutil.py",
+    "statistics.py",
+    "string.py",
+    "subprocess.py",
+    "tempfile.py",
+    "textwrap.py",
+    "threading.py",
+    "typing.py",
+    "zipfile.py",
+)
+
+
+class Text(Samples):
+    """Characters as numbers: sample i is `length` of them from place i, and those one place on.
+
+    `tokens` is int64, `vocabulary` the characters in order; `encode` and `decode` translate.
+    """
+
+    def __init__(self, text: str, length: int = 64, vocabulary: str | None = None):
+        self.vocabulary = vocabulary or "".join(sorted(set(text)))
+        self.length = check_size("length", length)
+        self._number = {character: i for i, character in enumerate(self.vocabulary)}
+        self.tokens = self.encode(text)
+        if len(self.tokens) <= length:
+            problem = f"{len(self.tokens)} characters have no window of {length} and its successor"
+            raise TrainingError("E7003", problem, op="Text")
+
+    def __len__(self) -> int:
+        return len(self.tokens) - self.length
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        if not -len(self) <= index < len(self):
+            raise BoundsError("E6001", f"window {index} of {len(self)}", op="Text")
+        begin = index % len(self)
+        window = self.tokens[begin : begin + self.length + 1]
+        return window[:-1], window[1:]
+
+    def __repr__(self) -> str:
+        return f"Text({len(self.tokens)} characters of {len(self.vocabulary)}, by {self.length})"
+
+    def encode(self, text: str) -> np.ndarray:
+        """The numbers of the characters."""
+        try:
+            return np.array([self._number[character] for character in text], np.int64)
+        except KeyError as error:
+            problem = f"character {error.args[0]!r} is not in the vocabulary"
+            raise TrainingError("E7003", problem, op="Text") from None
+
+    def decode(self, tokens: Sequence[int] | np.ndarray | Any) -> str:
+        """The characters of the numbers."""
+        numbers = [int(t) for t in tokens]
+        wrong = [t for t in numbers if not 0 <= t < len(self.vocabulary)]
+        if wrong:
+            problem = f"{wrong[0]} is no character: there are {len(self.vocabulary)}"
+            raise TrainingError("E7003", problem, op="Text")
+        return "".join(self.vocabulary[t] for t in numbers)
+
+
+@lru_cache(maxsize=2)
+def docstrings(limit: int | None = None) -> str:
+    """The docstrings of some files of Python's standard library, one after the other, in ASCII; the
+    first `limit` characters of them.
+
+    Offline text for a language model. It is the same wherever the version of Python is the same,
+    and differs a little from one version to the next.
+    """
+    folder = Path(sysconfig.get_path("stdlib"))
+    text = ""
+    for name in _FILES:
+        text += "".join(f"{doc}\n\n" for doc in _docstrings(folder / name))
+        if limit is not None and len(text) >= limit:
+            break
+    if not text:
+        problem, fix = f"no sources in {folder}", "this Python comes without its source files"
+        raise FileError("E7006", problem, op="docstrings", help=fix)
+    return text[:limit]
+
+
+def _docstrings(file: Path) -> list[str]:
+    if not file.is_file():  # versions move files; what is left is text enough
+        return []
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
+    plain = (doc.encode("ascii", "ignore").decode().replace("\t", "    ") for doc in found if doc)
+    return list(plain)

@@ -1,0 +1,127 @@
+"""Spans as a trace that chrome://tracing and Perfetto open: the Trace Event Format, as JSON.
+
+What may live here: the form of the file and how it is written. What may not: what is recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adjoint.errors import FileError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """Something that took some time: nanoseconds, the thread that did it, what is known of it."""
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    thread: int
+    details: dict[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) / 1e9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Some numbers at a time."""
+
+    name: str
+    at: int
+    values: dict[str, int]
+
+
+def trace(
+    spans: Iterable[Span], samples: Iterable[Sample], threads: dict[int, str], start: int
+) -> dict[str, Any]:
+    """The whole file; times count from `start`."""
+    process = os.getpid()
+    events: list[dict[str, Any]] = [_named("process_name", process, 0, "adjoint")]
+    events += [_named("thread_name", process, t, name) for t, name in threads.items()]
+    events += [_slice(span, process, start) for span in spans]
+    events += [
+        {"name": s.name, "ph": "C", "ts": _micros(s.at - start), "pid": process, "args": s.values}
+        for s in samples
+    ]
+    return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
+
+
+def _slice(span: Span, process: int, start: int) -> dict[str, Any]:
+    return {
+        "name": span.name,
+        "cat": span.kind,
+        "ph": "X",
+        "ts": _micros(span.start - start),
+        "dur": _micros(span.end - span.start),
+        "pid": process,
+        "tid": span.thread,
+        "args": {k: v for k, v in span.details.items() if v is not None} | _rates(span),
+    }
+
+
+def _micros(nanoseconds: int) -> float:
+    return round(nanoseconds / 1e3, 3)
+
+
+def _rates(span: Span) -> dict[str, float]:
+    """How fast it was, where it is known how much it did."""
+    if span.end <= span.start:
+        return {}
+    amounts = {"GB/s": span.details.get("bytes"), "GFLOP/s": span.details.get("flops")}
+    return {k: round(v / (span.end - span.start), 3) for k, v in amounts.items() if v}
+
+
+# ---- the file
+
+
+def unfinished(path: Path) -> Path:
+    """An empty file beside `path`, to be written and put in its place; E7006 if there cannot be
+    one."""
+    new = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.new")
+    if path.is_dir():
+        raise _refused(path, "it is a folder")
+    try:
+        with open(new, "x", encoding="utf-8"):
+            return new
+    except OSError as error:
+        raise _refused(path, error.strerror or str(error)) from None
+
+
+def put(path: Path, new: Path, whole: dict[str, Any]) -> None:
+    """The old file or the new one is there, never a part of it."""
+    try:
+        with open(new, "w", encoding="utf-8") as file:
+            json.dump(whole, file, allow_nan=False)
+        os.replace(new, path)
+    except OSError as error:
+        raise _refused(path, error.strerror or str(error)) from None
+    finally:
+        remove(new)
+
+
+def remove(new: Path) -> None:
+    """Give up an unfinished file."""
+    with contextlib.suppress(OSError):
+        new.unlink(missing_ok=True)
+
+
+def _refused(path: Path, reason: str) -> FileError:
+    fix = "give a file in a folder that exists and that you may write to"
+    return FileError("E7006", f"cannot write {path}: {reason}", op="profile", help=fix)
+
+
+__all__ = ["Sample", "Span", "put", "remove", "trace", "unfinished"]

@@ -1,0 +1,163 @@
+"""`memory`: what is alive, how much of it, and which line made it.
+
+What may live here: counting and text. What may not: anything that holds on to a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from adjoint.engine.interpreter import is_known, storage
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import Origin
+from adjoint.ir.uop import UOp
+from adjoint.runtime.allocator import CPU
+from adjoint.runtime.buffer import Buffer
+from adjoint.tensor import Tensor
+from adjoint.tensor.living import living
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One value in memory: its type, its size, the line that made it, how many tensors show it."""
+
+    bytes: int
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    line: str
+    tensors: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MemoryReport:
+    """What is alive now. Sizes are bytes.
+
+    `devices`: values that tensors or their histories hold, by device (a mapped file counts with its
+    size). `allocated` is what Adjoint has taken from its own allocator for them and for the arenas
+    of programs, `peak` the most that was, `cached` what is kept for the next time; data that came
+    from NumPy is in `devices` only.
+    """
+
+    devices: dict[str, int]
+    allocated: int
+    peak: int
+    cached: int
+    tensors: int
+    lazy: int  # of those tensors, how many have no value yet
+    largest: tuple[Held, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return asdict(self)
+
+    def reset_peak(self) -> None:
+        """Count the peak from what is allocated now on."""
+        memory.reset_peak()
+
+    def __repr__(self) -> str:
+        places = ", ".join(f"{size(n)} on {name}" for name, n in self.devices.items())
+        lines = [
+            f"{self.tensors} tensors ({self.lazy} not computed): {places or 'nothing in memory'}",
+            f"allocated {size(self.allocated)}, peak {size(self.peak)}, "
+            f"kept for later {size(self.cached)}",
+        ]
+        return "\n".join([*lines, *map(_line, self.largest)])
+
+
+def _line(held: Held) -> str:
+    kind = f"{held.dtype}{list(held.shape)}"
+    owner = f"{held.tensors} tensors" if held.tensors > 1 else ""
+    owner = owner if held.tensors else "in a history"
+    return f"  {size(held.bytes):>10}  {kind:<20} {held.line or '?'}  {owner}".rstrip()
+
+
+def size(count: int) -> str:
+    """`1.5 MiB`"""
+    amount, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+class _Memory:
+    """`memory()` looks around; `memory.reset_peak()` starts the peak anew."""
+
+    def __call__(self, largest: int = SHOWN) -> MemoryReport:
+        """What is alive now, with the `largest` values."""
+        tensors = living()
+        holders = _holders(tensors)
+        values = _values(holders)
+        devices: dict[str, int] = {}
+        for held in values:
+            devices[held.device] = devices.get(held.device, 0) + held.bytes
+        counted = CPU.statistics()
+        return MemoryReport(
+            dict(sorted(devices.items())),
+            counted.in_use,
+            counted.peak,
+            counted.cached,
+            len(tensors),
+            sum(1 for t in tensors if not is_known(t.uop)),
+            tuple(values[:largest]),
+        )
+
+    def reset_peak(self) -> None:
+        """Count the peak from what is allocated now on."""
+        CPU.peak = CPU.in_use
+
+
+def _holders(tensors: list[Tensor]) -> dict[int, int]:
+    """How many tensors show each buffer, by the identity of the buffer."""
+    counts: dict[int, int] = {}
+    for tensor in tensors:
+        if is_known(tensor.uop):
+            key = id(storage(tensor.uop))
+            counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _values(holders: dict[int, int]) -> list[Held]:
+    """Every buffer once, the largest first; of several nodes the one that was computed says where
+    it comes from."""
+    found: dict[int, tuple[Buffer, UOp]] = {}
+    for node in _nodes():
+        buffer = storage(node)
+        key = id(buffer)
+        if key not in found or found[key][1].op.name == "buffer":
+            found[key] = (buffer, node)
+    held = [_held(buffer, node, holders.get(key, 0)) for key, (buffer, node) in found.items()]
+    return sorted(held, key=lambda h: (-h.bytes, h.line, h.shape))
+
+
+def _nodes() -> Iterator[UOp]:
+    """Nodes that have values, and live."""
+    for record in list(OPS.values()):
+        for reference in list(record.nodes.values()):
+            node = reference()
+            if node is not None and is_known(node) and not isinstance(node.dtype, tuple):
+                yield node
+
+
+def _held(buffer: Buffer, node: UOp, tensors: int) -> Held:
+    origin = node.origin
+    line = "" if origin is None else f"{origin.file}:{origin.line} ({_method(origin)})"
+    shape, dtype = buffer.shape, buffer.dtype
+    return Held(buffer.nbytes, shape, dtype.short, _device(buffer.device), line, tensors)
+
+
+def _method(origin: Origin) -> str:
+    return f"{origin.method}, backward" if origin.backward else origin.method
+
+
+def _device(device: Any) -> str:
+    return device if isinstance(device, str) else ", ".join(device)
+
+
+memory = _Memory()

@@ -1,0 +1,87 @@
+"""`debug_nans`: every result is looked at, and a NaN is traced to the op that made it.
+
+What may live here: the switch, and what is looked at. What may not: the search (`blame.py`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adjoint import config
+from adjoint.debug.blame import is_bad, search
+from adjoint.debug.verdict import error, unexplained
+from adjoint.engine.interpreter import known_value
+from adjoint.engine.watch import watch
+from adjoint.ir.effect import effects_muted
+from adjoint.ir.function import Function, Own
+from adjoint.ir.uop import UOp
+from adjoint.runtime.buffer import Buffer
+
+
+class debug_nans:
+    """Check every result for NaN from here on, or inside: `with debug_nans(): ...`.
+
+    Whatever is computed, lazily or by a jitted function, is looked at; if there is a NaN (with
+    `inf=True`, or an infinity), the graph is run again op by op, and E6006 names the first op that
+    made one, its operands, the values around it and your line. `debug_nans(False)` ends it.
+    """
+
+    def __init__(self, enabled: bool = True, *, inf: bool = False):
+        self._before = watch.checker
+        _switch(_Checker(inf) if enabled else None)
+
+    def __enter__(self) -> debug_nans:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _switch(self._before)
+
+
+def as_the_environment_says() -> None:
+    """What `ADJOINT_DEBUG_NANS` asks for."""
+    try:
+        asked = config.DEBUG_NANS.value()
+    except ValueError as error:
+        warnings.warn(str(error), stacklevel=3)
+        return
+    if asked:
+        debug_nans(inf=asked == "inf")
+
+
+def _switch(checker: Any) -> None:
+    watch.checker = checker
+    Own.everywhere = checker is not None  # functions share no nodes, so each has its own lines
+    watch.refresh()
+
+
+class _Checker:
+    def __init__(self, inf: bool):
+        self.inf = inf
+
+    def nodes(self, roots: Sequence[UOp]) -> None:
+        """Values that hang on nodes."""
+        found = [(n, known_value(n)) for n in roots if not isinstance(n.dtype, tuple)]
+        bad = [(node, value) for node, value in found if is_bad(value, self.inf)]
+        if bad:
+            for node in roots:
+                node.realized = None
+            self._blame([node for node, _ in bad], {}, bad[0])
+
+    def call(self, function: Function, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> None:
+        """What a function gave."""
+        pairs = zip(function.outputs, outputs, strict=True)
+        found = [(node, buffer.array()) for node, buffer in pairs if not node.dtype.is_bool]
+        bad = [(node, value) for node, value in found if is_bad(value, self.inf)]
+        if bad:
+            arrays = [b.array() for b in inputs[: len(function.inputs)]]
+            given = dict(zip(function.inputs, arrays, strict=True))
+            self._blame([node for node, _ in bad], given, bad[0])
+
+    def _blame(self, roots: Sequence[UOp], given: Mapping[UOp, Any], one: tuple[UOp, Any]) -> None:
+        with effects_muted():
+            finding = search(roots, given, self.inf)
+        if finding is None:
+            raise unexplained(*one, self.inf)
+        raise error(finding, self.inf)

@@ -1,0 +1,107 @@
+"""`profile`: what ran, when and for how long, as a trace to look at and as a table.
+
+What may live here: recording and handing over. What may not: the form of the trace (`chrome.py`),
+the table (`summary.py`), or how steps are run one by one (`engine/stepwise.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from adjoint.debug import chrome
+from adjoint.debug.chrome import Sample, Span
+from adjoint.debug.summary import table
+from adjoint.engine import counters
+from adjoint.engine.counters import Counters
+from adjoint.engine.watch import watch
+from adjoint.errors import DTypeError
+from adjoint.runtime import timeline
+
+MOST = 1_000_000  # spans that are kept; of more, only the number
+
+
+class profile:
+    """`with profile("trace.json") as p: ...` records what runs inside, in any thread.
+
+    The file opens in Perfetto (https://ui.perfetto.dev) and chrome://tracing; it is written when
+    the block ends, in whatever way it ends. Steps run one by one, with the same results. A compiled
+    loop is one step unless `loops=True`: then Python goes round it, slower, and what is inside is
+    seen. Without a path nothing is written; `summary()` is a table for people.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, loops: bool = False):
+        self.path = None if path is None else Path(path)
+        self.inside_loops = loops
+        self.counters = Counters()
+        self.dropped = 0
+        self.started = self.ended = 0
+        self._spans: list[Span] = []
+        self._samples: list[Sample] = []
+        self._threads: dict[int, str] = {}
+        self._new: Path | None = None
+        self._active = False
+
+    # ---- what the timeline calls
+
+    def add(self, name: str, kind: str, start: int, end: int, details: dict[str, Any]) -> None:
+        """A span has ended, in this thread."""
+        if len(self._spans) >= MOST:
+            self.dropped += 1
+            return
+        thread = threading.get_native_id()
+        if thread not in self._threads:
+            self._threads[thread] = threading.current_thread().name
+        self._spans.append(Span(name, kind, start, end, thread, dict(details)))
+
+    def sample(self, name: str, at: int, values: dict[str, int]) -> None:
+        """Some numbers are what they are."""
+        if len(self._samples) < MOST:
+            self._samples.append(Sample(name, at, values))
+
+    # ---- what users call
+
+    def __enter__(self) -> profile:
+        if self._active:
+            problem = "this profile is being recorded already"
+            raise DTypeError("E2001", problem, op="profile", help="make another: profile(...)")
+        self._new = None if self.path is None else chrome.unfinished(self.path)
+        self._spans, self._samples, self._threads = [], [], {}
+        self.counters.reset()
+        self.dropped, self._active = 0, True
+        self.started = timeline.now()
+        timeline.recorders.append(self)
+        counters.active.append(self.counters)
+        watch.refresh()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        timeline.recorders[:] = [r for r in timeline.recorders if r is not self]
+        counters.active[:] = [c for c in counters.active if c is not self.counters]
+        watch.refresh()
+        self.ended, self._active = timeline.now(), False
+        if self.path is not None and self._new is not None:
+            chrome.put(self.path, self._new, self.trace())
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All that was recorded, by when it began."""
+        return tuple(sorted(self._spans, key=lambda s: (s.start, -s.end)))
+
+    def trace(self) -> dict[str, Any]:
+        """What the file holds."""
+        found = chrome.trace(self.spans, list(self._samples), self._threads, self.started)
+        if self.dropped:
+            found["otherData"] = {"spans left out": self.dropped}
+        return found
+
+    def summary(self, rows: int = 20) -> str:
+        """Where the time went: steps sorted by what they took, and what came before them."""
+        seconds = ((self.ended if not self._active else timeline.now()) - self.started) / 1e9
+        return table(self.spans, seconds, self.counters, rows)
+
+    def __repr__(self) -> str:
+        state = "recording" if self._active else f"{len(self._spans)} spans"
+        return f"<profile {self.path or 'without a file'}: {state}>"

@@ -1,0 +1,46 @@
+"""`Effect`: what a node does besides having a value: it calls a Python function on arrays.
+
+An effect is an attribute of a TAP node. Two effects are never one, so that two prints of the same
+value stay two. What may live here: the effect itself and the switch that keeps it from being done
+again. What may not: how it gets into a graph (`transforms/effects.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+_muted: ContextVar[bool] = ContextVar("effects_muted", default=False)
+
+
+class Effect:
+    """`perform(arrays)` each time the node is computed. Effects of one `key` do the same."""
+
+    __slots__ = ("__name__", "key", "perform")
+    made = 0  # in this process: nobody looks for effects where there have never been any
+
+    def __init__(self, name: str, perform: Callable[[Sequence[Any]], None], key: Hashable):
+        self.__name__, self.perform, self.key = name, perform, key
+        Effect.made += 1
+
+    def __call__(self, arrays: Sequence[Any]) -> None:
+        """On copies: the memory of a program is written again."""
+        if not _muted.get():
+            self.perform([np.array(a) for a in arrays])
+
+    def __repr__(self) -> str:
+        return f"@{self.__name__}"
+
+
+@contextmanager
+def effects_muted() -> Iterator[None]:
+    """What is computed inside has been computed before: only the values are of interest."""
+    token = _muted.set(True)
+    try:
+        yield
+    finally:
+        _muted.reset(token)

@@ -1,0 +1,92 @@
+"""KVCache: the keys and values of the positions that a decoder has seen, in memory of a fixed size.
+
+How far it is filled is a tensor, so one compiled program serves every step of a decoding. What may
+live here: the cache. What may not: attention.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.errors import ShapeError
+from adjoint.nn.module import Module
+from adjoint.tensor import Tensor
+from adjoint.tensor.lift import grad_enabled
+from adjoint.tensor.tracing import open_scopes
+
+
+class KVCache(Module):
+    """Room for `max_length` positions: `key` and `value` are (batch, heads, max_length, head_dim).
+
+    `update` writes behind what is there and changes the cache itself, inside `jit` too, whether the
+    cache is an argument or something that the function refers to. In a `scan` the cache is the
+    carry: update it and return it. `length` is how many positions are filled. Gradients pass to
+    what was written, so decode inside `jit` or `no_grad()`: elsewhere all of the past is kept.
+    """
+
+    _buffers = ("key", "value", "length")
+
+    def __init__(
+        self,
+        batch: int,
+        num_heads: int,
+        max_length: int,
+        head_dim: int,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        shape = (batch, num_heads, max_length, head_dim)
+        named: dict[str, Any] = {"device": device, "requires_grad": False}
+        self.key = Tensor.zeros(shape, dtype=dtype, **named)
+        self.value = Tensor.zeros(shape, dtype=dtype, **named)
+        self.length = Tensor.full((), 0, dtype="int32", **named)
+
+    @property
+    def max_length(self) -> int:
+        """How many positions there is room for."""
+        return self.key.shape[2]
+
+    def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Write (batch, heads, new positions, head_dim) behind what is there; give all of both.
+
+        More than there is room for is E6001 when the program runs.
+        """
+        self._check(key, value)
+        new = key.shape[2]
+        places = self.length + Tensor.arange(new, dtype="int32", device=self.length.device)
+        for held, given in ((self.key, key), (self.value, value)):
+            filled = +held
+            filled[:, :, places] = given
+            held.replace(filled)
+        self.length.replace(self.length + new)
+        if not open_scopes.get() and not (grad_enabled.get() and key.requires_grad):
+            self.key.realize(self.value, self.length)  # the next step then starts from values
+        return self.key, self.value
+
+    def visible(self, queries: int) -> Tensor:
+        """(queries, max_length): which positions each of the last `queries` ones may look at."""
+        device = self.length.device
+        row = self.length - queries + Tensor.arange(queries, dtype="int32", device=device)
+        column = Tensor.arange(self.max_length, dtype="int32", device=device)
+        return column <= row.unsqueeze(1)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.length.replace(self.length.zeros_like())
+
+    def _check(self, key: Tensor, value: Tensor) -> None:
+        batch, heads, room, size = self.key.shape
+        for name, given in (("key", key), ("value", value)):
+            fits = given.ndim == 4 and (*given.shape[:2], given.shape[3]) == (batch, heads, size)
+            if not fits:
+                problem = f"{name} is not ({batch}, {heads}, new positions, {size})"
+                operands = [("cache", self.key), (name, given)]
+                raise ShapeError("E3003", problem, op="KVCache.update", operands=operands)
+        if key.shape[2] != value.shape[2] or key.shape[2] > room:
+            problem = f"{key.shape[2]} keys and {value.shape[2]} values for {room} places"
+            raise ShapeError("E3003", problem, op="KVCache.update", operands=[("key", key)])
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return ", ".join(map(str, self.key.shape))

@@ -1,0 +1,108 @@
+"""Layers that are products of matrices: Linear, Bilinear; and the one that does nothing.
+
+What may live here: layers without structure in space or time.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from adjoint.errors import ShapeError
+from adjoint.nn import init
+from adjoint.nn.checks import check_axis, check_float, check_positive
+from adjoint.nn.module import Module
+from adjoint.tensor import Tensor
+
+
+class Identity(Module):
+    """What comes in goes out; takes any arguments, so that it can stand in for any layer."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+
+    def forward(self, x: Any) -> Any:
+        return x
+
+
+class Linear(Module):
+    """`x @ weight.T + bias` on the last axis; the weight is (out_features, in_features).
+
+    Both start uniform in ±1/√in_features.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        check_positive("Linear", in_features=in_features, out_features=out_features)
+        self.in_features, self.out_features = in_features, out_features
+        bound, made = 1 / sqrt(in_features), {"device": device, "dtype": dtype}
+        self.weight = init.uniform(
+            (out_features, in_features), -bound, bound, **made
+        ).requires_grad_()
+        self.bias = (
+            init.uniform(out_features, -bound, bound, **made).requires_grad_() if bias else None
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("Linear", x)
+        check_axis("Linear", x, -1, self.in_features, "features")
+        y: Tensor = x.linear(self.weight.T, self.bias)
+        return y
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """`x1 @ weight[k] @ x2` for each output k, plus bias; the weight is (out, in1, in2).
+
+    Both start uniform in ±1/√in1_features.
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        sizes = {"in1_features": in1_features, "in2_features": in2_features}
+        check_positive("Bilinear", **sizes, out_features=out_features)
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        bound, made = 1 / sqrt(in1_features), {"device": device, "dtype": dtype}
+        shape = (out_features, in1_features, in2_features)
+        self.weight = init.uniform(shape, -bound, bound, **made).requires_grad_()
+        self.bias = (
+            init.uniform(out_features, -bound, bound, **made).requires_grad_() if bias else None
+        )
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        check_float("Bilinear", x1)
+        check_float("Bilinear", x2)
+        check_axis("Bilinear", x1, -1, self.in1_features, "features")
+        check_axis("Bilinear", x2, -1, self.in2_features, "features")
+        if x1.shape[:-1] != x2.shape[:-1]:
+            problem = "the inputs differ in more than their last axis"
+            raise ShapeError("E3003", problem, op="Bilinear", operands=[("x1", x1), ("x2", x2)])
+        y: Tensor = Tensor.einsum("...i,oij,...j->...o", x1, self.weight, x2)
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

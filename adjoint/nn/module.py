@@ -1,0 +1,236 @@
+"""`Module`: the base class of layers and models.
+
+A module is any object with tensors and other modules in its attributes; nothing is registered. It
+is a pytree, so `grad`, `jit`, `vmap` and `tree_map` take it whole, and it is called by `forward`.
+What may live here: the class and what everybody asks a module for. What may not: any layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from adjoint.errors import DTypeError, UnknownNameError, did_you_mean
+from adjoint.ir.dtype import DType, as_dtype, dtypes
+from adjoint.nn.show import tree_text
+from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
+from adjoint.nn.structure import Structured
+from adjoint.runtime.device import Device
+from adjoint.tensor import Tensor
+
+
+def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
+    """A tensor of its own that wants a gradient."""
+    tensor = data.detach() if isinstance(data, Tensor) else Tensor(data)
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+class Module(Structured):
+    """A layer or a model: subclasses set attributes in `__init__` and define `forward`.
+
+    Tensors, modules, and lists, tuples and dicts of them in attributes are its parts, in the order
+    in which they were set. Tensors are parameters unless their `requires_grad` is False; those are
+    buffers. Every other attribute is structure: `jit` traces again when one changes.
+    """
+
+    _training: bool | None = None
+    _buffers: tuple[str, ...] = ()  # names of tensors that never want a gradient
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; defined by subclasses."""
+        kind = type(self).__name__
+        fix = f"define forward(self, x) in {kind}"
+        raise UnknownNameError("E2002", f"{kind} has no forward", op="module", help=fix)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    # ---- training or not
+
+    @property
+    def training(self) -> bool:
+        """Whether dropout drops and batch norm learns: what `train()` or `eval()` said last, else
+        `Tensor.training`."""
+        return Tensor.training if self._training is None else self._training
+
+    @training.setter
+    def training(self, mode: bool | None) -> None:
+        self._training = mode
+
+    def train(self, mode: bool | None = True) -> Self:
+        """Set the mode of this module and all inside; None: follow `Tensor.training`."""
+        if mode not in (True, False, None):
+            raise DTypeError("E2001", f"mode is True, False or None, not {mode!r}", op="train")
+        for module in self.modules():
+            module._training = mode
+        return self
+
+    def eval(self) -> Self:
+        """The mode for predicting: `train(False)`."""
+        return self.train(False)
+
+    # ---- parts
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Modules directly inside, by name; those in lists and dicts too."""
+        for name, value in vars(self).items():
+            yield from _modules_in(name, value)
+
+    def children(self) -> Iterator[Module]:
+        """Modules directly inside."""
+        return (module for _, module in self.named_children())
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module and all inside, each once, by name."""
+        seen: dict[int, Module] = {}
+        stack: list[tuple[str, Module]] = [(prefix, self)]
+        while stack:
+            path, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen[id(module)] = module
+            yield path, module
+            inside = [(f"{path}.{n}" if path else n, m) for n, m in module.named_children()]
+            stack += inside[::-1]
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all inside, each once."""
+        return (module for _, module in self.named_modules())
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of that name: `encoder.layers.0`."""
+        known = dict(self.named_modules())
+        if target not in known:
+            problem = f"{type(self).__name__} has no module {target!r}"
+            near = did_you_mean(target, known)
+            raise UnknownNameError("E2002", problem, op="get_submodule", help=near)
+        return known[target]
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call a function with every module inside, and with this one last."""
+        for module in reversed(list(self.modules())):
+            fn(module)
+        return self
+
+    # ---- tensors
+
+    def parameters(self) -> list[Tensor]:
+        """The float tensors that gradients may be asked for, each once."""
+        return get_parameters(self)
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """The parameters by name."""
+        wanted = {id(tensor) for tensor in self.parameters()}
+        named = get_state_dict(self, prefix).items()
+        return ((name, tensor) for name, tensor in named if id(tensor) in wanted)
+
+    def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """All other tensors by name."""
+        wanted = {id(tensor) for tensor in self.parameters()}
+        named = get_state_dict(self, prefix).items()
+        return ((name, tensor) for name, tensor in named if id(tensor) not in wanted)
+
+    def buffers(self) -> list[Tensor]:
+        """The tensors that are no parameters, each once."""
+        return [tensor for _, tensor in self.named_buffers()]
+
+    def register_buffer(self, name: str, tensor: Tensor | None) -> None:
+        """Set an attribute to a tensor that never wants a gradient."""
+        if tensor is not None:
+            tensor.requires_grad = False
+        self._buffers = (*self._buffers, name)
+        setattr(self, name, tensor)
+
+    def register_parameter(self, name: str, tensor: Tensor | None) -> None:
+        """Set an attribute to a tensor that wants a gradient."""
+        setattr(self, name, None if tensor is None else tensor.requires_grad_(True))
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Set an attribute to a module."""
+        setattr(self, name, module)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Freeze all parameters, or let them want gradients again."""
+        for module in self.modules():
+            own = [v for n, v in vars(module).items() if n not in module._buffers]
+            for tensor in get_state_dict([v for v in own if not isinstance(v, Module)]).values():
+                if tensor.dtype.is_inexact:
+                    tensor.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for tensor in self.parameters():
+            tensor.grad = None
+
+    def to(self, *targets: Any, device: str | None = None, dtype: Any = None) -> Self:
+        """Move all tensors to a device, and floats to a dtype: `to("CPU:1")`, `to("float64")`."""
+        for target in targets:
+            if isinstance(target, DType) or (isinstance(target, str) and hasattr(dtypes, target)):
+                dtype = target
+            else:
+                device = target
+        kind = None if dtype is None else as_dtype(dtype)
+        if kind is not None and not kind.is_inexact:
+            problem = f"parameters are floats, not {kind.name}"
+            raise DTypeError("E2005", problem, op="to", help="give a float dtype")
+        place = None if device is None else Device.canonicalize(device)
+        for tensor in get_state_dict(self).values():
+            _move(tensor, place, kind)
+        return self
+
+    def float(self) -> Self:
+        """All floats as float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Self:
+        """All floats as float64."""
+        return self.to(dtypes.float64)
+
+    def half(self) -> Self:
+        """All floats as float16."""
+        return self.to(dtypes.float16)
+
+    # ---- state
+
+    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
+        """Parameters and buffers by name; see `nn.state`."""
+        return get_state_dict(self, prefix)
+
+    def load_state_dict(self, state: Any, strict: bool = True) -> LoadReport:
+        """Take values by name; see `nn.state.load_state_dict`."""
+        return load_state_dict(self, state, strict)
+
+    # ---- text
+
+    def extra_repr(self) -> str:
+        """What `repr` shows of the module itself."""
+        return ""
+
+    def __repr__(self) -> str:
+        parts = list(self.named_children())
+        return tree_text(type(self).__name__, self.extra_repr(), parts)
+
+
+def _modules_in(name: str, value: Any) -> Iterator[tuple[str, Module]]:
+    """Modules in an attribute: itself, or what is in lists, tuples and dicts of them."""
+    if isinstance(value, Module):
+        yield name, value
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from _modules_in(f"{name}.{number}", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _modules_in(f"{name}.{key}", item)
+
+
+def _move(tensor: Tensor, device: str | None, dtype: DType | None) -> None:
+    """Another device or dtype for a tensor that stays the same object."""
+    moved = tensor.detach()
+    if dtype is not None and tensor.dtype.is_inexact:
+        moved = moved.cast(dtype)
+    if device is not None:
+        moved = moved.to(device)
+    if moved.dtype is not tensor.dtype or moved.device != tensor.device:
+        tensor.uop, tensor.grad = moved.realize().uop, None

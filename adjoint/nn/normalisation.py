@@ -1,0 +1,310 @@
+"""Normalisations: BatchNorm, InstanceNorm (with running statistics), LayerNorm, RMSNorm, GroupNorm.
+
+What may live here: layers that divide by a spread. What may not: the ops (`ops/composite`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from adjoint.errors import ShapeError
+from adjoint.ir.dtype import dtypes
+from adjoint.nn import init
+from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
+from adjoint.nn.module import Module
+from adjoint.nn.running import update_buffers
+from adjoint.tensor import Tensor
+from adjoint.tensor.array_api import finfo
+
+
+class _RunningNorm(Module):
+    """What batch and instance norm share: weight, bias and running statistics per channel."""
+
+    _ranks: tuple[int, ...] = ()
+    _layout = ""
+    _buffers = ("running_mean", "running_var", "num_batches_tracked")
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        check_positive(type(self).__name__, num_features=num_features)
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        made = {"device": device, "dtype": dtype}
+        self.weight = init.ones(num_features, **made).requires_grad_() if affine else None
+        self.bias = init.zeros(num_features, **made).requires_grad_() if affine else None
+        self.reset_running_stats(**made)
+
+    def reset_running_stats(self, device: str | None = None, dtype: Any = None) -> None:
+        """Mean 0 and variance 1, of no batches."""
+        self.running_mean = self.running_var = self.num_batches_tracked = None
+        if self.track_running_stats:
+            made = {"device": device, "dtype": dtype}
+            self.running_mean = init.zeros(self.num_features, **made).requires_grad_(False)
+            self.running_var = init.ones(self.num_features, **made).requires_grad_(False)
+            count = init.zeros((), device=device, dtype=dtypes.int64)
+            self.num_batches_tracked = count.requires_grad_(False)
+
+    def _check(self, x: Tensor) -> None:
+        op = type(self).__name__
+        check_float(op, x)
+        check_rank(op, x, self._ranks, self._layout)
+
+    def _spread_known(self, x: Tensor, count: int) -> None:
+        if count == 1:
+            problem = "one value per channel has no variance"
+            fix = "give a larger batch, or .eval() a layer that has running statistics"
+            operands = [("x", x)]
+            raise ShapeError("E3006", problem, op=type(self).__name__, operands=operands, help=fix)
+
+    def _keep(self, mean: Tensor, var: Tensor, factor: Any) -> None:
+        """Move the running statistics towards those of a batch."""
+        if self.running_mean is not None and self.running_var is not None:
+            old = (self.running_mean, self.running_var)
+            pairs = zip(old, (mean, var), strict=True)
+            new = [(1 - factor) * was + factor * now for was, now in pairs]
+            update_buffers(type(self).__name__, old, new)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+def _moments(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """The mean and the (biased) variance along axes, which stay as 1, in float32 or wider."""
+    wide = x.cast(dtypes.float32) if x.dtype.itemsize < 4 else x
+    mean = wide.mean(axes, keepdim=True)
+    centred = wide - mean
+    return mean, (centred * centred).mean(axes, keepdim=True)
+
+
+class _BatchNorm(_RunningNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        check_axis(type(self).__name__, x, 1, self.num_features, "channels")
+        if self.running_mean is None or self.running_var is None or self.training:
+            mean, var = self._of_batch(x)
+        else:
+            mean, var = self.running_mean, self.running_var
+        scale = (var + self.eps).rsqrt()
+        y: Tensor = x.batchnorm(self.weight, self.bias, mean.cast(x.dtype), scale.cast(x.dtype))
+        return y
+
+    def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        axes = (0, *range(2, x.ndim))
+        count = prod(x.shape[a] for a in axes)
+        self._spread_known(x, count)
+        mean, var = (m.reshape(-1) for m in _moments(x, axes))
+        if self.training and self.num_batches_tracked is not None:
+            batches = self.num_batches_tracked + 1
+            update_buffers(type(self).__name__, [self.num_batches_tracked], [batches])
+            factor = 1 / batches.cast(mean.dtype) if self.momentum is None else self.momentum
+            self._keep(mean.detach(), var.detach() * (count / max(count - 1, 1)), factor)
+        return mean, var
+
+
+class BatchNorm1d(_BatchNorm):
+    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch.
+
+    While training, running statistics move towards the batch's (by `momentum`; None: the average of
+    all batches); they are used when not training.
+    """
+
+    _ranks, _layout = (2, 3), "(N, C) or (N, C, L)"
+
+
+class BatchNorm2d(_BatchNorm):
+    """`BatchNorm1d` for (N, C, H, W)."""
+
+    _ranks, _layout = (4,), "(N, C, H, W)"
+
+
+class BatchNorm3d(_BatchNorm):
+    """`BatchNorm1d` for (N, C, D, H, W)."""
+
+    _ranks, _layout = (5,), "(N, C, D, H, W)"
+
+
+class _InstanceNorm(_RunningNorm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        batched = x.ndim == self._ranks[-1]
+        axis = 1 if batched else 0
+        if self.affine or self.track_running_stats:
+            check_axis(type(self).__name__, x, axis, self.num_features, "channels")
+        y = self._normalised(x if batched else x.reshape(1, *x.shape))
+        return y if batched else y.reshape(*x.shape)
+
+    def _normalised(self, x: Tensor) -> Tensor:
+        y: Tensor
+        if self.running_mean is not None and self.running_var is not None and not self.training:
+            scale = (self.running_var + self.eps).rsqrt()
+            y = x.batchnorm(self.weight, self.bias, self.running_mean, scale)
+            return y
+        count = prod(x.shape[2:])
+        self._spread_known(x, count)
+        if self.training:
+            mean, var = (m.mean(0).reshape(-1) for m in _moments(x, tuple(range(2, x.ndim))))
+            unbiased = var.detach() * (count / max(count - 1, 1))
+            self._keep(mean.detach(), unbiased, self.momentum or 0.0)
+        y = x.instance_norm(self.weight, self.bias, self.eps)
+        return y
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Each channel of each sample of (N, C, L) or (C, L) with mean 0 and variance 1."""
+
+    _ranks, _layout = (2, 3), "(N, C, L) or (C, L)"
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`InstanceNorm1d` for (N, C, H, W) or (C, H, W)."""
+
+    _ranks, _layout = (3, 4), "(N, C, H, W) or (C, H, W)"
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`InstanceNorm1d` for (N, C, D, H, W) or (C, D, H, W)."""
+
+    _ranks, _layout = (4, 5), "(N, C, D, H, W) or (C, D, H, W)"
+
+
+def _last_axes(op: str, x: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that a norm over a shape works on."""
+    check_float(op, x)
+    if x.shape[-len(shape) :] != shape:
+        problem = f"takes inputs that end in {list(shape)}, got {list(x.shape)}"
+        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+    return tuple(range(-len(shape), 0))
+
+
+def _shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
+    whole = isinstance(normalized_shape, int)
+    shape = (normalized_shape,) if whole else tuple(normalized_shape)
+    if not shape:
+        raise ShapeError("E3002", "normalized_shape names at least one axis", op=op)
+    for size in shape:
+        check_positive(op, normalized_shape=size)
+    return shape
+
+
+class LayerNorm(Module):
+    """The last axes, of shape `normalized_shape`, with mean 0 and variance 1; then weight, bias."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        self.normalized_shape = _shape_of("LayerNorm", normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        shape, made = self.normalized_shape, {"device": device, "dtype": dtype}
+        affine, shifted = elementwise_affine, elementwise_affine and bias
+        self.weight = init.ones(shape, **made).requires_grad_() if affine else None
+        self.bias = init.zeros(shape, **made).requires_grad_() if shifted else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = x.layernorm(_last_axes("LayerNorm", x, self.normalized_shape), self.eps)
+        y = y if self.weight is None else y * self.weight
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class RMSNorm(Module):
+    """The last axes, of shape `normalized_shape`, with mean square 1; then weight.
+
+    Without `eps` it is the distance of 1 to the next number of the input's dtype.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        self.normalized_shape = _shape_of("RMSNorm", normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        shape, made = self.normalized_shape, {"device": device, "dtype": dtype}
+        self.weight = init.ones(shape, **made).requires_grad_() if elementwise_affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        axes = _last_axes("RMSNorm", x, self.normalized_shape)
+        eps = finfo(x.dtype).eps if self.eps is None else self.eps
+        y: Tensor = x.rmsnorm(axes, eps)
+        return y if self.weight is None else y * self.weight
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Groups of channels of (N, C, *) with mean 0 and variance 1; weight and bias per channel."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        check_positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
+        if num_channels % num_groups:
+            problem = f"{num_channels} channels do not divide into {num_groups} groups"
+            raise ShapeError("E3003", problem, op="GroupNorm")
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+        made = {"device": device, "dtype": dtype}
+        self.weight = init.ones(num_channels, **made).requires_grad_() if affine else None
+        self.bias = init.zeros(num_channels, **made).requires_grad_() if affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("GroupNorm", x)
+        check_axis("GroupNorm", x, 1, self.num_channels, "channels")
+        y: Tensor = x.group_norm(self.num_groups, self.weight, self.bias, self.eps)
+        return y
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

@@ -1,0 +1,262 @@
+"""Pools: MaxPool, AvgPool and their adaptive forms in 1, 2 and 3 dimensions.
+
+What may live here: layers that summarise windows. What may not: the ops (`ops/composite`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, ShapeError
+from adjoint.nn.checks import check_float, check_rank, check_tensor
+from adjoint.nn.module import Module
+from adjoint.ops.composite.patches import axis_windows, per_axis
+from adjoint.tensor import Tensor
+
+_LETTERS = ("L", "H, W", "D, H, W")
+
+
+def _check_space(op: str, x: Tensor, n: int) -> None:
+    letters = _LETTERS[n - 1]
+    check_rank(op, x, (n + 1, n + 2), f"(N, C, {letters}) or (C, {letters})")
+
+
+class _Pool(Module):
+    """A kernel, its steps and its borders."""
+
+    _rank = 0
+
+    def _set_up(self, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> None:
+        op, n = type(self).__name__, self._rank
+        self.kernel_size = per_axis(op, "kernel_size", kernel_size, n, 1, "E3006")
+        chosen = self.kernel_size if stride is None else stride
+        self.stride = per_axis(op, "stride", chosen, n, 1, "E3006")
+        self.padding = per_axis(op, "padding", padding, n, 0, "E3006")
+        self.ceil_mode = ceil_mode
+        for pad, size in zip(self.padding, self.kernel_size, strict=True):
+            if pad > size // 2:
+                problem = f"padding {self.padding} is more than half of the kernel"
+                fix = "pad at most half of each kernel size"
+                raise ShapeError("E3006", problem, op=op, help=fix)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class _MaxPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ):
+        super().__init__()
+        self._set_up(kernel_size, stride, padding, ceil_mode)
+        self.dilation = per_axis(type(self).__name__, "dilation", dilation, self._rank, 1, "E3006")
+        self.return_indices = return_indices
+
+    def forward(self, x: Tensor) -> Any:
+        check_tensor(type(self).__name__, x)
+        _check_space(type(self).__name__, x, self._rank)
+        where = (self.kernel_size, self.stride, self.dilation, self.padding, self.ceil_mode)
+        return x.max_pool2d(*where, self.return_indices)
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of (N, C, L) or (C, L)."""
+
+    _rank = 1
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of (N, C, H, W) or (C, H, W)."""
+
+    _rank = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _rank = 3
+
+
+class _AvgPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ):
+        super().__init__()
+        self._set_up(kernel_size, stride, padding, ceil_mode)
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+        if divisor_override is not None and divisor_override < 1:
+            problem = f"divisor_override is at least 1, not {divisor_override}"
+            raise ShapeError("E3006", problem, op=type(self).__name__)
+
+    def forward(self, x: Tensor) -> Tensor:
+        op = type(self).__name__
+        check_float(op, x)
+        _check_space(op, x, self._rank)
+        where = (self.kernel_size, self.stride, 1, self.padding, self.ceil_mode)
+        if self.divisor_override is None:
+            y: Tensor = x.avg_pool2d(*where, self.count_include_pad)
+            return y
+        return x.avg_pool2d(*where, False) * self._counts(x) / self.divisor_override
+
+    def _counts(self, x: Tensor) -> Tensor:
+        """How many elements of the input each window holds."""
+        counts = np.ones(())
+        axes = zip(x.shape[-self._rank :], self.kernel_size, self.stride, self.padding, strict=True)
+        for n, k, s, p in axes:
+            windows = axis_windows(n, k, s, 1, (p, p), self.ceil_mode)
+            held = [sum(0 <= place < n for place in window) for window in windows]
+            counts = np.multiply.outer(counts, held)
+        return Tensor(counts, device=x.device, dtype=x.dtype)
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window of (N, C, L) or (C, L)."""
+
+    _rank = 1
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of (N, C, H, W) or (C, H, W)."""
+
+    _rank = 2
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _rank = 3
+
+
+class _Adaptive(Module):
+    """Windows that divide each axis in space into a number of parts, as equal as can be."""
+
+    _rank = 0
+    _op = ""
+
+    def __init__(self, output_size: Any):
+        super().__init__()
+        op, n = type(self).__name__, self._rank
+        alike = output_size is None or isinstance(output_size, int)
+        sizes = (output_size,) * n if alike else tuple(output_size)
+        if len(sizes) != n:
+            problem = f"output_size {sizes} has {len(sizes)} values for {n} axes"
+            raise DTypeError("E2007", problem, op=op)
+        for size in sizes:
+            if size is not None and (not isinstance(size, int) or size < 1):
+                problem = f"output_size is numbers above 0, or None to keep a size, not {size!r}"
+                raise DTypeError("E2001", problem, op=op)
+        self.output_size = sizes
+
+    def forward(self, x: Tensor) -> Any:
+        op, n = type(self).__name__, self._rank
+        check_float(op, x)
+        _check_space(op, x, n)
+        if 0 in x.shape[-n:]:
+            raise ShapeError("E3006", "an axis in space is empty", op=op, operands=[("x", x)])
+        found = x.shape[-n:]
+        kept = zip(self.output_size, found, strict=True)
+        sizes = tuple(size if out is None else out for out, size in kept)
+        if all(size % out == 0 for size, out in zip(found, sizes, strict=True)):
+            kernel = tuple(size // out for size, out in zip(found, sizes, strict=True))
+            return getattr(x, self._op)(kernel)
+        for axis, out in enumerate(sizes, start=x.ndim - n):
+            x = _PARTS[self._op](x, axis, out)
+        return x
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+def _split(x: Tensor, axis: int, out: int) -> tuple[Tensor, Any, Any]:
+    """The parts of an axis along a new one after it, which of their places are real, how many.
+
+    Shorter parts repeat their last element.
+    """
+    n = x.shape[axis]
+    starts = [i * n // out for i in range(out)]
+    ends = [-(-(i + 1) * n // out) for i in range(out)]
+    longest = max(e - s for s, e in zip(starts, ends, strict=True))
+    places = [
+        [min(s + k, e - 1) for k in range(longest)] for s, e in zip(starts, ends, strict=True)
+    ]
+    inside = [[s + k < e for k in range(longest)] for s, e in zip(starts, ends, strict=True)]
+    index = Tensor(np.array(places).reshape(-1), device=x.device)
+    shape = (*x.shape[:axis], out, longest, *x.shape[axis + 1 :])
+    return x.index_select(axis, index).reshape(*shape), np.array(inside), np.subtract(ends, starts)
+
+
+def _means(x: Tensor, axis: int, out: int) -> Tensor:
+    parts, inside, counts = _split(x, axis, out)
+    after = [1] * (x.ndim - axis - 1)
+    real = Tensor(inside.reshape(*inside.shape, *after), device=x.device)
+    count = Tensor(counts.reshape(-1, *after), device=x.device, dtype=x.dtype)
+    return real.where(parts, 0).sum(axis + 1) / count
+
+
+def _largest(x: Tensor, axis: int, out: int) -> Tensor:
+    found: Tensor = _split(x, axis, out)[0].max(axis + 1)
+    return found
+
+
+_PARTS = {"avg_pool2d": _means, "max_pool2d": _largest}
+
+
+class _AdaptiveAvgPool(_Adaptive):
+    _op = "avg_pool2d"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Means of (N, C, L) or (C, L) over `output_size` parts."""
+
+    _rank = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Means of (N, C, H, W) or (C, H, W) over `output_size` parts of each axis; None keeps it."""
+
+    _rank = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Means of (N, C, D, H, W) or (C, D, H, W) over `output_size` parts of each axis."""
+
+    _rank = 3
+
+
+class _AdaptiveMaxPool(_Adaptive):
+    _op = "max_pool2d"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Largest elements of (N, C, L) or (C, L) in `output_size` parts."""
+
+    _rank = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Largest elements of (N, C, H, W) or (C, H, W) in `output_size` parts of each axis."""
+
+    _rank = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Largest elements of (N, C, D, H, W) or (C, D, H, W) in `output_size` parts of each axis."""
+
+    _rank = 3

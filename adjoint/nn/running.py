@@ -1,0 +1,66 @@
+"""Buffers that a layer changes while it runs: the running statistics of norms.
+
+What may live here: how a buffer gets a new value inside and outside transforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+from adjoint.errors import AutodiffError
+from adjoint.ir.uop import UOp
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import dependent, open_scopes
+
+_MOST = 16  # updates that may wait for somebody to compute them
+_updated: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+
+
+def update_buffers(op: str, buffers: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    """Give buffers new values, without a gradient.
+
+    The values are computed with the step of an optimiser, which computes most of what they need
+    anyway; at the latest after a number of updates, so that no graph of all batches grows.
+    """
+    for buffer, value in zip(buffers, values, strict=True):
+        _check_scopes(op, value.uop)
+        buffer.assign(value.detach().cast(buffer.dtype))
+    if open_scopes.get():
+        return
+    _updated.update({id(buffer): buffer for buffer in buffers})
+    if _waiting(buffers[0].uop) >= _MOST:
+        buffers[0].realize(*buffers[1:])
+
+
+def waiting_buffers() -> list[Tensor]:
+    """Buffers whose new values have not been computed, for somebody who computes now."""
+    if open_scopes.get():
+        return []
+    found = [buffer for buffer in _updated.values() if _waiting(buffer.uop)]
+    _updated.clear()
+    return found
+
+
+def _waiting(node: UOp) -> int:
+    """How many assignments of a buffer have not been computed."""
+    count = 0
+    while node.op.name == "assign" and node.realized is None:
+        node, count = node.src[0], count + 1
+    return count
+
+
+def _check_scopes(op: str, node: UOp) -> None:
+    """A value that stands for one example of many, or one turn of a loop, is nobody's state."""
+    for scope in open_scopes.get():
+        free = {v for v in scope.variables if _is_symbol(v)}
+        if free and not scope.defers and dependent([node], free):
+            problem = f"running statistics cannot be updated inside {scope.name}"
+            fix = "call .eval() on the model, or make the layer with track_running_stats=False"
+            raise AutodiffError("E5004", problem, op=op, help=fix)
+
+
+def _is_symbol(node: UOp) -> bool:
+    """Whether a variable stands for no value, as grad's do."""
+    below = node.src[0] if node.op.name == "unique_identity" else node
+    return below.op.name == "input"

@@ -1,0 +1,277 @@
+"""Transformer layers and stacks of them, with PyTorch's arguments, names and initial values.
+
+What may live here: encoder, decoder and their layers. What may not: both together
+(`transformer_model.py`), attention (`attention.py`), positions (`positions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.errors import DTypeError
+from adjoint.nn.attention import MultiheadAttention
+from adjoint.nn.checks import check_positive
+from adjoint.nn.dropout import Dropout
+from adjoint.nn.kv_cache import KVCache
+from adjoint.nn.linear import Linear
+from adjoint.nn.module import Module
+from adjoint.nn.normalisation import LayerNorm
+from adjoint.tensor import Tensor
+from adjoint.transforms.pytree import tree_map
+
+Activation = Callable[[Tensor], Tensor]
+
+
+def _relu(x: Tensor) -> Tensor:
+    return x.relu()
+
+
+def _gelu(x: Tensor) -> Tensor:
+    return x.gelu(approximate="none")
+
+
+_ACTIVATIONS: dict[str, Activation] = {"relu": _relu, "gelu": _gelu}
+
+
+def _activation(op: str, given: Any) -> Activation:
+    found: Any = _ACTIVATIONS.get(given) if isinstance(given, str) else given
+    if not callable(found):
+        problem = f"activation is 'relu', 'gelu' or a function, not {given!r}"
+        raise DTypeError("E2001", problem, op=op)
+    activation: Activation = found
+    return activation
+
+
+class _Layer(Module):
+    """What both kinds of layers share: the two linear maps and how parts are joined."""
+
+    linear1: Linear
+    linear2: Linear
+    dropout: Dropout
+    activation: Activation
+    norm_first: bool
+
+    def _fed_forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return y
+
+    def _added(
+        self, x: Tensor, part: Callable[[Tensor], Tensor], norm: LayerNorm, dropout: Dropout
+    ) -> Tensor:
+        """x + part(x), with the norm before the part or after the sum."""
+        if self.norm_first:
+            return x + dropout(part(norm(x)))
+        y: Tensor = norm(x + dropout(part(x)))
+        return y
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and two linear maps with an activation between, each added to its input.
+
+    `norm_first` normalises before each part, else after each sum. `is_causal` in a call hides keys
+    that come later; `cache` makes a call decode step by step.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+        **attention: Any,
+    ):
+        super().__init__()
+        named = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, batch_first=batch_first, **named, **attention
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, **named)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **named)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, **named)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, **named)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.activation = _activation("TransformerEncoderLayer", activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+        *,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """What becomes of (length, batch, d_model), or (batch, length, d_model)."""
+
+        def attend(x: Tensor) -> Tensor:
+            masks = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask}
+            named = {"need_weights": False, "is_causal": is_causal, "cache": cache}
+            y: Tensor = self.self_attn(x, **masks, **named)[0]
+            return y
+
+        x = self._added(src, attend, self.norm1, self.dropout1)
+        return self._added(x, self._fed_forward, self.norm2, self.dropout2)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to a memory, and two linear maps, each added to its input."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: str | None = None,
+        dtype: Any = None,
+        **attention: Any,
+    ):
+        super().__init__()
+        named = {"bias": bias, "device": device, "dtype": dtype}
+        heads = {"batch_first": batch_first, **named, **attention}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, **heads)
+        crossed = {name: value for name, value in heads.items() if name != "rope"}
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, **crossed)
+        self.linear1 = Linear(d_model, dim_feedforward, **named)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **named)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, **named)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, **named)
+        self.norm3 = LayerNorm(d_model, layer_norm_eps, **named)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
+        self.activation = _activation("TransformerDecoderLayer", activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+        *,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """What becomes of the target; a cache is of its self-attention."""
+
+        def attend(x: Tensor) -> Tensor:
+            masks = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask}
+            named = {"need_weights": False, "is_causal": tgt_is_causal, "cache": cache}
+            y: Tensor = self.self_attn(x, **masks, **named)[0]
+            return y
+
+        def look(x: Tensor) -> Tensor:
+            masks = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask}
+            named = {"need_weights": False, "is_causal": memory_is_causal}
+            y: Tensor = self.multihead_attn(x, memory, memory, **masks, **named)[0]
+            return y
+
+        x = self._added(tgt, attend, self.norm1, self.dropout1)
+        x = self._added(x, look, self.norm2, self.dropout2)
+        return self._added(x, self._fed_forward, self.norm3, self.dropout3)
+
+
+def _copies(op: str, layer: Module, count: int) -> list[Module]:
+    """Layers that begin with the same values and share none."""
+    check_positive(op, num_layers=count)
+    if not isinstance(layer, Module):
+        raise DTypeError("E2001", f"a layer is a Module, not {type(layer).__name__}", op=op)
+    return [tree_map(_own, layer) for _ in range(count)]
+
+
+def _per_layer(stack: Any, caches: Any) -> list[dict[str, KVCache]]:
+    """What each layer is told of caches."""
+    if caches is None:
+        return [{}] * stack.num_layers
+    if not isinstance(caches, (list, tuple)) or len(caches) != stack.num_layers:
+        problem = f"caches is a list of {stack.num_layers}, one per layer"
+        raise DTypeError("E2007", problem, op=type(stack).__name__)
+    return [{"cache": cache} for cache in caches]
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """The same value in a tensor of its own."""
+    return tensor.detach().clone().realize().requires_grad_(tensor.requires_grad)
+
+
+class TransformerEncoder(Module):
+    """A stack of encoder layers, each a copy of the one given, and a norm behind them.
+
+    `enable_nested_tensor` and `mask_check` are taken and change nothing.
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ):
+        super().__init__()
+        self.layers = _copies("TransformerEncoder", encoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+        *,
+        caches: list[KVCache] | None = None,
+    ) -> Tensor:
+        """The layers one after the other; `caches` has one for each, to decode step by step."""
+        x = src
+        for layer, cache in zip(self.layers, _per_layer(self, caches), strict=True):
+            x = layer(x, mask, src_key_padding_mask, bool(is_causal), **cache)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerDecoder(Module):
+    """A stack of decoder layers, each a copy of the one given, and a norm behind them."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None):
+        super().__init__()
+        self.layers = _copies("TransformerDecoder", decoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+        *,
+        caches: list[KVCache] | None = None,
+    ) -> Tensor:
+        """The layers one after the other, all looking at the same memory."""
+        x = tgt
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        causal = (bool(tgt_is_causal), memory_is_causal)
+        for layer, cache in zip(self.layers, _per_layer(self, caches), strict=True):
+            x = layer(x, memory, *masks, *causal, **cache)
+        return x if self.norm is None else self.norm(x)

@@ -1,0 +1,59 @@
+"""What happens when, for whoever records it: spans of time with a name, and numbers over time.
+
+Recording is off until a recorder is entered here; off, a span costs nothing but the call. What may
+live here: who records, and what is told. What may not: what becomes of it (`adjoint/debug`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+now = perf_counter_ns
+
+
+class Recorder(Protocol):
+    """Gets spans as they end, from any thread."""
+
+    inside_loops: bool  # whether loops are run turn by turn, to see what is inside
+
+    def add(self, name: str, kind: str, start: int, end: int, details: dict[str, Any]) -> None: ...
+
+    def sample(self, name: str, at: int, values: dict[str, int]) -> None: ...
+
+
+recorders: list[Recorder] = []  # those that are entered
+
+
+class span:
+    """`with span("lower", "compile") as s: ...`; `s.details` may be added to inside."""
+
+    __slots__ = ("details", "kind", "name", "start")
+
+    def __init__(self, name: str, kind: str, **details: Any):
+        self.name, self.kind, self.details = name, kind, details
+        self.start = 0
+
+    def __enter__(self) -> span:
+        self.start = now() if recorders else 0
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.start and recorders:
+            record(self.name, self.kind, self.start, self.details)
+
+
+def record(name: str, kind: str, start: int, details: dict[str, Any]) -> None:
+    """A span that began at `start` and ends now."""
+    end = now()
+    for recorder in tuple(recorders):
+        recorder.add(name, kind, start, end, details)
+
+
+def sample(name: str, values: Callable[[], dict[str, int]]) -> None:
+    """What some numbers are now."""
+    if recorders:
+        at, found = now(), values()
+        for recorder in tuple(recorders):
+            recorder.sample(name, at, found)

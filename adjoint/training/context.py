@@ -1,0 +1,81 @@
+"""What a command line says to the loops of the program that it runs.
+
+`adjoint train NAME --steps 100 --resume FILE` runs a program that knows nothing of these options;
+its loops find them here. What may live here: those options. What may not: command lines, loops.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.tensor import Tensor
+
+
+@dataclass(slots=True)
+class Context:
+    """Options of a run; None leaves it to the program."""
+
+    name: str = ""  # what to call the run: of an example, or the path of a script
+    command: tuple[str, ...] = ()  # that runs it again
+    arguments: tuple[str, ...] = ()  # for the script itself
+    steps: int | None = None
+    seed: int | None = None
+    resume: str | None = None
+    checkpoint: str | None = None
+    quiet: bool = False
+    loops: int = 0  # begun so far
+    shortened: bool = False  # whether a loop was given fewer steps than it asked for
+    history: dict[str, Any] = field(default_factory=dict)  # of the last loop that ended
+
+    def resume_command(self, path: str) -> str:
+        """What a person types to go on from a checkpoint."""
+        if not self.command and not sys.argv[0]:
+            return f"Loop(..., resume={path!r})"
+        again = self.command or ("adjoint", "train", _program())
+        rest = ("--", *self.arguments) if self.arguments else ()
+        return shlex.join([*again, "--resume", path, *rest])
+
+
+def _program() -> str:
+    """The module or the script that runs."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return spec.name if spec is not None else sys.argv[0]
+
+
+_current: ContextVar[Context | None] = ContextVar("adjoint_training", default=None)
+
+
+def current() -> Context:
+    """The options of this run; those of nobody if no command line runs it."""
+    found = _current.get()
+    if found is None:
+        found = Context()
+        _current.set(found)
+    return found
+
+
+@contextmanager
+def use(context: Context) -> Iterator[Context]:
+    """Loops inside find these options."""
+    token = _current.set(context)
+    try:
+        yield context
+    finally:
+        _current.reset(token)
+
+
+def seed(default: int = 0) -> int:
+    """Seed the random numbers of tensors: with `--seed` where there is one, else with `default`.
+
+    Returns the seed, for loaders and for NumPy.
+    """
+    asked = current().seed
+    number = default if asked is None else asked
+    Tensor.manual_seed(number)
+    return number

@@ -1,0 +1,217 @@
+"""Loop: the steps of a training run, with progress, checkpoints, Ctrl-C and resuming.
+
+What may live here: what happens between two steps. What may not: what a step does.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, FileError, TrainingError
+from adjoint.nn import state
+from adjoint.tensor import Tensor
+from adjoint.training import context as contexts
+from adjoint.training.interrupt import Interrupted, Interrupts
+from adjoint.training.progress import Progress
+
+_POINTS = 100  # of the history, unless `every` says otherwise
+
+
+class Loop:
+    """`for step in loop: ...; loop.report(loss=loss)`.
+
+    What it is given by name (`model`, `optimizer`, `loader`, or any other word) it saves when
+    Ctrl-C is pressed, together with the step and the random state, and finds again when the run is
+    resumed. `report` reads a value, which waits for the device, only when it shows or records it.
+    """
+
+    def __init__(
+        self,
+        steps: int,
+        *,
+        model: Any = None,
+        optimizer: Any = None,
+        loader: Any = None,
+        label: str = "",
+        every: int | None = None,
+        checkpoint: str | None = None,
+        save_every: int | None = None,
+        resume: str | None = None,
+        quiet: bool = False,
+        **objects: Any,
+    ):
+        """`every`: steps between two points of `history` (default: a hundredth of all steps).
+        `checkpoint`: a file that is written at the end, on Ctrl-C and every `save_every` steps;
+        without it, one is written on Ctrl-C only, named after the label."""
+        self._context = contexts.current()
+        asked = self._context.steps
+        self.steps = _count("steps", steps if asked is None else asked, 0)
+        self._context.shortened |= self.steps < steps
+        self.every = _count("every", every or max(self.steps // _POINTS, 1), 1)
+        self._save_every = save_every and _count("save_every", save_every, 1)
+        named = {"model": model, "optimizer": optimizer, "loader": loader} | objects
+        self.objects = {name: thing for name, thing in named.items() if thing is not None}
+        self.label = label
+        self._told = self._context.checkpoint or checkpoint
+        self._resume = self._context.resume or resume
+        self._quiet = quiet or self._context.quiet
+        self.start = self.step = 0
+        self.values: dict[str, float | str] = {}
+        self.history: dict[str, list[tuple[int, float]]] = {}
+        self._pending: dict[str, Any] = {}
+        self._progress: Progress | None = None
+
+    # ---- the steps
+
+    def __iter__(self) -> Iterator[int]:
+        self._context.loops += 1
+        self._number = self._context.loops
+        if self._told is not None:
+            check_place(self._told)
+        self._restore()
+        with Interrupts(bool(self.objects)) as asked:
+            self._progress = Progress(self.steps, self.label, start=self.start, quiet=self._quiet)
+            with self._progress:
+                for step in range(self.start, self.steps):
+                    self.step = step
+                    yield step
+                    self._after(step + 1)
+                    if asked.pressed:
+                        self._leave(step + 1)
+        self._context.history = self.history
+        if self._told and self.objects:
+            self.save(self._told, self.steps)
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def report(self, **values: Any) -> None:
+        """Show and record these: tensors of one element, or numbers."""
+        self._pending |= values
+        last = self.step == self.steps - 1
+        record = [name for name in values if last or self._is_time(name)]
+        if record or (self._progress is not None and self._progress.due):
+            self._read(record)
+
+    def print(self, *words: Any) -> None:
+        """Print a line above the progress bar."""
+        if self._progress is None:
+            print(*words, file=sys.stderr)
+        else:
+            self._progress.print(*words)
+
+    def _after(self, done: int) -> None:
+        if self._progress is not None:
+            self._progress.update(done, self.values)
+        if self._save_every and self._told and done % self._save_every == 0 and done < self.steps:
+            self.save(self._told, done)
+
+    # ---- values
+
+    def _is_time(self, name: str) -> bool:
+        points = self.history.get(name)
+        return not points or self.step - points[-1][0] >= self.every
+
+    def _read(self, record: list[str]) -> None:
+        pending, self._pending = self._pending, {}
+        for name, value in pending.items():
+            number = _number(name, value)
+            self._check(name, number)
+            self.values[name] = number
+            if name in record and not isinstance(number, str):
+                self.history.setdefault(name, []).append((self.step, number))
+
+    def _check(self, name: str, value: float | str) -> None:
+        """A loss that is not finite stays so: going on would only waste time."""
+        if isinstance(value, str) or not name.endswith("loss") or math.isfinite(value):
+            return
+        points = self.history.get(name)
+        before = f"; it was {points[-1][1]:.6g} at step {points[-1][0]}" if points else ""
+        raise TrainingError(
+            "E7005",
+            f"{name} is {value} at step {self.step}{before}",
+            op=self.label or "training",
+            help="run it with `adjoint.debug_nans()` to see which op was the first; a smaller "
+            "learning rate, clipped gradients or a log of something kept above 0 often cure it",
+        )
+
+    # ---- checkpoints
+
+    def save(self, path: str, step: int | None = None) -> None:
+        """Write a checkpoint from which the run can go on after so many steps."""
+        extra = {"loop": self._number, "history": self.history, "label": self.label}
+        done = self.step + 1 if step is None else step
+        state.save_checkpoint(path, step=done, extra=extra, **self.objects)
+
+    def _restore(self) -> None:
+        """Take up the checkpoint, if it is of this loop; loops before it run again."""
+        path, self._resume = self._resume, None
+        if path is None or not self._is_of_this_loop(path):
+            return
+        if not self.objects:
+            problem = f"{path} cannot be resumed: this loop was not told what to restore"
+            help = "Loop(steps, model=model, optimizer=optimizer)"
+            raise TrainingError("E7002", problem, op=self.label or "training", help=help)
+        found = state.load_checkpoint(path, **self.objects)
+        self.start = self.step = found.step
+        history = found.extra.get("history", {}) if isinstance(found.extra, dict) else {}
+        self.history = {name: [(s, v) for s, v in points] for name, points in history.items()}
+        self.values = {name: points[-1][1] for name, points in self.history.items() if points}
+
+    def _is_of_this_loop(self, path: str) -> bool:
+        """A program may have several; who names a file in the program means this one."""
+        if path != self._context.resume:
+            return True
+        extra = state.load_checkpoint(path, restore_random=False).extra
+        number = extra.get("loop") if isinstance(extra, dict) else None
+        return number in (None, self._number)
+
+    def _leave(self, done: int) -> None:
+        path = self._told or f"{self._context.name or self.label or 'training'}.ckpt"
+        self.save(path, done)
+        if self._progress is not None:
+            self._progress.close()
+        print(
+            f"stopped after step {done} of {self.steps}; saved {path}\n"
+            f"resume with: {self._context.resume_command(path)}",
+            file=sys.stderr,
+        )
+        raise Interrupted
+
+
+def check_place(path: str) -> None:
+    """E7006 if a checkpoint cannot be written there: better now than after an hour."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        problem = "it is a directory"
+    elif not os.path.isdir(folder):
+        problem = f"there is no directory {folder}"
+    elif not os.access(folder, os.W_OK):
+        problem = f"the directory {folder} cannot be written to"
+    else:
+        return
+    help = "name a file in a directory of yours"
+    raise FileError("E7006", f"cannot save a checkpoint to {path}: {problem}", help=help)
+
+
+def _count(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        problem = f"{name} must be a whole number of at least {least}, got {value!r}"
+        raise DTypeError("E2006", problem, op="Loop")
+    return int(value)
+
+
+def _number(name: str, value: Any) -> float | str:
+    """The value as a number; this waits until it is computed."""
+    if isinstance(value, str):
+        return value
+    try:
+        return float(value.item() if isinstance(value, (Tensor, np.ndarray)) else value)
+    except (TypeError, ValueError) as error:
+        raise DTypeError("E2001", f"{name} is not a number: {error}", op="report") from None

@@ -1,0 +1,1 @@
+"""State dicts, files of weights, checkpoints."""
