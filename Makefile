@@ -18,7 +18,7 @@ help:
 	@echo "make fuzz      the fuzzers alone"
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
-	@echo "make test-opencl  the longest kernels of every record in OpenCL C, run on PoCL"
+	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"

@@ -3,7 +3,7 @@
 Each library runs in a process of its own, from the same weights and on the same batches; rounds
 alternate between them, and those that wait are stopped, so that their threads do not disturb. The
 losses of the first steps are compared before anything is timed.
-Usage: python bench/models.py [--only gpt,lstm] [--peers torch,torch.compile] [--quick] [--check]
+Usage: python bench/models.py [--only gpt] [--peers torch,torch.compile] [--threads N] [--quick]
 """
 
 from __future__ import annotations
@@ -143,19 +143,20 @@ def table(all_: list[Contestant], workloads: list[Workload]) -> str:
 
 def report(text: str, all_: list[Contestant], options: argparse.Namespace) -> str:
     versions = {c.library: c.version for c in all_}
+    threads = options.threads or os.cpu_count()
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return f"""# How fast the examples train
 
 {text}
 
-Steps per second, and in brackets the median milliseconds of a step and the seconds of the first,
-in which a library compiles (Adjoint: with whatever its cache has). A ratio above 1: Adjoint is
+Steps per second, and in brackets the median milliseconds of a step and the seconds until the first
+is done, in which a library compiles (with whatever its cache has). A ratio above 1: Adjoint is
 faster. Models, sizes of batches and optimizers are those of `adjoint/examples`; a step is a batch
 from NumPy, the loss, its gradients, clipping where the example clips, the update, and the loss as a
 number. torch has fused optimizers and, in the GPT, its own attention and a table of rotary
 positions; torch.compile compiles the loss and its gradients. All begin with the same weights and
 train on the same batches; their losses of {CHECKED} steps, with dropout off, agreed to {CLOSE:g}.
-{options.rounds} rounds, alternating; idle libraries are stopped.
+{options.rounds} rounds, alternating; idle libraries are stopped. {threads} threads.
 
 {datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
 Python {platform.python_version()}; {listed}.
@@ -169,6 +170,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=1.0, help="seconds per library and round")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one request")
     parser.add_argument("--peers", default=",".join(PEERS), help="which, or none")
+    parser.add_argument("--threads", type=int, help="for all libraries; default: what they take")
     parser.add_argument("--only", default="", help="examples whose name has one of these in it")
     parser.add_argument("--quick", action="store_true", help="three short rounds; writes nothing")
     peers.add_options(parser)
@@ -181,6 +183,8 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     options = parse()
     os.environ.setdefault("ADJOINT_DEVICE", "CPU")
+    if options.threads:
+        os.environ |= dict.fromkeys(("ADJOINT_THREADS", "OMP_NUM_THREADS"), str(options.threads))
     wanted = [part for part in options.only.split(",") if part]
     chosen = [w for w in WORKLOADS if not wanted or any(part in w.name for part in wanted)]
     all_ = contestants(options)

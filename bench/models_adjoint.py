@@ -1,4 +1,4 @@
-"""Adjoint's side of bench/models.py: the models of adjoint/examples, in a jitted step like theirs."""
+"""Adjoint's side of bench/models.py: the models of adjoint/examples, in steps like theirs."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from models_workloads import Batch, Start, Workload
 from torch import nn
+from torch.nn import functional
 
 HEADS = 4  # of the gpt: the one size that weights do not tell
 Weights = dict[str, np.ndarray]
@@ -29,9 +29,9 @@ class Net(nn.Module):
         self.out = nn.Linear(*weights["out.weight"].shape[::-1])
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        x = F.relu(self.conv1(x.reshape(-1, 1, 8, 8)))
-        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
-        return F.cross_entropy(self.out(self.drop(x.flatten(1))), y)
+        x = functional.relu(self.conv1(x.reshape(-1, 1, 8, 8)))
+        x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)
+        return functional.cross_entropy(self.out(self.drop(x.flatten(1))), y)
 
 
 class Attention(nn.Module):
@@ -53,9 +53,11 @@ class Attention(nn.Module):
         return x * self.cos + torch.cat([other, one], -1) * self.sin
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        packed = F.linear(x, self.in_proj_weight, self.in_proj_bias)
+        packed = functional.linear(x, self.in_proj_weight, self.in_proj_bias)
         q, k, v = packed.unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4).unbind()
-        found = F.scaled_dot_product_attention(self.turned(q), self.turned(k), v, is_causal=True)
+        found = functional.scaled_dot_product_attention(
+            self.turned(q), self.turned(k), v, is_causal=True
+        )
         return self.out_proj(found.transpose(1, 2).flatten(2))
 
 
@@ -68,7 +70,7 @@ class Layer(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.self_attn(self.norm1(x))
-        return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
+        return x + self.linear2(functional.gelu(self.linear1(self.norm2(x))))
 
 
 class GPT(nn.Module):
@@ -85,7 +87,7 @@ class GPT(nn.Module):
         x = self.embedding(x)
         for layer in self.layers:
             x = layer(x)
-        return F.cross_entropy(self.out(self.norm(x)).flatten(0, 1), y.flatten())
+        return functional.cross_entropy(self.out(self.norm(x)).flatten(0, 1), y.flatten())
 
 
 class Adder(nn.Module):
@@ -96,7 +98,7 @@ class Adder(nn.Module):
         self.out = nn.Linear(rows // 4, 1)
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return F.mse_loss(self.out(self.lstm(x)[0][:, -1]), y)
+        return functional.mse_loss(self.out(self.lstm(x)[0][:, -1]), y)
 
 
 _MODELS: dict[str, Callable[[Start], nn.Module]] = {

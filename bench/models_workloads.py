@@ -36,7 +36,7 @@ WORKLOADS = (
     Workload("lstm", "64 rows of 12", "Adam", {"lr": 0.01}, clip=1.0),
 )
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
-Batch = tuple[np.ndarray, np.ndarray]
+Batch = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Start:
     y: np.ndarray
 
     def save(self, path: str) -> None:
-        weights = {_WEIGHT + name: value for name, value in self.weights.items()}
+        weights: dict[str, Any] = {_WEIGHT + name: value for name, value in self.weights.items()}
         np.savez(path, x=self.x, y=self.y, **weights)
 
     @staticmethod

@@ -1,9 +1,9 @@
 """C, OpenCL, CUDA and Metal: what each writes differently from the others.
 
-Sums and products are never contracted, integers wrap around. Where a language leaves that to its
-compiler, the options are: C `-ffp-contract=off -fwrapv` (gcc also `-frounding-math`: it folds
-`0.0-(double)b` to `-(double)b`), nvcc `-fmad=false`, OpenCL
-`-cl-fp32-correctly-rounded-divide-sqrt`, Metal `-fno-fast-math -ffp-contract=off`.
+Sums and products of floats are never contracted. Where a language leaves that to its compiler, the
+options are: C `-ffp-contract=off` (gcc also `-frounding-math`: it folds `0.0-(double)b` to
+`-(double)b`), nvcc `-fmad=false`, OpenCL `-cl-fp32-correctly-rounded-divide-sqrt`, Metal
+`-fno-fast-math -ffp-contract=off`.
 """
 
 from __future__ import annotations

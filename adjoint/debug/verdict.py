@@ -5,6 +5,7 @@ What may live here: the text of the error. What may not: the search for it (`bla
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def _given(finding: Finding, inf: bool) -> NumericError:
     notes = [*_origin(finding.node), *(f"in {where}" for where in finding.inside)]
     notes.append(_window("input", finding.value, index))
     fix = "the program was given it: look at where the value comes from"
-    operands = [("input", finding.node)]
+    operands = [("input", _shown(finding.node))]
     return NumericError("E6006", problem, operands=operands, notes=notes, help=fix)
 
 
@@ -79,7 +80,14 @@ def unexplained(node: UOp, value: Any, inf: bool) -> NumericError:
 
 def _sources(node: UOp) -> list[tuple[str, Any]]:
     single = [s for s in node.src if not isinstance(s.dtype, tuple)]
-    return [(f"operand {i}", s) for i, s in enumerate(single[:8])]
+    return [(f"operand {i}", _shown(s)) for i, s in enumerate(single[:8])]
+
+
+def _shown(node: UOp) -> Any:
+    """The node; an argument of a traced function without its line, which is that of the trace."""
+    if node.op.name != "input":
+        return node
+    return SimpleNamespace(shape=node.shape, dtype=node.dtype, origin=None)
 
 
 def _one(finding: Finding, inf: bool) -> tuple[Array, int | None]:
@@ -109,7 +117,7 @@ def _count(value: Any, inf: bool) -> str:
 
 
 def _origin(node: UOp) -> list[str]:
-    origin = node.origin
+    origin = _shown(node).origin
     if origin is None:
         return []
     place = f"{origin.method} at {origin.file}:{origin.line}"

@@ -17,7 +17,14 @@ from adjoint.errors import DeviceError
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
 from adjoint.runtime.device import vector_width
-from adjoint.stages import ControlStep, KernelStep, LoopProgram, Schedule, Source
+from adjoint.stages import (
+    ControlStep,
+    KernelStep,
+    LibraryStep,
+    LoopProgram,
+    Schedule,
+    Source,
+)
 
 STAGES = ("graph", "schedule", "loops", "source")
 
@@ -131,6 +138,12 @@ def _notes(schedule: Schedule, refused: Mapping[LoopProgram, DeviceError]) -> li
 
 def _step_lines(schedule: Schedule, indent: str) -> Iterator[str]:
     for step in schedule.steps:
-        yield f"{indent}{step}"
+        yield f"{indent}{step}{_product(step) if isinstance(step, LibraryStep) else ''}"
         for part in step.parts if isinstance(step, ControlStep) else ():
             yield from _step_lines(part, indent + "  ")
+
+
+def _product(step: LibraryStep) -> str:
+    """What a library step computes."""
+    out, left, right = (f"s{i}" for i in step.slots)
+    return f": {out} = {left} @ {right}, by the library of matrix products"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import config
+from adjoint.engine.stepwise import node_details
 from adjoint.errors import DeviceError
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import expand_composite
@@ -22,6 +23,7 @@ from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.reference import evaluate
+from adjoint.runtime.timeline import recorders, span
 from adjoint.stages import ExecItem, NodeSchedule
 from adjoint.target import targets_of
 
@@ -111,10 +113,17 @@ def _computed(
     for item in items:
         check_device(item.node)
         operands = [values[s] if s in values else known_value(s) for s in item.node.src]
-        values[item.node] = evaluate(item.node, operands, run_function)
+        values[item.node] = _evaluated(item.node, operands)
         for source in item.last_uses:
             values.pop(source, None)
     return values
+
+
+def _evaluated(node: UOp, operands: list[Any]) -> Any:
+    if not recorders:
+        return evaluate(node, operands, run_function)
+    with span(node.op.name, "host", **node_details(node)):
+        return evaluate(node, operands, run_function)
 
 
 def run_function(function: Function, arrays: list[Any]) -> list[Any]:

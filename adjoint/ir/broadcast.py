@@ -7,6 +7,7 @@ Python scalar becomes a CONST of the result's shape. The node itself only ever s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -155,35 +156,89 @@ def elementwise(
     declared = ad if ad is not None else Partials(partials)  # type: ignore[arg-type]
     if ad is None and partials is None:
         raise DTypeError("E2007", f"op {name!r} declares no derivative", op=name)
+    rules = _Rules(name, arity, kinds, cast, result)
+    call, know = _CALLS.get(arity, _any_call)(rules)
+    options: dict[str, Any] = {"level": "both", "batch": same_op, "errors": _MISMATCH[arity]} | rest
+    record = register(
+        OpDef(
+            name,
+            doc,
+            "primitive",
+            call=named(call, name),
+            infer=rules.infer,
+            ad=declared,
+            reference=reference,
+            samples=samples,
+            kinds=sample_kinds or (kinds if cast is None else "biuf" + "c" * ("c" in kinds)),
+            signature=_SIGNATURES.get(arity),
+            **options,
+        )
+    )
+    rules.record = record
+    know(record)
+    return record
 
-    taken = {  # dtypes that need no cast, and the result's
-        d: d if result is None else result(d)
-        for d in ALL
-        if d.kind in kinds and (cast is None or cast(d) is d)
-    }
 
-    def infer(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
-        if len(src) != arity:
-            raise DTypeError("E2007", f"takes {arity} operands, got {len(src)}", op=name)
+@dataclass(slots=True)
+class _Rules:
+    """What an elementwise op takes and gives; see `elementwise`."""
+
+    name: str
+    arity: int
+    kinds: str
+    cast: Callable[[DType], DType] | None
+    result: Callable[[DType], DType] | None
+    record: OpDef = field(init=False)
+
+    def infer(self, src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
+        """Shape and dtype of a node."""
+        self._check_count(src)
         first = src[0]
         dtype = first.dtype
         for other in src[1:]:
             if other.dtype is not dtype or other.shape != first.shape:
-                raise _differ(record, src)
-        if dtype.kind not in kinds:
-            raise _bad_kind(record, src, kinds)
-        return first.shape, dtype if result is None else result(dtype)
+                raise _differ(self.record, src)
+        if dtype.kind not in self.kinds:
+            raise _bad_kind(self.record, src, self.kinds)
+        return first.shape, dtype if self.result is None else self.result(dtype)
 
-    def general(*operands: Any) -> UOp:
-        if len(operands) != arity:
-            problem = f"takes {arity} operands, got {len(operands)}"
-            raise DTypeError("E2007", problem, op=name)
-        dtype = common_dtype(name, operands)
-        if result is not None:
+    def general(self, *operands: Any) -> UOp:
+        """The node on any operands: promoted, spread, checked."""
+        self._check_count(operands)
+        dtype = common_dtype(self.name, operands)
+        if self.result is not None:
             dtype = _wide_enough(dtype, operands)
-        return UOp(record, align(name, operands, cast(dtype) if cast else dtype))
+        return UOp(
+            self.record, align(self.name, operands, self.cast(dtype) if self.cast else dtype)
+        )
 
-    # Most nodes need no promotion; these two build them in one frame, without looking twice.
+    def _check_count(self, operands: Sequence[Any]) -> None:
+        if len(operands) != self.arity:
+            problem = f"takes {self.arity} operands, got {len(operands)}"
+            raise DTypeError("E2007", problem, op=self.name)
+
+    def taken(self) -> dict[DType, DType]:
+        """The dtypes that need no cast, and the result's for each."""
+        plain = [d for d in ALL if d.kind in self.kinds and (not self.cast or self.cast(d) is d)]
+        return {d: d if self.result is None else self.result(d) for d in plain}
+
+
+# Most nodes need no promotion: these calls build them in one frame, without looking twice. A call
+# is made before its record, and is told of it.
+Call = tuple[Callable[..., UOp], Callable[[OpDef], None]]
+
+
+def _any_call(rules: _Rules) -> Call:
+    def call(*operands: Any) -> UOp:
+        return rules.general(*operands)
+
+    return call, lambda record: None
+
+
+def _unary_call(rules: _Rules) -> Call:
+    general, taken = rules.general, rules.taken()
+    record: OpDef
+
     def unary(*operands: Any) -> UOp:
         if len(operands) == 1 and type(operands[0]) is UOp:
             x = operands[0]
@@ -191,6 +246,17 @@ def elementwise(
             if dtype is not None:
                 return typed(record, operands, None, x.shape, dtype)
         return general(*operands)
+
+    def know(made: OpDef) -> None:
+        nonlocal record
+        record = made
+
+    return unary, know
+
+
+def _binary_call(rules: _Rules) -> Call:
+    name, general, taken = rules.name, rules.general, rules.taken()
+    record: OpDef
 
     def binary(*operands: Any) -> UOp:
         if len(operands) == 2:
@@ -204,24 +270,14 @@ def elementwise(
                     return typed(record, src, None, x.shape, dtype)
         return general(*operands)
 
-    shown = named({1: unary, 2: binary}.get(arity, general), name)
-    options: dict[str, Any] = {"level": "both", "batch": same_op, "errors": _MISMATCH[arity]} | rest
-    record = register(
-        OpDef(
-            name,
-            doc,
-            "primitive",
-            call=shown,
-            infer=infer,
-            ad=declared,
-            reference=reference,
-            samples=samples,
-            kinds=sample_kinds or (kinds if cast is None else "biuf" + "c" * ("c" in kinds)),
-            signature=_SIGNATURES.get(arity),
-            **options,
-        )
-    )
-    return record
+    def know(made: OpDef) -> None:
+        nonlocal record
+        record = made
+
+    return binary, know
+
+
+_CALLS = {1: _unary_call, 2: _binary_call}
 
 
 def _ready(op: str, a: Any, b: Any) -> tuple[UOp, ...] | None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
 from adjoint.kernel.math_nodes import NARROW, cast, held, number, rounded
@@ -106,8 +108,10 @@ class _Settler:
 
 
 def _constant(node: UOp) -> UOp:
-    kind = node.dtype
-    value = float(kind.np.type(node.arg.value)) if kind in NARROW else node.arg.value
+    kind, value = node.dtype, node.arg.value
+    if kind in NARROW:
+        with np.errstate(over="ignore"):  # the nearest value may be an infinity
+            value = float(kind.np.type(value))
     return number(value, held(kind))
 
 

@@ -163,11 +163,16 @@ class _Taken:
 
     def _specs(self, named: Iterable[tuple[Any, Any]]) -> tuple[Any, ...]:
         """What the parts of a value look like."""
-        specs = []
+        specs: list[Any] = []
+        path = self._path
         for name, value in named:
-            self._path.append(name)
+            kind = type(value)
+            if kind in _SIMPLE:  # most of them, and none can fail
+                specs.append((_VALUE, kind, value))
+                continue
+            path.append(name)
             specs.append(self.spec(value))
-            self._path.pop()
+            path.pop()
         return tuple(specs)
 
     def _leaf(self, tensor: Tensor) -> int:

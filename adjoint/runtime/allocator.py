@@ -63,7 +63,7 @@ class Block:
         owner = home.owner
         home.free.append(self.address)
         owner.in_use -= home.size
-        if home.size > _SMALL:
+        if _SMALL is not None and home.size > _SMALL:  # None: Python is ending
             owner._kept_large(home.size)
 
 

@@ -22,4 +22,5 @@ def living() -> list[Tensor]:
     C for all of it, during which no other thread runs.
     """
     with collector_paused():
-        return list(filter(_is_tensor, chain.from_iterable(map(gc.get_referrers, (Tensor,)))))
+        found = list(filter(_is_tensor, chain.from_iterable(map(gc.get_referrers, (Tensor,)))))
+    return [t for t in found if hasattr(t, "uop") and hasattr(t, "grad")]  # others are half made

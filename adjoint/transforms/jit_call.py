@@ -277,7 +277,8 @@ class Compiled:
         one = self.out_tree.kind is None and self.out_leaves == (0,)
         self.single = one and not self.effects and self.flags[0] is not True
         self.direct = None
-        if self.single and not self.donated and self.runner.plain:
+        alone = len(self.flags) == 1  # no tokens: what `quick` cannot do is simply done again
+        if self.single and alone and not self.donated and self.runner.plain:
             places = [p for p in map(_argument, self.inputs) if p is not None]
             if len(places) == len(self.inputs) and not self.draws:
                 self.direct = tuple(places)

@@ -27,6 +27,10 @@ class TreeDef:
     meta: Any = None
     children: tuple[TreeDef, ...] = ()
 
+    def __hash__(self) -> int:
+        inner = tuple([child for child in self.children if child.kind is not None])
+        return hash((self.kind, self.meta, len(self.children), inner))
+
     @property
     def leaves(self) -> int:
         """The number of leaves."""
@@ -87,9 +91,10 @@ def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
         leaves.append(tree)
         return LEAF
     kind, meta, children = opened
-    if meta is None and _leaf_kinds.issuperset(map(type, children)):
+    if _leaf_kinds.issuperset(map(type, children)):
         leaves += children
-        return _row(kind, len(children))
+        row = _row(kind, len(children))
+        return row if meta is None else TreeDef(kind, meta, row.children)
     return TreeDef(kind, meta, tuple([_flatten_into(leaves, child) for child in children]))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad
+from adjoint import Tensor, cond, grad, linalg, scan
 from adjoint.codegen.cstyle import (
     LANGUAGES,
     CLanguage,
@@ -297,9 +298,11 @@ def _sum_from(start: int, lanes: int) -> LoopProgram:
     return k.program(("a line that ends with a backslash \\",))
 
 
-def _run_in_c(program: LoopProgram, folder: Path, *arrays: Array) -> None:
+def _run_in_c(
+    program: LoopProgram, folder: Path, *arrays: Array, flags: Sequence[str] = ()
+) -> None:
     source = render(program, CLanguage())
-    function = getattr(_compile(source.text, folder), source.name)
+    function = getattr(_compile(source.text, folder, *flags), source.name)
     function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
 
 
@@ -359,6 +362,28 @@ def test_numbers_keep_their_bits(tmp_path: Path) -> None:
     assert list(found[2]) == numbers
 
 
+@needs_compiler
+@pytest.mark.parametrize("kind", [dtypes.int32, dtypes.int64, dtypes.uint16, dtypes.int8])
+def test_integers_wrap_around_whatever_the_compiler_assumes(kind: Any, tmp_path: Path) -> None:
+    """In C a signed sum that is no int is undefined, so that `x+1 > x` may be true always."""
+    k = Kernel()
+    truth, whole, x = k.out(dtypes.bool_), k.out(kind), k.buffer(kind)
+    one, loop = const(1, kind), k.range(3)
+    value = k.load(x, loop)
+    k.store(truth, loop * 3, k.do((value + one).gt(value)))
+    k.store(truth, loop * 3 + 1, k.do((value * value).lt(const(0, kind))))
+    k.store(truth, loop * 3 + 2, k.do((value - one).lt(value)))
+    k.store(whole, loop, k.do((value * value + value) * value))
+    k.end(loop)
+    given = np.array([int(kind.max), int(kind.min), 46341 % int(kind.max)], kind.np)
+    found = np.zeros(9, np.bool_), np.zeros(3, kind.np)
+    _run_in_c(k.program(), tmp_path, *found, given, flags=("-O3",))
+    with np.errstate(all="ignore"):
+        tests = given + kind.np.type(1) > given, given * given < 0, given - kind.np.type(1) < given
+        assert found[0].tolist() == np.stack(tests, 1).reshape(-1).tolist()
+        assert found[1].tolist() == ((given * given + given) * given).tolist()
+
+
 # ---- files
 
 
@@ -402,3 +427,32 @@ def test_a_language_without_a_dtype_says_so(language: str) -> None:
     x = Tensor(np.ones(9))
     with pytest.raises(DeviceError, match=f"{language} has no float64"):
         lower(lambda a: a * 2)(x).source(language)
+
+
+# ---- steps that are no kernels
+
+STEPS = {
+    "matmul": ("x @ x.T", r"//   library gemm f32 1x4x9x4 \(s1, s0, s0\): s1 = s0 @ s0"),
+    "on the host": ("svd(x)", r"//   host svd_reduced\(s0\)"),
+    "a loop": ("scan(lambda c, y: (c + y, c * 2), x[0] * 0, x)", r"//   loop\(.*\n//     kernel "),
+    "a choice": ("cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, x)", r"//   branch\("),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("text", "line"), STEPS.values(), ids=STEPS)
+def test_a_comment_tells_of_steps_that_are_no_kernels(text: str, line: str, language: str) -> None:
+    names = {"svd": linalg.svd, "scan": scan, "cond": cond}
+    x = Tensor(np.ones((4, 9), np.float32))
+    assert re.search(line, lower(lambda x: eval(text, names | {"x": x}))(x).source(language))
+
+
+def _double_and_single(x: Any) -> Any:
+    return x * 2, x.double().exp()
+
+
+@pytest.mark.parametrize("language", ["metal", "wgsl"])
+def test_a_kernel_that_a_language_cannot_say_is_left_out(language: str) -> None:
+    text = lower(_double_and_single)(Tensor(np.ones(9, np.float32))).source(language)
+    assert f"is left out: {language} has no float64" in text
+    assert text.count("in0") == 2  # the other one's

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adjoint import (
+    BoundsError,
     DTypeError,
     Tensor,
     capture,
@@ -353,6 +354,22 @@ def test_threads_print_their_own_values():
     for n in range(4):
         assert [float(x) for x, number in seen if number == n] == list(range(20))
     assert f.cache_size() == 1
+
+
+def test_an_index_out_of_range_does_not_print_again(printed):
+    @jit
+    def f(x, i):
+        debug.print("i = {i}", i=i)
+        return x.gather(0, i).sum()
+
+    def wrong():
+        for _ in range(2):
+            with pytest.raises(BoundsError):
+                f(values(1, 2), Tensor([5]))
+
+    f(values(1, 2), Tensor([1]))
+    f(values(1, 2), Tensor([1]))
+    assert printed(wrong) == ["i = [5]", "i = [5]"]
 
 
 # ---- what

@@ -167,10 +167,12 @@ def test_gradients_say_that_they_are():
     assert any(", backward" in str(s.details.get("lines")) for s in p.spans)
 
 
-def test_the_interpreter_is_recorded_as_calls():
+def test_the_interpreter_is_recorded_op_by_op():
     with profile() as p:
-        Tensor([1.0], device="REF").exp().realize()
-    assert [s.name for s in p.spans] == ["realize"]
+        Tensor([1.0], device="REF").exp().realize()  # interpreted
+    (step,) = [s for s in p.spans if s.kind == "host"]
+    assert step.name == "exp"
+    assert step.details["lines"] == [f"exp at {place('interpreted')}"]
 
 
 # ---- the table

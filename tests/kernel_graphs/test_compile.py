@@ -360,6 +360,10 @@ CALLS = [
     ("E2004", "data1 is float32, got float64", (ONE, np.zeros(4))),
     ("E2001", "data1 is list", (ONE, [1.0, 2.0])),
     ("E2001", "read-only", (FIXED, np.zeros(4, np.float32))),
+    ("E2004", "data1 is float32, got >f4", (ONE, np.zeros(4, ">f4"))),
+    ("E2004", "data1 is float32, got object", (ONE, np.zeros(4, object))),
+    ("E6001", "data1, which has 0 elements", (ONE, np.zeros(0, np.float32))),
+    ("E6001", "data0, which has 0 elements", (np.zeros(0, np.float32), np.zeros(4, np.float32))),
 ]
 
 
@@ -368,6 +372,39 @@ def test_a_wrong_call_is_an_error(code, words, args):
     with pytest.raises(AdjointError) as caught:
         total(4).g.compile("CPU")(*args)
     assert (caught.value.code, words in str(caught.value)) == (code, True)
+
+
+def test_a_kernel_that_writes_nothing_gives_nothing():
+    b = Build()
+    b.load(b.buffer(), b.n(3))
+    for device in DEVICES:
+        assert b.g.compile(device)(floats(4)) == ()
+        with pytest.raises(AdjointError, match="E6001"):
+            b.g.compile(device)(floats(3))
+    with pytest.raises(AdjointError, match=r"E2007.*writes nothing"):
+        custom_kernel(b.g, Tensor(floats(4)), out=[])
+
+
+OUTS = [
+    ("E2001", (("4",), "float32")),
+    ("E2001", (2.5, "float32")),
+    ("E3006", ((-4,), "float32")),
+    ("E2001", ((1,), "float33")),
+    ("E2007", "float32"),
+    ("E2007", [((1,), "float32")] * 2),
+]
+
+
+@pytest.mark.parametrize(("code", "out"), OUTS, ids=[str(o) for _, o in OUTS])
+def test_a_wrong_result_is_an_error(code, out):
+    with pytest.raises(AdjointError) as caught:
+        custom_kernel(total(4).g, Tensor(floats(4)), out=out)
+    assert caught.value.code == code
+
+
+def test_a_rule_that_is_no_function_is_an_error():
+    with pytest.raises(AdjointError, match=r"E2001.*vjp_rule is a function"):
+        custom_kernel(total(4).g, Tensor(floats(4)), out=(1, "float32"), vjp_rule=3)
 
 
 def test_a_declared_size_is_checked():

@@ -258,6 +258,12 @@ def _wrong_end(g, out, x):
     g.add(UOps.ENDLOOP, vin=(outer,))
 
 
+def _ended_twice(g, out, x):
+    i = loop(g, 0, 4)
+    for _ in range(2):
+        g.add(UOps.ENDLOOP, vin=(i,))
+
+
 def _second_phi(g, out, x):
     acc = g.add(UOps.DEFINE_ACC, dtypes.int, arg=0)
     i = loop(g, 0, 4)
@@ -330,6 +336,7 @@ WRONG = [
         lambda g, out, x: g.add(UOps.DEFINE_GLOBAL, dtypes.int, arg=(2, "2x", False)),
     ),
     ("E1002", "no name of a kernel", lambda g, out, x: g.program("two words")),
+    ("E1002", "5 is no name of a kernel", lambda g, out, x: g.program(5)),
     (
         "E3006",
         "no memory",
@@ -366,6 +373,15 @@ WRONG = [
         lambda g, out, x: (g.add(UOps.IF, vin=values(g, x)[2:]), g.program()),
     ),
     ("E4001", "has not ended", _wrong_end),
+    ("E2007", "takes 1 operands, got 0", lambda g, out, x: g.add(UOps.ENDLOOP)),
+    ("E4001", "used outside the LOOP", _ended_twice),
+    (
+        "E2001",
+        "first operand is CONST, not DEFINE_GLOBAL",
+        lambda g, out, x: g.add(UOps.STORE, vin=(const(g, 0), const(g, 0), const(g, 1))),
+    ),
+    ("E2001", "operand 1 is None", lambda g, out, x: g.add(UOps.LOAD, vin=(x, None))),
+    ("E2006", "not a value of uint32", lambda g, out, x: const(g, -1, dtypes.uint)),
     ("E2001", "ends a LOOP, not a CONST", lambda g, out, x: g.add(UOps.ENDLOOP, vin=const(g, 0))),
     ("E4001", "outside the LOOP", _used_after(UOps.LOOP)),
     ("E4001", "outside the IF", _used_after(UOps.IF)),
@@ -459,3 +475,18 @@ def test_what_fails_leaves_the_graph_as_it_was():
     with pytest.raises(AdjointError):
         g.add(UOps.LOAD, vin=(x,))
     assert str(g) == before
+
+
+@pytest.mark.parametrize(
+    ("language", "graph"),
+    [("metal", UOpGraph()), (MetalLanguage, UOpGraph()), (MetalLanguage(), None)],
+    ids=["a string", "a class", "no graph"],
+)
+def test_wrong_arguments_of_uops_to_cstyle(language, graph):
+    with pytest.raises(AdjointError, match=r"E2001.*uops_to_cstyle: takes"):
+        uops_to_cstyle(language, "tester", graph)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_empty_graph_is_an_empty_kernel(language):
+    assert "tester(" in uops_to_cstyle(language(), "tester", UOpGraph())

@@ -39,7 +39,7 @@ def compiler() -> str:
 def compiled(programs: Sequence[LoopProgram], folder: Path) -> list[Any]:
     """A function `(cells, begin, end)` for every program."""
     named = [replace(p, name=f"k{i}") for i, p in enumerate(programs)]
-    loaded = _built(render_all(named, LANGUAGES["c"]), folder)
+    loaded = built(render_all(named, LANGUAGES["c"]), folder)
     return [Kernel((p.name, loaded)) for p in named]
 
 
@@ -47,11 +47,12 @@ def library(graphs: Sequence[UOpGraph], folder: Path, effort: str) -> list[Any]:
     """A function of one address per parameter for every hand-built graph."""
     language = CLanguage()
     programs = [settled(language, g.program(f"k{i}")) for i, g in enumerate(graphs)]
-    loaded = _built(render_all(programs, language), folder, effort)
+    loaded = built(render_all(programs, language), folder, effort)
     return [getattr(loaded, p.name) for p in programs]
 
 
-def _built(sources: Sequence[Source], folder: Path, effort: str = "-O1") -> ctypes.CDLL:
+def built(sources: Sequence[Source], folder: Path, effort: str = "-O1") -> ctypes.CDLL:
+    """The library of one file of C."""
     source, target = folder / "kernels.c", folder / "kernels.so"
     source.write_text(sources[0].text if sources else "")
     done = subprocess.run(

@@ -56,17 +56,19 @@ SIZES = ((), (), (3,), (4,), (2, 3), (2, 1, 2))  # of a grid, or of a group
 class RandomGraph:
     """One random kernel, as a graph."""
 
-    def __init__(self, seed: int) -> None:
-        self.r = random.Random(seed)
+    sizes = SIZES
+
+    def __init__(self, seed: int, kinds: tuple[DType, ...] = KINDS) -> None:
+        self.r, self.known = random.Random(seed), kinds
         self.g = UOpGraph()
         self.loops: list[Any] = []  # the open ones
         self.scopes: list[list[tuple[Any, DType]]] = [[]]  # values that may be used here
         self.branches = 0  # that are open
         r = self.r
-        self.grid, self.group = (r.choice(SIZES) for _ in range(2))
+        self.grid, self.group = (r.choice(self.sizes) for _ in range(2))
         self.threads = int(np.prod(self.group))
         self.count = int(np.prod(self.grid)) * self.threads
-        self.kinds = [r.choice(KINDS) for _ in range(r.randint(2, 5))]
+        self.kinds = [r.choice(self.known) for _ in range(r.randint(2, 5))]
         self.mutable = [i == 0 or r.random() < 0.4 for i in range(len(self.kinds))]
         self.buffers = [
             self.g.add(UOps.DEFINE_GLOBAL, d, (), (i, f"data{i}", m))
@@ -97,7 +99,7 @@ class RandomGraph:
 
     def local(self) -> tuple[Any, DType]:
         """Memory of the group, with an element per thread."""
-        dtype = self.r.choice(KINDS)
+        dtype = self.r.choice(self.known)
         return self.g.add(UOps.DEFINE_LOCAL, dtype, (), ("tile", self.threads)), dtype
 
     def exchange(self) -> None:
@@ -153,7 +155,7 @@ class RandomGraph:
             self.store()
 
     def accumulator(self) -> tuple[Any, str, DType]:
-        dtype = self.r.choice([d for d in KINDS if not d.is_bool])
+        dtype = self.r.choice([d for d in self.known if not d.is_bool])
         op = self.r.choice(("ADD", "MUL", "MAX", "MIN"))
         start = START.get(op, self.r.randint(0, 3))
         if self.r.random() < 0.5:
@@ -229,7 +231,7 @@ class RandomGraph:
         return self.g.add(UOps.ALU, dtype, vin, BinaryOps[op] if isinstance(op, str) else op)
 
     def condition(self) -> Any:
-        dtype = self.r.choice(KINDS)
+        dtype = self.r.choice(self.known)
         operands = (self.value(dtype, 2), self.value(dtype, 2))
         return self.alu(dtypes.bool_, operands, self.r.choice(COMPARE))
 
@@ -270,7 +272,7 @@ class RandomGraph:
 
     def bits(self, dtype: DType, depth: int) -> Any:
         """The bits of another dtype of that width; of a NaN they are left open."""
-        others = [d for d in KINDS if d.itemsize == dtype.itemsize and not d.is_bool]
+        others = [d for d in self.known if d.itemsize == dtype.itemsize and not d.is_bool]
         if dtype.is_bool or not others:
             return self.leaf(dtype)
         kind = self.r.choice(others)
@@ -301,6 +303,34 @@ class RandomGraph:
         """Numbers for the buffers, with NaN, infinities and both zeros among floats."""
         rng = np.random.default_rng(seed)
         return [_memory(rng, d, self.room(i)) for i, d in enumerate(self.kinds)]
+
+
+class WideGraph(RandomGraph):
+    """One loop over neighbouring elements, sometimes with another inside: lanes can do that."""
+
+    sizes = ((),)
+
+    def loop(self, depth: int) -> None:
+        bounds = self.const(0), self.const(self.r.choice((5, 16, 37, 60)))
+        self.counter = self.g.add(UOps.LOOP, INDEX, bounds)
+        self.scopes.append([(self.counter, INDEX)])
+        for _ in range(self.r.randint(1, 3)):
+            self.store()
+        if self.r.random() < 0.3:
+            super().loop(2)
+        self.scopes.pop()
+        self.g.add(UOps.ENDLOOP, None, (self.counter,))
+
+    def statement(self) -> None:
+        self.store()
+
+    def update(self, acc: Any, op: str, dtype: DType, loop: Any) -> Any:
+        value = self.alu(dtype, (acc, self.value(dtype)), BinaryOps[op])
+        return self.g.add(UOps.PHI, dtype, (acc, value, loop))
+
+    def index(self, which: int) -> Any:
+        same = not self.mutable[which] and self.r.random() < 0.3
+        return self.const(self.r.randint(0, 9)) if same else self.counter
 
 
 def _memory(rng: np.random.Generator, dtype: DType, size: int) -> Array:

@@ -16,7 +16,9 @@ import pytest
 
 from adjoint.codegen.cstyle import LANGUAGES, render_all
 from tests.kernels_c.choice import PARTS, every, few
+from tests.kernels_c.constants import KINDS, divisions, graph
 from tests.kernels_c.corpus import corpus_of
+from tests.kernels_c.names import programs
 from tests.kernels_c.random_graph import RandomGraph
 
 OPTIONS = ("-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false")
@@ -58,8 +60,8 @@ def with_nvrtc(library, text):
     return log.value.decode() if failed else ""
 
 
-def check(programs, folder):
-    named = [replace(p, name=f"k{i}") for i, p in enumerate(programs)]
+def check(kernels, folder, renamed=True):
+    named = [replace(p, name=f"k{i}") if renamed else p for i, p in enumerate(kernels)]
     text = render_all(named, LANGUAGES["cuda"])[0].text
     nvcc = shutil.which("nvcc")
     library = None if nvcc else nvrtc()
@@ -75,6 +77,17 @@ def test_kernels_compile_as_cuda(part, tmp_path):
     if shutil.which("nvcc") is None and nvrtc() is None:
         pytest.skip(NONE)
     check([sample.program for sample in corpus_of(every(part))], tmp_path)
+
+
+@pytest.mark.targets
+def test_names_compile_as_cuda(tmp_path):
+    check(programs(), tmp_path, renamed=False)
+
+
+@pytest.mark.targets
+def test_constants_compile_as_cuda(tmp_path):
+    graphs = [*map(graph, KINDS), *(divisions(k) for k in KINDS if k.is_int)]
+    check([g.program() for g in graphs], tmp_path)
 
 
 @pytest.mark.targets

@@ -6,9 +6,10 @@ import pytest
 
 import adjoint  # noqa: F401  # connects the passes that finish a graph
 from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOps
+from adjoint.kernel.handmade import prepared
 from tests.kernels_c import lockstep
 from tests.kernels_c.native_c import library, same_bits
-from tests.kernels_c.random_graph import KINDS, RandomGraph
+from tests.kernels_c.random_graph import KINDS, RandomGraph, WideGraph
 
 GRAPHS = 1000
 CHUNK = 125
@@ -41,6 +42,18 @@ def test_random_graphs_give_the_same_when_they_are_compiled(device):
         lockstep.run(random.g, wanted)
         random.g.compile(device)(*found)
         agree(seed, found, wanted, "the interpreter's")
+
+
+def test_neighbours_side_by_side_give_what_the_interpreter_gives():
+    for seed in range(60):
+        random = WideGraph(seed)
+        wanted, found = random.memory(seed), random.memory(seed)
+        lockstep.run(random.g, wanted)
+        kernel = random.g.compile("CPU")
+        kernel(*found)
+        agree(seed, found, wanted, "the interpreter's")
+        program = prepared(kernel.handmade, tuple(a.size for a in found), "kept", True).program
+        assert any(n.op.name == "range" and n.arg.lanes > 1 for n in program.body)
 
 
 def test_the_graphs_have_every_kind_of_node_every_op_and_every_dtype():

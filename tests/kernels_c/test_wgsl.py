@@ -12,13 +12,17 @@ import pytest
 
 from adjoint.codegen.cstyle import LANGUAGES, render
 from adjoint.errors import AdjointError
+from adjoint.ir.dtype import dtypes
 from tests.kernels_c.choice import PARTS, singles
+from tests.kernels_c.constants import divisions, graph
 from tests.kernels_c.corpus import corpus_of
 from tests.kernels_c.golden_kernels import FOLDER
+from tests.kernels_c.names import WORDS, programs
 from tests.kernels_c.random_graph import RandomGraph
 
 ROOT = Path(__file__).parents[2]
 CHECK = Path(__file__).with_name("naga_check.mjs")
+KINDS = (dtypes.float32, dtypes.float16, dtypes.int32, dtypes.uint32, dtypes.bool_)
 WITHOUT = "no naga: `make test-wgsl` installs naga-wasm into .naga; it needs node and npm"
 
 
@@ -70,6 +74,19 @@ def test_kernels_are_valid_wgsl(validate, part, tmp_path):
 
 @pytest.mark.targets
 def test_hand_built_kernels_are_valid_wgsl(validate, tmp_path):
-    graphs = ((f"graph {seed}", RandomGraph(seed).g.program("tester")) for seed in range(300))
-    assert written(graphs, tmp_path) > 0
+    graphs = (RandomGraph(seed, KINDS).g.program("tester") for seed in range(300))
+    assert written([(f"graph {i}", p) for i, p in enumerate(graphs)], tmp_path) > 200
+    check(validate, tmp_path)
+
+
+@pytest.mark.targets
+def test_names_are_valid_wgsl(validate, tmp_path):
+    assert written([(f"name {i}", p) for i, p in enumerate(programs())], tmp_path) == len(WORDS)
+    check(validate, tmp_path)
+
+
+@pytest.mark.targets
+def test_constants_are_valid_wgsl(validate, tmp_path):
+    graphs = [*map(graph, KINDS), *(divisions(k) for k in KINDS if k.is_int)]
+    assert written([(f"graph {i}", g.program()) for i, g in enumerate(graphs)], tmp_path) == 7
     check(validate, tmp_path)
