@@ -45,19 +45,23 @@ class Contestant:
 
     def ask(self, **request: Any) -> Any:
         """An answer, with the process awake for as long as it takes."""
+        try:
+            worker = self._awake()
+            found = worker.ask(self.limit, **request)
+        except (peers.TimedOutError, peers.DiedError) as problem:
+            self.worker = None
+            late = isinstance(problem, peers.TimedOutError)
+            return {"failed": f"over {self.limit:.0f} s" if late else f"died, {problem}"}
+        worker.process.send_signal(signal.SIGSTOP)
+        return found
+
+    def _awake(self) -> peers.Worker:
         if self.worker is None:
             self.worker = peers.Worker(self.python, "models_worker.py", self.library, *self.options)
             self.version = self.worker.version
         else:
             self.worker.process.send_signal(signal.SIGCONT)
-        try:
-            found = self.worker.ask(self.limit, **request)
-        except (peers.TimedOutError, peers.DiedError) as problem:
-            self.worker = None
-            late = isinstance(problem, peers.TimedOutError)
-            return {"failed": f"over {self.limit:.0f} s" if late else f"died, {problem}"}
-        self.worker.process.send_signal(signal.SIGSTOP)
-        return found
+        return self.worker
 
     def prepare(self, workload: Workload, path: str) -> float | None:
         """Seconds of a step, if the library can do it."""
@@ -98,15 +102,15 @@ def measure(all_: list[Contestant], workloads: list[Workload], rounds: int, budg
     with tempfile.TemporaryDirectory(prefix="adjoint-bench-") as folder:
         for workload in workloads:
             path = str(Path(folder) / f"{workload.name}.npz")
-            all_[0].ask(export=workload.name, file=path)
+            found = all_[0].ask(export=workload.name, file=path)
+            if "failed" in found:
+                raise SystemExit(f"{workload.name}: {found['failed']}")
             known = [(c, c.prepare(workload, path)) for c in all_]
             for _ in range(rounds):
                 for contestant, seconds in known:
                     if seconds is not None and workload.name not in contestant.failed:
                         contestant.run(workload, seconds, budget)
             print(" ".join([workload.name, *(cell(c, workload) for c in all_)]), file=sys.stderr)
-    for contestant in all_:
-        contestant.close()
 
 
 def disagreements(all_: list[Contestant], workloads: list[Workload]) -> list[str]:
@@ -188,7 +192,11 @@ def main() -> int:
     wanted = [part for part in options.only.split(",") if part]
     chosen = [w for w in WORKLOADS if not wanted or any(part in w.name for part in wanted)]
     all_ = contestants(options)
-    measure(all_, chosen, options.rounds, options.budget)
+    try:
+        measure(all_, chosen, options.rounds, options.budget)
+    finally:
+        for contestant in all_:
+            contestant.close()
     text, wrong = table(all_, chosen), disagreements(all_, chosen)
     print("\n".join([text, *wrong]))
     if not (options.no_write or options.quick or wrong) and len(chosen) == len(WORKLOADS):

@@ -219,20 +219,44 @@ def flattened(index: Sequence[Lin], shape: Shape) -> Lin:
 
 
 def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
-    """The index of a row-major position."""
+    """The index of a row-major position inside the shape: the first axis takes what is left."""
     index: list[Lin] = []
-    for extent in reversed(shape):
-        if extent == 1:
-            index.append(ZERO)
-            continue
-        position, at = divided(position, extent)
-        index.append(at)
+    first = next((d for d, extent in enumerate(shape) if extent != 1), 0)
+    for d in range(len(shape) - 1, -1, -1):
+        at = position if d == first else ZERO
+        if d > first and shape[d] != 1:
+            position, at = divided(position, shape[d])
+        index.append(at if shape[d] != 1 else ZERO)
     return tuple(reversed(index))
 
 
 def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
-    """An index into shape `old` as one into shape `new` of the same elements."""
+    """An index into shape `old` as one into shape `new` of the same elements.
+
+    Axes are taken together no further than they have to be: an index that a gate keeps inside
+    (`i - 8` where 8 ≤ i) borrows nothing from the axes before it.
+    """
     if [n for n in old if n != 1] == [n for n in new if n != 1]:
         kept = iter([at for at, n in zip(index, old, strict=True) if n != 1])
         return tuple([ZERO if n == 1 else next(kept) for n in new])
-    return unflattened(flattened(index, old), new)
+    result: list[Lin] = []
+    for olds, news in _runs(old, new):
+        result += unflattened(flattened(index[olds], old[olds]), new[news])
+    return tuple(result)
+
+
+@lru_cache(maxsize=4096)
+def _runs(old: Shape, new: Shape) -> tuple[tuple[slice, slice], ...]:
+    """Runs of axes that hold the same elements in both shapes, as short as they can be."""
+    if 0 in old:
+        return ((slice(None), slice(None)),)
+    found: list[tuple[slice, slice]] = []
+    start, first, place, have, wanted = 0, 0, 0, 1, 1
+    for end, extent in enumerate(new, 1):
+        wanted *= extent
+        while have < wanted:
+            have, place = have * old[place], place + 1
+        if have == wanted:
+            found.append((slice(start, place), slice(first, end)))
+            start, first, have, wanted = place, end, 1, 1
+    return tuple(found)

@@ -62,8 +62,8 @@ class _Stream:
             count = self._drawn.get(device, 0)
             self._drawn[device] = count + 1
         index = int(device.partition(":")[2] or 0)  # CPU and GPU draw alike; CPU:1 has its own
-        seed = np.array([self.seed ^ (index << 32)], np.uint64)
-        return int(threefry2x32(np.array([count], np.uint64), seed)[0])
+        found: int = threefry2x32(count, self.seed ^ (index << 32))
+        return found
 
 
 stream = _Stream(time.time_ns())

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ Kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 RUNS = 2  # of one kernel that are kept: they differ in sizes and strides
 GRADIENTS = (dtypes.float64, dtypes.float32)
 NAME = "kernel"  # what is compared is code, not names
+_ONE_AT_A_TIME = Lock()  # threads that do parts of one grid write the same memory
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,13 @@ class _Recorded:
         cells = list((ctypes.c_int64 * max(1, total)).from_address(address))[:total]
         places = list(dict.fromkeys(cells[:count]))
         spaces = [_space(at, program, cells) for at in places]
-        before = [s.copy() for s in spaces]
-        self.real(address, begin, end)
         pieces = [places.index(at) for at in cells[:count]]
-        after = [s.copy() for s in spaces]
-        self.note(program, Run(program.buffers, before, after, pieces, cells[count:], begin, end))
+        with _ONE_AT_A_TIME:
+            before = [s.copy() for s in spaces]
+            self.real(address, begin, end)
+            after = [s.copy() for s in spaces]
+            run = Run(program.buffers, before, after, pieces, cells[count:], begin, end)
+            self.note(program, run)
 
 
 def _space(address: int, program: LoopProgram, cells: list[int]) -> Array:
