@@ -303,11 +303,11 @@ class Compiled:
         """Whether the surroundings are those of the trace."""
         if not self.captured.holds():
             return False
-        if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
-            return False
-        if not self.watched:
+        if not self.pinned and not self.watched:
             return True
         try:
+            if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
+                return False
             return all((w.tensor(leaves).grad is None) is none for w, none in self.watched)
         except StaleError:
             return False
