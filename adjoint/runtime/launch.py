@@ -68,8 +68,7 @@ def chunk_of(extent: int, cost: int, threads: int | None = None) -> int:
 class NativeProgram:
     """A table of steps. `keep` is what its addresses point into; `cost` is None if not known."""
 
-    __slots__ = ("_keep", "_program", "_table", "cost", "run")
-    run: Run  # all steps; 0 when they are done, 1 if they were cancelled
+    __slots__ = ("_call", "_keep", "_program", "_table", "cost")
 
     def __init__(self, steps: Sequence[Sequence[int]], count: int, cost: int | None, keep: Any):
         self._keep, self.cost = keep, cost
@@ -77,7 +76,11 @@ class NativeProgram:
         self._program = Cells([the_pool().address, self._table.address, count, 0])
         call = partial(_entry(), self._program.address)
         short = cost is not None and cost < LONG
-        self.run = call if short else partial(_run_long, call, self._program)
+        self._call: Run = call if short else partial(_run_long, call, self._program)
+
+    def run(self) -> int:
+        """All steps; 0 when they are done, 1 if they were cancelled."""
+        return self._call()
 
     def cancel(self) -> None:
         """Stop a long run, from another thread; it then gives 1. The next run starts afresh."""
