@@ -8,6 +8,7 @@ over graphs. What may not: the meaning of any op (see `opdef.py` and `ops/`).
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -34,8 +35,10 @@ class _Ref(weakref.ref["UOp"]):
 _lock = threading.RLock()  # re-entrant: a garbage collection inside the lock may call _forget
 
 
-def _forget(ref: weakref.ref[UOp], lock: threading.RLock = _lock) -> None:
-    """Called when a node is gone; the lock is an argument because globals end before nodes do."""
+def _forget(ref: weakref.ref[UOp], lock: Any = _lock, ending: Any = sys.is_finalizing) -> None:
+    """Called when a node is gone; these are arguments because globals end before nodes do."""
+    if ending():
+        return
     table, key = ref.table, ref.key  # type: ignore[attr-defined]
     with lock:
         if table.get(key) is ref:  # else the key was taken again meanwhile
