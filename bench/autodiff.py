@@ -10,11 +10,8 @@ Usage: python bench/autodiff.py [--rounds N] [--limit SECONDS] [--python PEER=PA
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -185,10 +182,7 @@ Growth: how much more an op costs when the graph is ten times as large (1 is lin
 
 {tables[1]}
 
-{datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}; {listed}.
-Made by `make bench`.
-"""
+{peers.made(f"; {listed}")}"""
 
 
 def main() -> int:

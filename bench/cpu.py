@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import signal
 import sys
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
@@ -108,8 +106,6 @@ def measure(all_: list[Contestant], workloads: list[Workload], rounds: int, budg
         for contestant in all_:
             contestant.ask(drop=True)
         print(" ".join([workload.name, *(cell(c, workload) for c in all_)]), file=sys.stderr)
-    for contestant in all_:
-        contestant.close()
 
 
 def cell(contestant: Contestant, workload: Workload) -> str:
@@ -155,10 +151,7 @@ in the last column: Adjoint is faster than the best of the others. Before it is 
 workload's result is compared with NumPy's in float64; one that is further off than {TOLERANCE:g} of
 its norm is called WRONG. {options.rounds} rounds, alternating; idle libraries are stopped.
 
-{datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}; {listed}.
-Made by `make bench`.
-"""
+{peers.made(f"; {listed}")}"""
 
 
 def parse() -> argparse.Namespace:
@@ -186,7 +179,11 @@ def main() -> int:
     wanted = [part for part in options.only.split(",") if part]
     chosen = [w for w in WORKLOADS if not wanted or any(part in w.name for part in wanted)]
     all_ = contestants(options)
-    measure(all_, chosen, options.rounds, options.budget)
+    try:
+        measure(all_, chosen, options.rounds, options.budget)
+    finally:
+        for contestant in all_:
+            contestant.close()
     text = table(all_, chosen, options)
     print(text)
     if not options.no_write and len(chosen) == len(WORKLOADS):

@@ -6,15 +6,14 @@ how far its values are from NumPy's; a workload that the library cannot run answ
 
 import gc
 import importlib
-import json
 import sys
-import traceback
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 from cpu_reference import error
 from cpu_workloads import BY_NAME, make
+from serving import serve
 
 
 class Worker:
@@ -52,17 +51,10 @@ class Worker:
         return self.time(request["runs"]) if "runs" in request else self.drop()
 
 
-def serve(library: str, *mode: str) -> None:
+def main(library: str, *mode: str) -> None:
     worker = Worker(importlib.import_module(f"cpu_{library}").Library(*mode))
-    print(json.dumps(worker.library.version), flush=True)
-    for line in sys.stdin:
-        try:
-            found = worker.answer(json.loads(line))
-        except Exception as problem:  # whatever a library raises is its result
-            traceback.print_exc()
-            found = {"failed": f"{type(problem).__name__}: {problem}".splitlines()[0][:60]}
-        print(json.dumps(found), flush=True)
+    serve(worker.library.version, worker.answer)
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    main(*sys.argv[1:])

@@ -6,13 +6,10 @@ bars. Usage: python bench/graph.py [--rounds N] [--python tinygrad=PATH] [--chec
 """
 
 import argparse
-import os
-import platform
 import sys
-from datetime import UTC, datetime
 from statistics import median
 
-from peers import Worker, add_options, interpreter, markdown, processor, write
+from peers import Worker, add_options, interpreter, made, markdown, write
 
 RUNS = {
     "x + y": 300,
@@ -66,10 +63,7 @@ the clock starts, and its result is dropped before the next run. Nothing is real
 two libraries alternate ({rounds} rounds after one that warms their caches); the garbage collector
 is off while the clock runs.
 
-{datetime.now(UTC):%Y-%m-%d}, {processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}, adjoint {ours.version}, tinygrad {theirs.version}.
-Made by `make bench`.
-"""
+{made(f", adjoint {ours.version}, tinygrad {theirs.version}")}"""
 
 
 def main() -> int:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -82,9 +80,7 @@ A new environment that has nothing but Python; wheels are downloaded first, so `
 unpacking alone. The program imports Adjoint and prints a gradient of a small MLP (2-16-16-1);
 seconds are those of the whole process, the first with no compiled code cached.
 
-{datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}. Made by `make bench`.
-"""
+{peers.made("")}"""
 
 
 def main() -> int:

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import isclose
 from pathlib import Path
 from statistics import median
@@ -162,10 +160,7 @@ positions; torch.compile compiles the loss and its gradients. All begin with the
 train on the same batches; their losses of {CHECKED} steps, with dropout off, agreed to {CLOSE:g}.
 {options.rounds} rounds, alternating; idle libraries are stopped. {threads} threads.
 
-{datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}; {listed}.
-Made by `make bench`.
-"""
+{peers.made(f"; {listed}")}"""
 
 
 def parse() -> argparse.Namespace:

@@ -6,15 +6,14 @@ model as it is trained, after a few steps; a library that cannot answers why.
 """
 
 import importlib
-import json
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from itertools import islice
 from time import perf_counter
 from typing import Any
 
 from models_workloads import BY_NAME, CHECKED, Batch, Start
+from serving import serve
 
 
 class Worker:
@@ -53,17 +52,10 @@ class Worker:
         return {"times": self.time(request["runs"])}
 
 
-def serve(library: str, *mode: str) -> None:
+def main(library: str, *mode: str) -> None:
     worker = Worker(importlib.import_module(f"models_{library}").Library(*mode))
-    print(json.dumps(worker.library.version), flush=True)
-    for line in sys.stdin:
-        try:
-            found = worker.answer(json.loads(line))
-        except Exception as problem:  # whatever a library raises is its result
-            traceback.print_exc()
-            found = {"failed": f"{type(problem).__name__}: {problem}".splitlines()[0][:60]}
-        print(json.dumps(found), flush=True)
+    serve(worker.library.version, worker.answer)
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    main(*sys.argv[1:])

@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import isclose
 from pathlib import Path
 from statistics import median
@@ -193,10 +191,7 @@ empty cache of compiled code, warm with what that run left; JAX jits and keeps a
 All libraries agreed on every result. {options.rounds} rounds after one that warms caches,
 alternating between the libraries, and {options.starts} starts of each kind.
 
-{datetime.now(UTC):%Y-%m-%d}, {peers.processor()}, {os.cpu_count()} logical processors,
-Python {platform.python_version()}; {listed}.
-Made by `make bench`.
-"""
+{peers.made(f"; {listed}")}"""
 
 
 def parse() -> argparse.Namespace:

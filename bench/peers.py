@@ -12,6 +12,7 @@ import select
 import subprocess
 import sys
 from argparse import ArgumentParser
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,14 @@ def processor() -> str:
         if line.startswith("model name")
     ]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def made(versions: str) -> str:
+    """When and where a report was made, and with what."""
+    return f"""{datetime.now(UTC):%Y-%m-%d}, {processor()}, {os.cpu_count()} logical processors,
+Python {platform.python_version()}{versions}.
+Made by `make bench`.
+"""
 
 
 def write(name: str, text: str) -> None:

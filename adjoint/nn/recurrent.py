@@ -192,7 +192,16 @@ class _Recurrent(Module):
         return tuple(Tensor.zeros(part.shape[1], size, **named) for size in sizes)
 
 
-class RNN(_Recurrent):
+class _OneState(_Recurrent):
+    """Layers whose state is one tensor."""
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(the last layer's outputs, the last hidden state of every layer and direction)."""
+        output, (h,) = self._sequence(input, hx)
+        return output, h
+
+
+class RNN(_OneState):
     """Layers of `h = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or of the same with relu.
 
     The input is (length, batch, features), with `batch_first` (batch, length, features), or
@@ -222,13 +231,8 @@ class RNN(_Recurrent):
     def _gates(self) -> Gates:  # type: ignore[override]
         return nonlinear("RNN", self.nonlinearity)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """(the last layer's outputs, the last hidden state of every layer and direction)."""
-        output, (h,) = self._sequence(input, hx)
-        return output, h
 
-
-class GRU(_Recurrent):
+class GRU(_OneState):
     """Layers of gated recurrent units; the shapes are those of `RNN`."""
 
     _gates = GRU_GATES
@@ -249,11 +253,6 @@ class GRU(_Recurrent):
             input_size, hidden_size, num_layers, bias, batch_first,
             dropout, bidirectional, device, dtype,
         )  # fmt: skip
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """(the last layer's outputs, the last hidden state of every layer and direction)."""
-        output, (h,) = self._sequence(input, hx)
-        return output, h
 
 
 class LSTM(_Recurrent):

@@ -51,6 +51,27 @@ class _Layer(Module):
     dropout: Dropout
     activation: Activation
     norm_first: bool
+    norm1: LayerNorm
+    norm2: LayerNorm
+    norm3: LayerNorm  # decoders have it
+    dropout1: Dropout
+    dropout2: Dropout
+    dropout3: Dropout
+
+    def _set_up(
+        self, size: int, inner: int, dropout: float, activation: Any, eps: float, parts: int,
+        norm_first: bool, named: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """Everything but the attention; a norm and a dropout for each part."""
+        self.linear1 = Linear(size, inner, **named)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(inner, size, **named)
+        self.norm_first = norm_first
+        for number in range(1, parts + 1):
+            setattr(self, f"norm{number}", LayerNorm(size, eps, **named))
+        for number in range(1, parts + 1):
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _activation(type(self).__name__, activation)
 
     def _fed_forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -93,14 +114,8 @@ class TransformerEncoderLayer(_Layer):
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, **named, **attention
         )
-        self.linear1 = Linear(d_model, dim_feedforward, **named)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **named)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **named)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **named)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = _activation("TransformerEncoderLayer", activation)
+        sizes = (d_model, dim_feedforward, dropout, activation, layer_norm_eps)
+        self._set_up(*sizes, 2, norm_first, named)
 
     def forward(
         self,
@@ -147,16 +162,8 @@ class TransformerDecoderLayer(_Layer):
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, **heads)
         crossed = {name: value for name, value in heads.items() if name != "rope"}
         self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, **crossed)
-        self.linear1 = Linear(d_model, dim_feedforward, **named)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **named)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **named)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **named)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, **named)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _activation("TransformerDecoderLayer", activation)
+        sizes = (d_model, dim_feedforward, dropout, activation, layer_norm_eps)
+        self._set_up(*sizes, 3, norm_first, named)
 
     def forward(
         self,
