@@ -1,7 +1,7 @@
 """Forward mode: tangents of leaves, pushed to roots, from the same declarations as reverse mode.
 
-A tangent that is None is zero. An op without a derivative on the way is E5001, never a silent
-zero.
+A tangent that is None is zero; integers and truth values have no other. An op without a derivative
+on the way is E5001, never a silent zero.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from adjoint.autodiff.reverse import _scaled, no_derivative, results
+from adjoint.autodiff.reverse import _scaled, carries, no_derivative, results
 from adjoint.ir.derivative import (
     Bilinear,
     Diagonal,
@@ -36,7 +36,7 @@ def push_forward(
     ends = {*tangents, *leaves}
     for node in toposort(roots, stop=ends.__contains__):
         if node not in known:
-            below = () if node in ends else [known[s] for s in node.src]
+            below = () if node in ends or not carries(node) else [known[s] for s in node.src]
             known[node] = _pushed(node, below) if any(t is not None for t in below) else None
     return [known[root] for root in roots]
 

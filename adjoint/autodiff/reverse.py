@@ -40,8 +40,11 @@ _names = count()
 def compute_gradient(
     root: UOp, root_grad: UOp, targets: Collection[UOp], leaves: Collection[UOp] = ()
 ) -> dict[UOp, UOp]:
-    """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk."""
-    path, needed = _paths(root, set(targets), set(leaves))
+    """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk.
+
+    A target that is an integer or a truth value has none.
+    """
+    path, needed = _paths(root, set(filter(carries, targets)), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
     with origin_scope(None) as place, collector_paused():
@@ -79,7 +82,7 @@ def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], s
         node = stack.pop()
         if node is None:
             node = stack.pop()
-            if not needed.isdisjoint(node.src) and _carries(node):
+            if not needed.isdisjoint(node.src) and carries(node):
                 path.append(node)
                 needed.add(node)
         elif node not in opened and type(node.op.ad) not in _BARRIERS:
@@ -91,8 +94,8 @@ def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], s
     return path, needed
 
 
-def _carries(node: UOp) -> bool:
-    """Whether a gradient can pass: integers and truth values have none."""
+def carries(node: UOp) -> bool:
+    """Whether a derivative can pass: integers and truth values have none."""
     if type(node.dtype) is tuple:
         return any(kind.is_inexact for kind in node.dtype)
     return node.dtype.kind in "fc"

@@ -112,7 +112,7 @@ class _Recurrence(Rule):
         primals = self.arguments.rebuilt(map(Tensor, x))
         seeds = tuple(None if node is None else Tensor(node) for node in g)
         found = self._cotangents(primals, tuple(map(Tensor, y)), seeds)
-        return spread_cotangents(self.op, found, self.arguments, x, needs)
+        return spread_cotangents(self.op, found, self.arguments, y, x, needs)
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         primals = self.arguments.rebuilt(map(Tensor, x))

@@ -28,14 +28,28 @@ def _cast(x: UOp, dtype: Any) -> UOp:
     return x if kind is x.dtype else UOp(cast, (x,), CastArg(kind))
 
 
+def _cast_type(src: tuple[UOp, ...], arg: CastArg) -> tuple[Any, DType]:
+    """A complex number has no real value; whether it is zero, it can say."""
+    (x,) = src
+    if x.dtype.is_complex and not (arg.dtype.is_complex or arg.dtype.is_bool):
+        problem = f"{x.dtype.name} to {arg.dtype.name} would drop the imaginary part"
+        fix = f"take .real() (or .imag(), .abs()) first, then .cast('{arg.dtype.name}')"
+        raise DTypeError("E2005", problem, op="cast", operands=[("x", x)], help=fix)
+    return x.shape, arg.dtype
+
+
+def _cast_back(g: UOp, x: UOp, dtype: DType) -> UOp:
+    """A real operand of a complex result sees the real part of its cotangent."""
+    real = g.real() if g.dtype.is_complex and not x.dtype.is_complex else g
+    return real.cast(x.dtype)
+
+
 def convert(x: Any, dtype: Any) -> Any:
     """Values as another dtype: floats saturate into integers, NaN becomes 0, ints wrap."""
     x, kind = np.asarray(x), as_dtype(dtype)
     floating = x.dtype.kind in "fV" or x.dtype.name == "bfloat16"
     if kind.is_int and floating:
         return _saturate(x.astype(np.float64), kind)
-    if x.dtype.kind == "c" and not kind.is_complex:
-        return (x != 0) if kind.is_bool else convert(x.real, kind)
     return (x != 0) if kind.is_bool else x.astype(kind.np)
 
 
@@ -50,23 +64,30 @@ def _saturate(x: Any, kind: DType) -> Any:
 cast = define(
     "cast",
     "The same values as another dtype. A float saturates into an integer, NaN becomes 0; "
-    "integers wrap.",
+    "integers wrap. A complex number is no real one: take its parts.",
     arg=CastArg,
     call=_cast,
-    infer=lambda src, arg: (src[0].shape, arg.dtype),
-    ad=Linear(lambda g, x, dtype: g.cast(x.dtype)),
+    infer=_cast_type,
+    ad=Linear(_cast_back),
     reference=convert,
     samples=given(
+        (real(2, 3), as_dtype("float64")),
         Sample((real(2, 3), as_dtype("float32")), smooth=False),
         Sample((real(2, 3), as_dtype("int32")), smooth=False),
         Sample((SPECIAL, as_dtype("int8")), smooth=False),
         Sample((SPECIAL, as_dtype("bool")), smooth=False),
         (real(0, 3), as_dtype("float64")),
         Sample((whole(), as_dtype("uint16")), smooth=False),
+        (real(2, 3), as_dtype("complex128")),
+        Sample((real(2, 3) + 1j * real(2, 3, seed=1), as_dtype("complex64")), smooth=False),
     ),
-    errors=(Bad("E2001", (real(2), "float31"), match="float31"),),
+    errors=(
+        Bad("E2001", (real(2), "float31"), match="float31"),
+        Bad("E2005", (real(2) + 1j, "float32"), match="imaginary part"),
+    ),
     bounds=lambda x: x,  # what the dtype does not hold wraps around
     level="both",
+    kinds="biuf",
     widen=False,
     batch=same_op,
 )

@@ -101,6 +101,12 @@ def _seed(root: Any, gradient: Any) -> UOp:
             raise AutodiffError(
                 "E5004", problem, op="backward", operands=[("root", root)], help=fix
             )
+        if node.dtype.is_complex:
+            problem = f"the root is {node.dtype.name}; a gradient is of a real number"
+            fix = "take .real(), .imag() or .abs() first, or pass gradient="
+            raise AutodiffError(
+                "E5005", problem, op="backward", operands=[("root", root)], help=fix
+            )
         return OPS["const"](1, node.dtype, (), node.device)
     given = gradient.uop if hasattr(gradient, "uop") else type(root)(gradient, root.device).uop
     if given.shape != node.shape:

@@ -98,6 +98,15 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
         raise AutodiffError("E5005", problem, op=op, operands=[(what, tensor)], help=fix)
 
 
+def check_real(op: str, result: Tensor) -> None:
+    """A gradient is of a real number."""
+    check_inexact(op, result, "the result")
+    if result.dtype.is_complex:
+        problem = f"the result is {result.dtype.name}; a gradient is of a real number"
+        fix = "return .real(), .imag() or .abs() of it, or give a complex cotangent (vjp)"
+        raise AutodiffError("E5005", problem, op=op, operands=[("result", result)], help=fix)
+
+
 def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
     """The leaves as tensors of their own, so that only what uses *these* depends on them."""
     own = OPS["unique_identity"].call
@@ -131,7 +140,7 @@ def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
         problem = f"{name_of(fn)} returns {type(result).__name__}, not a scalar tensor"
         fix = "return one scalar; with has_aux=True, (scalar, anything)"
         raise AutodiffError("E5004", problem, op=op, help=fix)
-    check_inexact(op, result, "the result")
+    check_real(op, result)
     if result.shape != ():
         problem = f"{name_of(fn)} returns shape {list(result.shape)}; a gradient needs a scalar"
         fix = "reduce it (.sum(), .mean()), or use vjp or jacrev"

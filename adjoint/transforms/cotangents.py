@@ -16,6 +16,8 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.call import as_tensor
 from adjoint.transforms.pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
+Shape = tuple[int, ...]
+
 
 def zeros_of(node: UOp) -> UOp:
     """Zeros of the node's type."""
@@ -43,16 +45,31 @@ def _accumulate_cotangent(
     cotangent_map[node] = value if present is None else present + value
 
 
-def aligned(op: str, cot: Any, primal: UOp) -> UOp:
-    """A cotangent from a user's rule in the shape and dtype of its primal."""
+def aligned(op: str, cot: Any, primal: UOp, around: Sequence[UOp]) -> UOp:
+    """A cotangent from a user's rule in the shape and dtype of its primal.
+
+    It may have a shape that the primal is broadcast to beside another operand or a result: then
+    what was broadcast is summed. Any other shape is a mistake, `(1, 2, 3)` for `(2, 3)` as well.
+    """
     given = as_tensor(op, cot)
-    tensor = _reduce_to_shape(given, primal.shape)
     operands = [("primal", primal), ("cotangent", given)]
-    if tensor.shape != primal.shape:
+    if given.shape not in _wide(primal.shape, [n.shape for n in around]):
         problem = f"a cotangent of shape {list(given.shape)} does not fit its primal"
-        fix = f"return the primal's shape {list(primal.shape)}, or one that broadcasts from it"
+        fix = f"return the primal's shape {list(primal.shape)}, or one that it was broadcast to"
         raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
-    return _as_dtype(op, tensor.uop, primal, operands)
+    return _as_dtype(op, _reduce_to_shape(given, primal.shape).uop, primal, operands)
+
+
+def _wide(shape: Shape, around: Sequence[Shape]) -> list[Shape]:
+    """The shape, and those that it is broadcast to beside one of the others."""
+    return [shape, *(wide for other in around if (wide := _broadcast(shape, other)))]
+
+
+def _broadcast(a: Shape, b: Shape) -> Shape | None:
+    rank = max(len(a), len(b))
+    pairs = [*zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)]
+    fits = all(m == n or 1 in (m, n) for m, n in pairs)
+    return tuple(n if m == 1 else m for m, n in pairs) if fits else None
 
 
 def _as_dtype(op: str, value: UOp, like: UOp, operands: list[tuple[str, Any]]) -> UOp:

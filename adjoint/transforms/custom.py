@@ -53,7 +53,7 @@ class _Reverse(Rule):
             raise AutodiffError("E5002", problem, op=self.op, help=fix)
         cotangent = in_tree(self.out_tree, filled(g, y))
         found = counted(self.op, self.bwd(kept[1], cotangent), "bwd", len(primals))
-        return spread_cotangents(self.op, found, self.arguments, x, needs)
+        return spread_cotangents(self.op, found, self.arguments, y, x, needs)
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         problem = "has a reverse rule only; forward mode needs a tangent rule"

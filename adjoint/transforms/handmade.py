@@ -180,7 +180,7 @@ class _ByFunction(Rule):
         cotangent, output = in_tree(self.out_tree, filled(g, y)), in_tree(self.out_tree, y)
         found = self.rule(primals, cotangent, output)
         listed = counted(self.op, found, "vjp_rule", len(primals))
-        return spread_cotangents(self.op, listed, self.arguments, x, needs)
+        return spread_cotangents(self.op, listed, self.arguments, y, x, needs)
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         problem = "has a reverse rule only; forward mode needs a tangent rule"

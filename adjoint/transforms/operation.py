@@ -99,7 +99,7 @@ class _ByMethods(Rule):
         rule = self.operation.vjp_rule
         given = rule(primals, cotangent, output, **self._named(rule))
         found = counted(self.op, given, "vjp_rule", len(primals))
-        return spread_cotangents(self.op, found, self.arguments, x, needs)
+        return spread_cotangents(self.op, found, self.arguments, y, x, needs)
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         primals = self.arguments.rebuilt(map(Tensor, x))

@@ -101,7 +101,10 @@ def _split(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`(fn(*primals), pullback)`: the pullback maps a cotangent of the result to one per primal."""
+    """`(fn(*primals), pullback)`: the pullback maps a cotangent of the result to one per primal.
+
+    A primal that is an integer or a truth value has none: its place holds None.
+    """
     op = f"vjp of {name_of(fn)}"
     chosen = select(op, primals, {}, tuple(range(len(primals))))
     with scope(op) as inner:
@@ -122,8 +125,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
             for root, g in zip(roots, matching_leaves(op, treedef, cotangent), strict=True)
         ]
         found = joint_gradient(roots, given, targets)
-        values = [_found(found, t) for t in targets]
-        return chosen.restore([Tensor(v) for v in values])
+        return chosen.restore([finished(found, t) for t in targets])
 
     return (value, pullback, raised(kept)) if has_aux else (value, pullback)
 
@@ -133,6 +135,11 @@ def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
     if target in totals:
         return totals[target]
     return OPS["const"](0, target.dtype, target.shape, target.device)
+
+
+def finished(totals: dict[UOp, UOp], target: UOp) -> Tensor | None:
+    """A float's gradient, zeros if it was not reached; integers and truth values have none."""
+    return Tensor(_found(totals, target)) if target.dtype.is_inexact else None
 
 
 def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:

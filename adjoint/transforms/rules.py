@@ -135,13 +135,13 @@ class PerExample(Rule):
 
 
 def spread_cotangents(
-    op: str, found: Sequence[Any], arguments: Arguments, x: Nodes, needs: Flags
+    op: str, found: Sequence[Any], arguments: Arguments, y: Nodes, x: Nodes, needs: Flags
 ) -> Absent:
     """One cotangent per argument, as one per operand: matched, aligned, None where not needed."""
     trees = arguments.treedef.children
     leaves = [v for t, c in zip(found, trees, strict=True) for v in leaves_of(op, t, c)]
     return [
-        aligned(op, v, node) if v is not None and need else None
+        aligned(op, v, node, (*x, *y)) if v is not None and need else None
         for v, node, need in zip(arguments.at_tensors(leaves), x, needs, strict=True)
     ]
 

@@ -21,12 +21,12 @@ from adjoint.ir.text import text, type_text
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, check_concrete, scope
-from adjoint.transforms.call import name_of, result_leaves, select, variables
+from adjoint.transforms.call import check_real, name_of, result_leaves, select, variables
 from adjoint.transforms.cotangents import _accumulate_cotangent, _reduce_to_shape, zeros_of
 from adjoint.transforms.forward import checked_tangents
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import TreeDef, matching_leaves, tree_flatten, tree_unflatten
-from adjoint.transforms.reverse import checked_cotangent
+from adjoint.transforms.reverse import checked_cotangent, finished
 from adjoint.transforms.subgraph import listed
 
 
@@ -163,7 +163,7 @@ def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
     """The gradient of each argument, from a cotangent for what the function returned.
 
     Without a cotangent the function must have returned one scalar. An input that no path leads to
-    gets zeros.
+    gets zeros; one that is an integer or a truth value has no gradient, so its place holds None.
     """
     op = f"backward_on_trace of {trace.name}"
     cotangent_map: dict[UOp, UOp] = {}
@@ -173,7 +173,7 @@ def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
             _accumulate_cotangent(cotangent_map, root, seed)
     roots = list(cotangent_map)
     found = joint_gradient(roots, list(cotangent_map.values()), trace.input_nodes)
-    finals = [_finalize(found, node) for node in trace.input_nodes]
+    finals = [finished(found, node) for node in trace.input_nodes]
     gradients: tuple[Any, ...] = tree_unflatten(trace.in_tree, finals)
     return gradients
 
@@ -183,16 +183,11 @@ def _seeds(op: str, trace: Trace, cotangents: Any) -> list[Any]:
         return matching_leaves(op, trace.out_tree, cotangents)
     if len(trace.output_nodes) == 1 and trace.output_nodes[0].shape == ():
         root = trace.output_nodes[0]
+        check_real(op, trace.outputs[0])
         return [Tensor(OPS["const"](1, root.dtype, (), root.device))]
     problem = "the function returned more than one number; only a scalar has one gradient"
     fix = "pass cotangents in the pytree of its result"
     raise AutodiffError("E5004", problem, op=op, operands=[("result", trace.result)], help=fix)
-
-
-def _finalize(cotangent_map: dict[UOp, UOp], node: UOp) -> Tensor:
-    """An input's gradient, with nothing pending: of its own type, zeros if it was not reached."""
-    found = cotangent_map.get(node)
-    return Tensor(zeros_of(node) if found is None else found)
 
 
 def forward_on_trace(trace: Trace, tangents: Sequence[Any]) -> Any:

@@ -52,8 +52,8 @@ class Point:
 
     def results(self, *tensors):
         """The float results at these values."""
-        bound = _bound(self.sample, tensors)
-        found = [t for t in outputs(call(self.record, bound)) if isinstance(t, Tensor)]
+        at = bound(self.sample, tensors)
+        found = [t for t in outputs(call(self.record, at)) if isinstance(t, Tensor)]
         return [part.to(Device.DEFAULT) for t in found for part in _float_parts(t)]
 
     def at(self, *tensors):
@@ -121,7 +121,7 @@ def _float_parts(tensor):
     return [tensor] if tensor.dtype.is_float else []
 
 
-def _bound(sample: Sample, tensors) -> Sample:
+def bound(sample: Sample, tensors) -> Sample:
     """The sample with its float and complex arrays replaced, in order."""
     fresh = iter(tensors)
 
