@@ -28,6 +28,7 @@ CODES: dict[str, str] = {
     "E2005": "dtype not allowed for the op",
     "E2006": "value outside the bounds of its type",
     "E2007": "wrong number of operands or arguments",
+    "E2008": "value not allowed for an option",
     "E3001": "shapes do not broadcast",
     "E3002": "wrong rank",
     "E3003": "dimensions differ",
@@ -153,6 +154,10 @@ class ShapeError(AdjointError, ValueError):
 
 class DTypeError(AdjointError, TypeError):
     """Dtypes, or the number and kind of arguments, do not fit (E2)."""
+
+
+class ArgumentError(AdjointError, ValueError, TypeError):
+    """An option has a value, or a kind of value, that the op does not take (E2)."""
 
 
 class BoundsError(AdjointError, IndexError):

@@ -88,6 +88,8 @@ def graph_key(roots: Sequence[UOp], parameters: Sequence[UOp] = ()) -> GraphKey 
                 return None
             if src:
                 items += (op, _plain(node.arg) if op.calls else node.arg)
+                if op.body is not None:  # of integers: the default float when it was made
+                    items.append(node.dtype)
                 items += [numbers[s] for s in src]
             elif op is _CONST:
                 items += (op, node.shape, node.dtype.name)

@@ -11,6 +11,7 @@ Python scalars are weak: they take the dtype of the array unless their kind is h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from adjoint.errors import DTypeError, did_you_mean
+from adjoint.errors import ArgumentError, DTypeError, did_you_mean
 
 Scalar = bool | int | float | complex
 
@@ -94,8 +95,45 @@ def _make(name: str, short: str, kind: str, np_type: Any = None) -> DType:
     return DType(name, short, kind, np.dtype(np_type or name))
 
 
-class dtypes:
-    """The dtypes by name. `dtypes.float` and friends are the familiar short names."""
+class _Defaults(type):
+    """Lets `dtypes.default_int` and `dtypes.default_float` be set, to what they can be."""
+
+    default_int: DType
+    default_float: DType
+
+    @property
+    def default_complex(cls) -> DType:
+        """The complex dtype whose parts are the default float, or complex64 for a narrower one."""
+        return complex_of(cls.default_float)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        allowed = _DEFAULTS.get(name)
+        if allowed is None:
+            fix = "only dtypes.default_int and dtypes.default_float can be set"
+            raise ArgumentError("E2008", f"dtypes.{name} is fixed", op="dtypes", help=fix)
+        kind = as_dtype(value)
+        if kind.name not in allowed:
+            problem = f"{name} is one of {', '.join(allowed)}, not {kind.name}"
+            raise ArgumentError("E2008", problem, op="dtypes")
+        super().__setattr__(name, kind)
+        for forget in on_new_defaults:
+            forget()
+
+
+_DEFAULTS = {
+    "default_int": ("int32", "int64"),
+    "default_float": ("float16", "bfloat16", "float32", "float64"),
+}
+on_new_defaults: list[Callable[[], None]] = []  # what must be forgotten when a default changes
+
+
+class dtypes(metaclass=_Defaults):
+    """The dtypes by name. `dtypes.float` and friends are the familiar short names.
+
+    `dtypes.default_int` and `dtypes.default_float` are what Python numbers, and functions of
+    integers with real results, give; they can be set. Indices are `dtypes.index`, sums and products
+    of integers have 64 bits, whatever the defaults are.
+    """
 
     bool_ = _make("bool", "bool", "b")
     int8 = _make("int8", "i8", "i")
@@ -118,6 +156,7 @@ class dtypes:
     uchar, ushort, uint, ulong = uint8, uint16, uint32, uint64
     half, float, double = float16, float32, float64
     default_float, default_int = float32, int32
+    index = int64  # of argmax, argsort, nonzero, … and of counts
 
     @staticmethod
     def is_float(dtype: DType) -> Any:
@@ -143,11 +182,11 @@ COMPLEXES = tuple(d for d in ALL if d.is_complex)
 _BY_NUMPY = {d.np: d for d in ALL}
 _BY_NAME = {name: d for d in ALL for name in (d.name, d.short)}
 _BY_NAME |= {k: v for k, v in vars(dtypes).items() if isinstance(v, DType)}
-_BY_PYTHON: dict[Any, DType] = {
-    bool: dtypes.bool_,
-    int: dtypes.default_int,
-    float: dtypes.default_float,
-    complex: dtypes.complex64,
+_BY_PYTHON: dict[Any, Callable[[], DType]] = {
+    bool: lambda: dtypes.bool_,
+    int: lambda: dtypes.default_int,
+    float: lambda: dtypes.default_float,
+    complex: lambda: dtypes.default_complex,
 }
 
 # Kernel level only: neither is the type of a tensor, so neither is in ALL or has a public name.
@@ -194,7 +233,7 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     if isinstance(value, type) and value in _BY_PYTHON:
-        return _BY_PYTHON[value]
+        return _BY_PYTHON[value]()
     try:
         return _BY_NUMPY[np.dtype(value)]
     except (TypeError, KeyError):
@@ -208,11 +247,11 @@ def dtype_of_scalar(value: Scalar) -> DType:
     if isinstance(value, (bool, np.bool_)):
         return dtypes.bool_
     if isinstance(value, (int, np.integer)):
-        return next((d for d in _INT_CHOICES if fits(value, d)), dtypes.uint64)
-    return dtypes.complex64 if isinstance(value, complex) else dtypes.default_float
+        choices = (dtypes.default_int, dtypes.int64)
+        return next((d for d in choices if fits(value, d)), dtypes.uint64)
+    return dtypes.default_complex if isinstance(value, complex) else dtypes.default_float
 
 
-_INT_CHOICES = (dtypes.default_int, dtypes.int64, dtypes.uint64)
 _KIND_ORDER = "biufc"
 
 
@@ -266,7 +305,7 @@ def promote_scalar(dtype: DType, value: Scalar) -> DType:
         return dtype if dtype.is_inexact else dtypes.default_float
     if dtype.is_complex:
         return dtype
-    return dtypes.complex128 if dtype is dtypes.float64 else dtypes.complex64
+    return complex_of(dtype) if dtype.is_float else dtypes.default_complex
 
 
 def to_float(dtype: DType) -> DType:
@@ -285,7 +324,15 @@ def complex_of(dtype: DType) -> DType:
     """The complex dtype whose parts hold a value of this dtype."""
     if dtype.is_complex:
         return dtype
-    return dtypes.complex128 if dtype is dtypes.float64 else dtypes.complex64
+    part = to_float(dtype)
+    return dtypes.complex128 if part is dtypes.float64 else dtypes.complex64
+
+
+def total_dtype(dtype: DType) -> DType:
+    """The dtype of a sum or product that the caller does not name: integers have 64 bits."""
+    if dtype.is_inexact:
+        return dtype
+    return dtypes.uint64 if dtype.kind == "u" else dtypes.int64
 
 
 def accumulator(dtype: DType) -> DType:

@@ -24,7 +24,7 @@ from typing import Any
 from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
-from adjoint.ir.dtype import dtype_of_scalar, promote_scalar
+from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
 from adjoint.ir.origin import named, origin_scope
 from adjoint.ir.uop import UOp, _functions
 
@@ -312,6 +312,17 @@ def _body_type(record: OpDef, types: tuple[Any, ...], arg: Any) -> Type:
     return root.shape, root.dtype
 
 
+def _forget_types() -> None:
+    """A function of integers is of another type from now on: no node of before stands for it."""
+    _body_type.cache_clear()
+    for record in OPS.values():
+        if record.body is not None:
+            record.nodes.clear()
+
+
+on_new_defaults.append(_forget_types)
+
+
 def apply_body(record: OpDef, src: tuple[UOp, ...], arg: Any) -> UOp:
     """The body of a composite on these operands."""
     attrs = {} if arg is None else arg.asdict()
@@ -325,9 +336,13 @@ def apply_body(record: OpDef, src: tuple[UOp, ...], arg: Any) -> UOp:
 
 
 def expand_composite(node: UOp) -> UOp:
-    """One level of a composite's body, with the composite's origin."""
+    """One level of a composite's body, with the composite's origin.
+
+    A node that was made under other default dtypes keeps the type it was given.
+    """
     with origin_scope(node.raw_origin):
-        return apply_body(node.op, node.src, node.arg)
+        root = apply_body(node.op, node.src, node.arg)
+        return root if root.dtype == node.dtype else root.cast(node.dtype)
 
 
 def scalar_like(op: str, value: Any, like: UOp) -> UOp:

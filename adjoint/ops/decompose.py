@@ -364,12 +364,12 @@ matrix_rank = define(
     "dtype's epsilon).",
     arg=RankArg,
     call=_matrix_rank,
-    infer=lambda src, arg: (src[0].shape[:-2], dtypes.default_int),
+    infer=lambda src, arg: (src[0].shape[:-2], dtypes.index),
     batch=same_op,
     ad=ZeroGradient("a rank is piecewise constant"),
     reference=guarded(
         _NOT_FOUND,
-        lambda x, tol=None: np.asarray(np.linalg.matrix_rank(x, tol)).astype(np.int32),
+        lambda x, tol=None: np.asarray(np.linalg.matrix_rank(x, tol)).astype(np.int64),
     ),
     samples=given(
         (regular(3, 3),),

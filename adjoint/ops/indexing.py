@@ -34,7 +34,8 @@ class GatherArg(Arg):
 
 def positions(n: int, axis: int, rank: int, device: str | None) -> UOp:
     """0 … n-1 along one axis of an otherwise size-1 shape."""
-    ones = UOp._apply("const", 1, dtypes.int32, (n,), device)
+    kind = dtypes.int32 if n <= dtypes.int32.max else dtypes.int64
+    ones = UOp._apply("const", 1, kind, (n,), device)
     shape = [1] * rank
     shape[axis] = n
     return (ones.scan_sum(0) - 1).reshape(shape)
@@ -414,7 +415,7 @@ class ArgsortArg(Arg):
 def _argsort(x: UOp, dim: int = -1, descending: bool = False) -> UOp:
     axis = checked_axis("argsort", dim, len(x.shape), x)
     if not x.shape:
-        return UOp._apply("const", 0, dtypes.default_int, (), x.device)
+        return UOp._apply("const", 0, dtypes.index, (), x.device)
     return UOp(argsort, (x,), ArgsortArg(axis, bool(descending)))
 
 
@@ -422,7 +423,7 @@ def _argsort_type(src: tuple[UOp, ...], arg: ArgsortArg) -> tuple[Shape, DType]:
     (x,) = src
     if x.dtype.is_complex:
         raise DTypeError("E2005", "complex has no order", op="argsort", operands=[("x", x)])
-    return x.shape, dtypes.default_int
+    return x.shape, dtypes.index
 
 
 def _argsort_reference(
@@ -431,12 +432,12 @@ def _argsort_reference(
     """Stable in both directions: equal elements keep the order of their indices. NaN sorts last."""
     x, at = np.asarray(x), axis if dim is None else dim
     if x.ndim == 0:
-        return np.zeros((), np.int32)
+        return np.zeros((), np.int64)
     if not descending:
-        return np.argsort(x, axis=at, kind="stable").astype(np.int32)
+        return np.argsort(x, axis=at, kind="stable").astype(np.int64)
     n = x.shape[at]
     order = np.flip(np.argsort(np.flip(x, at), axis=at, kind="stable"), at)
-    return (n - 1 - order).astype(np.int32)
+    return (n - 1 - order).astype(np.int64)
 
 
 argsort = define(

@@ -261,7 +261,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
         if 0 in [x.shape[a] for a in axes]:
             problem = "an empty axis has no such element"
             raise ShapeError("E3006", problem, op=name, operands=[("x", x)])
-        return reduced_shape(x.shape, axes, arg.keepdim), dtypes.default_int
+        return reduced_shape(x.shape, axes, arg.keepdim), dtypes.index
 
     record = define(
         name,
@@ -271,9 +271,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
         signature=call,
         infer=infer,
         ad=ZeroGradient("an index is piecewise constant"),
-        reference=lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim).astype(
-            np.int32
-        ),
+        reference=lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim),
         samples=later(
             lambda: [
                 (real(2, 3),),

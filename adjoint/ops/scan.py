@@ -51,7 +51,7 @@ def _scan(
         if x.ndim == 0 or x.size == 0:
             return x
         y = np.flip(x, axis) if reverse else x
-        y = ufunc.accumulate(y, axis=axis)
+        y = ufunc.accumulate(y, axis=axis, dtype=x.dtype)
         return np.flip(y, axis) if reverse else y
 
     record = define(

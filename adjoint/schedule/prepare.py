@@ -107,7 +107,7 @@ def _arg_extreme(node: UOp) -> UOp:
         hit = hit.logical_or(x.isnan())
     count = x.shape[axis]
     place = positions(count, axis, len(x.shape), x.device).expand(x.shape)
-    return hit.where(place, count).min(axis).reshape(node.shape)
+    return hit.where(place, count).min(axis).cast(node.dtype).reshape(node.shape)
 
 
 # ---- indexing

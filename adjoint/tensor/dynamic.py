@@ -106,7 +106,7 @@ class Dynamic:
         _count("bincount", minlength)
         length = max(_top("bincount", self) + 1, minlength)
         if weights is None:
-            ones = OPS["const"](1, dtypes.default_int, self.shape, self.device)
+            ones = OPS["const"](1, dtypes.index, self.shape, self.device)
             return type(self)(_tally(self, ones, length))
         w = _operand(self, weights)
         if w.shape != self.shape:
@@ -171,9 +171,7 @@ class Dynamic:
 
 def _places(like: Any, array: Array) -> Any:
     """Indices or counts as a tensor beside another one."""
-    top = array.max(initial=0) if array.size else 0
-    kind = dtypes.default_int if top <= dtypes.default_int.max else dtypes.int64
-    return type(like)(array.astype(kind.np), device=like.device)
+    return type(like)(array.astype(dtypes.index.np), device=like.device)
 
 
 def _operand(tensor: Any, value: Any) -> Any:
@@ -199,7 +197,7 @@ def _first_places(flags: UOp, size: int) -> tuple[UOp, UOp]:
     flat = flags.reshape(-1)
     keep = min(size, flat.size)
     order = flat.logical_not().argsort(0).shrink(((0, keep),))  # stable: the true ones in order
-    count = flat.cast(dtypes.int32).reduce_sum(0)
+    count = flat.cast(dtypes.index).reduce_sum(0)
     return padded(order, (0,), (size - keep,)), positions(size, 0, 1, flags.device) < count
 
 

@@ -152,7 +152,7 @@ def _sequence_dtype(flat: list[Any], values: list[Any]) -> DType:
     if len(typed) == 1 and all(hasattr(v, "dtype") for v in flat):
         return typed.pop()
     if any(isinstance(v, complex) for v in values):
-        return dtypes.complex64
+        return dtypes.default_complex
     if not values or any(isinstance(v, float) for v in values):
         return dtypes.default_float
     if all(isinstance(v, bool) for v in values):

@@ -169,7 +169,7 @@ class Random:
         requires_grad: bool | None = None,
     ) -> Self:
         """Integers in [low, high)."""
-        kind = as_dtype(dtype or dtypes.int32)
+        kind = as_dtype(dtype or dtypes.default_int)
         if not kind.is_int or not isinstance(low, int) or not isinstance(high, int):
             raise DTypeError("E2005", "draws integers between integers", op="randint")
         if high <= low:
@@ -213,7 +213,7 @@ class Random:
     ) -> Self:
         """A random permutation of 0 … n-1."""
         bits = key_node(Device.canonicalize(device)).random_bits(checked_shape("randperm", n))
-        order = bits.argsort(0).cast(as_dtype(dtype or dtypes.int32))
+        order = bits.argsort(0).cast(as_dtype(dtype or dtypes.index))
         tensor: Any = cls(order)  # type: ignore[call-arg]
         return tensor.requires_grad_(named.get("requires_grad"))
 

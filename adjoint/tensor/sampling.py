@@ -135,7 +135,7 @@ class Sampling:
             index = _with_replacement(self, weight, num_samples)
         else:
             index = _without_replacement(self, weight, num_samples)
-        return type(self)(index.cast(dtypes.int32).reshape(*self.shape[:-1], num_samples))
+        return type(self)(index.cast(dtypes.index).reshape(*self.shape[:-1], num_samples))
 
     def scaled_dot_product_attention(
         self: Any,

@@ -80,7 +80,13 @@ class _Same:
 
 def _ambient() -> tuple[Any, ...]:
     """What every function may depend on."""
-    return Tensor.training, dtypes.default_float, Device.DEFAULT, grad_enabled.get()
+    return (
+        Tensor.training,
+        dtypes.default_float,
+        dtypes.default_int,
+        Device.DEFAULT,
+        grad_enabled.get(),
+    )
 
 
 class Jitted(Generic[P, R]):

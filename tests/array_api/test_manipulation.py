@@ -101,28 +101,28 @@ def test_calls_agree_with_the_oracle(name, args, kwargs):
     arrays = [a for v in (*args, *kwargs.values()) for a in (v if isinstance(v, list) else [v])]
     wide = any(getattr(a, "dtype", None) == np.float64 for a in arrays)
     index = {"argmax", "argmin", "count_nonzero", "nonzero", "argsort"}
-    agree(name, *args, dtype="int32" if name in index else "float64" if wide else "", **kwargs)
+    agree(name, *args, dtype="int64" if name in index else "float64" if wide else "", **kwargs)
 
 
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted_agrees_with_the_oracle(dtype, side):
     x = np.sort(array((6,), dtype, 0, 9))
-    agree("searchsorted", x, array((2, 3), dtype, 0, 9, seed=1), side=side, dtype="int32")
-    agree("searchsorted", x, x, side=side, dtype="int32")
-    agree("searchsorted", x, 4, side=side, dtype="int32")
+    agree("searchsorted", x, array((2, 3), dtype, 0, 9, seed=1), side=side, dtype="int64")
+    agree("searchsorted", x, x, side=side, dtype="int64")
+    agree("searchsorted", x, 4, side=side, dtype="int64")
 
 
 def test_searchsorted_takes_the_order_of_an_unsorted_vector():
     x = np.array([3.0, 1.0, 2.0], "float32")
     wanted = np.array([1.5, 3.0], "float32")
-    agree("searchsorted", x, wanted, sorter=np.argsort(x), dtype="int32")
+    agree("searchsorted", x, wanted, sorter=np.argsort(x), dtype="int64")
 
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting_is_stable_in_both_directions(descending):
     x = np.array([1, 0, 1, 0, 2], "int32")
-    agree("argsort", x, descending=descending, dtype="int32")
+    agree("argsort", x, descending=descending, dtype="int64")
 
 
 def test_where_needs_a_boolean_condition():

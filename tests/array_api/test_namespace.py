@@ -59,7 +59,8 @@ def test_inspection_says_what_there_is():
     assert info.default_device() in info.devices()
     assert info.default_dtypes()["integral"] is dtypes.int32
     assert info.default_dtypes()["real floating"] is dtypes.float32
-    assert isinstance(info.devices(), tuple)
+    assert info.default_dtypes()["indexing"] is dtypes.int64
+    assert isinstance(info.devices(), list)
 
 
 @pytest.mark.parametrize("device", xp.__array_namespace_info__().devices())

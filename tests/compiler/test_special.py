@@ -258,7 +258,7 @@ def check_sort(x: np.ndarray, axis: int, descending: bool) -> None:
     order = evaluate(node, [x], None)
     sorted_ = np.take_along_axis(x, order, axis)
     check(node, [x])
-    values, indices = np.zeros_like(x), np.zeros(x.shape, np.int32)
+    values, indices = np.zeros_like(x), np.zeros(x.shape, np.int64)
     launch(sort_program(node), [values, indices], [x])
     np.testing.assert_array_equal(indices, order)
     same(values, sorted_)

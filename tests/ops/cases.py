@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint
 from adjoint import Tensor
-from adjoint.ir.dtype import ALL, DType, dtypes
+from adjoint.ir.dtype import ALL, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS, OpDef, Sample
 from adjoint.ir.uop import UOp
 from adjoint.tensor.lift import HIDDEN
@@ -101,7 +101,9 @@ def expected_dtype(wanted, dtype: DType, sample: Sample) -> DType | str:
         return dtypes.bool_
     if kind == "f":
         return dtype if dtype.is_float else "f"
-    return "iu" if kind in "iu" else "c"
+    if kind in "iu":  # a bool beside a Python int is the default integer, which NumPy's is not
+        return "iu" if dtype.is_bool else as_dtype(np.asarray(wanted).dtype)
+    return "c"
 
 
 def check(got: Tensor, wanted, dtype: DType, sample: Sample, where: str) -> None:

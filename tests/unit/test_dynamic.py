@@ -32,7 +32,7 @@ def same(tensor, expected):
 def test_nonzero_is_argwhere(array):
     for got in (Tensor(array).nonzero(), Tensor(array).argwhere()):
         same(got, np.argwhere(array))
-        assert got.dtype is dtypes.int32
+        assert got.dtype is dtypes.int64
 
 
 @pytest.mark.parametrize("array", SPARSE, ids=lambda a: f"{a.dtype}{a.shape}")

@@ -269,7 +269,7 @@ def test_wrong_parameters_are_errors_at_the_call(call, code):
 def test_multinomial_with_replacement_has_the_shares_of_the_weights(weights):
     got = Tensor(weights).multinomial(N, replacement=True)
     assert got.shape == (N,)
-    assert got.dtype is dtypes.int32
+    assert got.dtype is dtypes.int64
     shares(got.numpy(), weights)
 
 

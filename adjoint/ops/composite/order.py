@@ -72,7 +72,7 @@ def _by_row(pick: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
     """Values and indices from a function of one row that gives an index."""
     x = np.asarray(x)
     rows = x.reshape(-1) if dim is None or not x.ndim else np.moveaxis(x, dim, -1)
-    where = np.array([pick(r) for r in rows.reshape(-1, rows.shape[-1])], np.int32)
+    where = np.array([pick(r) for r in rows.reshape(-1, rows.shape[-1])], np.int64)
     where = where.reshape(rows.shape[:-1])
     values = np.take_along_axis(rows, where[..., None], -1)[..., 0]
     if keepdim and x.ndim:
@@ -239,7 +239,7 @@ def quantile(
 
 def _at(rows: UOp, axis: int, place: UOp) -> UOp:
     """The elements at whole places along the axis; the axes of `place` come first."""
-    return gathered(rows, (place.cast(dtypes.int32),), (axis,))
+    return gathered(rows, (place.cast(dtypes.index),), (axis,))
 
 
 def _between(rows: UOp, axis: int, at: UOp, way: str) -> UOp:
@@ -336,7 +336,7 @@ def bincount_static(x: UOp, length: int, weights: UOp | None = None) -> UOp:
         problem = f"takes a vector, not rank {len(x.shape)}"
         raise ShapeError("E3002", problem, op="bincount", operands=operands)
     if weights is None:
-        weights = UOp._apply("const", 1, dtypes.default_int, x.shape, x.device)
+        weights = UOp._apply("const", 1, dtypes.index, x.shape, x.device)
     if weights.shape != x.shape:
         problem = "takes one weight per element"
         operands.append(("weights", weights))

@@ -389,7 +389,7 @@ def searchsorted(sorted_sequence: UOp, values: Any, right: bool = False) -> UOp:
     sequence, wanted = _comparable(sorted_sequence, values)
     n, rank = sequence.shape[-1], len(sequence.shape)
     lead = tuple(positions(sequence.shape[d], d, rank, wanted.device) for d in range(rank - 1))
-    at = UOp._apply("const", 0, dtypes.default_int, wanted.shape, wanted.device)
+    at = UOp._apply("const", 0, dtypes.index, wanted.shape, wanted.device)
     for bit in reversed(range(n.bit_length())):  # a binary search, all values in step
         probe = at + (1 << bit)
         found = gathered(sequence, (*lead, (probe - 1).minimum(n - 1)), tuple(range(rank)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.errors import ShapeError
 from adjoint.ir.derivative import ThroughBody
-from adjoint.ir.dtype import accumulator, to_float
+from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.patches import (
@@ -255,7 +255,7 @@ def max_pool2d(
     place = positions(none, 0, 1, x.device).reshape(*[1] * plan.axes[0], *spatial)
     place = plan.windows(bordered("max_pool2d", place, plan.sides, none))
     top = y.reshape(*y.shape, *[1] * len(spatial))
-    return y, (taps.eq(top) | taps.ne(taps)).where(place, none).min(plan.inner)
+    return y, (taps.eq(top) | taps.ne(taps)).where(place, none).min(plan.inner).cast(dtypes.index)
 
 
 def _max_unpool2d_reference(

@@ -16,7 +16,7 @@ from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import ThroughBody
-from adjoint.ir.dtype import as_dtype, promote, to_float
+from adjoint.ir.dtype import as_dtype, promote, to_float, total_dtype
 from adjoint.ir.opdef import Bad, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.einsum import einsum, einsum_nodes
@@ -234,7 +234,7 @@ def cross(x: UOp, other: UOp, dim: int = -1) -> UOp:
 )
 def trace(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
     """The sum of a diagonal of the matrices in two axes."""
-    return x.diagonal(offset, dim1, dim2).reduce_sum(-1)
+    return x.diagonal(offset, dim1, dim2).cast(total_dtype(x.dtype)).reduce_sum(-1)
 
 
 @derived(

@@ -8,14 +8,14 @@ import numpy as np
 
 from adjoint.errors import ShapeError
 from adjoint.ir.derivative import ThroughBody
-from adjoint.ir.dtype import dtypes, to_float
+from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import scan
 from adjoint.ops.composite.elementary import in_float
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real
+from adjoint.ops.samples import SPECIAL, given, real, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -121,29 +121,49 @@ _SCANS = given(
     (real(), 0),
     Sample((SPECIAL, 0), smooth=False),
 )
+_TYPED_SCANS = given(
+    *[(*s.args, s.kwargs) if s.smooth else s for s in _SCANS()],
+    (real(2, 3), 1, dtypes.float64),
+    Sample((whole(2, 3), 1), {"dtype": dtypes.float32}, smooth=False),
+    Sample((whole(2, 3), 0), {"dtype": dtypes.int16}, smooth=False),
+)
 _SCAN_ERRORS = (Bad("E3004", (real(2, 3), 2), match="axis 2"),)
 
 
-@derived(
-    reference=lambda x, axis=0: scan.scan_sum.reference(x, axis),
-    samples=_SCANS,
-    errors=_SCAN_ERRORS,
-    kinds="iufc",
-)
-def cumsum(x: UOp, axis: int = 0) -> UOp:
-    """Running sum along an axis."""
-    return x.scan_sum(checked_axis("cumsum", axis, len(x.shape), x))
+def _scan_reference(numpy: Any, x: Any, axis: int, dtype: DType | None) -> Array:
+    x = np.asarray(x)
+    if not x.ndim:
+        return np.asarray(numpy(x, dtype=dtype.np if dtype else None)).reshape(())
+    return numpy(x, axis=axis, dtype=dtype.np if dtype else None)
+
+
+def _in_dtype(running: OpDef, x: UOp, axis: int, dtype: Any) -> UOp:
+    kind = total_dtype(x.dtype) if dtype is None else as_dtype(dtype)
+    return running(x.cast(kind), axis).cast(kind)
 
 
 @derived(
-    reference=lambda x, axis: scan.scan_prod.reference(x, axis),
-    samples=_SCANS,
+    reference=lambda x, axis=0, dtype=None: _scan_reference(np.cumsum, x, axis, dtype),
+    samples=_TYPED_SCANS,
     errors=_SCAN_ERRORS,
     kinds="iufc",
 )
-def cumprod(x: UOp, axis: int) -> UOp:
-    """Running product along an axis."""
-    return x.scan_prod(checked_axis("cumprod", axis, len(x.shape), x))
+def cumsum(x: UOp, axis: int = 0, dtype: Any = None) -> UOp:
+    """Running sum along an axis, in `dtype` if given; else integers are summed in 64 bits."""
+    number = checked_axis("cumsum", axis, len(x.shape), x)
+    return _in_dtype(scan.scan_sum, x, number, dtype)
+
+
+@derived(
+    reference=lambda x, axis, dtype=None: _scan_reference(np.cumprod, x, axis, dtype),
+    samples=_TYPED_SCANS,
+    errors=_SCAN_ERRORS,
+    kinds="iufc",
+)
+def cumprod(x: UOp, axis: int, dtype: Any = None) -> UOp:
+    """Running product along an axis, in `dtype` if given; else integers have 64 bits."""
+    number = checked_axis("cumprod", axis, len(x.shape), x)
+    return _in_dtype(scan.scan_prod, x, number, dtype)
 
 
 def _running(name: str, accumulate: OpDef, better: Any, word: str) -> OpDef:
@@ -154,18 +174,18 @@ def _running(name: str, accumulate: OpDef, better: Any, word: str) -> OpDef:
         values = accumulate(x, number)
         n = x.shape[number] if x.shape else 1
         if n < 2:
-            return values, UOp._apply("const", 0, dtypes.default_int, x.shape, x.device)
+            return values, UOp._apply("const", 0, dtypes.index, x.shape, x.device)
         before, after = along(values, number, 0, n - 1), along(values, number, 1, n)
         fresh = after.ne(before) & ~before.isnan()  # after the first NaN nothing changes
         place = positions(n - 1, number, len(x.shape), x.device) + 1
         front = [int(a == number) for a in range(len(x.shape))]
         marks = fresh.where(place, 0).pad_constant(front, [0] * len(front))
-        return values, marks.scan_max(number)
+        return values, marks.scan_max(number).cast(dtypes.index)
 
     def reference(x: Any, axis: int = 0) -> tuple[Array, Array]:
         x = np.asarray(x)
         rows = np.moveaxis(x, axis, 0) if x.ndim else x.reshape(1)
-        best, where = np.array(rows), np.zeros(rows.shape, np.int32)
+        best, where = np.array(rows), np.zeros(rows.shape, np.int64)
         for i in range(1, len(rows)):
             wins = (better(rows[i], best[i - 1]) | np.isnan(rows[i])) & ~np.isnan(best[i - 1])
             best[i] = np.where(wins, rows[i], best[i - 1])

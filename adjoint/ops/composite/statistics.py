@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.derivative import ThroughBody, ZeroGradient
-from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float
+from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import reduce
@@ -50,9 +50,7 @@ def _count(x: UOp, axes: tuple[int, ...]) -> int:
 
 
 def _in_dtype(reduction: OpDef, x: UOp, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> UOp:
-    if dtype is None:
-        return reduction(x, axes, keepdim)
-    kind = as_dtype(dtype)
+    kind = total_dtype(x.dtype) if dtype is None else as_dtype(dtype)
     return reduction(x.cast(kind), axes, keepdim).cast(kind)
 
 
@@ -85,13 +83,13 @@ _TYPED = over_axes(
     kinds="iuf",
 )
 def sum_(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) -> UOp:
-    """Sum over axes, in `dtype` if given. Small integers are summed in 32 bits."""
+    """Sum over axes, in `dtype` if given; else integers are summed in 64 bits."""
     return _in_dtype(reduce.sum_, x, checked_axes("sum", axis, x), keepdim, dtype)
 
 
 @derived(reference=_prod_reference, samples=_TYPED, errors=AXIS_ERRORS, kinds="iuf")
 def prod(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) -> UOp:
-    """Product over axes, in `dtype` if given. Small integers are multiplied in 32 bits."""
+    """Product over axes, in `dtype` if given; else integers are multiplied in 64 bits."""
     return _in_dtype(reduce.prod, x, checked_axes("prod", axis, x), keepdim, dtype)
 
 
@@ -207,7 +205,8 @@ def aminmax(x: UOp, axis: Axis = None, keepdim: bool = False) -> tuple[UOp, UOp]
 )
 def count_nonzero(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """How many elements over axes are not zero; a NaN counts."""
-    return x.ne(0).reduce_sum(checked_axes("count_nonzero", axis, x), keepdim)
+    flags = x.ne(0).cast(dtypes.index)
+    return flags.reduce_sum(checked_axes("count_nonzero", axis, x), keepdim)
 
 
 _GAPS = (
@@ -225,7 +224,8 @@ _GAPS = (
 )
 def nansum(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """Sum over axes with NaN counted as 0."""
-    return x.isnan().where(0, x).reduce_sum(checked_axes("nansum", axis, x), keepdim)
+    kept = x.isnan().where(0, x).cast(total_dtype(x.dtype))
+    return kept.reduce_sum(checked_axes("nansum", axis, x), keepdim)
 
 
 def _nanmean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:

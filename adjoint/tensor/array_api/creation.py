@@ -176,7 +176,7 @@ def linspace(
     """`num` evenly spaced values from `start` to `stop`, which `endpoint` includes or not."""
     if num < 0:
         raise ShapeError("E3006", f"num is ≥ 0, got {num}", op="linspace")
-    weak = dtypes.complex64 if isinstance(start + stop, complex) else dtypes.default_float
+    weak = dtypes.default_complex if isinstance(start + stop, complex) else dtypes.default_float
     kind = dtype or weak
     wide = dtypes.complex128 if kind.is_complex else dtypes.float64
     step = (stop - start) / max(num - 1 if endpoint else num, 1)

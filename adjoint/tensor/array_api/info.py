@@ -26,9 +26,9 @@ class Info:
         """The dtypes of Python numbers, and of indices."""
         return {
             "real floating": dtypes.default_float,
-            "complex floating": dtypes.complex64,
+            "complex floating": dtypes.default_complex,
             "integral": dtypes.default_int,
-            "indexing": dtypes.default_int,
+            "indexing": dtypes.index,
         }
 
     def dtypes(
@@ -41,9 +41,9 @@ class Info:
         letters = "".join(kind_letters("dtypes", k) for k in kinds)
         return {d.name: d for d in _STANDARD if d.kind in letters}
 
-    def devices(self) -> tuple[str, ...]:
+    def devices(self) -> list[str]:
         """The devices that can run here."""
-        return tuple(name for name in Device.available() if name != "DISK")
+        return [name for name in Device.available() if name != "DISK"]
 
 
 def __array_namespace_info__() -> Info:  # noqa: N807

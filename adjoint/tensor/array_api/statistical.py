@@ -1,7 +1,6 @@
 """The standard's statistical functions.
 
-Sums and products of integers narrower than the default are kept in the default integer (or the
-unsigned of its width); floats keep their dtype.
+Sums and products of integers have 64 bits unless a dtype is named; floats keep theirs.
 """
 
 from __future__ import annotations
