@@ -66,7 +66,8 @@ def moved(buffer: Buffer, device: Any) -> Buffer:
 
 
 def _scalar(node: UOp) -> Buffer:
-    return Buffer(np.array(node.arg.value, node.dtype.np), node.device)
+    with np.errstate(over="ignore"):  # beyond a narrow float's range: an infinity, as in a kernel
+        return Buffer(np.array(node.arg.value, node.dtype.np), node.device)
 
 
 @dataclass(slots=True, eq=False, repr=False)

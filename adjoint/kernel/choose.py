@@ -62,7 +62,7 @@ class Probe(Walk):
         self.others.append(x)
         return None
 
-    def apply(self, node: UOp, operands: list[Any], at: At) -> Any:
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
         self.ops += 1
         self._sized(node.dtype)
         return None

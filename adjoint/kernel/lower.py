@@ -12,6 +12,8 @@ from itertools import count
 from math import inf, prod
 from typing import Any
 
+import numpy as np
+
 from adjoint.ir.affine import Lin, Loaded, Quotient, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
@@ -252,15 +254,16 @@ class Lowering(Walk):
         """A constant as it is held: a narrow float rounded to its dtype first."""
         kind = held(dtype)
         if kind is not dtype and value == value:
-            value = float(dtype.np.type(value))
+            with np.errstate(over="ignore"):  # the nearest value may be an infinity
+                value = float(dtype.np.type(value))
         return OPS["const"](value, kind, (), None)
 
     def counted(self, node: UOp, x: Lin) -> UOp:
         return decompose(OPS["cast"], (self.index(x),), None, node.dtype)
 
-    def apply(self, node: UOp, operands: list[UOp], at: At) -> UOp:
+    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
         value = decompose_node(node, tuple(operands))
-        key = self._keepable(node, at)
+        key = None if gate else self._keepable(node, at)  # a gated load is 0 where it is shut
         if key is not None:
             self._computed.setdefault(key, (self.stage, value))
         return value

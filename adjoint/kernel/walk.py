@@ -51,7 +51,8 @@ class Walk:
         """An index expression as a number of the node's dtype."""
         raise NotImplementedError
 
-    def apply(self, node: UOp, operands: list[Any], at: At) -> Any:
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
+        """An op on elements; under a gate the value is right only where the gate is true."""
         raise NotImplementedError
 
     def select(self, gate: Gate, value: Any, other: Any) -> Any:
@@ -96,7 +97,7 @@ class Walk:
             return found
         if name == "gather":
             return self._gathered(node, at, gate)
-        return self.apply(node, [self.value(s, at, gate) for s in node.src], at)
+        return self.apply(node, [self.value(s, at, gate) for s in node.src], at, gate)
 
     def _pieces(self, node: UOp, at: At, gate: Gate) -> Any:
         """PAD and CAT: the piece that the index falls into."""
@@ -133,7 +134,7 @@ class Walk:
         return self.value(data, full, gate)
 
     def _counting(self, node: UOp, at: At) -> Lin:
-        """A running sum of one constant: the constant times how many there are so far."""
+        """A running sum of one integer: the integer times how many there are so far."""
         below = node.src[0]
         while below.op.name != "const":
             below = below.src[0]
@@ -154,15 +155,20 @@ class Walk:
             return None
         if name == "const":
             return Lin(int(node.arg.value))
-        if name == "scan_sum":
-            return self._counting(node, at)
         if name in _VIEWS:
             return self.affine(node.src[0], moved(node, at))
-        if name == "cast":
-            found = self.affine(node.src[0], at)
-            return found if found is not None and _fits(found, node) else None
         if name == "where":
             return self._affine_where(node, at)
+        found = self._affine_value(node, at)
+        return found if found is not None and _fits(found, node) else None
+
+    def _affine_value(self, node: UOp, at: At) -> Lin | None:
+        """What the op would give if its dtype had no bounds."""
+        name = node.op.name
+        if name == "scan_sum":
+            return self._counting(node, at)
+        if name == "cast":
+            return self.affine(node.src[0], at)
         if name not in ("add", "sub", "mul"):
             return None
         a, b = (self.affine(s, at) for s in node.src)
@@ -189,6 +195,7 @@ def _combined(name: str, a: Lin, b: Lin) -> Lin | None:
 
 
 def _fits(x: Lin, node: UOp) -> bool:
+    """Whether the dtype holds every value, so that nothing wraps around."""
     lo, hi = x.bounds()
     return bool(node.dtype.min <= lo and hi <= node.dtype.max)
 

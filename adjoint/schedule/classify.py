@@ -7,6 +7,7 @@ others are steps of their own: LIBRARY, SPECIAL (kernels with an algorithm), CON
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
@@ -42,8 +43,8 @@ def kind_of(node: UOp) -> str:
         return SPECIAL
     if not _in_kernels(node):
         return HOST
-    if name == "scan_sum" and is_filled(node.src[0]):
-        return POINTWISE  # counting
+    if name == "scan_sum" and counts(node):
+        return POINTWISE
     for kind, names in ((VIEW, _VIEWS), (REDUCE, _REDUCES), (SPECIAL, _SPECIAL)):
         if name in names:
             return kind
@@ -61,11 +62,35 @@ def _in_kernels(node: UOp) -> bool:
     return plain and not resized
 
 
+_REARRANGED = frozenset({"reshape", "expand", "permute", "flip", "shrink"})
+
+
 def is_filled(node: UOp) -> bool:
     """Whether every element is the same constant."""
-    while node.op.name in ("reshape", "expand", "permute", "flip", "shrink"):
+    return _below_views(node).op.name == "const"
+
+
+def filled_value(node: UOp) -> Any:
+    """The constant that fills a node, None if none does."""
+    base = _below_views(node)
+    return base.arg.value if base.op.name == "const" else None
+
+
+def _below_views(node: UOp) -> UOp:
+    while node.op.name in _REARRANGED:
         node = node.src[0]
-    return node.op.name == "const"
+    return node
+
+
+def counts(node: UOp) -> bool:
+    """Whether a running sum counts: steps of one integer, none of which leaves an index's dtype.
+
+    A float's running sum is rounded at every step: it is no multiple of how many there are.
+    """
+    x = node.src[0]
+    if not node.dtype.is_int or not is_filled(x):
+        return False
+    return abs(int(filled_value(x))) * node.shape[node.arg.axis] <= dtypes.int64.max
 
 
 def uses_library(node: UOp) -> bool:

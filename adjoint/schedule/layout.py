@@ -6,6 +6,7 @@ What may live here: strides of views over the memory below them. What may not: k
 from __future__ import annotations
 
 from adjoint.ir.affine import ZERO, Lin, Var, flattened, reshaped, strides_of, var
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
 from adjoint.schedule import classify
 from adjoint.stages import Gemm
@@ -76,11 +77,15 @@ def counts_along(node: UOp) -> int | None:
     """The axis along which the elements are 0, 1, 2, …; None if they are something else."""
     counters = [Var(n) for n in node.shape]
     index: tuple[Lin, ...] = tuple(map(var, counters))
+    least = dtypes.int64.max  # what the narrowest dtype on the way holds
     while node.op.name in _STRIDED or node.op.name == "cast":
+        if not node.dtype.is_int:
+            return None
+        least = min(least, node.dtype.max)
         if node.op.name != "cast":
             index = _through(node, index)
         node = node.src[0]
-    if not _is_counting(node) or len(index) != 1:
+    if not _is_counting(node) or len(index) != 1 or node.size > min(least, node.dtype.max):
         return None
     return next((d for d, c in enumerate(counters) if index[0] == var(c) != ZERO), None)
 
@@ -92,14 +97,7 @@ def _is_counting(node: UOp) -> bool:
     total, one = node.src
     if total.op.name != "scan_sum" or not classify.is_filled(one) or total.arg.reverse:
         return False
-    return filled_value(one) == 1 == filled_value(total.src[0])
-
-
-def filled_value(node: UOp) -> object:
-    """The constant that fills a node, None if none does."""
-    while node.op.name in _STRIDED:
-        node = node.src[0]
-    return node.arg.value if node.op.name == "const" else None
+    return classify.filled_value(one) == 1 == classify.filled_value(total.src[0])
 
 
 def gemm_of(node: UOp) -> Gemm:
