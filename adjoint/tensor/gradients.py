@@ -13,6 +13,7 @@ from adjoint.errors import AutodiffError, DTypeError, ShapeError
 from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.tensor.tracing import open_scopes, touch_gradient
 
 # Tensors that somebody marked with requires_grad=True, by id: backward() fills their .grad.
 _wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -25,8 +26,21 @@ class Gradients:
     __slots__ = ()
     if TYPE_CHECKING:
         _requires_grad: Any
+        _grad: Any
         uop: Any
-        grad: Any
+
+    @property
+    def grad(self) -> Any:
+        """What `.backward()` has added up, or None."""
+        if open_scopes.get():
+            touch_gradient(self, read=True)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if open_scopes.get():
+            touch_gradient(self, read=False)
+        self._grad = value
 
     @property
     def requires_grad(self) -> bool | None:

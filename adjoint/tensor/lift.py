@@ -90,7 +90,7 @@ class Lifter:
         tensor = self.new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad
-        tensor.grad = None
+        tensor._grad = None
         scopes = open_scopes.get()
         if scopes:
             scopes[-1].handles.append(ref(tensor))

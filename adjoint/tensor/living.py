@@ -23,4 +23,4 @@ def living() -> list[Tensor]:
     """
     with collector_paused():
         found = list(filter(_is_tensor, chain.from_iterable(map(gc.get_referrers, (Tensor,)))))
-    return [t for t in found if hasattr(t, "uop") and hasattr(t, "grad")]  # others are half made
+    return [t for t in found if hasattr(t, "uop") and hasattr(t, "_grad")]  # others are half made

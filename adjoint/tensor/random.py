@@ -24,7 +24,7 @@ from adjoint.ops.movement import unpacked
 from adjoint.ops.random import threefry2x32
 from adjoint.runtime.device import Device
 from adjoint.tensor.load import stored
-from adjoint.tensor.tracing import register_key
+from adjoint.tensor.tracing import good_once, register_key
 
 
 class _Stream:
@@ -35,16 +35,20 @@ class _Stream:
         self.reset(seed)
 
     def reset(self, seed: int) -> None:
+        """Start anew; a traced function that does so does it at every call."""
+        good_once("the seed of the random numbers is set")
         self.seed = seed & 0xFFFFFFFFFFFFFFFF
         self._drawn: dict[str, int] = {}
 
     def state(self) -> tuple[int, dict[str, int]]:
         """What `restore` needs to draw the same again: the seed, and the keys drawn by device."""
+        good_once("the state of the random numbers is read")
         with self._lock:
             return self.seed, dict(self._drawn)
 
     def restore(self, seed: int, drawn: dict[str, int]) -> None:
         """Go on from where `state` was asked for."""
+        good_once("the seed of the random numbers is set")
         with self._lock:
             self.seed, self._drawn = seed & 0xFFFFFFFFFFFFFFFF, dict(drawn)
 

@@ -61,13 +61,13 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     lazily) or a node.
     """
 
-    __slots__ = ("__weakref__", "_requires_grad", "grad", "uop")
+    __slots__ = ("__weakref__", "_grad", "_requires_grad", "uop")
     __array_priority__ = 100.0
     __array_ufunc__ = None  # NumPy then leaves `array + tensor` to us
     training: ClassVar[bool] = False
     train, no_grad = _Train, no_grad
     uop: UOp
-    grad: Tensor | None
+    _grad: Tensor | None
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     ):
         kind = None if dtype is None else as_dtype(dtype)
         self.uop = load.node_of(data, None if device is None else Device.canonicalize(device), kind)
-        self.grad = None
+        self._grad = None
         self._requires_grad = None
         self.requires_grad = requires_grad
         tracing.register(self)

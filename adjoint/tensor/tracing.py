@@ -24,7 +24,19 @@ NOW, KEPT, DROPPED = "now", "kept", "dropped"  # effects inside a scope (transfo
 class Scope:
     """One call of a transformed function."""
 
-    __slots__ = ("defers", "effects", "handles", "keys", "name", "start", "tokens", "variables")
+    __slots__ = (
+        "defers",
+        "effects",
+        "gradients",
+        "handles",
+        "keys",
+        "name",
+        "once",
+        "outside",
+        "start",
+        "tokens",
+        "variables",
+    )
 
     def __init__(self, name: str):
         self.name = name
@@ -32,6 +44,10 @@ class Scope:
         self.handles: list[weakref.ref[Any]] = []
         self.keys: list[UOp] = []  # random keys drawn inside
         self.defers = False  # whether realize() is left to the end of the scope, as in jit
+        self.outside: set[UOp] = set()  # where it defers: nodes of tensors made before
+        self.gradients: dict[int, tuple[Any, bool]] = {}  # where it defers: tensors whose .grad
+        # was touched, and whether it was read before it was set
+        self.once = ""  # where it defers: why what is traced is good for one call only
         self.effects = NOW  # as outside, at the end of the graph that is made here, or not at all
         self.tokens: list[UOp] = []  # of effects that are kept
         self.start: UOp | None = None  # the variable that stands for what comes before them
@@ -60,9 +76,26 @@ def register(handle: Any) -> None:
 
 
 def register_key(key: UOp) -> None:
-    """Note a random key drawn while a scope is open."""
+    """Note a random key drawn while a scope is open. A program draws its keys when it runs, so
+    what depends on one has no value while it is traced."""
     for inner in open_scopes.get():
         inner.keys.append(key)
+        if inner.defers:
+            inner.variables.add(key)
+
+
+def touch_gradient(handle: Any, read: bool) -> None:
+    """Note that a tensor's `.grad` is read or set; what comes first is what a trace depends on."""
+    for inner in open_scopes.get():
+        if inner.defers:
+            inner.gradients.setdefault(id(handle), (handle, read))
+
+
+def good_once(reason: str) -> None:
+    """Say that what is traced now is good for one call only, and why."""
+    for inner in open_scopes.get():
+        if inner.defers and not inner.once:
+            inner.once = reason
 
 
 def _spend(inner: Scope) -> None:
@@ -102,7 +135,10 @@ def deferred(nodes: Iterable[UOp]) -> bool:
 
 
 def check_concrete(nodes: Iterable[UOp]) -> None:
-    """Raise if a value is asked for that depends on a variable of an open scope."""
+    """Raise if a value is asked for that depends on a variable of an open scope.
+
+    A value that was there before is known; but a trace that read it is good for this call only.
+    """
     scopes = open_scopes.get()
     if not scopes:
         return
@@ -110,8 +146,17 @@ def check_concrete(nodes: Iterable[UOp]) -> None:
     for inner in scopes:
         bad = next((r for r in roots if dependent([r], inner.variables)), None)
         if bad is not None:
-            problem = f"the value is not known inside {inner.name}: it depends on its arguments"
-            fix = "use .where(), cond or scan instead of Python's if, while, float() or .item()"
-            raise AutodiffError(
-                "E5004", problem, op=inner.name, operands=[("value", bad)], help=fix
-            )
+            raise _unknown(inner, bad)
+        if inner.defers and not inner.once and not inner.outside.isdisjoint(toposort(roots)):
+            inner.once = "the value of a tensor made before the call is read"
+
+
+def _unknown(inner: Scope, value: UOp) -> AutodiffError:
+    """E5004: a value has no number yet, because of the arguments or of a draw."""
+    reason, fix = "it depends on its arguments", ""
+    if inner.defers and dependent([value], set(inner.keys)):
+        reason = "it depends on a random number, which is drawn when the program runs"
+        fix = "draw it outside and pass its value as an argument, or "
+    fix += "use .where(), cond or scan instead of Python's if, while, float() or .item()"
+    problem = f"the value is not known inside {inner.name}: {reason}"
+    return AutodiffError("E5004", problem, op=inner.name, operands=[("value", value)], help=fix)

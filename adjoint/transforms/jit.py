@@ -109,6 +109,7 @@ class Jitted(Generic[P, R]):
         self._lock = threading.RLock()
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
         self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
+        self.traces = 0  # how often the function was traced
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -180,6 +181,7 @@ class Jitted(Generic[P, R]):
 
     def _traced(self, key: Any, leaves: list[Any], treedef: TreeDef, args: Any, kwargs: Any) -> Any:
         tracer = self._tracer(leaves, treedef)
+        self.traces += 1
         compiled, result = tracer.trace()
         if tracer.replayable and tracer.captured.complete:
             kept = self._traces.setdefault(key, [])

@@ -28,7 +28,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
-from adjoint.transforms.captured import Captured, Place
+from adjoint.transforms.captured import Captured, Place, tensor_type
 from adjoint.transforms.checkpoint import Recomputed
 from adjoint.transforms.pytree import TreeDef, tree_unflatten
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
@@ -96,7 +96,7 @@ class GradientOf:
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
         """The gradient that there is now."""
-        found: Tensor | None = self.owner.tensor(leaves).grad
+        found: Tensor | None = self.owner.tensor(leaves)._grad
         if found is None:
             raise StaleError
         return found
@@ -266,7 +266,7 @@ class Compiled:
     flags: tuple[bool | None, ...]
     effects: tuple[Effect, ...]
     donated: tuple[int, ...]
-    watched: tuple[tuple[Where, bool], ...]  # tensors, and whether their .grad was None
+    watched: tuple[tuple[Where, Any], ...]  # tensors whose .grad is read, and its type or None
     pinned: tuple[tuple[int, Held], ...]  # arguments that are tensors found elsewhere, too
     single: bool = field(init=False)
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
@@ -308,7 +308,7 @@ class Compiled:
         try:
             if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
                 return False
-            return all((w.tensor(leaves).grad is None) is none for w, none in self.watched)
+            return all(_has(w.tensor(leaves)._grad, kind) for w, kind in self.watched)
         except StaleError:
             return False
 
@@ -360,9 +360,14 @@ class Compiled:
             if isinstance(effect, Store):
                 effect.place.put(effect.position, effect.value if new is None else new)
             elif isinstance(effect, SetGradient):
-                target.grad = None if new is None else lift.handle(new.uop, effect.flag)
+                target._grad = None if new is None else lift.handle(new.uop, effect.flag)
             else:
                 target.uop = tensors[effect.output].uop
+
+
+def _has(grad: Tensor | None, kind: Any) -> bool:
+    """Whether a gradient is like the one that was traced; None if there was none."""
+    return kind is None if grad is None else kind is not None and tensor_type(grad) == kind
 
 
 def _argument(source: Any) -> int | None:

@@ -54,6 +54,11 @@ class Before:
     grad: Tensor | None
 
     @property
+    def moved(self) -> bool:
+        """Whether the handle is not as it was."""
+        return self.tensor.uop is not self.node or self.tensor._grad is not self.grad
+
+    @property
     def changed(self) -> bool:
         """Whether it has another value now; that its value was computed is no change."""
         node = self.tensor.uop
@@ -65,8 +70,8 @@ class Before:
         """As it was."""
         if self.tensor.uop is not self.node:
             self.tensor.uop = self.node
-        if self.tensor.grad is not self.grad:
-            self.tensor.grad = self.grad
+        if self.tensor._grad is not self.grad:
+            self.tensor._grad = self.grad
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -93,6 +98,7 @@ class Tracer:
     flags: list[bool | None] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     pinned: list[tuple[int, Held]] = field(default_factory=list)  # leaves found elsewhere, too
+    watched: list[tuple[Where, Any]] = field(default_factory=list)
     replayable: bool = True
 
     def trace(self) -> tuple[Compiled, Any]:
@@ -119,12 +125,14 @@ class Tracer:
                 symbols, handles = self._symbols()
                 inner.variables.update(symbols.values())
                 inner.variables.update(self._nodes_in_reach())
+                inner.outside = {was.node for was in before}
                 out_tree, out_leaves = self._run(handles)
-                self._collect(before, handles, symbols)
+                self._collect(before, handles, symbols, inner)
                 for token in inner.tokens:
                     self._output(token, None)
                 survivors = self._survivors(inner, handles)
                 keys = {key: Draw(key.device) for key in inner.keys}
+                self.replayable = self.replayable and not inner.once
         finally:
             for was in before:
                 was.restore()
@@ -151,7 +159,7 @@ class Tracer:
         if wanted:
             wanted[0].realize(*wanted[1:])
         given = [t for t in self.leaves if isinstance(t, Tensor)]
-        self._part([*found, *(t.grad for t in (*found, *given) if t.grad is not None)])
+        self._part([*found, *(t._grad for t in (*found, *given) if t._grad is not None)])
 
     def _part(self, tensors: list[Tensor]) -> None:
         """A node for each of those that share a buffer now: at a later call they may differ."""
@@ -178,7 +186,7 @@ class Tracer:
                 symbols[i] = OPS["unique_identity"](node)
                 made = Tensor(symbols[i])
                 made.requires_grad = leaf._requires_grad
-                made.grad = leaf.grad
+                made._grad = leaf._grad
                 first[id(leaf)] = made
             handles[i] = first[id(leaf)]
         return symbols, handles
@@ -201,13 +209,24 @@ class Tracer:
 
     # ---- after
 
-    def _collect(self, before: list[Before], handles: list[Any], symbols: dict[int, UOp]) -> None:
+    def _collect(
+        self, before: list[Before], handles: list[Any], symbols: dict[int, UOp], inner: Scope
+    ) -> None:
         """What the call changed: values and gradients of tensors, contents of containers."""
-        for i, symbol in symbols.items():
-            self._changes(Before(handles[i], symbol, self.leaves[i].grad), Argument(i))
-        for was in before:
-            if was.tensor.uop is not was.node or was.tensor.grad is not was.grad:
-                self._changes(was, self._where(was.tensor))
+        touched = {i: read for i, (_, read) in inner.gradients.items()}
+        rows: list[tuple[Before, Argument | Held | Known]] = [
+            (Before(handles[i], s, self.leaves[i]._grad), Argument(i)) for i, s in symbols.items()
+        ]
+        rows += [
+            (was, self._where(was.tensor))
+            for was in before
+            if was.moved or id(was.tensor) in touched
+        ]
+        for was, where in rows:
+            read = touched.get(id(was.tensor))
+            self._changes(was, where, read is False)
+            if read:
+                self.watched.append((where, None if was.grad is None else tensor_type(was.grad)))
         for place in self.captured.places:
             now = place.now()
             if now is None:
@@ -215,12 +234,14 @@ class Tracer:
             elif not all(map(is_, now, place.values)):
                 self._stores(place, now)
 
-    def _changes(self, was: Before, where: Where) -> None:
+    def _changes(self, was: Before, where: Argument | Held | Known, was_set: bool) -> None:
+        """The effects on one tensor. A gradient that was set without a look at the old one is set
+        at every call, though nothing is new at this one."""
         tensor = was.tensor
         if was.changed:
             self.effects.append(SetValue(where, self._output(tensor.uop, None)))
-        if tensor.grad is not was.grad and isinstance(where, (Argument, Held, Known)):
-            new = tensor.grad
+        if tensor._grad is not was.grad or was_set:
+            new = tensor._grad
             output = None if new is None else self._output(new.uop, None)
             flag = None if new is None else new._requires_grad
             self.effects.append(SetGradient(where, output, flag))
@@ -277,7 +298,7 @@ class Tracer:
                 owner = GradientOf(where or Known(was.tensor))
                 sources[was.grad.uop] = _read(owner, was.grad, True)
         for i in symbols:
-            grad = self.leaves[i].grad
+            grad = self.leaves[i]._grad
             if grad is not None:
                 sources[grad.uop] = _read(GradientOf(Argument(i)), grad, True)
         for i, symbol in symbols.items():
@@ -310,23 +331,13 @@ class Tracer:
             flags=tuple(self.flags),
             effects=tuple(self.effects),
             donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
-            watched=self._watched(inputs),
+            watched=tuple(self.watched),
             pinned=tuple(self.pinned),
         )
 
     def _is_donated(self, source: Any) -> bool:
         argument = isinstance(source, Read) and isinstance(source.where, Argument)
         return argument and source.where.position in self.donated
-
-    def _watched(self, inputs: Sequence[Any]) -> tuple[tuple[Where, bool], ...]:
-        """Tensors whose gradient the call may have looked at, and whether there was none."""
-        effects = [e.where for e in self.effects if isinstance(e, SetGradient)]
-        places = {id(w.tensor(self.leaves)): w for w in effects}
-        for where in (s.where for s in inputs if isinstance(s, Read)):
-            tensor = where.tensor(self.leaves)
-            if tensor._requires_grad and not isinstance(where, GradientOf):
-                places.setdefault(id(tensor), where)
-        return tuple((w, w.tensor(self.leaves).grad is None) for w in places.values())
 
 
 def _read(where: Where, tensor: Tensor, own: bool) -> Read:
@@ -335,7 +346,7 @@ def _read(where: Where, tensor: Tensor, own: bool) -> Read:
 
 def _snapshot() -> list[Before]:
     """Every tensor that exists."""
-    return [Before(t, t.uop, t.grad) for t in living()]
+    return [Before(t, t.uop, t._grad) for t in living()]
 
 
 def _alive(inner: Scope, own: set[int]) -> list[Tensor]:

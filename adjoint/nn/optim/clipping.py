@@ -85,7 +85,7 @@ def clip_grad_norm_(
         raise TrainingError("E7005", problem, op="clip_grad_norm_", help=fix)
     scale = _scale(norm, max_norm)
     for p in chosen:
-        p.grad = _scaled(p.grad, scale)  # type: ignore[arg-type]
+        p.grad = _scaled(p.grad, scale)
     return norm
 
 
