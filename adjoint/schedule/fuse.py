@@ -308,9 +308,7 @@ class Fuser:
 
     def _before(self, first: Unit, last: Unit) -> bool:
         """Whether `last` needs something that `first` makes, as far as one can see."""
-        if first.low >= last.high and not any(
-            unit.low < last.high and unit.high > first.low for unit in self.wide
-        ):
+        if self._lowest_after(first) >= last.high:
             return False
         seen, stack = {first}, [first]
         while stack:
@@ -321,6 +319,15 @@ class Fuser:
                     seen.add(user)
                     stack.append(user)
         return False
+
+    def _lowest_after(self, first: Unit) -> int:
+        """Below this level nothing can use the unit: levels rise, except inside wide units."""
+        low = first.low
+        left = list(self.wide)
+        while reached := [unit for unit in left if unit.high > low]:
+            low = min(low, *(unit.low for unit in reached))
+            left = [unit for unit in left if unit not in reached]
+        return low
 
     def _widen(self, unit: Unit, low: int, high: int) -> None:
         unit.low, unit.high = min(unit.low, low), max(unit.high, high)
@@ -414,7 +421,7 @@ class Fuser:
     def _ordered(self) -> list[Unit]:
         """Makers before users; among those that are ready, in the order of the graph.
 
-        What a unit waits for comes first as well, unless that needs the unit itself.
+        What a unit waits for comes first as well, unless that needs a unit which is waiting.
         """
         place = {node: i for i, node in enumerate(self.order)}
         rank = {u: min(place[n] for n in u.outputs) for u in self.units}
@@ -428,15 +435,30 @@ class Fuser:
                 done.setdefault(unit)
                 continue
             opened.add(unit)
-            first = {m for m in map(self._made_by, unit.reads) if m is not None} - {unit}
+            first = self._makers(unit.reads) - {unit}
             if any(m in opened and m not in done for m in first):
                 raise InternalError("two kernels need one another")
-            first |= {
-                m for m in map(self._made_by, unit.waits) if m is not None and m not in opened
-            }
+            waits = self._makers(unit.waits) - opened - first
+            first |= {m for m in waits if not self._needs_any(m, opened - done.keys(), done)}
             missing = [m for m in first if m not in done]
             stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
         return list(done)
+
+    def _needs_any(self, unit: Unit, wanted: set[Unit], done: dict[Unit, None]) -> bool:
+        """Whether the unit reads, through others that are not done, what one of these makes."""
+        seen, stack = {unit}, [unit]
+        while stack:
+            for maker in self._makers(stack.pop().reads):
+                if maker in wanted:
+                    return True
+                if maker not in seen and maker not in done:
+                    seen.add(maker)
+                    stack.append(maker)
+        return False
+
+    def _makers(self, nodes: Iterable[UOp]) -> set[Unit]:
+        """The units in whose memory these nodes lie."""
+        return {m for m in map(self._made_by, nodes) if m is not None}
 
     def _made_by(self, node: UOp) -> Unit | None:
         return self.maker.get(self.storage(node))
