@@ -17,7 +17,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.module import extension
 from adjoint.module.core import COMMUTING
 from adjoint.module.instruction import Instruction, TensorType, make
-from adjoint.module.module import Module
+from adjoint.module.module import Module, check_module
 from adjoint.module.numbers import literal_bytes, scalar
 from adjoint.module.opcode import OPCODES
 from adjoint.module.tape import CONSTANTS
@@ -38,6 +38,7 @@ class Canonical(NamedTuple):
 
 def canonicalise(module: Module) -> Module:
     """The canonical form of a module; E4 if it is not well-formed."""
+    check_module("canonicalise", module)
     verify(module)
     found = canonical(module.instructions, module.outputs)
     return Module(tuple(found.rows), found.outputs)

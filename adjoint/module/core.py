@@ -11,10 +11,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from adjoint.errors import did_you_mean
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import DType, accumulator, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault, shown, size_of
@@ -302,9 +300,11 @@ def _spread_back(t: Tape, ins: Instruction, g: int) -> int:
 def _mean_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     count = _reduced_count(t.shape_of(ins.operands[0]), ins.attrs[0])
     if count > 1:
-        with np.errstate(all="ignore"):
-            part = float(ins.type.dtype.np.type(1) / ins.type.dtype.np.type(count))
-        g = t.mul(g, t.constant(part, ins.type.dtype))
+        dtype = ins.type.dtype
+        wide = accumulator(dtype)  # a count of 70,000 is no float16
+        part = float((wide.np.type(1) / wide.np.type(count)).real)
+        scaled = t.mul(t.cast(g, wide), t.constant(part, wide))
+        g = t.cast(scaled, dtype)
     return [_spread_back(t, ins, g)]
 
 

@@ -8,6 +8,7 @@ derivation. What may not: any particular op.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,7 @@ _types: dict[Any, TensorType] = {}
 _templates: dict[Any, Any] = {}
 _MOST_CACHED = 4096
 _MOST_OUTPUTS = 2**16
+_MOST_OPERANDS = 5  # of an op that takes a fixed number of them
 
 
 def opcode_named(name: str) -> Opcode | None:
@@ -162,6 +164,8 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
     try:
         node = _node(record, attrs, types)
         verify_nodes([node])
+        if record.kind == "primitive" and not record.calls:
+            _check_call(record, attrs, types)
         return _checked_type(name, node)
     except AdjointError as error:
         raise fault(error.code, f"{name}: {error.problem}", error.help) from None
@@ -200,6 +204,8 @@ def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:
     notes = inspect.get_annotations(type(attrs))
     if record.kind == "composite" and record.body is not None:
         notes = notes | inspect.get_annotations(record.body)
+    if record.kind == "primitive":
+        _check_kinds(name, attrs, notes)
     for field, value in attrs.items():
         if field == "output_size" and any(
             type(v) is int and v > _MOST_OUTPUTS for v in _leaves(value)
@@ -212,6 +218,58 @@ def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:
         if any((type(v) is bool) != truth for v in _leaves(value) if type(v) in (bool, int)):
             wanted = "true or false" if truth else "a number"
             raise fault("E2001", f"{name}: attribute {field!r} is {wanted}")
+
+
+def _is_shape(value: Any) -> bool:
+    return type(value) is tuple and all(type(n) is int for n in value)
+
+
+_WRITABLE: dict[str, Callable[[Any], bool]] = {  # what a text can say, by the record's annotation
+    "int": lambda value: type(value) is int,
+    "str": lambda value: type(value) is str,
+    "bool": lambda value: type(value) is bool,
+    "float": lambda value: isinstance(value, (int, float)),
+    "DType": lambda value: isinstance(value, DType),
+    "Shape": _is_shape,
+    "tuple[int, ...]": _is_shape,
+    "tuple[str, ...]": lambda value: type(value) is tuple and all(type(s) is str for s in value),
+    "Function": lambda value: type(value) is Block,
+    "None": lambda value: value is None,
+}
+
+
+def _check_kinds(name: str, attrs: Any, notes: dict[str, Any]) -> None:
+    """Every attribute of a primitive is there and is what its record says; `infer` trusts that."""
+    for field, value in attrs.items():
+        kinds = str(getattr(notes[field], "__name__", notes[field])).split(" | ")
+        if kinds == ["Any"]:
+            continue
+        if not all(kind in _WRITABLE for kind in kinds):
+            raise fault("E6003", f"{name}: its attribute {field!r} cannot be written in a module")
+        if not any(_WRITABLE[kind](value) for kind in kinds):
+            problem = "is missing" if value is None else f"is not {' or '.join(kinds)}"
+            raise fault("E2007" if value is None else "E2001", f"{name}: {field!r} {problem}")
+
+
+def _check_call(record: OpDef, attrs: Any, types: Types) -> None:
+    """What the op's own call refuses, a module may not hold either: calls check operands that
+    nodes, once built, are trusted to have."""
+    named = {} if attrs is None else attrs.asdict()
+    signature = inspect.signature(record.call)
+    counts = [n for n in range(_MOST_OPERANDS) if _binds(signature, n, named)]
+    if not counts:  # an op whose call has other parameters than its node
+        return
+    if len(types) not in counts and len(types) < _MOST_OPERANDS:
+        raise fault("E2007", f"takes {counts[0]} operands, got {len(types)}")
+    record.call(*_placeholders(types, "x"), **named)
+
+
+def _binds(signature: inspect.Signature, operands: int, named: dict[str, Any]) -> bool:
+    try:
+        signature.bind(*range(operands), **named)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_axes(name: str, attrs: Any, types: Types) -> None:

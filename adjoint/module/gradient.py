@@ -8,18 +8,18 @@ live here: the walk. What may not: the derivative of any opcode (its record).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.errors import AdjointError, AutodiffError
 from adjoint.module.canonical import Canonical, canonical, fold, numbered
 from adjoint.module.generic import opcode_named
 from adjoint.module.instruction import Instruction, ValueId, fault, placed
-from adjoint.module.module import Module
+from adjoint.module.module import Module, check_module
 from adjoint.module.opcode import OPCODES, Opcode
 from adjoint.module.tape import Tape
-from adjoint.module.verify import check, is_strict
+from adjoint.module.verify import check, check_strict, is_strict
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,10 +39,22 @@ class GradientResult:
 
     Outputs are those of the primal, then the gradients of `wrt` in ascending order of ids. Every
     `wrt` is among `gradients`; of the values between, those whose gradient is still computed.
+    `places` says where a value of the module that was given stands in the gradient module;
+    `gradient_of` follows both: it takes an id of that module, or a name.
     """
 
     gradient_module: Module
     gradients: dict[ValueId, ValueId]
+    places: dict[ValueId, ValueId]
+    _ids: Mapping[str, ValueId] = field(default_factory=dict)
+
+    def gradient_of(self, value: ValueId | str) -> ValueId:
+        """The id, in the gradient module, of the gradient of a value of the differentiated one."""
+        place = self.places.get(_id_of(self._ids, value))
+        found = None if place is None else self.gradients.get(place)
+        if found is None:
+            raise fault("E2002", f"the gradient of %{value} is not in the gradient module")
+        return found
 
 
 DEFAULT = GradientOptions()
@@ -55,17 +67,29 @@ def differentiate(
 ) -> GradientResult:
     """The gradient of a scalar output with respect to `wrt`: ids of the module or names of inputs;
     None means every input of a float dtype."""
+    check_module("differentiate", module)
+    _check_options(options)
     strict = is_strict(options.profile)
     if options.verify:
         check(module.instructions, module.outputs, strict, module.names)
         return _differentiated(module, wrt, options, strict)
     try:
+        if strict:
+            check_strict(module.instructions)
         return _differentiated(module, wrt, options, strict)
     except AdjointError as error:
         raise _unverified(error) from None
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
         problem = f"the module is not well-formed: {type(error).__name__}"
         raise fault("E5002", problem, "verify it first") from None
+
+
+def _check_options(options: Any) -> None:
+    if not isinstance(options, GradientOptions):
+        problem = f"differentiate: options are GradientOptions, not {type(options).__name__}"
+        raise fault("E2001", problem, "write options=GradientOptions(...)")
+    if options.output is not None and type(options.output) is not int:
+        raise fault("E2001", f"GradientOptions: output is an integer, not {options.output!r}")
 
 
 def _unverified(error: AdjointError) -> AdjointError:
@@ -82,7 +106,8 @@ def _differentiated(
 ) -> GradientResult:
     primal = canonical(module.instructions, module.outputs)
     root = _root(primal, options.output)
-    targets = _targets(module, primal, wrt)
+    ids = _ids_by_name(module)
+    targets = _targets(module, ids, primal, wrt)
     count = len(primal.rows)
     tape = Tape(list(primal.rows), _paths(primal.rows, targets), strict)
     grads = _reverse(tape, root, count)
@@ -90,7 +115,11 @@ def _differentiated(
         if grads[target] is None:
             grads[target] = tape.filled(0.0, tape.type_of(target))
     found = {i: g for i, g in enumerate(grads) if g is not None and tape.wants[i]}
-    return _finished(tape, count, primal, targets, found, options.verify)
+    gradient_module, gradients, moved = _finished(
+        tape, count, primal, targets, found, options.verify
+    )
+    places = {old: moved.get(new, new) for old, new in primal.ids.items()}
+    return GradientResult(gradient_module, gradients, places, ids)
 
 
 # ---- what is asked for
@@ -116,7 +145,7 @@ def _root(primal: Canonical, output: int | None) -> int:
     return ins.id
 
 
-def _targets(module: Module, primal: Canonical, wrt: Any) -> list[int]:
+def _targets(module: Module, ids: Mapping[str, int], primal: Canonical, wrt: Any) -> list[int]:
     """The canonical ids of `wrt`, ascending."""
     if wrt is None:
         inputs = [ins for ins in primal.rows if ins.opcode == "Input"]
@@ -124,12 +153,13 @@ def _targets(module: Module, primal: Canonical, wrt: Any) -> list[int]:
         if inputs and not chosen:
             raise fault("E5005", "no input is a float, so none has a gradient")
         return chosen
-    listed = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
-    return sorted({_target(module, primal, item) for item in listed})
+    listed = [wrt] if isinstance(wrt, (int, str)) else wrt
+    if not isinstance(listed, Iterable):
+        raise _no_target(wrt)
+    return sorted({_target(module, primal, _id_of(ids, item), item) for item in listed})
 
 
-def _target(module: Module, primal: Canonical, item: ValueId | str) -> int:
-    number = _id_of(module, item)
+def _target(module: Module, primal: Canonical, number: int, item: ValueId | str) -> int:
     place = primal.ids.get(number)
     if place is None:
         if all(ins.id != number for ins in module.instructions):
@@ -147,16 +177,25 @@ def _target(module: Module, primal: Canonical, item: ValueId | str) -> int:
     return place
 
 
-def _id_of(module: Module, item: ValueId | str) -> int:
-    if not isinstance(item, str):
+def _ids_by_name(module: Module) -> dict[str, int]:
+    """Every value that has a name: words that stand for ids, and inputs, which come first."""
+    ids = {name: number for number, name in reversed(list(module.names.items()))}
+    return ids | {ins.attrs[0]: ins.id for ins in reversed(module.inputs)}
+
+
+def _id_of(ids: Mapping[str, int], item: Any) -> int:
+    """The id that an integer, `"%3"` or a name says; -1 where there is no such name."""
+    if type(item) is int:
         return item
+    if not isinstance(item, str):
+        raise _no_target(item)
     word = item.removeprefix("%")
-    if item.startswith("%") and word.isdigit():
-        return int(word)
-    for ins in module.instructions:
-        if ins.opcode == "Input" and ins.attrs[0] == word:
-            return ins.id
-    return next((number for number, name in module.names.items() if name == word), -1)
+    return int(word) if item.startswith("%") and word.isdigit() else ids.get(word, -1)
+
+
+def _no_target(item: Any) -> AdjointError:
+    problem = f"wrt: expected ids or names of inputs, got {type(item).__name__}"
+    return fault("E2001", problem, 'write wrt="x", wrt=0 or a list of such')
 
 
 # ---- the walk
@@ -251,8 +290,9 @@ def _finished(
     targets: list[int],
     found: dict[int, Any],
     verified: bool,
-) -> GradientResult:
-    """The tape as a canonical module. Its primal part is canonical already."""
+) -> tuple[Module, dict[int, int], dict[int, int]]:
+    """The tape as a canonical module, the gradients in it, and where its values went. Its primal
+    part is canonical already."""
     outputs = (*primal.outputs, *(found[t] for t in targets))
     rows = fold(tape.rows, count)
     ids = None
@@ -267,7 +307,7 @@ def _finished(
     gradients = {value: g for value, g in found.items() if isinstance(g, int)}
     if ids is not None:
         gradients = {value: ids[g] for value, g in gradients.items() if g in ids}
-    return GradientResult(Module(tuple(rows), outputs), gradients)
+    return Module(tuple(rows), outputs), gradients, ids or {}
 
 
 def _all_needed(rows: list[Instruction], count: int, outputs: tuple[int, ...]) -> bool:

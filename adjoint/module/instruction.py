@@ -6,6 +6,7 @@ live here: these data types, the limits and the one maker of errors. What may no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from adjoint.errors import (
@@ -18,6 +19,7 @@ from adjoint.errors import (
     TextError,
     VerificationError,
 )
+from adjoint.ir.arg import frozen
 from adjoint.ir.dtype import DType, dtypes
 
 ValueId = int
@@ -26,8 +28,8 @@ PROFILES = ("core-v1", "core+g")
 STRICT_DTYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 # A text is not trusted: what it may ask for is bounded. Past a limit the answer is E2006.
-MAX_TEXT = 2**24  # characters
-MAX_INSTRUCTIONS = 2**18
+MAX_TEXT = 2**27  # characters
+MAX_INSTRUCTIONS = 2**21  # of a text; modules that Python builds have no such limit
 MAX_NESTING = 32  # lists in lists, functions in functions
 MAX_RANK = 32
 MAX_EXTENT = 2**31 - 1  # one dimension
@@ -58,6 +60,15 @@ class Block(NamedTuple):
 
     instructions: tuple[Instruction, ...]
     outputs: tuple[ValueId, ...]
+
+
+def make_block(instructions: Iterable[Instruction], outputs: Iterable[ValueId]) -> Block:
+    """A function whose constants compare by their bits: one with -0.0 is not one with 0.0."""
+    rows = [
+        ins._replace(attrs=frozen(ins.attrs)) if type(ins.attrs) is tuple else ins
+        for ins in instructions
+    ]
+    return Block(tuple(rows), tuple(outputs))
 
 
 def make(row: tuple[Any, ...], new: Any = tuple.__new__) -> Instruction:

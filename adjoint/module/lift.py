@@ -19,7 +19,13 @@ from adjoint.ir.function import Function
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.uop import UOp, toposort
 from adjoint.module.functions import FORMS
-from adjoint.module.instruction import MAX_LITERAL, Block, Instruction, TensorType
+from adjoint.module.instruction import (
+    MAX_LITERAL,
+    Block,
+    Instruction,
+    TensorType,
+    make_block,
+)
 from adjoint.module.numbers import literal_bytes
 from adjoint.module.opcode import OPCODES
 from adjoint.module.shapes import broadcast
@@ -171,7 +177,7 @@ def block_of(function: Function) -> Block:
     ]
     lift = Lift(Tape(rows, [], strict=False), {n: i for i, n in enumerate(function.inputs)})
     outputs = lift(function.outputs)
-    return Block(tuple(rows), tuple(outputs))
+    return make_block(rows, outputs)
 
 
 # ---- nodes that Core has a word for; None leaves them to their own opcode

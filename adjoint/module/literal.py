@@ -17,7 +17,7 @@ from adjoint.module.instruction import (
     fault,
     size_of,
 )
-from adjoint.module.numbers import exact, literal_bytes
+from adjoint.module.numbers import exact, literal_bytes, narrowed
 from adjoint.module.tokens import Tokens
 
 
@@ -53,8 +53,7 @@ def _converted(values: list[Any], dtype: DType) -> bytes:
         return literal_bytes(values, dtype)
     if dtype.is_float and kinds <= {float}:
         wide = np.array(values, np.float64)
-        with np.errstate(over="ignore"):
-            narrow = wide.astype(dtype.np)
+        narrow = narrowed(wide, dtype)
         if np.array_equal(np.isinf(narrow), np.isinf(wide)):
             return literal_bytes(narrow, dtype)
     return literal_bytes([exact(v, dtype) for v in values], dtype)

@@ -14,7 +14,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
-from adjoint.module.instruction import Instruction, ValueId
+from adjoint.module.instruction import Instruction, ValueId, fault
 from adjoint.module.text import module_text
 
 _ENGINE = "adjoint.transforms.core"  # which stands on this package
@@ -84,3 +84,10 @@ class Module:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs as tensors that are not computed yet: one, or a tuple of several."""
         return import_module(_ENGINE).call(self, *args, **named)
+
+
+def check_module(function: str, given: Any) -> None:
+    """What was passed to a function of this package is a module."""
+    if not isinstance(given, Module):
+        problem = f"{function}: expected a Module, got {type(given).__name__}"
+        raise fault("E2001", problem, "make one with parse(text) or capture(fn, *args)")

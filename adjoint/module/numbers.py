@@ -6,8 +6,10 @@ major order, little endian. What may live here: conversions between numbers, byt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import isfinite, isinf, isnan
+import struct
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from math import inf, isfinite, isinf, isnan, nextafter
 from typing import Any
 
 import numpy as np
@@ -78,17 +80,59 @@ def _narrow(value: float, dtype: DType) -> str:
     return float.__repr__(number)
 
 
+class Written(float):
+    """A decimal just beside a float64 that may lie halfway between two narrower floats.
+
+    `above` says on which side of the float64 the decimal is: rounding to a narrower dtype goes
+    there, where the float64 alone would be rounded to even.
+    """
+
+    __slots__ = ("above",)
+    above: bool
+
+
+class WrittenComplex(complex):
+    """A complex number of two parts, each as it was written."""
+
+    __slots__ = ("parts",)
+    parts: tuple[float, float]
+
+
+_ZERO_HALFWAY = 2**28 - 1  # bits of a float64 that are 0 halfway between two narrower floats
+
+
+def written(text: str) -> float:
+    """The float64 that a decimal stands for, with its side where a narrower float needs it."""
+    return _beside(float(text), lambda: Decimal(text))
+
+
+def written_complex(real: float, imaginary: float) -> complex:
+    """A complex number that remembers its parts."""
+    number = WrittenComplex(real, imaginary)
+    number.parts = (real, imaginary)
+    return number
+
+
+def _beside(value: float, true: Callable[[], Any]) -> float:
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    if bits & _ZERO_HALFWAY or not isfinite(value) or true() == Decimal(value):
+        return value
+    number = Written(value)
+    number.above = true() > Decimal(value)
+    return number
+
+
 def exact(value: Any, dtype: DType) -> Any:
     """A number from a text as a value of the dtype; E4005 if it is none."""
     kind = type(value)
     if dtype.is_float:
-        if kind is int or kind is float:
+        if kind is int or isinstance(value, float):
             return _exact_float(value, dtype)
     elif dtype.is_bool:
         if kind is bool:
             return value
     elif dtype.is_complex:
-        if kind in (int, float, complex):
+        if kind is int or isinstance(value, (float, complex)):
             return _exact_complex(value, dtype)
     elif kind is int:
         if dtype.min <= value <= dtype.max:
@@ -108,17 +152,35 @@ def _exact_float(value: Any, dtype: DType) -> float:
         wide = float(value)
     except OverflowError:
         wide = float("inf")
-    with np.errstate(over="ignore"):
-        rounded = float(dtype.np.type(wide))
+    side = _beside(wide, lambda: Decimal(value)) if type(value) is int else value
+    if type(side) is Written and dtype is not dtypes.float64:
+        wide = nextafter(wide, inf if side.above else -inf)
+    rounded = float(narrowed(np.float64(wide), dtype))
     if isinf(rounded) and not (isinstance(value, float) and isinf(value)):
         raise fault("E4005", f"a number is too large for {dtype.short}", "write inf if it is meant")
     return rounded
 
 
+def narrowed(values: Any, dtype: DType) -> Any:
+    """float64 rounded once. NumPy's conversion to bfloat16 goes through float32, where the first
+    rounding is therefore made to odd, which the second one cannot mistake for a tie."""
+    with np.errstate(over="ignore"):
+        if dtype is not dtypes.bfloat16:
+            return values.astype(dtype.np)
+        single = values.astype(np.float32)
+        too_far = np.abs(single.astype(np.float64)) > np.abs(values)
+        bits = single.view(np.uint32)
+        odd = (bits - too_far.astype(np.uint32)) | np.uint32(1)
+        exactly = (single == values) | ~np.isfinite(values)
+        return np.where(exactly, bits, odd).astype(np.uint32).view(np.float32).astype(dtype.np)
+
+
 def _exact_complex(value: Any, dtype: DType) -> complex:
     part = dtypes.float32 if dtype is dtypes.complex64 else dtypes.float64
-    number = complex(value)
-    return complex(_exact_float(number.real, part), _exact_float(number.imag, part))
+    number = value if isinstance(value, complex) else complex(value)
+    parts = number.parts if type(number) is WrittenComplex else (number.real, number.imag)
+    real, imaginary = (_exact_float(p, part) for p in parts)
+    return complex(real, imaginary)
 
 
 def literal_text(data: bytes, dtype: DType, shape: Shape) -> str:
@@ -158,4 +220,12 @@ def scalar(data: bytes, dtype: DType) -> Any:
     return value.item() if dtype.np.kind != "V" else float(value)
 
 
-__all__ = ["exact", "filled_bytes", "literal_array", "literal_bytes", "literal_text"]
+__all__ = [
+    "exact",
+    "filled_bytes",
+    "literal_array",
+    "literal_bytes",
+    "literal_text",
+    "written",
+    "written_complex",
+]

@@ -30,11 +30,12 @@ from adjoint.module.instruction import (
     TensorType,
     fault,
     make,
+    make_block,
     placed,
 )
 from adjoint.module.literal import Literal, read_literal
 from adjoint.module.module import Module
-from adjoint.module.numbers import exact
+from adjoint.module.numbers import exact, written_complex
 from adjoint.module.opcode import OPCODES, Opcode
 from adjoint.module.tokens import Tokens, decoded
 from adjoint.module.verify import check, is_strict
@@ -247,11 +248,13 @@ class _Reader:
         """The value of an attribute."""
         t = self.t
         if t.kind == "number":
-            return t.number()
+            value = t.number()
+            return value if type(value) is int else float(value)
         if t.kind == "string":
             return t.string()
         if t.kind == "word":
-            return self._word()
+            word = self._word()
+            return complex(word) if isinstance(word, complex) else word
         if t.has("-"):
             return -self._infinity()
         if t.text not in ("[", "{") or t.kind != "sign":
@@ -306,14 +309,14 @@ class _Reader:
         t.expect(",")
         imaginary = self._real()
         t.expect(")")
-        return complex(real, imaginary)
+        return written_complex(real, imaginary)
 
     def _real(self) -> float:
         value = self.element("complex")
         if type(value) is bool or type(value) is complex:
             self.t.fail("E1005", "the parts of a complex number are real")
         try:
-            return float(value)
+            return value if isinstance(value, float) else float(value)
         except OverflowError:
             self.t.fail("E1005", "the integer is too long for a float")
 
@@ -329,7 +332,7 @@ class _Reader:
             check(module.instructions, module.outputs, self.strict, module.names)
         except AdjointError as error:
             raise placed(error, span) from None
-        return Block(tuple(ins._replace(span=None) for ins in module.instructions), module.outputs)
+        return make_block([ins._replace(span=None) for ins in module.instructions], module.outputs)
 
     # ---- arguments
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.opdef import OPS
 from adjoint.module.instruction import (
     MAX_LITERAL,
     Instruction,
@@ -73,6 +74,13 @@ class Tape:
 
     def neg(self, a: int) -> int:
         return self.emit("Neg", (a,), (), self.rows[a][4])
+
+    def cast(self, x: int, dtype: DType) -> int:
+        """The value in another dtype, which core-v1 has no opcode for."""
+        if self.rows[x][4][0] is dtype:
+            return x
+        attrs = OPS["cast"].arg(dtype)  # type: ignore[misc]
+        return self.emit("Cast", (x,), attrs, TensorType(dtype, self.rows[x][4][1]))
 
     def constant(self, value: Any, dtype: DType) -> int:
         """A scalar."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from math import isinf
 from typing import Any, NoReturn
 
 from adjoint.errors import AdjointError, Span, TextError
 from adjoint.ir.text import ESCAPES
 from adjoint.module.instruction import MAX_DIGITS, MAX_TEXT, placed
+from adjoint.module.numbers import written
 
 # The alternatives always match something, so the repetition in front is never tried twice.
 _TOKEN = re.compile(
@@ -27,15 +29,18 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _UNESCAPE = {escaped: ch for ch, escaped in ESCAPES.items()}
 
 
-def decoded(source: str | bytes) -> str:
+def decoded(source: Any) -> str:
     """The text of a module, of a size that is allowed."""
+    if not isinstance(source, (str, bytes)):
+        problem = f"parse: expected text, got {type(source).__name__}"
+        raise TextError("E2001", problem, help="read the file first: parse(path.read_text())")
     if len(source) > MAX_TEXT:
         raise TextError("E2006", f"the text is longer than {MAX_TEXT} characters")
     try:
         if isinstance(source, str):
             source.encode()
             return source
-        return source.decode()
+        return bytes(source).decode()
     except UnicodeDecodeError as error:
         raise _not_text(source, error.start, f"byte {error.start} is not UTF-8") from None
     except UnicodeEncodeError as error:
@@ -139,8 +144,11 @@ class Tokens:
             self.fail("E1005", f"{self.shown()} is no number")
         if found[1] is None and found[2] is None:
             return self._integer(text)
+        value = written(text)
+        if isinf(value):
+            self.fail("E4005", "the number is too large for f64", "write inf if it is meant")
         self.advance()
-        return float(text)
+        return value
 
     def _integer(self, text: str) -> int:
         if len(text) > MAX_DIGITS:

@@ -14,7 +14,6 @@ from adjoint.errors import AdjointError, VerificationError
 from adjoint.ir.text import type_text
 from adjoint.module.generic import near_opcode, opcode_named
 from adjoint.module.instruction import (
-    MAX_INSTRUCTIONS,
     MAX_LITERAL,
     PROFILES,
     STRICT_DTYPES,
@@ -24,7 +23,7 @@ from adjoint.module.instruction import (
     placed,
     size_of,
 )
-from adjoint.module.module import Module
+from adjoint.module.module import Module, check_module
 from adjoint.module.opcode import OPCODES, Opcode
 from adjoint.module.shapes import check_extents
 
@@ -33,6 +32,7 @@ Names = Mapping[int, str]
 
 def verify(module: Module, profile: str = "core+g") -> None:
     """Raise the first error of the module; return nothing if it has none."""
+    check_module("verify", module)
     check(module.instructions, module.outputs, is_strict(profile), module.names)
 
 
@@ -49,8 +49,6 @@ def check(
     instructions: Sequence[Instruction], outputs: Iterable[int], strict: bool, names: Names
 ) -> None:
     """`verify` for the parts of a module."""
-    if len(instructions) > MAX_INSTRUCTIONS:
-        raise fault("E2006", f"more than {MAX_INSTRUCTIONS} instructions")
     types: dict[int, TensorType] = {}
     several: set[int] = set()  # values of more than one result, which only Part takes
     leaves = _Leaves()
@@ -85,6 +83,18 @@ def check(
         name = names.get(ins.id, ins.id)
         raise placed(error, ins.span, f"in the definition of %{name} ({ins.opcode})") from None
     _check_outputs(outputs, types, names)
+
+
+def check_strict(instructions: Iterable[Instruction]) -> None:
+    """That core-v1 has every opcode, attribute and dtype; nothing else is looked at."""
+    for ins in instructions:
+        try:
+            _check_strict(OPCODES.get(ins.opcode) or _generic(ins.opcode), ins.attrs)
+            _check_strict_type(ins.opcode, ins.type)
+        except AdjointError as error:
+            raise placed(
+                error, ins.span, f"in the definition of %{ins.id} ({ins.opcode})"
+            ) from None
 
 
 class _Leaves:

@@ -106,9 +106,12 @@ def _nodes(module: Module, tensors: list[Tensor], device: Any) -> list[UOp]:
 # ---- inputs
 
 
-def _bound(module: Module, inputs: Inputs, device: Any) -> list[Tensor]:
+def _bound(module: Module, inputs: Any, device: Any) -> list[Tensor]:
     """A tensor of the declared type for every input."""
     declared = module.inputs
+    if not isinstance(inputs, (Mapping, Sequence, np.ndarray, Tensor)):
+        problem = f"inputs are a mapping by name or a sequence, not {type(inputs).__name__}"
+        raise DTypeError("E2001", problem, help="write module.run([x, y]) or module.run({'x': x})")
     values = (
         _by_name(declared, inputs) if isinstance(inputs, Mapping) else _in_order(declared, inputs)
     )
