@@ -130,7 +130,7 @@ def _by_name(declared: Sequence[Instruction], inputs: Mapping[str, Any]) -> list
     return [inputs[name] for name in names]
 
 
-def _in_order(declared: Sequence[Instruction], inputs: Sequence[Any]) -> list[Any]:
+def _in_order(declared: Sequence[Instruction], inputs: Any) -> list[Any]:
     if len(inputs) != len(declared):
         names = ", ".join(ins.attrs[0] for ins in declared)
         problem = f"the module has {len(declared)} inputs ({names}), got {len(inputs)}"
