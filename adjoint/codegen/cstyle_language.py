@@ -157,7 +157,8 @@ class Language:
         """Whether the op on integers may have no defined result, which it does not in unsigned
         arithmetic. Integers narrower than int are computed in int."""
         signed = dtype.kind == "i" and dtype.bits >= 32 and op in ("add", "sub", "mul", "neg")
-        return self.overflows and (signed or (op == "mul" and dtype is dtypes.uint16))
+        shifted = dtype.kind == "i" and op == "lshift"  # a negative integer, by any amount
+        return self.overflows and (signed or shifted or (op == "mul" and dtype is dtypes.uint16))
 
     def in_float(self, op: str, dtype: DType, texts: Sequence[str], needs: Needs) -> str:
         """An op on 16-bit floats: in float32, rounded after it."""

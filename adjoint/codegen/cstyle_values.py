@@ -12,7 +12,7 @@ from adjoint.codegen.blocks import nest
 from adjoint.codegen.cstyle_language import Language, Needs, unsigned_of
 from adjoint.codegen.cstyle_uses import Uses
 from adjoint.errors import InternalError
-from adjoint.ir.bounds import no_wrap
+from adjoint.ir.bounds import bounds, no_wrap
 from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -62,7 +62,11 @@ class Values:
     def overflows(self, node: UOp) -> bool:
         """Whether the language leaves open what an integer op gives, and somebody could tell: what
         is stored at once is what the processor computes."""
-        if not self.language.may_overflow(node.op.name, node.dtype) or no_wrap(node):
+        if not self.language.may_overflow(node.op.name, node.dtype):
+            return False
+        if node.op.name == "lshift":
+            return bounds(node.src[0])[0] < 0 or not no_wrap(node)
+        if no_wrap(node):
             return False
         known = any(map(self.is_literal, node.src))
         return known or not self.uses.is_only_stored(node)

@@ -36,27 +36,31 @@ def compiler() -> str:
     return found
 
 
-def compiled(programs: Sequence[LoopProgram], folder: Path) -> list[Any]:
+def compiled(programs: Sequence[LoopProgram], folder: Path, flags: Sequence[str] = ()) -> list[Any]:
     """A function `(cells, begin, end)` for every program."""
     named = [replace(p, name=f"k{i}") for i, p in enumerate(programs)]
-    loaded = built(render_all(named, LANGUAGES["c"]), folder)
+    loaded = built(render_all(named, LANGUAGES["c"]), folder, flags=flags)
     return [Kernel((p.name, loaded)) for p in named]
 
 
-def library(graphs: Sequence[UOpGraph], folder: Path, effort: str) -> list[Any]:
+def library(
+    graphs: Sequence[UOpGraph], folder: Path, effort: str, flags: Sequence[str] = ()
+) -> list[Any]:
     """A function of one address per parameter for every hand-built graph."""
     language = CLanguage()
     programs = [settled(language, g.program(f"k{i}")) for i, g in enumerate(graphs)]
-    loaded = built(render_all(programs, language), folder, effort)
+    loaded = built(render_all(programs, language), folder, effort, flags)
     return [getattr(loaded, p.name) for p in programs]
 
 
-def built(sources: Sequence[Source], folder: Path, effort: str = "-O1") -> ctypes.CDLL:
+def built(
+    sources: Sequence[Source], folder: Path, effort: str = "-O1", flags: Sequence[str] = ()
+) -> ctypes.CDLL:
     """The library of one file of C."""
     source, target = folder / "kernels.c", folder / "kernels.so"
     source.write_text(sources[0].text if sources else "")
     done = subprocess.run(
-        [compiler(), effort, *FLAGS, "-o", str(target), str(source), "-lm"],
+        [compiler(), effort, *FLAGS, *flags, "-o", str(target), str(source), "-lm"],
         capture_output=True,
         text=True,
         check=False,
