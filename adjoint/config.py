@@ -75,6 +75,12 @@ def _nans(text: str) -> bool | str:
     return "inf" if text.lower() == "inf" else _flag(text)
 
 
+def _loader(text: str) -> str:
+    if text not in ("auto", "elf", "llvm"):
+        raise ValueError("expected auto, elf or llvm")
+    return text
+
+
 _STAGES = ("graph", "schedule", "loops", "source", "all")
 
 
@@ -120,6 +126,10 @@ SHOW = Option("SHOW", _stages, (), "print stages of new programs: graph, schedul
 DEBUG_NANS = Option(
     "DEBUG_NANS", _nans, False, "check every result for NaN (0, 1, or inf: for infinities too)"
 )
+CPU = Option(
+    "CPU", str, "native", "the processor that code is for: native, x86-64-v1 to v4, or LLVM's name"
+)
+LOADER = Option("LOADER", _loader, "auto", "who places compiled code: auto, elf (Adjoint) or llvm")
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
@@ -133,5 +143,7 @@ OPTIONS: tuple[Option, ...] = (
     MEMORY_CACHE,
     SHOW,
     DEBUG_NANS,
+    CPU,
+    LOADER,
     CPU_DEVICES,
 )

@@ -1,12 +1,15 @@
 """What a device is called and what it can do. Data only: nothing here touches a device.
 
+A processor is named as LLVM names it; what it can do decides which instructions kernels may use.
+
 A device string is `BACKEND` or `BACKEND:INDEX`; index 0 is written without it, so that `"GPU:0"`
 and `"GPU"` are one device. A file is a device too: `DISK:<path>`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from adjoint import config
 from adjoint.errors import DeviceError, did_you_mean
@@ -60,3 +63,98 @@ def targets_of(device: str | tuple[str, ...]) -> tuple[Target, ...]:
     """The targets of a canonical device string, or of several."""
     names = (device,) if isinstance(device, str) else device
     return tuple(TARGETS[name.partition(":")[0]] for name in names)
+
+
+# ---- processors
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What code is compiled for.
+
+    `needs` are the features, as Linux spells them, that a machine must have to run the code.
+    """
+
+    name: str  # as LLVM knows it
+    width: int  # of vector registers, in bits
+    half: bool  # converts between float16 and float32
+    fused: bool  # multiplies and adds with one rounding
+    rounding: bool  # rounds a float to a whole number
+    needs: tuple[str, ...] = ()
+    features: str = ""  # beyond those that the name stands for, as LLVM writes them
+
+
+_V2 = ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3")
+_V3 = (*_V2, "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+_LEVELS = {
+    "x86-64-v1": Processor("x86-64", 128, False, False, False),
+    "x86-64-v2": Processor("x86-64-v2", 128, False, False, True, _V2),
+    "x86-64-v3": Processor("x86-64-v3", 256, True, True, True, _V3),
+    "x86-64-v4": Processor("x86-64-v4", 512, True, True, True, _V4),
+}
+# LLVM's name → the level whose instructions it has, and what else a machine needs to be one.
+_NAMED = {
+    "x86-64": ("x86-64-v1", ""),
+    "core2": ("x86-64-v1", "ssse3"),
+    "nehalem": ("x86-64-v2", ""),
+    "westmere": ("x86-64-v2", "pclmulqdq"),
+    "sandybridge": ("x86-64-v2", "avx pclmulqdq xsave xsaveopt"),
+    "ivybridge": ("x86-64-v2", "avx pclmulqdq xsave xsaveopt f16c fsgsbase rdrand"),
+    "btver2": ("x86-64-v2", "avx aes bmi1 f16c movbe pclmulqdq sse4a xsave xsaveopt"),
+    "haswell": ("x86-64-v3", "fsgsbase invpcid pclmulqdq rdrand xsaveopt"),
+    "broadwell": ("x86-64-v3", "adx fsgsbase invpcid pclmulqdq rdrand rdseed xsaveopt"),
+    "skylake": ("x86-64-v3", "adx aes clflushopt fsgsbase invpcid rdrand rdseed xsavec xsaves"),
+    "znver1": ("x86-64-v3", "adx aes clflushopt clzero rdrand rdseed sha_ni sse4a xsavec xsaves"),
+    "znver2": ("x86-64-v3", "adx aes clwb clzero rdrand rdseed rdpid sha_ni sse4a xsavec xsaves"),
+    "znver3": ("x86-64-v3", "adx aes clwb clzero rdpid sha_ni sse4a vaes vpclmulqdq xsaves"),
+    "skylake-avx512": ("x86-64-v4", "adx aes clflushopt clwb pku rdseed xsavec xsaves"),
+    "cascadelake": ("x86-64-v4", "adx aes clflushopt clwb pku avx512_vnni xsavec xsaves"),
+    "icelake-server": (
+        "x86-64-v4",
+        "avx512_bitalg avx512_vbmi2 avx512_vnni avx512_vpopcntdq avx512ifma avx512vbmi gfni sha_ni",
+    ),
+    "sapphirerapids": ("x86-64-v4", "amx_bf16 avx512_bf16 avx512_fp16 avx512_vnni avx_vnni gfni"),
+    "znver4": ("x86-64-v4", "avx512_bf16 avx512_vbmi2 avx512_vnni avx512ifma gfni sha_ni sse4a"),
+    "znver5": ("x86-64-v4", "avx512_bf16 avx512_vp2intersect avx_vnni gfni movdiri sha_ni sse4a"),
+}
+ARM64 = Processor("generic", 128, False, True, True)
+_ARM = ("generic", "apple-m1", "apple-m2", "apple-m3", "cortex-a72", "cortex-a76", "neoverse-n1")
+
+
+def _named(name: str, level: str, more: str) -> Processor:
+    like = _LEVELS[level]
+    return replace(like, name=name, needs=(*like.needs, *more.split()))
+
+
+PROCESSORS: dict[str, dict[str, Processor]] = {
+    "x86_64": _LEVELS | {name: _named(name, *row) for name, row in _NAMED.items()},
+    "aarch64": {name: replace(ARM64, name=name) for name in _ARM},
+}
+
+
+def known_processor(name: str, machine: str, has: Collection[str]) -> Processor:
+    """A processor by its name, for code of a machine that has these features."""
+    known = PROCESSORS.get(machine, {})
+    if name not in known:
+        choices = ", ".join(["native", *known])
+        hint = did_you_mean(name, ["native", *known]) or f"known processors: {choices}"
+        about = f"unknown processor {name!r} for {machine}"
+        raise DeviceError("E6002", about, op=config.CPU.variable, help=hint)
+    missing = [feature for feature in known[name].needs if feature not in has]
+    if missing:
+        about = f"this machine cannot run code for {name}: it lacks {', '.join(missing)}"
+        hint = f"set {config.CPU.variable} to native, or to an older processor"
+        raise DeviceError("E6002", about, op=config.CPU.variable, help=hint)
+    return known[name]
+
+
+def native_processor(machine: str, has: Collection[str]) -> Processor:
+    """The processor that the kernel of the system describes; LLVM adds its name and features."""
+    if machine == "aarch64":
+        return replace(ARM64, name="native")
+    if machine != "x86_64" or not has:
+        return replace(_LEVELS["x86-64-v1"], name="native")
+    width = 512 if set(_V4) <= set(has) else 256 if "avx2" in has else 128
+    half, fused, rounding = "f16c" in has and width > 128, "fma" in has, "sse4_1" in has
+    return Processor("native", width, half, fused, rounding)

@@ -17,8 +17,9 @@ import adjoint
 from adjoint import Tensor, jit, value_and_grad
 from adjoint.cli.exits import OK, UsageError, add_json, names, say
 from adjoint.errors import did_you_mean
-from adjoint.runtime.device import Device, vector_width
+from adjoint.runtime.device import Device
 from adjoint.runtime.pool import thread_count
+from adjoint.runtime.processor import processor
 from adjoint.training.line import number
 
 EXAMPLES = """\
@@ -81,7 +82,7 @@ def _machine() -> dict[str, Any]:
         "version": adjoint.__version__,
         "device": Device.DEFAULT,
         "threads": thread_count(),
-        "vector_bits": vector_width(),
+        "vector_bits": processor().width,
     }
 
 

@@ -22,8 +22,9 @@ import adjoint
 from adjoint import config
 from adjoint.errors import AdjointError, did_you_mean
 from adjoint.runtime import cache
-from adjoint.runtime.device import Device, vector_width
+from adjoint.runtime.device import Device
 from adjoint.runtime.pool import available_cores
+from adjoint.runtime.processor import processor
 from adjoint.target import TARGETS
 from adjoint.training.line import number, size
 
@@ -163,7 +164,7 @@ def _parts(version: str) -> list[int]:
 
 
 def _devices() -> Iterator[Finding]:
-    vectors = f"vectors of {vector_width()} bits, {available_cores()} cores"
+    vectors = f"vectors of {processor().width} bits, {available_cores()} cores"
     about = {"CPU": f"compiled, {vectors}", "REF": "NumPy, the reference", "DISK": "files"}
     runs = Device.available()
     for name in TARGETS:
@@ -191,9 +192,13 @@ def _cache() -> Iterator[Finding]:
         return
     problem = cache.problem()
     if problem:
-        fix = f"chmod 700 {folder}, or set ADJOINT_CACHE_DIR to a directory of your own"
+        fix = f"chmod 700 {folder} and adjoint cache clear, or set ADJOINT_CACHE_DIR to your own"
         yield Finding("cache", "warn", f"{folder} {problem}; compiled code is not kept", fix)
         return
+    foreign = cache.distrusted()
+    if foreign:
+        text = f"{len(foreign)} files of {folder} are not trusted and will not run: {foreign[0]}"
+        yield Finding("cache", "warn", text, "adjoint cache clear")
     found = cache.entries()
     total, limit = sum(entry.size for entry in found), config.CACHE_LIMIT.value()
     mode = f"mode {os.stat(folder).st_mode & 0o777:o}"

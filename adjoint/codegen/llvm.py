@@ -21,11 +21,12 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram, Source
+from adjoint.target import Processor
 
 
-def render(program: LoopProgram, width: int) -> Source:
-    """The program as LLVM IR, for vector registers of `width` bits."""
-    walk = _Walk(program, width)
+def render(program: LoopProgram, processor: Processor) -> Source:
+    """The program as LLVM IR, for a processor."""
+    walk = _Walk(program, processor)
     walk.block(walk.nest.root)
     return Source("llvm", program.name, walk.text())
 
@@ -45,10 +46,10 @@ class _Leaves(dict[UOp, Value]):
 class _Walk:
     """One walk over the blocks of a program."""
 
-    def __init__(self, program: LoopProgram, width: int) -> None:
+    def __init__(self, program: LoopProgram, processor: Processor) -> None:
         self.program = program
         self.nest: Nest = nest(program)
-        self.w = Writer(width)
+        self.w = Writer(processor)
         self.value = _Leaves(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
@@ -70,7 +71,8 @@ class _Walk:
         comments = [f"; {line}" for line in self.program.lines]
         head = f"define void {name}(ptr noalias %args, i64 %begin, i64 %end) #0 {{"
         body = flatten(["start:", w.entry, w.lines], [])
-        marks = f'"min-legal-vector-width"="{w.width}" "prefer-vector-width"="{w.width}"'
+        width = w.processor.width
+        marks = f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{width}"'
         attributes = f'attributes #0 = {{ nounwind "no-trapping-math"="true" {marks} }}'
         tail = ["  ret void", "}", *w.declared.values(), attributes, *_loop_marks(w.loops), ""]
         return "\n".join([*comments, head, *body, *tail])

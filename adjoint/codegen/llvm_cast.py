@@ -1,7 +1,8 @@
 """Conversions between dtypes as LLVM instructions, exact for the 16-bit floats too.
 
-float16 is converted by the processor where it can (every one with 256-bit registers), else on
-bits; bfloat16 always on bits, rounded to nearest even, a NaN kept and made quiet.
+float16 is converted by the processor where it can, else on bits; bfloat16 always on bits, rounded
+to nearest even, a NaN kept and made quiet. A fence keeps LLVM from joining a conversion with the
+one before it: that would round otherwise, and by a function that a process need not have.
 """
 
 from __future__ import annotations
@@ -62,21 +63,28 @@ def _widen(w: Writer, x: str, dtype: DType, lanes: int) -> str:
     if dtype is dtypes.bfloat16:
         bits = _Bits(w, lanes)
         return bits.to_float(bits.do("shl", bits.wide(x), 16))
-    if w.width < 256:
+    if not w.processor.half:
         return _widen_half(w, x, lanes)
     short, half = ty.vector_of("i16", lanes), ty.vector_of("half", lanes)
     x = w.emit(f"bitcast {short} {x} to {half}")
-    return w.emit(f"fpext {half} {x} to {ty.vector_of('float', lanes)}")
+    return _fenced(w, w.emit(f"fpext {half} {x} to {ty.vector_of('float', lanes)}"), lanes)
 
 
 def _narrow(w: Writer, x: str, dtype: DType, lanes: int) -> str:
     if dtype is dtypes.bfloat16:
         return _narrow_bfloat(w, x, lanes)
-    if w.width < 256:
+    if not w.processor.half:
         return _narrow_half(w, x, lanes)
     short, half = ty.vector_of("i16", lanes), ty.vector_of("half", lanes)
-    x = w.emit(f"fptrunc {ty.vector_of('float', lanes)} {x} to {half}")
+    x = w.emit(f"fptrunc {ty.vector_of('float', lanes)} {_fenced(w, x, lanes)} to {half}")
     return w.emit(f"bitcast {half} {x} to {short}")
+
+
+def _fenced(w: Writer, x: str, lanes: int) -> str:
+    """The value, which LLVM may not look behind."""
+    kind = ty.vector_of("float", lanes)
+    name = f"llvm.arithmetic.fence.{ty.suffix('float', lanes)}"
+    return w.emit(w.call(kind, name, f"{kind} {x}"))
 
 
 class _Bits:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from adjoint.codegen import llvm_types as ty
 from adjoint.codegen.llvm_cast import convert, reinterpret
 from adjoint.codegen.llvm_index import COMPARISONS, DIVISIONS, are_small, compared, divided
+from adjoint.codegen.llvm_soft import SOFT
 from adjoint.codegen.llvm_writer import Value, Writer
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
@@ -125,6 +126,8 @@ def _intrinsic(name: str, dtype: DType, lanes: int, kinds: list[str]) -> Form:
 
 def apply(w: Writer, op: str, dtype: DType, names: Names, lanes: int) -> str:
     """The op on registers of one dtype; the name of the result."""
+    if op in w.lacking and dtype.is_float:
+        return SOFT[op](w, op, dtype, names, lanes)
     form = _form(op, dtype, lanes)
     if not isinstance(form, Form):
         return form(w, dtype, names, lanes)

@@ -7,11 +7,13 @@ A scalar becomes a vector once, where it is defined: the line goes in front of t
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from adjoint.codegen import llvm_types as ty
 from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
+from adjoint.target import Processor
 
 Lines = list["str | Lines"]
 
@@ -29,8 +31,9 @@ class Value(NamedTuple):
 class Writer:
     """The text of one function as it grows."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width  # of the host's vector registers, in bits
+    def __init__(self, processor: Processor) -> None:
+        self.processor = processor
+        self.lacking = lacking(processor)
         self.entry: Lines = []
         self.lines: Lines = []
         self.front: list[Lines] = []  # per open scope, the lines just in front of it
@@ -126,6 +129,13 @@ class Writer:
         """Memory that may be read and written where a gate is closed."""
         self.spare = max(self.spare, nbytes)
         return "%spare"
+
+
+@cache
+def lacking(processor: Processor) -> frozenset[str]:
+    """The ops on floats that the processor has no instruction for."""
+    whole = () if processor.rounding else ("floor", "ceil", "trunc", "round")
+    return frozenset(whole if processor.fused else (*whole, "fma"))
 
 
 def _type_part(operand: str) -> str:

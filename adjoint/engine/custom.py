@@ -19,10 +19,10 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.handmade import KEPT, Handmade, prepared, prepared_for
 from adjoint.runtime import native_text as kinds
 from adjoint.runtime.compiler import compile_source
-from adjoint.runtime.device import vector_width
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.interrupt import Abandoned
 from adjoint.runtime.launch import NativeProgram, chunk_of
+from adjoint.runtime.processor import processor
 from adjoint.stages import LoopProgram
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +43,7 @@ def run_arrays(kernel: Handmade, arrays: Sequence[Array], compiled: bool) -> Non
 
 def launch(program: LoopProgram, arrays: Sequence[Array]) -> None:
     """One native call."""
-    code = compile_source(render(program, vector_width()))
+    code = compile_source(render(program, processor()))
     table = Table()
     cells = table.cells([a.__array_interface__["data"][0] for a in arrays])
     extent = 1 if program.grid is None else program.grid.arg.size

@@ -16,7 +16,7 @@ from adjoint.codegen.show import show
 from adjoint.errors import DeviceError
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
-from adjoint.runtime.device import vector_width
+from adjoint.runtime.processor import processor
 from adjoint.stages import (
     ControlStep,
     KernelStep,
@@ -99,7 +99,7 @@ def sources_of(schedule: Schedule, language: str = "llvm") -> list[Source]:
 
 def _rendered(programs: Sequence[LoopProgram], language: str) -> list[Source]:
     if language == "llvm":
-        return [render(program, vector_width()) for program in programs]
+        return [render(program, processor()) for program in programs]
     return render_all(programs, LANGUAGES[language])
 
 

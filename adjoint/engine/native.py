@@ -26,8 +26,8 @@ from adjoint.runtime import native_text as kinds
 from adjoint.runtime.blas import gemm_kernel
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.compiler import Code, compile_source
-from adjoint.runtime.device import vector_width
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
+from adjoint.runtime.processor import processor
 from adjoint.runtime.timeline import span
 from adjoint.stages import ControlStep, HostStep, KernelStep, LibraryStep, Schedule, Step
 
@@ -135,7 +135,7 @@ def _compiled(step: KernelStep) -> Code:
     program = step.program
     extent = 1 if program.grid is None else program.grid.arg.size
     with span(f"render {program.name}", "compile"):
-        source = render(program, vector_width())
+        source = render(program, processor())
     return compile_source(source, quick=program.cost * extent < _LITTLE)
 
 

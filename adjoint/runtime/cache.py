@@ -1,8 +1,9 @@
 """Compiled code on disk, one file per object, named by the hash of all it depends on.
 
 The directory is private: one that another user owns or can write to is not used, since what is in
-it will run. A file carries the hash of its contents and is put in place by a rename, so a reader
-sees a whole file or none, and a file that was cut or changed is as good as none. A disk that is
+it will run; the same is asked of every file, through the descriptor it is read from. A file carries
+the hash of its name and its contents and is put in place by a rename, so a reader sees a whole file
+or none; one that was cut, changed, renamed or is not ours is removed and made again. A disk that is
 full or cannot be written to is no error: code is compiled again. What may live here: keeping
 bytes. What may not: what the bytes mean.
 """
@@ -14,6 +15,7 @@ import hashlib
 import os
 import re
 import stat
+import tempfile
 import threading
 import time
 import warnings
@@ -25,7 +27,7 @@ from pathlib import Path
 from adjoint import config
 from adjoint.runtime.native import hold_over_fork
 
-_MAGIC = b"adjoint object 1\n"
+_MAGIC = b"adjoint object 2\n"
 _SUFFIX, _UNFINISHED = ".obj", ".new"
 _NAME = re.compile(r"[0-9a-f]{64}\.obj|[0-9a-f]+-\d+-[0-9a-f]+\.new")  # of files that are ours
 _HOUR = 3600.0
@@ -47,22 +49,47 @@ def directory() -> Path:
 
 
 def read(name: str) -> bytes | None:
-    """The object of that name, if it is there and whole."""
+    """The object of that name, if it is there, ours and whole; what is not is removed."""
     folder = _folder()
     if folder is None:
         return None
     path = folder / (name + _SUFFIX)
     try:
         with open(path, "rb", opener=_open_own) as file:
-            data = file.read()
-            age = time.time() - os.fstat(file.fileno()).st_mtime
-    except OSError:
+            info = os.fstat(file.fileno())
+            payload = None if _file_problem(info) else _payload(name, file.read())
+    except FileNotFoundError:
         return None
-    payload = _payload(data)
-    if payload is not None and age > _HOUR:
+    except OSError:  # a link, or a file that may not be read: not what we wrote
+        payload, info = None, None
+    if payload is None:
+        _distrust(path, info)
+    elif info is not None and time.time() - info.st_mtime > _HOUR:
         with contextlib.suppress(OSError):
             os.utime(path)
     return payload
+
+
+def discard(name: str) -> None:
+    """Remove an object that turned out to be of no use."""
+    folder = _folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.unlink(folder / (name + _SUFFIX))
+
+
+def _distrust(path: Path, info: os.stat_result | None) -> None:
+    """Remove an object that is not ours or not whole; another owner's is worth a word."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    problem = "" if info is None else _file_problem(info)
+    if problem:
+        _say_once(f"compiled code in {path.parent} {problem}: it was removed and is not run")
+
+
+@lru_cache(maxsize=64)
+def _say_once(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def write(name: str, payload: bytes) -> None:
@@ -74,7 +101,7 @@ def write(name: str, payload: bytes) -> None:
     unfinished = folder / f"{name[:16]}-{os.getpid()}-{os.urandom(4).hex()}{_UNFINISHED}"
     try:
         with open(unfinished, "xb", opener=_open_private) as file:
-            file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+            file.write(_MAGIC + _digest(name, payload) + payload)
         os.replace(unfinished, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -105,6 +132,18 @@ def problem() -> str:
         return f"cannot be made: {error.strerror}"
 
 
+def distrusted() -> list[str]:
+    """Files of the directory that look like objects and are not ours, each with the reason."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(directory()) as files:
+        for file in files:
+            if _NAME.fullmatch(file.name):
+                problem = _file_problem(file.stat(follow_symlinks=False))
+                if problem:
+                    found.append(f"{file.name} {problem}")
+    return sorted(found)
+
+
 def clear() -> int:
     """Remove all that is ours; the number of objects removed."""
     folder = _folder()
@@ -121,18 +160,23 @@ def clear() -> int:
 
 
 def _open_own(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    """No link is followed, and a pipe does not keep us waiting."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _payload(data: bytes) -> bytes | None:
+def _payload(name: str, data: bytes) -> bytes | None:
     start = len(_MAGIC) + 32
     payload = data[start:]
-    digest = hashlib.sha256(payload).digest()
-    return payload if data[:start] == _MAGIC + digest else None
+    return payload if data[:start] == _MAGIC + _digest(name, payload) else None
+
+
+def _digest(name: str, payload: bytes) -> bytes:
+    """Of the name, too: an object under another's name is not whole."""
+    return hashlib.sha256(name.encode() + b"\0" + payload).digest()
 
 
 def _files(folder: Path, suffix: str) -> Iterator[Entry]:
@@ -154,7 +198,10 @@ def _remove(folder: Path, entry: Entry) -> None:
 
 def _folder() -> Path | None:
     """The directory, made and found to be ours; None if there is none to use."""
-    return _checked(directory()) if config.CACHE.value() else None
+    if not config.CACHE.value():
+        return None
+    asked = config.CACHE_DIR.value()
+    return _checked(Path(asked)) if asked else _default(directory())
 
 
 @lru_cache(maxsize=8)
@@ -172,9 +219,34 @@ def _checked(folder: Path) -> Path | None:
     return folder
 
 
+@lru_cache(maxsize=8)
+def _default(folder: Path) -> Path | None:
+    """The user's directory, or one among temporary files where the user's cannot be written to."""
+    found = _checked(folder)
+    if folder.is_dir() and (found is None or os.access(folder, os.W_OK)):
+        return found
+    other = (
+        Path(tempfile.gettempdir())
+        / f"adjoint-{os.geteuid() if hasattr(os, 'geteuid') else 'user'}"
+    )
+    with contextlib.suppress(OSError):
+        other.mkdir(mode=0o700)
+    if other.is_symlink() or _checked(other) is None:
+        return found
+    text = f"{folder} cannot be written to: compiled code is kept in {other}; set ADJOINT_CACHE_DIR"
+    _say_once(f"{text} to a directory of your own")
+    return other
+
+
 def _problem(info: os.stat_result) -> str:
-    if not stat.S_ISDIR(info.st_mode):
-        return "is not a directory"
+    return _access_problem(info) if stat.S_ISDIR(info.st_mode) else "is not a directory"
+
+
+def _file_problem(info: os.stat_result) -> str:
+    return _access_problem(info) if stat.S_ISREG(info.st_mode) else "is not a plain file"
+
+
+def _access_problem(info: os.stat_result) -> str:
     if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
         return "belongs to another user"
     if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -5,8 +5,6 @@ What may live here: names and availability. What may not: execution.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from adjoint import config
@@ -48,14 +46,3 @@ class _Devices:
 
 
 Device = _Devices()
-
-
-@lru_cache(maxsize=1)
-def vector_width() -> int:
-    """Bits of a vector register of this processor."""
-    try:
-        text = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
-    except OSError:
-        return 128
-    words = text.split()
-    return 512 if "avx512f" in words else 256 if "avx2" in words else 128

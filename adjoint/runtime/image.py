@@ -167,6 +167,11 @@ class _Layout:
         return self.slots[symbol.name] + (len(_JUMP) if kind in _GOT32 else 0)
 
 
+def outside_of(data: bytes) -> list[str]:
+    """The symbols that an object wants from elsewhere."""
+    return list(_Layout(data).slots)
+
+
 def _sections(data: bytes) -> list[_Section]:
     if data[:7] != _MAGIC or len(data) < _HEADER.size:
         raise InternalError("not an object of compiled code")
@@ -182,7 +187,8 @@ def _text(data: bytes, start: int) -> str:
 
 
 def _outside(name: str, given: Mapping[str, int]) -> int:
-    address = given.get(name) or native.symbol_address(name)
+    address = given.get(name) or native.outside().get(name)
     if not address:
-        raise InternalError(f"compiled code asks for {name!r}, which this process does not have")
+        text = f"compiled code asks for {name!r}, which is not among what it may use"
+        raise InternalError(text)
     return address

@@ -72,11 +72,25 @@ def hold_over_fork(lock: threading.Lock) -> threading.Lock:
     return lock
 
 
+# What compiled code may call of the C library: threads and copies. Nothing that computes.
+OUTSIDE = (
+    "memmove",
+    "pthread_cond_broadcast",
+    "pthread_cond_init",
+    "pthread_cond_signal",
+    "pthread_cond_wait",
+    "pthread_create",
+    "pthread_detach",
+    "pthread_mutex_init",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+    "pthread_sigmask",
+)
+
+
 @cache
-def symbol_address(name: str) -> int:
-    """The address of a symbol of this process (libc, libm), 0 if there is none."""
-    try:
-        function = getattr(_libc, name)
-    except AttributeError:
-        return 0
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+def outside() -> dict[str, int]:
+    """The addresses of the symbols that compiled code may use."""
+    found = {name: getattr(_libc, name, None) for name in OUTSIDE}
+    addresses = {n: ctypes.cast(f, ctypes.c_void_p).value for n, f in found.items() if f}
+    return {name: address for name, address in addresses.items() if address}

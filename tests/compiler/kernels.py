@@ -18,6 +18,7 @@ from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.stages import LoopProgram
+from adjoint.target import PROCESSORS
 
 Array = np.ndarray[Any, Any]
 LEAVES = ("const", "define_global", "variable")
@@ -161,6 +162,9 @@ def linker() -> Any:
 
 
 numbers = count()
+OF_WIDTH = {
+    bits: PROCESSORS["x86_64"][f"x86-64-v{level}"] for bits, level in ((128, 2), (256, 3), (512, 4))
+}
 
 
 class Compiled:
@@ -168,7 +172,7 @@ class Compiled:
 
     def __init__(self, program: LoopProgram, width: int = 256) -> None:
         self.program = program
-        self.text = render(program, width).text
+        self.text = render(program, OF_WIDTH[width]).text
         llvm.parse_assembly(self.text).verify()
         library = llvm.JITLibraryBuilder().add_ir(self.text).add_current_process()
         self.code = library.export_symbol(program.name).link(linker(), f"k{next(numbers)}")

@@ -16,6 +16,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 from tests.compiler.kernels import (
+    OF_WIDTH,
     Array,
     Compiled,
     Kernel,
@@ -445,11 +446,11 @@ def test_a_counter_that_wraps_around_is_compared_as_it_is() -> None:
 
 def test_the_text_is_the_same_every_time_and_names_the_lines() -> None:
     program = pointwise(relu_chain, [F32, F32], 16, 100)
-    assert render(program, 256) == render(program, 256)
+    assert render(program, OF_WIDTH[256]) == render(program, OF_WIDTH[256])
     k = Kernel("odd name-1")
     out = k.out(F32)
     k.store(out, 0, const(1.0, F32))
-    source = render(k.program(("train.py:7  y = x + 1",)), 256)
+    source = render(k.program(("train.py:7  y = x + 1",)), OF_WIDTH[256])
     assert source.text.startswith("; train.py:7  y = x + 1\n")
     found = np.zeros(1, np.float32)
     Compiled(k.program())(found)
@@ -462,16 +463,16 @@ def test_what_is_no_kernel_is_refused() -> None:
     i = k.range(8, 8)
     k.store(out, i, k.load(x, i))
     with pytest.raises(InternalError, match="not closed"):
-        render(k.program(), 256)
+        render(k.program(), OF_WIDTH[256])
     j = k.range(8, 8)
     k.end(j, i)
     with pytest.raises(InternalError, match="lanes inside another"):
-        render(k.program(), 256)
+        render(k.program(), OF_WIDTH[256])
     k = Kernel()
     out = k.out(F32)
     k.store(out, 0, k.do(const(1.0, F32).exp()))
     with pytest.raises(InternalError, match="exp"):
-        render(k.program(), 256)
+        render(k.program(), OF_WIDTH[256])
 
 
 def test_a_program_is_shown_with_its_loops() -> None:

@@ -81,6 +81,108 @@ def test_a_poisoned_object_is_ignored_and_written_again(folder, damage):
     assert not compiled_anew(4)
 
 
+def test_an_object_under_another_name_is_not_run(folder):
+    """Its own hash is right; the contents are those of another kernel."""
+    assert compiled_anew(60)
+    (first,) = objects(folder)
+    assert compiled_anew(61)
+    (second,) = set(objects(folder)) - {first}
+    good = second.read_bytes()
+    second.write_bytes(first.read_bytes())
+    assert compiled_anew(61)
+    assert second.read_bytes() == good
+    assert not compiled_anew(61)
+
+
+@pytest.mark.parametrize("payload", ["rubbish", "another kernel", "cut", "empty"])
+def test_an_object_with_a_right_hash_and_wrong_contents_is_made_again(folder, payload):
+    assert compiled_anew(62)
+    (file,) = objects(folder)
+    good = cache.read(file.stem)
+    other = compiler.compile_object(adder(63, "other"))
+    bad = {"rubbish": b"x" * 999, "another kernel": other, "cut": good[:200], "empty": b""}
+    cache.write(file.stem, bad[payload])
+    assert compiled_anew(62)
+    assert cache.read(file.stem) == good
+    assert not compiled_anew(62)
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o777])
+def test_an_object_that_others_can_write_to_is_not_run(folder, mode):
+    assert compiled_anew(64)
+    (file,) = objects(folder)
+    file.chmod(mode)
+    assert [line.partition(" ")[2] for line in cache.distrusted()] == [
+        "can be written to by other users"
+    ]
+    cache._say_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match=r"can be written to by other users.*removed"):
+        assert compiled_anew(64)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert not compiled_anew(64)
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="only root can give a file away")
+def test_an_object_of_another_user_is_not_run(folder):
+    assert compiled_anew(65)
+    (file,) = objects(folder)
+    os.chown(file, 12345, 12345)
+    assert [line.partition(" ")[2] for line in cache.distrusted()] == ["belongs to another user"]
+    cache._say_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match="belongs to another user"):
+        assert compiled_anew(65)
+    assert file.stat().st_uid == os.geteuid()
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe"])
+def test_what_is_no_plain_file_is_not_read(folder, kind):
+    assert compiled_anew(66)
+    (file,) = objects(folder)
+    file.unlink()
+    file.mkdir() if kind == "directory" else os.mkfifo(file, 0o600)
+    cache._say_once.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert compiled_anew(66)
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="needs another user to be")
+def test_a_home_that_cannot_be_written_to_moves_the_cache_with_one_note(tmp_path):
+    """As another user, whose home is root's and whose temporary files are its own."""
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir(mode=0o755)
+    temporary.mkdir()
+    os.chown(temporary, 12345, 12345)
+    for parent in tmp_path.parents[:2]:
+        parent.chmod(0o755)
+    tmp_path.chmod(0o755)
+    text = """
+import os, warnings
+from adjoint import Tensor
+Tensor([2.0]).exp().numpy()  # loads all that the other user may not be able to read
+del os.environ["ADJOINT_CACHE"]
+os.setgroups([]), os.setgid(12345), os.setuid(12345)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    for n in range(1, 4):
+        (Tensor([1.0] * n) + n).exp().numpy()
+print(len(said), said[0].message, sep="\\n")
+"""
+    names = ("ADJOINT_CACHE_DIR", "XDG_CACHE_HOME")
+    env = {k: v for k, v in os.environ.items() if k not in names} | {"ADJOINT_CACHE": "0"}
+    env |= {"HOME": str(home), "TMPDIR": str(temporary)}
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=root, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    count, note = done.stdout.splitlines()
+    assert (count, "compiled code is kept in" in note) == ("1", True)
+    (kept,) = temporary.iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert len(objects(kept)) > 0
+
+
 def test_a_link_in_place_of_an_object_is_not_followed(folder, tmp_path):
     assert compiled_anew(5)
     (file,) = objects(folder)

@@ -13,6 +13,7 @@ from adjoint.errors import InternalError
 from adjoint.runtime import compiler, native
 from adjoint.runtime.compiler import compile_object, compile_source
 from adjoint.runtime.image import Image
+from adjoint.runtime.llvm import engine
 from adjoint.stages import Source
 
 ADD = """
@@ -27,7 +28,7 @@ define void @NAME(ptr %args, i64 %begin, i64 %end) {
 TABLE = """
 @table = private constant [4 x i64] [i64 5, i64 7, i64 11, i64 13]
 declare double @llvm.pow.f64(double, double)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 define void @lookup(ptr %args, i64 %begin, i64 %end) {
   %out = load ptr, ptr %args
   %at = getelementptr i64, ptr @table, i64 %begin
@@ -37,7 +38,7 @@ define void @lookup(ptr %args, i64 %begin, i64 %end) {
   %z = fadd double %y, 0.125
   store double %z, ptr %out
   %behind = getelementptr i64, ptr %out, i64 1
-  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr @table, i64 %end, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr %behind, ptr @table, i64 %end, i1 false)
   ret void
 }
 """
@@ -68,8 +69,9 @@ def test_a_source_becomes_a_function():
     assert added(compile_source(adder(41)).address, 1) == 42
 
 
-def test_constants_and_library_functions_are_reached():
-    code = compile_source(Source("llvm", "lookup", TABLE))
+def test_constants_and_given_functions_are_reached():
+    power = ctypes.cast(ctypes.CDLL(None).pow, ctypes.c_void_p).value
+    code = compile_source(Source("llvm", "lookup", TABLE), {"pow": power})
     out = (ctypes.c_int64 * 5)()
     call(code.address, ctypes.addressof(out), begin=2, end=32)
     assert struct.pack("<q", out[0]) == struct.pack("<d", 11**2.5 + 0.125)
@@ -125,7 +127,7 @@ def test_compiling_different_kernels_leaves_memory_flat(monkeypatch):
 
 def test_llvms_own_linker_gives_the_same_function():
     source = adder(19, "orc")
-    loaded = compiler._engine().load(compile_object(source), "orc", {})
+    loaded = engine().load(compile_object(source), source, {})
     assert added(loaded["orc"], 4) == 23
 
 
@@ -138,6 +140,47 @@ def test_a_symbol_that_nobody_has_is_an_internal_error():
     text = "declare void @no_such()\ndefine void @f() { call void @no_such()\n ret void }"
     with pytest.raises(InternalError, match="no_such"):
         compile_source(Source("llvm", "f", text))
+
+
+HELPERS = {  # what LLVM calls for instructions that plain x86-64 lacks, and what this code may not
+    "pow": ("double", "call double @llvm.pow.f64(double %x, double 2.5)"),
+    "sin": ("double", "call double @llvm.sin.f64(double %x)"),
+    "fmod": ("double", "frem double %x, 2.5"),
+    "__udivti3": ("i128", "udiv i128 %x, 77"),
+    "__extendhfsf2": ("half", "fadd half %x, %x"),
+}
+
+
+@pytest.mark.parametrize("loader", ["elf", "llvm"])
+@pytest.mark.parametrize("helper", HELPERS)
+def test_helpers_of_the_process_are_refused_when_code_is_compiled(helper, loader, tmp_path):
+    kind, line = HELPERS[helper]
+    said = helper if loader == "elf" else "LLVM cannot load it"
+    text = f"""
+declare double @llvm.pow.f64(double, double)
+declare double @llvm.sin.f64(double)
+define void @f(ptr %args, i64 %begin, i64 %end) {{
+  %x = load {kind}, ptr %args
+  %y = {line}
+  store {kind} %y, ptr %args
+  ret void
+}}"""
+    program = f"""
+from adjoint.errors import InternalError
+from adjoint.runtime.compiler import compile_source
+from adjoint.stages import Source
+for _ in range(2):  # what was refused is not kept on disk either
+    try:
+        compile_source(Source("llvm", "f", {text!r}))
+    except InternalError as error:
+        assert {said!r} in str(error), error
+    else:
+        raise SystemExit("it was taken")
+"""
+    more = {"ADJOINT_CPU": "x86-64-v1", "ADJOINT_LOADER": loader}
+    env = os.environ | more | {"ADJOINT_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=env, timeout=600)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_language_is_refused():

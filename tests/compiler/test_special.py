@@ -18,6 +18,7 @@ from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
 from adjoint.ops.scan import ScanArg
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.interpret import interpret
+from adjoint.runtime.processor import processor
 from adjoint.runtime.reference import evaluate
 
 REAL = [d for d in ALL if not d.is_complex]
@@ -80,7 +81,7 @@ def _slow(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]
 
 def _fast(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
     arrays = memory(kernel, results, operands)
-    code = compile_source(render(kernel.program, 256))
+    code = compile_source(render(kernel.program, processor()))
     number = ctypes.c_int64
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, number, number)(code.address)
     cells = (number * len(arrays))(*(a.ctypes.data for a in arrays))

@@ -26,7 +26,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
 from adjoint.runtime.compiler import compile_source
-from adjoint.runtime.device import vector_width
+from adjoint.runtime.processor import processor
 from adjoint.stages import LoopProgram
 from tests.ops.cases import adapted, call, dtypes_of, outputs
 from tests.ops.coverage import reason_for
@@ -69,7 +69,7 @@ class _Recorded:
 
     def __init__(self, program: LoopProgram, note: Callable[[LoopProgram, Run], None]):
         self.program, self.note = program, note
-        self.code = compile_source(render(program, vector_width()))
+        self.code = compile_source(render(program, processor()))
         self.real = Kernel(self.code.address)
         self.own = Kernel(self.call)
         self.address = ctypes.cast(self.own, ctypes.c_void_p).value
@@ -108,7 +108,7 @@ class Corpus:
         self.where = ""
 
     def note(self, program: LoopProgram, run: Run) -> None:
-        text = render(program, vector_width()).text
+        text = render(program, processor()).text
         kinds = [f"{b.arg.dtype.short}{b.arg.mutable:d}" for b in program.buffers]
         key = f"{' '.join(kinds)}\n" + re.sub(rf"\b{re.escape(program.name)}\b", NAME, _code(text))
         sample = self.found.setdefault(key, Sample(program, self.where))

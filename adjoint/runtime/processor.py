@@ -1,0 +1,64 @@
+"""The processor that this process compiles for: the one it runs on, or the one it is told to.
+
+`ADJOINT_CPU` is read once, when the first kernel is made. What may live here: finding out what the
+machine has. What may not: what a processor is (`target`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from functools import lru_cache
+from typing import Any
+
+from adjoint import config
+from adjoint.target import Processor, known_processor, native_processor
+
+_MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
+_SPELLINGS = {  # LLVM's → Linux's, where they differ by more than a sign
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "sahf": "lahf_lm",
+    "sse3": "pni",
+    "sse4.1": "sse4_1",
+    "sse4.2": "sse4_2",
+}
+
+
+@lru_cache(maxsize=1)
+def processor() -> Processor:
+    """What kernels of this process are compiled for."""
+    name, kind = config.CPU.value(), machine_kind()
+    if name == "native":
+        return native_processor(kind, features())
+    return known_processor(name, kind, features())
+
+
+def machine_kind() -> str:
+    """`x86_64`, `aarch64`: one name for each, whatever the system calls it."""
+    return _MACHINES.get(platform.machine(), platform.machine())
+
+
+@lru_cache(maxsize=1)
+def features() -> frozenset[str]:
+    """What the processor can do; from the kernel of the system where it tells, else from LLVM."""
+    words = description().split()
+    return frozenset(words) if words else _features_by_llvm()
+
+
+@lru_cache(maxsize=1)
+def description() -> str:
+    """Name and features of the processor as Linux describes them; empty on other systems."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            text = file.read(8192).partition("\n\n")[0]
+    except OSError:
+        return ""
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU")
+    return "\n".join(line for line in text.split("\n") if line.startswith(wanted))
+
+
+def _features_by_llvm() -> frozenset[str]:
+    llvm: Any = importlib.import_module("llvmlite.binding")
+    found = [name for name, has in llvm.get_host_cpu_features().items() if has]
+    return frozenset(_SPELLINGS.get(name, name) for name in found)
