@@ -183,4 +183,4 @@ class Schedule:
     outputs: tuple[int, ...]
     arena: int
     constants: tuple[tuple[int, Any], ...] = ()  # slots with values that never change
-    shapes: tuple[Shape, ...] = ()  # of the outputs, where they are not those of their slots
+    types: tuple[tuple[DType, Shape], ...] = ()  # of the outputs, if not those of their slots

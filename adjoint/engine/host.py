@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.engine.stepwise import node_details, titles
 from adjoint.ir.function import Function
-from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.buffer import Buffer, in_bytes
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.reference import evaluate
 from adjoint.runtime.timeline import recorders, span
@@ -50,13 +50,13 @@ def _results(step: HostStep | ControlStep, operands: list[Any], run: Run) -> tup
 def grouped(step: HostStep | ControlStep, operands: list[Any]) -> list[Any]:
     """One operand per source: a source with several results is a tuple of them.
 
-    A slot has the shape of the node that was written there; a reshaped one shares it.
+    A slot has the type of the node that was written there; a reshaped one shares it.
     """
     rest = iter(operands)
     return [
-        tuple(next(rest).reshape(shape) for shape in s.shape)
+        tuple(in_bytes(next(rest), d, n) for d, n in zip(s.dtype, s.shape, strict=True))
         if isinstance(s.dtype, tuple)
-        else next(rest).reshape(s.shape)
+        else in_bytes(next(rest), s.dtype, s.shape)
         for s in step.node.src
     ]
 

@@ -82,8 +82,8 @@ class _Builder:
             self.steps.append(self._step(work))
         outputs = tuple(self._slot(node) for node in self.division.values)
         slots, arena = self._planned(outputs)
-        shapes = tuple(node.shape for node in self.division.values)
-        return Schedule(tuple(self.steps), slots, self.inputs, outputs, arena, (), shapes)
+        types = tuple((node.dtype, node.shape) for node in self.division.values)
+        return Schedule(tuple(self.steps), slots, self.inputs, outputs, arena, (), types)
 
     def _step(self, work: Work) -> Step:
         if work.group is not None:

@@ -1,6 +1,7 @@
 """Graph → schedule, as a literal list of passes.
 
     expand      composites become their bodies
+    split       complex arithmetic becomes real (schedule/split_complex.py)
     prepare     the words that kernels are made of (schedule/prepare.py)
     fuse        which nodes share a kernel (schedule/fuse.py)
     lower       each group as loops (kernel/lower.py)

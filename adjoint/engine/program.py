@@ -23,9 +23,10 @@ from adjoint.engine.native import Flag, Known, Native, flag_at, flags_of, is_nat
 from adjoint.engine.steps import FlagError, located, memory_error, read, work_of, written
 from adjoint.engine.stepwise import Apart, TimedTable
 from adjoint.errors import DeviceError, InternalError
+from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.runtime.allocator import CPU
-from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.buffer import Buffer, in_bytes
 from adjoint.runtime.interrupt import Abandoned
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.timeline import recorders, sample, span
@@ -58,9 +59,10 @@ class _Plan:
         self.touched = {i for step in native for i in (*read(step), *written(step))}
         self.constants = {i: constant(value) for i, value in schedule.constants}
         self.inputs = [(i, i in self.touched, i in self.seen) for i in schedule.inputs]
-        shapes = schedule.shapes or [schedule.slots[i].shape for i in schedule.outputs]
-        pairs = enumerate(zip(schedule.outputs, shapes, strict=True))
-        self.outputs = [self._recipe(place, i, shape) for place, (i, shape) in pairs]
+        slots = [schedule.slots[i] for i in schedule.outputs]
+        types = schedule.types or [(slot.dtype, slot.shape) for slot in slots]
+        pairs = enumerate(zip(schedule.outputs, types, strict=True))
+        self.outputs = [self._recipe(place, i, *kind) for place, (i, kind) in pairs]
         self.lender = Lender(schedule)
         fresh = all(kind == _FRESH for kind, _, _ in self.outputs)
         flagged = any(True for _ in flags_of(schedule)) or any(
@@ -82,11 +84,13 @@ class _Plan:
         given = {*schedule.inputs, *schedule.outputs, *self.constants}
         return (i for i in self.touched - given if schedule.slots[i].offset is None)
 
-    def _recipe(self, place: int, number: int, shape: tuple[int, ...]) -> tuple[int, int, Slot]:
+    def _recipe(
+        self, place: int, number: int, dtype: DType, shape: tuple[int, ...]
+    ) -> tuple[int, int, Slot]:
         """Where an output comes from: an input, a constant, fresh memory, an array of Python, or an
         earlier output whose memory it shares."""
         schedule = self.schedule
-        slot = replace(schedule.slots[number], shape=shape)
+        slot = replace(schedule.slots[number], dtype=dtype, shape=shape)
         if number in schedule.inputs:
             return _INPUT, schedule.inputs.index(number), slot
         if number in schedule.outputs[:place]:
@@ -364,7 +368,9 @@ def _given(
         return None
     found = inputs[number] if kind == _INPUT else outputs[number] if kind == _SAME else None
     found = plan.constants.get(number) if found is None else found
-    return found if found is None or found.shape == slot.shape else found.viewed(slot.shape)
+    if found is None or (found.shape == slot.shape and found.dtype is slot.dtype):
+        return found
+    return found.viewed(slot.shape, slot.dtype)
 
 
 def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
@@ -393,7 +399,7 @@ def _finished(
         if kind == _ARRAY:
             device = devices[place] if devices else "CPU"
             (array,) = row_major([frame.arrays[number]])
-            outputs[place] = Buffer(array.reshape(slot.shape), device)
+            outputs[place] = Buffer(in_bytes(array, slot.dtype, slot.shape), device)
         elif kind == _SAME and outputs[place] is None:
-            outputs[place] = outputs[number].viewed(slot.shape)
+            outputs[place] = outputs[number].viewed(slot.shape, slot.dtype)
     return outputs

@@ -19,6 +19,13 @@ from adjoint.runtime.allocator import CPU, Block
 Array = np.ndarray[Any, Any]
 
 
+def in_bytes(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
+    """The same bytes under another type. The array is row-major where the dtype changes."""
+    if array.dtype == dtype.np:
+        return array.reshape(shape)
+    return np.ascontiguousarray(array).reshape(-1).view(dtype.np).reshape(shape)
+
+
 class Buffer:
     """A row-major array on a device. Compared by identity: two buffers are never one node."""
 
@@ -61,9 +68,9 @@ class Buffer:
         self.__class__ = DonatedBuffer
         return block
 
-    def viewed(self, shape: tuple[int, ...]) -> Buffer:
-        """The same memory under another shape; it can no longer be given up."""
-        return Buffer(self._contents().reshape(shape), self.device)
+    def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
+        """The same memory under another type; it can no longer be given up."""
+        return Buffer(in_bytes(self._contents(), dtype, shape), self.device)
 
     def filling(self) -> Array:
         """The contents of an empty buffer, for its maker to write."""

@@ -1,7 +1,8 @@
 """What the scheduler makes of each op: the one table of kinds and costs.
 
 VIEW ops only move indices; POINTWISE ops compute an element from elements; REDUCE ops loop; the
-others are steps of their own: LIBRARY, SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy).
+others are steps of their own: LIBRARY, SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy);
+MEMORY ops are another reading of the bytes of their operand.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from adjoint.ops.cost import DEAR
 
 LEAF, VIEW, POINTWISE, REDUCE = "leaf", "view", "pointwise", "reduce"
 LIBRARY, SPECIAL, SORT = "library", "special", "sort"
-CONTROL, HOST, PART = "control", "host", "part"
+CONTROL, HOST, PART, MEMORY = "control", "host", "part", "memory"
 
 _VIEWS = frozenset(
     {"reshape", "permute", "expand", "flip", "shrink", "pad_constant", "window", "cat", "wait"}
@@ -41,6 +42,8 @@ def kind_of(node: UOp) -> str:
         return CONTROL
     if name == "custom_kernel":
         return SPECIAL
+    if name == "bitcast" and node.dtype.itemsize != node.src[0].dtype.itemsize:
+        return MEMORY
     if not _in_kernels(node):
         return HOST
     if name == "scan_sum" and counts(node):
@@ -57,9 +60,7 @@ def kind_of(node: UOp) -> str:
 
 def _in_kernels(node: UOp) -> bool:
     kinds = [node.dtype, *(s.dtype for s in node.src)]
-    plain = all(isinstance(k, DType) and not k.is_complex for k in kinds)
-    resized = node.op.name == "bitcast" and node.dtype.itemsize != node.src[0].dtype.itemsize
-    return plain and not resized
+    return all(isinstance(k, DType) and not k.is_complex for k in kinds)
 
 
 _REARRANGED = frozenset({"reshape", "expand", "permute", "flip", "shrink"})

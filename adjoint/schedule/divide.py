@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from adjoint.ir.uop import UOp
 from adjoint.schedule.fuse import Fuser, Unit
 from adjoint.schedule.prepare import prepare
+from adjoint.schedule.split_complex import split_complex
 from adjoint.stages import Group, Index
 
 
@@ -42,7 +43,7 @@ class Division:
 
 def divide(roots: Sequence[UOp]) -> Division:
     """The work that computes the roots."""
-    values = prepare(roots)
+    values = prepare(split_complex(roots))
     fuser = Fuser(values)
     units = fuser.run()
     return Division(tuple(_work(fuser, unit) for unit in units), tuple(values), fuser)

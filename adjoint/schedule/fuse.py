@@ -22,6 +22,7 @@ from adjoint.schedule.classify import (
     HOST,
     LEAF,
     LIBRARY,
+    MEMORY,
     PART,
     POINTWISE,
     REDUCE,
@@ -135,6 +136,8 @@ class Fuser:
             self._reads(node, uses)
             self.needs.setdefault(node.src[0], {}).update(needs)
             self.needs[node.src[0]].update({unit: None for unit, _ in uses})
+        elif kind == MEMORY or (kind == HOST and node.op.name == "reshape"):
+            self._place_memory(node, uses, needs)
         elif kind == VIEW:
             self._place_view(node, uses, needs)
         elif kind in (POINTWISE, REDUCE):
@@ -170,6 +173,14 @@ class Fuser:
             return
         for unit, index in uses:
             self._flow(node, unit, index)
+
+    def _place_memory(self, node: UOp, uses: Uses, needs: Needs) -> None:
+        """The operand's bytes under another type: kernels read them there."""
+        self.alias[node] = node.src[0]
+        self._reads(node, uses)
+        wanted = self.needs.setdefault(node.src[0], {})
+        wanted.update(needs)
+        wanted.update({unit: None for unit, _ in uses})
 
     def _overflows(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> bool:
         """Whether the kernels that read a view have enough to do without it."""

@@ -51,6 +51,8 @@ def _mapped(value, fn):
 
 
 def _cast(value, dtype, floating):
+    if isinstance(value, DType) and dtype.is_complex and not value.is_complex:
+        return dtypes.complex128  # any other would drop imaginary parts
     if not isinstance(value, np.ndarray) or value.dtype.kind in "bc":
         return value
     if value.dtype == np.uint64 or (floating and value.dtype.kind != "f"):
