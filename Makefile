@@ -15,7 +15,7 @@ help:
 	@echo "make test      the tests ($(WORKERS) workers; WORKERS=auto uses every core)"
 	@echo "make check     formatting, lint, types, layers, the site"
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
-	@echo "make fuzz      the fuzzers alone"
+	@echo "make fuzz      random programs for MINUTES ($(MINUTES)) on every core, and the other fuzzers"
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
@@ -57,7 +57,10 @@ test: $(READY)
 test-all: $(READY)
 	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
 
+MINUTES ?= 10
+
 fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 	$(BIN)/python -m pytest -n $(WORKERS) -m fuzz
 
 # Torch gets an environment of its own; Adjoint's never sees it.

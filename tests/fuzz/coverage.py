@@ -1,0 +1,78 @@
+"""What the compiler did with a program, as a set of words.
+
+Which ops came to lie next to one another in a kernel, which kinds of step there were, how kernels
+run, which rules fired. What may live here: looking at the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adjoint.engine import lowering
+from adjoint.ir.uop import UOp
+from adjoint.schedule import prepare
+from adjoint.schedule.divide import Division, Work
+
+
+class Coverage:
+    """Words seen since the last `taken`."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def taken(self) -> set[str]:
+        """What was seen; from now on nothing was."""
+        seen, self.seen = self.seen, set()
+        return seen
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """The compiler is looked at inside."""
+        divide, rewrite, lower = lowering.divide, prepare._rewritten, lowering.lower
+
+        def divided(roots: Any) -> Division:
+            division = divide(roots)
+            for work in division.work:
+                self.seen |= set(_words(work))
+            return division
+
+        def rewritten(node: UOp) -> UOp:
+            new = rewrite(node)
+            if new is not node:
+                self.seen.add(f"rule {node.op.name} = {new.op.name}")
+            return new
+
+        def lowered(group: Any, name: str) -> Any:
+            found = lower(group, name)
+            program = found[0]
+            lanes = max((n.arg.lanes for n in program.body if n.op.name == "range"), default=1)
+            grid = "pieces" if program.grid is not None else "one piece"
+            self.seen.add(f"strategy: {'lanes' if lanes > 1 else 'single'}, {grid}")
+            if program.in_place:
+                self.seen.add("strategy: in place")
+            return found
+
+        lowering.divide, lowering.lower, prepare._rewritten = divided, lowered, rewritten
+        try:
+            yield
+        finally:
+            lowering.divide, lowering.lower, prepare._rewritten = divide, lower, rewrite
+
+
+def _words(work: Work) -> Iterator[str]:
+    if work.group is None:
+        yield f"step {work.kind} {work.nodes[0].op.name}"
+        return
+    inputs = set(work.group.inputs)
+    yield f"kernel of {min(len(work.nodes), 4)} results, {min(len(work.group.reduced), 3)} sums"
+    stack, seen = list(work.nodes), set(work.nodes)
+    while stack:
+        node = stack.pop()
+        for source in node.src:
+            where = "memory" if source in inputs else source.op.name
+            yield f"pair {where} > {node.op.name}"
+            if source not in inputs and source not in seen:
+                seen.add(source)
+                stack.append(source)
