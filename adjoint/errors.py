@@ -4,7 +4,10 @@ What may live here: exception classes, the table of codes, and the one function 
 error for people. What may not: any check (checks live where the rule is), any import of Adjoint.
 
 A user error names the op, shows the operands (shape, dtype, the user's line), states the rule that
-is broken, and helps. `InternalError` alone says that Adjoint is at fault.
+is broken, and helps. `InternalError` alone says that Adjoint is at fault. Every class is also the
+one that Python, NumPy and their clients catch: IndexError for axes and indices, ValueError for
+options and shapes, TypeError for kinds of values and for scalars without axes, LinAlgError for
+matrices.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import difflib
 import linecache
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 CODES: dict[str, str] = {
     "E1001": "text is not UTF-8",
@@ -63,12 +68,12 @@ CODES: dict[str, str] = {
     "E6006": "NaN or infinity",
     "E6007": "timeout",
     "E6008": "device mismatch",
-    "E7001": "file is damaged",
-    "E7002": "state does not fit",
-    "E7003": "data does not fit",
-    "E7004": "a worker died",
-    "E7005": "training diverged",
-    "E7006": "file not found or not readable",
+    "E9001": "file is damaged",
+    "E9002": "state does not fit",
+    "E9003": "data does not fit",
+    "E9004": "a worker died",
+    "E9005": "training diverged",
+    "E9006": "file not found or not readable",
 }
 
 
@@ -79,7 +84,9 @@ PHASES = {  # by the first digit of the code
     "4": "verify",
     "5": "autodiff",
     "6": "runtime",
-    "7": "training",
+    "7": "sharding",
+    "8": "compilation",
+    "9": "training",
 }
 
 
@@ -152,12 +159,24 @@ class ShapeError(AdjointError, ValueError):
     """Shapes, ranks, axes or sizes do not fit (E3)."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis is out of range or named twice (E3004, E3005)."""
+
+
+class ScalarError(ShapeError, TypeError):
+    """A scalar was asked for its length or parts, or a larger tensor for its one number (E3)."""
+
+
 class DTypeError(AdjointError, TypeError):
     """Dtypes, or the number and kind of arguments, do not fit (E2)."""
 
 
 class ArgumentError(AdjointError, ValueError, TypeError):
     """An option has a value, or a kind of value, that the op does not take (E2)."""
+
+
+class IndexKindError(DTypeError, IndexError):
+    """What was given as an index cannot be one (E4011)."""
 
 
 class BoundsError(AdjointError, IndexError):
@@ -196,7 +215,7 @@ AUTODIFF_CATEGORIES = {
 
 
 class NumericError(AdjointError, FloatingPointError):
-    """A result has a NaN or an infinity, which somebody looks for (E6006)."""
+    """A result has a NaN or an infinity, which `debug_nans` looks for (E6006)."""
 
     def __init__(self, code: str, problem: str, *, notes: Iterable[str] = (), **rest: Any):
         self.notes = tuple(notes)
@@ -208,12 +227,20 @@ class NumericError(AdjointError, FloatingPointError):
         return "\n".join(lines + ([f"help: {self.help}"] if self.help else []))
 
 
+class LinAlgError(NumericError, np.linalg.LinAlgError):
+    """A matrix has no such inverse, factor or value (E6006)."""
+
+
+class MatrixError(ShapeError, np.linalg.LinAlgError):
+    """An operand is no matrix, or none of the shape it takes (E3002, E3003)."""
+
+
 class FileError(AdjointError, ValueError):
-    """A file of weights or data is missing, damaged, or does not fit what it is for (E7)."""
+    """A file of weights or data is missing, damaged, or does not fit what it is for (E9)."""
 
 
 class TrainingError(AdjointError, RuntimeError):
-    """Training cannot go on: data that do not fit, a worker that died, a loss that is NaN (E7)."""
+    """Training cannot go on: data that do not fit, a worker that died, a loss that is NaN (E9)."""
 
 
 class UnknownNameError(AdjointError, AttributeError):

@@ -81,7 +81,7 @@ def _loaded(file: str, name: str) -> tuple[int, Callable[..., Any] | None]:
     is_script = file.endswith(".py") or os.sep in file
     if is_script and not os.path.isfile(file):
         error = FileError(
-            "E7006", f"there is no file {file}", help="give the path of a Python file"
+            "E9006", f"there is no file {file}", help="give the path of a Python file"
         )
         raise UsageError(error)
     shown = file if is_script else _file_of(file)
@@ -102,7 +102,7 @@ def _file_of(module: str) -> str:
     except (ImportError, ValueError):
         spec = None
     if spec is None:
-        raise UsageError(FileError("E7006", f"there is no module {module!r}"))
+        raise UsageError(FileError("E9006", f"there is no module {module!r}"))
     return spec.origin or ""
 
 

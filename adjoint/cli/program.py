@@ -55,7 +55,7 @@ def _first_line(file: Path) -> str:
 
 
 def find(word: str) -> Program:
-    """The program of that name; E7006 if there is none."""
+    """The program of that name; E9006 if there is none."""
     if word.endswith(".py") or os.sep in word or os.path.isfile(word):
         return _script(word)
     known = examples()
@@ -67,7 +67,7 @@ def find(word: str) -> Program:
         return Program(word, file, word)
     near = did_you_mean(word, known) or f"examples: {', '.join(known)}"
     problem = f"no example, script or module is called {word!r}"
-    raise FileError("E7006", problem, help=f"{near}; `adjoint train --list` shows all")
+    raise FileError("E9006", problem, help=f"{near}; `adjoint train --list` shows all")
 
 
 def _script(path: str) -> Program:
@@ -78,7 +78,7 @@ def _script(path: str) -> Program:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         folder, name = os.path.split(path)
         near = did_you_mean(name, _scripts(folder)) or "give the path of a Python script"
-        raise FileError("E7006", f"cannot read the script {path}: {reason}", help=near) from None
+        raise FileError("E9006", f"cannot read the script {path}: {reason}", help=near) from None
 
 
 def _scripts(folder: str) -> list[str]:

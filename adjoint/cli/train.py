@@ -104,7 +104,7 @@ def _check_readable(path: str) -> None:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         help = "give the file that an interrupted run named"
         raise FileError(
-            "E7006", f"cannot read the checkpoint {path}: {reason}", help=help
+            "E9006", f"cannot read the checkpoint {path}: {reason}", help=help
         ) from None
 
 

@@ -46,21 +46,21 @@ def _arrays(file: Path, wanted: list[str], limit: int) -> dict[str, np.ndarray]:
         if size > limit:
             problem = f"{file} holds {size:,} bytes, and the limit is {limit:,}"
             fix = "choose fields, as in x='images', or raise limit="
-            raise TrainingError("E7003", problem, op=_OP, help=fix)
+            raise TrainingError("E9003", problem, op=_OP, help=fix)
         return {name: _member(file, archive, info) for name, info in chosen.items()}
 
 
 def _opened(file: Path) -> zipfile.ZipFile:
     size = file.stat().st_size
     if size == 0:
-        raise FileError("E7001", f"{file} is empty", op=_OP)
+        raise FileError("E9001", f"{file} is empty", op=_OP)
     try:
         return zipfile.ZipFile(file)
     except (FileNotFoundError, PermissionError):
         raise
     except Exception as error:  # the format has many ways to be wrong, and so has its reader
         problem = f"{file} is no .npz file, or was cut short at byte {size}: {error}"
-        raise FileError("E7001", problem, op=_OP, help=_begins_otherwise(file)) from error
+        raise FileError("E9001", problem, op=_OP, help=_begins_otherwise(file)) from error
 
 
 def _begins_otherwise(file: Path) -> str:
@@ -78,11 +78,11 @@ def _plain(name: str) -> str:
 def _check_names(file: Path, names: Iterable[str], wanted: list[str]) -> None:
     known = list(names)
     if not known:
-        raise TrainingError("E7003", f"{file} holds no arrays", op=_OP)
+        raise TrainingError("E9003", f"{file} holds no arrays", op=_OP)
     for name in wanted:
         if name not in known:
             near = did_you_mean(name, known) or f"it has {', '.join(known)}"
-            raise TrainingError("E7003", f"{file} has no array {name!r}", op=_OP, help=near)
+            raise TrainingError("E9003", f"{file} has no array {name!r}", op=_OP, help=near)
 
 
 def _member(file: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
@@ -95,7 +95,7 @@ def _member(file: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.n
         raise type(error)(error.code, f"{where} {error.problem}", op=_OP, help=error.help) from None
     except Exception as error:  # as in `_opened`
         where = f"{file}, array {_plain(info.filename)!r} at byte {info.header_offset}"
-        raise FileError("E7001", f"{where}: {error}", op=_OP) from error
+        raise FileError("E9001", f"{where}: {error}", op=_OP) from error
 
 
 def _check_size(info: zipfile.ZipInfo) -> None:
@@ -112,7 +112,7 @@ def _array(stream: IO[bytes], size: int) -> np.ndarray:
     shape, in_columns, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
         fix = "numbers are saved without pickles: array.astype(float) first"
-        raise TrainingError("E7003", "holds Python objects, which are not read", help=fix)
+        raise TrainingError("E9003", "holds Python objects, which are not read", help=fix)
     if prod(shape) * dtype.itemsize != size - stream.tell():
         has = size - stream.tell()
         raise ValueError(f"{dtype}{list(shape)} does not take the {has} bytes that are there")

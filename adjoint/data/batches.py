@@ -70,7 +70,7 @@ class Job:
                 samples = [self._sample(int(i), epoch, number) for i in indices]
                 return self._collated(samples, indices, epoch, number)
             except StopIteration as error:  # an iterator that raises it would just seem to end
-                raise TrainingError("E7003", "the dataset raised StopIteration") from error
+                raise TrainingError("E9003", "the dataset raised StopIteration") from error
 
     def _whole(self) -> bool:
         """Whether a batch can be cut out of arrays."""

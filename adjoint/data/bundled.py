@@ -87,12 +87,12 @@ def _table(name: str, skip: int = 0, delimiter: str | None = ",") -> np.ndarray:
     except OSError as error:
         problem = f"scikit-learn is installed, but its {name} cannot be read: {error}"
         fix = "pip install --force-reinstall scikit-learn"
-        raise FileError("E7006", problem, op="data", help=fix) from error
+        raise FileError("E9006", problem, op="data", help=fix) from error
 
 
 def _folder() -> Path:
     spec = find_spec("sklearn")
     if spec is None or not spec.submodule_search_locations:
         problem = "this dataset comes with scikit-learn, which is not installed"
-        raise FileError("E7006", problem, op="data", help="pip install adjoint[data]")
+        raise FileError("E9006", problem, op="data", help="pip install adjoint[data]")
     return Path(spec.submodule_search_locations[0]) / "datasets" / "data"

@@ -50,7 +50,7 @@ def _as_array(value: Any, place: str) -> np.ndarray:
     if array.dtype == object:
         fix = "return numbers, arrays, texts, or tuples and dictionaries of them; or give `collate`"
         problem = f"{place} is a {type(value).__name__}, which cannot be stacked"
-        raise TrainingError("E7003", problem, op="collate", help=fix)
+        raise TrainingError("E9003", problem, op="collate", help=fix)
     return array
 
 
@@ -68,5 +68,5 @@ def _same(kinds: list[Any], place: str) -> Any:
                 f"in number {number}"
             )
             fix = "make them alike in the dataset, or give `collate`"
-            raise TrainingError("E7003", problem, op="collate", help=fix)
+            raise TrainingError("E9003", problem, op="collate", help=fix)
     return kinds[0]

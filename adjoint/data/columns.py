@@ -81,7 +81,7 @@ class Column:
     def _misfit(self, row: Row, what: str, fix: str) -> TrainingError:
         name = f" ({self.name!r})" if self.name else ""
         place = f"{self._file}, line {row.line}, column {self.index + 1}{name}"
-        return row.error("E7003", f"{place}: {what}", self.index + 1, fix)
+        return row.error("E9003", f"{place}: {what}", self.index + 1, fix)
 
     def numbers(self, dtype: Any) -> np.ndarray:
         """The column; words by their place in the alphabet."""
@@ -93,7 +93,7 @@ class Column:
         if cast.dtype.kind == "f" and not np.array_equal(np.isinf(cast), np.isinf(values)):
             largest = values[np.argmax(np.abs(np.where(np.isinf(values), 0, values)))]
             problem = f"{self._file}, column {self.index + 1}: {largest} does not fit {cast.dtype}"
-            raise TrainingError("E7003", problem, op="read_csv", help="dtype='float64' holds it")
+            raise TrainingError("E9003", problem, op="read_csv", help="dtype='float64' holds it")
         return cast
 
     def labels(self, dtype: Any) -> tuple[np.ndarray, list[str]]:

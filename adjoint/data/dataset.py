@@ -47,7 +47,7 @@ class Samples:
     def _labels(self, by: Any) -> Any:
         if isinstance(by, str):
             fix = "give the labels themselves: split(0.8, by=labels)"
-            raise TrainingError("E7003", f"there is no field {by!r} to split by", help=fix)
+            raise TrainingError("E9003", f"there is no field {by!r} to split by", help=fix)
         return by
 
 
@@ -173,24 +173,24 @@ def _as_field(name: str, value: Any) -> np.ndarray:
         array = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
     except ValueError as error:
         problem = f"field {name!r} is not an array: {error}"
-        raise TrainingError("E7003", problem, op="Dataset") from None
+        raise TrainingError("E9003", problem, op="Dataset") from None
     if array.dtype == object or array.ndim == 0:
         what = "one number" if array.ndim == 0 else "Python objects"
         problem, fix = (
             f"field {name!r} is {what}, not an array",
             "its first axis counts the samples",
         )
-        raise TrainingError("E7003", problem, op="Dataset", help=fix)
+        raise TrainingError("E9003", problem, op="Dataset", help=fix)
     return array
 
 
 def _check_lengths(fields: dict[str, np.ndarray]) -> None:
     if not fields:
-        raise TrainingError("E7003", "a dataset needs a field", op="Dataset", help="Dataset(x, y)")
+        raise TrainingError("E9003", "a dataset needs a field", op="Dataset", help="Dataset(x, y)")
     if len({len(array) for array in fields.values()}) > 1:
         problem, fix = "the fields differ in length", "the first axis of all counts the samples"
         operands = list(fields.items())
-        raise TrainingError("E7003", problem, op="Dataset", operands=operands, help=fix)
+        raise TrainingError("E9003", problem, op="Dataset", operands=operands, help=fix)
 
 
 def _checked(indices: Any, length: int) -> np.ndarray:
@@ -201,7 +201,7 @@ def _checked(indices: Any, length: int) -> np.ndarray:
         return np.zeros(0, np.int64)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
         problem = f"samples are chosen by whole numbers, a slice or a mask of {length}"
-        raise TrainingError("E7003", problem, op="Dataset", operands=[("index", chosen)])
+        raise TrainingError("E9003", problem, op="Dataset", operands=[("index", chosen)])
     if chosen.min() < -length or chosen.max() >= length:
         far = chosen[(chosen < -length) | (chosen >= length)][0]
         raise BoundsError("E6001", f"sample {far} of {length}", op="Dataset")

@@ -86,7 +86,7 @@ class Loader:
         """Batches of epoch after epoch, without an end."""
         if not len(self):
             problem = f"{len(self.dataset)} samples give no batch, so there is nothing to repeat"
-            raise TrainingError("E7003", problem, op="Loader")
+            raise TrainingError("E9003", problem, op="Loader")
         while True:
             yield from self
 
@@ -145,12 +145,12 @@ class Loader:
         missing = [name for name in _STATE if name not in state]
         if missing:
             problem = f"the state of a loader has no {', '.join(missing)}"
-            raise TrainingError("E7002", problem, op="Loader.load_state_dict")
+            raise TrainingError("E9002", problem, op="Loader.load_state_dict")
         for name in ("length", "batch_size", "shuffle", "drop_last"):
             if state[name] != getattr(plan, name):
                 problem = f"{name} was {state[name]}, and is {getattr(plan, name)}"
                 fix = "batches would not be those of the saved run; make the loader as it was"
-                raise TrainingError("E7002", problem, op="Loader.load_state_dict", help=fix)
+                raise TrainingError("E9002", problem, op="Loader.load_state_dict", help=fix)
         self._restore(state)
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ class Loader:
         )
         if position > len(self):
             problem = f"position {position} is past the {len(self)} batches of an epoch"
-            raise TrainingError("E7002", problem, op="Loader.load_state_dict")
+            raise TrainingError("E9002", problem, op="Loader.load_state_dict")
         plan = self._job.plan
         seed = _whole("seed", state["seed"], 0)
         again = Plan(plan.length, plan.batch_size, plan.shuffle, seed, plan.drop_last)
@@ -173,19 +173,19 @@ def _length(dataset: Any) -> int:
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         problem = f"a {type(dataset).__name__} has no numbered samples"
         fix = "a dataset has __len__ and __getitem__; list(...) makes one of an iterable"
-        raise TrainingError("E7003", problem, op="Loader", help=fix)
+        raise TrainingError("E9003", problem, op="Loader", help=fix)
     return len(dataset)
 
 
 def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         problem = f"{name} is {value!r}; it is a whole number of at least {least}"
-        raise TrainingError("E7003", problem, op="Loader")
+        raise TrainingError("E9003", problem, op="Loader")
     return int(value)
 
 
 def _seconds(timeout: float | None) -> float | None:
     if timeout is not None and not timeout > 0:
         problem = f"timeout is {timeout!r}; it is None or more than 0 seconds"
-        raise TrainingError("E7003", problem, op="Loader")
+        raise TrainingError("E9003", problem, op="Loader")
     return timeout

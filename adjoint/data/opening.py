@@ -19,14 +19,14 @@ def reading(path: str | os.PathLike[str], op: str) -> Iterator[Path]:
     file = Path(path)
     try:
         if file.is_dir():
-            raise FileError("E7006", f"{file} is a folder, not a file", op=op)
+            raise FileError("E9006", f"{file} is a folder, not a file", op=op)
         yield file
     except FileNotFoundError:
         near = did_you_mean(file.name, _neighbours(file.parent)) or f"looked from {Path.cwd()}"
-        raise FileError("E7006", f"there is no file {file}", op=op, help=near) from None
+        raise FileError("E9006", f"there is no file {file}", op=op, help=near) from None
     except PermissionError:
         fix = "its permissions do not let you read it"
-        raise FileError("E7006", f"{file} cannot be opened", op=op, help=fix) from None
+        raise FileError("E9006", f"{file} cannot be opened", op=op, help=fix) from None
 
 
 def _neighbours(folder: Path) -> list[str]:

@@ -45,7 +45,7 @@ class Scaling:
     def _check(self, array: np.ndarray) -> None:
         if array.shape[1:] != self.mean.shape:
             problem = f"measured on features {list(self.mean.shape)}"
-            raise TrainingError("E7003", problem, op="standardise", operands=[("x", array)])
+            raise TrainingError("E9003", problem, op="standardise", operands=[("x", array)])
 
 
 def standardise(train: Any, *others: Any, field: str = "x") -> Any:
@@ -76,7 +76,7 @@ def check_labels(labels: Any, classes: int | None = None) -> np.ndarray:
     says which is not."""
     array = labels.numpy() if isinstance(labels, Tensor) else np.asarray(labels)
     if array.dtype.kind not in "biuf":
-        raise TrainingError("E7003", f"labels are {array.dtype}, not numbers", op="labels")
+        raise TrainingError("E9003", f"labels are {array.dtype}, not numbers", op="labels")
     limit = np.inf if classes is None else classes
     with np.errstate(invalid="ignore"):
         wrong = ~((array >= 0) & (array < limit) & (array == np.floor(array)))
@@ -86,7 +86,7 @@ def check_labels(labels: Any, classes: int | None = None) -> np.ndarray:
         upto = "0 and up" if classes is None else f"0 to {classes - 1}"
         problem = f"label {array[place]} of sample {where} is not a class: they are {upto}"
         fix = "number the classes from 0 without gaps: np.unique(labels, return_inverse=True)[1]"
-        raise TrainingError("E7003", problem, op="labels", help=fix)
+        raise TrainingError("E9003", problem, op="labels", help=fix)
     return array.astype(np.int64)
 
 
@@ -98,10 +98,10 @@ def train_test_split(*arrays: Any, test: float = 0.2, seed: int = 0, by: Any = N
     if len({len(array) for array in arrays}) != 1:
         problem = "the arrays differ in length" if arrays else "there is nothing to split"
         operands = [(f"array {i}", np.asarray(a)) for i, a in enumerate(arrays)]
-        raise TrainingError("E7003", problem, op="train_test_split", operands=operands)
+        raise TrainingError("E9003", problem, op="train_test_split", operands=operands)
     if not 0 < test < 1:
         problem = f"test={test!r} is a fraction of the samples, between 0 and 1"
-        raise TrainingError("E7003", problem, op="train_test_split")
+        raise TrainingError("E9003", problem, op="train_test_split")
     parts = split_indices(len(arrays[0]), 1 - test, seed, by)
     whole = [a if isinstance(a, Dataset) else np.asarray(a) for a in arrays]
     return [array[part] for array in whole for part in parts]
@@ -111,14 +111,14 @@ def _numbers(x: Any) -> np.ndarray:
     array = x.numpy() if isinstance(x, Tensor) else np.asarray(x)
     if array.ndim == 0 or array.dtype.kind not in "biuf":
         problem = "needs an array of numbers whose first axis counts the samples"
-        raise TrainingError("E7003", problem, op="standardise", operands=[("x", array)])
+        raise TrainingError("E9003", problem, op="standardise", operands=[("x", array)])
     if len(array) == 0:
-        raise TrainingError("E7003", "there are no samples", op="standardise")
+        raise TrainingError("E9003", "there are no samples", op="standardise")
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         where = [int(i) for i in bad[0]]
         problem, fix = f"x{where} is {array[tuple(bad[0])]}", "drop or fill such samples first"
-        raise TrainingError("E7003", problem, op="standardise", help=fix)
+        raise TrainingError("E9003", problem, op="standardise", help=fix)
     return array
 
 

@@ -39,7 +39,7 @@ def check_not_unpacking() -> None:
     if unpacking:
         problem = "the script starts workers when it is imported, and workers import it"
         fix = 'put what the script does under `if __name__ == "__main__":`'
-        raise TrainingError("E7003", problem, op="Loader", help=fix)
+        raise TrainingError("E9003", problem, op="Loader", help=fix)
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ def pack(value: Any, what: str) -> int:
         raw = [buffer.raw() for buffer in buffers]
     except Exception as error:
         problem = f"{what} cannot be sent to worker processes: {error}"
-        raise TrainingError("E7003", problem, op="Loader", help=_FIX) from error
+        raise TrainingError("E9003", problem, op="Loader", help=_FIX) from error
     surroundings = pickle.dumps(_surroundings(packer.modules, what))
     return _written([surroundings, stream.getbuffer(), *raw])
 
@@ -133,7 +133,7 @@ def _main_script(what: str) -> tuple[str, str]:
         return "module", spec.name
     if file is None or not Path(file).is_file():
         problem = f"{what} is written in a session that worker processes cannot import"
-        raise TrainingError("E7003", problem, op="Loader", help=_FIX)
+        raise TrainingError("E9003", problem, op="Loader", help=_FIX)
     return "path", str(Path(file).resolve())
 
 

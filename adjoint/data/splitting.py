@@ -32,9 +32,9 @@ def split_indices(
 def _first_count(length: int, fraction: float) -> int:
     if not isinstance(fraction, (int, float, np.number)) or not 0 < fraction < 1:
         problem, fix = f"cannot split off {fraction!r} of the samples", "between 0 and 1, as in 0.8"
-        raise TrainingError("E7003", problem, op="split", help=fix)
+        raise TrainingError("E9003", problem, op="split", help=fix)
     if length < 2:
-        raise TrainingError("E7003", f"{length} samples cannot be split in two", op="split")
+        raise TrainingError("E9003", f"{length} samples cannot be split in two", op="split")
     return min(max(int(length * fraction + 0.5), 1), length - 1)
 
 
@@ -42,7 +42,7 @@ def _classes(labels: Any, length: int) -> np.ndarray:
     array = np.asarray(labels)
     if array.shape != (length,):
         problem = f"splitting {length} samples by class needs as many labels"
-        raise TrainingError("E7003", problem, op="split", operands=[("labels", array)])
+        raise TrainingError("E9003", problem, op="split", operands=[("labels", array)])
     return np.unique(array, return_inverse=True)[1].reshape(-1)
 
 

@@ -55,5 +55,5 @@ def check_size(name: str, value: int, least: int = 1) -> int:
     """A whole number that is not too small, or an error."""
     if not isinstance(value, (int, np.integer)) or value < least:
         problem = f"{name} is {value!r}; it is a whole number of at least {least}"
-        raise TrainingError("E7003", problem, op="data")
+        raise TrainingError("E9003", problem, op="data")
     return int(value)

@@ -55,7 +55,7 @@ class Lines:
         """The rows; empty ones are left out."""
         if len(delimiter) != 1:
             problem = f"delimiter is {delimiter!r}; it is one character"
-            raise TrainingError("E7003", problem, op=_OP)
+            raise TrainingError("E9003", problem, op=_OP)
         reader = _reader(self._lines, delimiter)
         try:
             for cells in reader:
@@ -64,7 +64,7 @@ class Lines:
         except csv.Error as error:
             problem = f"{self.file}, line {reader.line_num}: {error}"
             fix = "see whether a quotation mark has no partner"
-            raise Row(reader.line_num, []).error("E7003", problem, 1, fix) from None
+            raise Row(reader.line_num, []).error("E9003", problem, 1, fix) from None
 
 
 def _reader(lines: Any, delimiter: str) -> Any:
@@ -89,7 +89,7 @@ def _decoded(stream: Any, encoding: str) -> TextIOWrapper:
     try:
         return TextIOWrapper(stream, "utf-8-sig" if plain else encoding, newline=None)
     except LookupError:
-        raise FileError("E7006", f"there is no encoding {encoding!r}", op=_OP) from None
+        raise FileError("E9006", f"there is no encoding {encoding!r}", op=_OP) from None
 
 
 def _lines(file: Path, text: TextIOWrapper, limit: int) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _lines(file: Path, text: TextIOWrapper, limit: int) -> Iterator[str]:
     except UnicodeError as error:
         raise _not_decoded(file, text.encoding.removesuffix("-sig"), error) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileError("E7001", f"{file}: {error}", op=_OP) from None
+        raise FileError("E9001", f"{file}: {error}", op=_OP) from None
 
 
 def _bounded(file: Path, stream: TextIOWrapper, limit: int) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _bounded(file: Path, stream: TextIOWrapper, limit: int) -> Iterator[str]:
             what = f"more than {limit:,} characters" if read > limit else "a line without an end"
             fix = "raise limit=" if read > limit else "is it a table in text?"
             problem = f"{file} has {what} (line {number})"
-            raise TrainingError("E7003", problem, op=_OP, help=fix)
+            raise TrainingError("E9003", problem, op=_OP, help=fix)
         yield line
 
 
@@ -125,7 +125,7 @@ def _not_decoded(file: Path, encoding: str, error: UnicodeError) -> FileError:
     where = "" if place is None else f", line {place.line}, byte {place.column}"
     fix = f"encoding={guess!r} may be right"
     problem = f"{file}{where} is not {encoding}: {getattr(error, 'reason', error)}"
-    found = FileError("E7006", problem, op=_OP, help=fix)
+    found = FileError("E9006", problem, op=_OP, help=fix)
     found.span = place
     return found
 

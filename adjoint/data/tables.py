@@ -64,12 +64,12 @@ class _Table:
         self.file = file
         self.sample: list[Row] = [row for _, row in zip(range(_SAMPLE), rows, strict=False)]
         if not self.sample:
-            raise TrainingError("E7003", f"{file} is empty", op=_OP)
+            raise TrainingError("E9003", f"{file} is empty", op=_OP)
         self.width = len(self.sample[0].cells)
         has = _has_header(self.sample, label) if header is None else header
         self.names = self.sample.pop(0).cells if has else [""] * self.width
         if not self.sample:
-            raise TrainingError("E7003", f"{file} has a header and no rows", op=_OP)
+            raise TrainingError("E9003", f"{file} has a header and no rows", op=_OP)
         self.rows = chain(self.sample, rows)
         self.label = None if label is None else self._index(label)
 
@@ -82,10 +82,10 @@ class _Table:
             problem = f"{self.file} {several if which in names or not names else 'has no column'}"
             near = did_you_mean(which, names) or f"its columns are {', '.join(names[:20])}"
             fix = near if names else "give the column's number"
-            raise TrainingError("E7003", f"{problem} {which!r}", op=_OP, help=fix)
+            raise TrainingError("E9003", f"{problem} {which!r}", op=_OP, help=fix)
         if not -self.width <= which < self.width:
             problem = f"column {which} of {self.width} in {self.file}"
-            raise TrainingError("E7003", problem, op=_OP, help="columns count from 0")
+            raise TrainingError("E9003", problem, op=_OP, help="columns count from 0")
         return which % self.width
 
     def chosen(self, columns: Sequence[str | int] | None) -> list[int]:
@@ -95,7 +95,7 @@ class _Table:
         rest = [i for i in range(self.width) if i != self.label]
         if not rest:
             problem = f"{self.file} has one column, the label, and nothing to learn it from"
-            raise TrainingError("E7003", problem, op=_OP)
+            raise TrainingError("E9003", problem, op=_OP)
         return rest
 
     def column(self, index: int, text: str, missing: Any) -> Column:
@@ -109,7 +109,7 @@ class _Table:
 def _check_choice(name: str, value: Any, words: tuple[str, ...]) -> None:
     if value not in words if isinstance(value, str) else name == "text":
         problem = f"{name} is {value!r}; it is one of {', '.join(words)}"
-        raise TrainingError("E7003", problem, op=_OP, help=did_you_mean(str(value), words))
+        raise TrainingError("E9003", problem, op=_OP, help=did_you_mean(str(value), words))
 
 
 def _is_number(cell: str) -> bool:
@@ -137,7 +137,7 @@ def _fill(table: _Table, columns: list[Column]) -> None:
         if len(row.cells) != table.width:
             problem = f"{table.file}, line {row.line}: {len(row.cells)} columns, not {table.width}"
             fix = "every row has as many as the first; see that texts with delimiters are quoted"
-            raise row.error("E7003", problem, min(len(row.cells), table.width) + 1, fix)
+            raise row.error("E9003", problem, min(len(row.cells), table.width) + 1, fix)
         if all(column.accepts(row) for column in columns):
             for column in columns:
                 column.keep()
@@ -146,7 +146,7 @@ def _fill(table: _Table, columns: list[Column]) -> None:
 def _dataset(columns: list[Column], table: _Table, dtype: Any) -> Dataset:
     features = columns if table.label is None else columns[:-1]
     if not columns[0].count:
-        raise TrainingError("E7003", f"{table.file}: a value is missing in every row", op=_OP)
+        raise TrainingError("E9003", f"{table.file}: a value is missing in every row", op=_OP)
     x = np.stack([column.numbers(dtype) for column in features], 1)
     names = [column.name or f"column {column.index}" for column in features]
     if table.label is None:

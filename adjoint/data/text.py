@@ -61,7 +61,7 @@ class Text(Samples):
         self.tokens = self.encode(text)
         if len(self.tokens) <= length:
             problem = f"{len(self.tokens)} characters have no window of {length} and its successor"
-            raise TrainingError("E7003", problem, op="Text")
+            raise TrainingError("E9003", problem, op="Text")
 
     def __len__(self) -> int:
         return len(self.tokens) - self.length
@@ -82,7 +82,7 @@ class Text(Samples):
             return np.array([self._number[character] for character in text], np.int64)
         except KeyError as error:
             problem = f"character {error.args[0]!r} is not in the vocabulary"
-            raise TrainingError("E7003", problem, op="Text") from None
+            raise TrainingError("E9003", problem, op="Text") from None
 
     def decode(self, tokens: Sequence[int] | np.ndarray | Any) -> str:
         """The characters of the numbers."""
@@ -90,7 +90,7 @@ class Text(Samples):
         wrong = [t for t in numbers if not 0 <= t < len(self.vocabulary)]
         if wrong:
             problem = f"{wrong[0]} is no character: there are {len(self.vocabulary)}"
-            raise TrainingError("E7003", problem, op="Text")
+            raise TrainingError("E9003", problem, op="Text")
         return "".join(self.vocabulary[t] for t in numbers)
 
 
@@ -110,7 +110,7 @@ def docstrings(limit: int | None = None) -> str:
             break
     if not text:
         problem, fix = f"no sources in {folder}", "this Python comes without its source files"
-        raise FileError("E7006", problem, op="docstrings", help=fix)
+        raise FileError("E9006", problem, op="docstrings", help=fix)
     return text[:limit]
 
 

@@ -100,7 +100,7 @@ class Pool:
 
     def __init__(self, job: Job, count: int, prefetch: int, timeout: float | None):
         if not hasattr(signal, "pthread_sigmask"):
-            raise TrainingError("E7003", "this system has no worker processes", help="workers=0")
+            raise TrainingError("E9003", "this system has no worker processes", help="workers=0")
         check_not_unpacking()
         self._job, self._ahead, self._timeout = job, count * prefetch, timeout
         self._serial = 0
@@ -170,7 +170,7 @@ class Pool:
         serial, value = message
         if serial == START:
             fix = "workers import the files of the dataset: see that they can be imported"
-            _raise(value, TrainingError("E7003", "a data worker could not start", help=fix))
+            _raise(value, TrainingError("E9003", "a data worker could not start", help=fix))
         self._arrived[serial] = value
 
     def _died(self, which: int) -> NoReturn:
@@ -181,7 +181,7 @@ class Pool:
             epoch, number = next(iter(worker.waiting.values()))
             indices = self._job.plan.indices(epoch, number)
             problem += f" while loading batch {number} of epoch {epoch} ({shown(indices)})"
-        raise TrainingError("E7004", problem, op="Loader", help=_advice(code))
+        raise TrainingError("E9004", problem, op="Loader", help=_advice(code))
 
     def _too_slow(self, serial: int) -> NoReturn:
         which = serial % len(self._workers)
@@ -242,6 +242,6 @@ def _raise(failure: Failure, instead: TrainingError | None = None) -> NoReturn:
     if instead is not None and not isinstance(error, AdjointError):
         error = TrainingError(instead.code, f"{instead.problem}: {failure.text}", help=instead.help)
     if not isinstance(error, Exception):
-        error = TrainingError("E7003", f"loading failed: {failure.text}", op="Loader")
+        error = TrainingError("E9003", f"loading failed: {failure.text}", op="Loader")
     error.add_note(f"in a data worker:\n{failure.trace}")
     raise error

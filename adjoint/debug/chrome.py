@@ -89,7 +89,7 @@ def _rates(span: Span) -> dict[str, float]:
 
 
 def unfinished(path: Path) -> Path:
-    """An empty file beside `path`, to be written and put in its place; E7006 if there cannot be
+    """An empty file beside `path`, to be written and put in its place; E9006 if there cannot be
     one."""
     new = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.new")
     if path.is_dir():
@@ -121,7 +121,7 @@ def remove(new: Path) -> None:
 
 def _refused(path: Path, reason: str) -> FileError:
     fix = "give a file in a folder that exists and that you may write to"
-    return FileError("E7006", f"cannot write {path}: {reason}", op="profile", help=fix)
+    return FileError("E9006", f"cannot write {path}: {reason}", op="profile", help=fix)
 
 
 __all__ = ["Sample", "Span", "put", "remove", "trace", "unfinished"]

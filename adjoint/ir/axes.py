@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from adjoint.errors import ShapeError
+from adjoint.errors import AxisError, ShapeError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -70,7 +70,7 @@ def _check(text: str, spec: Spec) -> None:
     for term in (spec.lhs, spec.rhs, spec.out):
         if len(set(term)) != len(term) or any(c not in LETTERS for c in term):
             problem = f"{text!r}: each term is made of distinct letters"
-            raise ShapeError("E3005", problem, op="contract")
+            raise AxisError("E3005", problem, op="contract")
     for letter in spec.out:
         if letter not in spec.lhs and letter not in spec.rhs:
             problem = f"{text!r}: {letter!r} is in the result and in no operand"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
@@ -128,7 +128,7 @@ def _filled(op: str, value: Any, dtype: DType, shape: tuple[int, ...], device: A
     if dtype.is_int and not fits(int(value), dtype):
         problem = f"{value} is not a value of {dtype.name} ({dtype.min} to {dtype.max})"
         fix = f"cast the tensor to a wider dtype first, e.g. .cast('{dtypes.int64.name}')"
-        raise DTypeError("E2006", problem, op=op, help=fix)
+        raise ArgumentError("E2006", problem, op=op, help=fix)
     return OPS["const"](value, dtype, shape, device)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive
 from adjoint.nn.module import Module
@@ -117,7 +117,7 @@ class GELU(_Activation):
         super().__init__()
         if approximate not in ("none", "tanh"):
             problem = f"approximate is 'none' or 'tanh', not {approximate!r}"
-            raise DTypeError("E2001", problem, op="GELU")
+            raise ArgumentError("E2008", problem, op="GELU")
         self.approximate = approximate
 
 
@@ -171,7 +171,7 @@ class Hardtanh(_Activation):
         super().__init__()
         if min_val >= max_val:
             problem = f"min_val={min_val} is not below max_val={max_val}"
-            raise DTypeError("E2006", problem, op="Hardtanh")
+            raise ArgumentError("E2006", problem, op="Hardtanh")
         self.min_val, self.max_val = min_val, max_val
 
 

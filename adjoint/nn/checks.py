@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.engine.interpreter import is_known, known_value
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.tensor import Tensor
 
 
@@ -63,7 +63,7 @@ def check_probability(op: str, p: Any) -> float:
     """A chance is a number from 0 to 1."""
     if not isinstance(p, (int, float)) or not 0 <= p <= 1:
         problem = f"p is a probability, from 0 to 1, not {p!r}"
-        raise DTypeError("E2006", problem, op=op)
+        raise ArgumentError("E2006", problem, op=op)
     return float(p)
 
 

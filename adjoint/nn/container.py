@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from adjoint.errors import BoundsError, DTypeError, UnknownNameError, did_you_mean
+from adjoint.errors import ArgumentError, BoundsError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
 
@@ -220,7 +220,7 @@ def _check_name(owner: Module, name: Any) -> None:
     kind = type(owner).__name__
     if not isinstance(name, str) or not name or "." in name:
         problem = f"{name!r} cannot be the name of a module"
-        raise DTypeError("E2001", problem, op=kind, help="give a string without dots")
+        raise ArgumentError("E2008", problem, op=kind, help="give a string without dots")
     if hasattr(owner, name):
         problem = f"{name!r} is the name of something that a {kind} has already"
-        raise DTypeError("E2001", problem, op=kind, help="choose another name")
+        raise ArgumentError("E2008", problem, op=kind, help="choose another name")

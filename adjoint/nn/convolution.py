@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Any
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module
@@ -64,7 +64,7 @@ class _Conv(Module):
             return per_axis(op, "padding", padding, self._rank, 0)
         if padding not in ("same", "valid"):
             problem = f"padding {padding!r} is not 'same', 'valid' or numbers"
-            raise DTypeError("E2001", problem, op=op)
+            raise ArgumentError("E2008", problem, op=op)
         if padding == "same" and any(s != 1 for s in self.stride):
             problem = f"padding 'same' needs stride 1, not {self.stride}"
             raise ShapeError("E3006", problem, op=op, help="give the padding in numbers")
@@ -74,7 +74,7 @@ class _Conv(Module):
         known = ("zeros",) if self._transposed else _MODES
         if mode not in known:
             problem = f"padding_mode {mode!r} is not one of {', '.join(known)}"
-            raise DTypeError("E2001", problem, op=op)
+            raise ArgumentError("E2008", problem, op=op)
         return mode
 
     def _check(self, x: Tensor) -> None:

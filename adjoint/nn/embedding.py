@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import AxisError, DTypeError, ShapeError
 from adjoint.ir.uop import UOp
 from adjoint.nn import init
 from adjoint.nn.checks import check_positive, check_range, check_tensor
@@ -88,7 +88,7 @@ def _row(number: int | None, count: int) -> int | None:
         return None
     if not isinstance(number, int) or not -count <= number < count:
         problem = f"padding_idx {number!r} is not the number of one of {count} rows"
-        raise ShapeError("E3004", problem, op="Embedding")
+        raise AxisError("E3004", problem, op="Embedding")
     return number % count
 
 

@@ -7,7 +7,7 @@ parameters, sequences.
 
 from __future__ import annotations
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.recurrence import Gates, State
 from adjoint.tensor import Tensor
 
@@ -50,7 +50,7 @@ def nonlinear(op: str, name: str) -> Gates:
     """The plain cell of that nonlinearity."""
     if name not in _PLAIN:
         problem = f"nonlinearity is 'tanh' or 'relu', not {name!r}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     return _PLAIN[name]
 
 

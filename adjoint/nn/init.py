@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
@@ -39,7 +39,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         return sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     problem = f"no gain is known for {nonlinearity!r}"
     fix = f"one of {', '.join(sorted({*_GAINS, 'leaky_relu'}))}"
-    raise DTypeError("E2001", problem, op="calculate_gain", help=fix)
+    raise ArgumentError("E2008", problem, op="calculate_gain", help=fix)
 
 
 def fans(shape: Any, op: str = "init") -> tuple[int, int]:
@@ -56,7 +56,7 @@ def _fan(shape: Any, mode: str, op: str) -> int:
     found = fans(shape, op)
     if mode not in ("fan_in", "fan_out"):
         problem = f"mode is 'fan_in' or 'fan_out', not {mode!r}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     return max(found[mode == "fan_out"], 1)
 
 
@@ -180,7 +180,7 @@ def trunc_normal(
     """Normal, given that it is in [a, b]."""
     if not a < b or std <= 0:
         problem = f"std={std} and the range [{a}, {b}] hold no numbers"
-        raise DTypeError("E2006", problem, op="trunc_normal", help="give a < b and std > 0")
+        raise ArgumentError("E2006", problem, op="trunc_normal", help="give a < b and std > 0")
     low, high = (erf((side - mean) / std / sqrt(2)) for side in (a, b))
     drawn = uniform(shape, low, high, **named)
     return _computed((drawn.erfinv() * (std * sqrt(2)) + mean).clip(a, b))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.engine.interpreter import is_known, known_value
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, IndexKindError, ShapeError
 from adjoint.nn.checks import check_float, check_range, check_tensor
 from adjoint.tensor import Tensor
 
@@ -23,7 +23,7 @@ def check_reduction(op: str, reduction: str, among: tuple[str, ...] = REDUCTIONS
     """How losses of elements become one number."""
     if reduction not in among:
         problem = f"reduction {reduction!r} is not one of {', '.join(among)}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     return reduction
 
 
@@ -55,7 +55,7 @@ def _check_values(op: str, target: Tensor, good: Any, rule: str, what: str = "ta
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
         problem = f"{what} {values[bad].flat[0]!s} at {place} is not {rule}"
-        raise DTypeError("E2006", problem, op=op, operands=[(what, target)])
+        raise ArgumentError("E2006", problem, op=op, operands=[(what, target)])
 
 
 def _check_signs(op: str, target: Tensor) -> None:
@@ -116,7 +116,7 @@ def _check_classes(op: str, x: Tensor, target: Tensor, axis: int, ignored: int) 
     if not target.dtype.is_int:
         problem = f"class numbers are integers, not {target.dtype.name}"
         fix = f".cast('int64'), or give probabilities of the shape {list(x.shape)}"
-        raise DTypeError("E4011", problem, op=op, operands=operands, help=fix)
+        raise IndexKindError("E4011", problem, op=op, operands=operands, help=fix)
     check_range(op, target, x.shape[axis], "label", "classes", ignored)
 
 
@@ -169,7 +169,7 @@ def cross_entropy(
     _check_weight(op, weight, input, axis)
     if not 0 <= label_smoothing <= 1:
         problem = f"label_smoothing is from 0 to 1, not {label_smoothing}"
-        raise DTypeError("E2006", problem, op=op)
+        raise ArgumentError("E2006", problem, op=op)
     if target.shape == input.shape:
         return _soft_entropy(
             input.log_softmax(axis), target, weight, axis, reduction, label_smoothing
@@ -235,7 +235,7 @@ def multi_margin_loss(
     _check_weight(op, weight, input, axis)
     _check_classes(op, input, target, axis, -100)
     if p not in (1, 2):
-        raise DTypeError("E2006", f"p is 1 or 2, not {p}", op=op)
+        raise ArgumentError("E2006", f"p is 1 or 2, not {p}", op=op)
     index = target.unsqueeze(axis)
     gaps = (margin - input.gather(axis, index) + input).relu()
     gaps = gaps * gaps if p == 2 else gaps

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from adjoint.errors import DTypeError, UnknownNameError, did_you_mean
+from adjoint.errors import ArgumentError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.nn.show import tree_text
 from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
@@ -61,7 +61,7 @@ class Module(Structured):
     def train(self, mode: bool | None = True) -> Self:
         """Set the mode of this module and all inside; None: follow `Tensor.training`."""
         if mode not in (True, False, None):
-            raise DTypeError("E2001", f"mode is True, False or None, not {mode!r}", op="train")
+            raise ArgumentError("E2008", f"mode is True, False or None, not {mode!r}", op="train")
         for module in self.modules():
             module._training = mode
         return self

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn.checks import check_float, check_rank, check_tensor
 from adjoint.nn.module import Module
 from adjoint.ops.composite.patches import axis_windows, per_axis
@@ -161,7 +161,7 @@ class _Adaptive(Module):
         for size in sizes:
             if size is not None and (not isinstance(size, int) or size < 1):
                 problem = f"output_size is numbers above 0, or None to keep a size, not {size!r}"
-                raise DTypeError("E2001", problem, op=op)
+                raise ArgumentError("E2008", problem, op=op)
         self.output_size = sizes
 
     def forward(self, x: Tensor) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn.checks import check_tensor
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
@@ -69,7 +69,7 @@ class Upsample(Module):
             raise DTypeError("E2007", problem, op="Upsample")
         if mode not in ("nearest", "linear", "bilinear", "trilinear"):
             problem = f"mode {mode!r} is not nearest, linear, bilinear or trilinear"
-            raise DTypeError("E2001", problem, op="Upsample")
+            raise ArgumentError("E2008", problem, op="Upsample")
         self.size = tuple(size) if isinstance(size, (list, tuple)) else size
         factors = isinstance(scale_factor, (list, tuple))
         self.scale_factor = tuple(scale_factor) if factors else scale_factor

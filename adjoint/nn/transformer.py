@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError, DTypeError
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.checks import check_positive
 from adjoint.nn.dropout import Dropout
@@ -38,7 +38,7 @@ def _activation(op: str, given: Any) -> Activation:
     found: Any = _ACTIVATIONS.get(given) if isinstance(given, str) else given
     if not callable(found):
         problem = f"activation is 'relu', 'gelu' or a function, not {given!r}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     activation: Activation = found
     return activation
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Diagonal, Jvp, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
@@ -210,7 +210,7 @@ def _div(x: UOp, other: Any, rounding_mode: str | None = None) -> UOp:
     ways = {None: true_div, "floor": floordiv, "trunc": idiv}
     if rounding_mode not in ways:
         problem = f'rounding_mode {rounding_mode!r} is not None, "floor" or "trunc"'
-        raise DTypeError("E2001", problem, op="div")
+        raise ArgumentError("E2008", problem, op="div")
     return ways[rounding_mode](x, other)
 
 
@@ -227,7 +227,7 @@ div = derived(
         Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "floor"}, smooth=False),
         Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "trunc"}, smooth=False),
     ),
-    errors=(Bad("E2001", (real(2), real(2)), {"rounding_mode": "up"}, match="rounding_mode"),),
+    errors=(Bad("E2008", (real(2), real(2)), {"rounding_mode": "up"}, match="rounding_mode"),),
     kinds="iuf",
 )(_div)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
@@ -226,7 +226,7 @@ svd_full: OpDef = define(
         RANK,
         COMPLEX,
         _NAN,
-        Bad("E2001", (real(2, 2), "reduced"), match="full_matrices"),
+        Bad("E2008", (real(2, 2), "reduced"), match="full_matrices"),
     ),
     kinds="f",
 )
@@ -237,7 +237,7 @@ def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
     """
     if full_matrices not in (True, False):
         problem = f"full_matrices is True or False, not {full_matrices!r}"
-        raise DTypeError("E2001", problem, op="svd")
+        raise ArgumentError("E2008", problem, op="svd")
     a = checked_matrix("svd", x)
     u, s, vt = a.svd_reduced()
     if full_matrices and a.shape[-1] != a.shape[-2]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Linear, ThroughBody
@@ -40,7 +40,7 @@ def _checked_norm(op: str, norm: str | None) -> str:
         return "backward"
     if norm not in NORMS:
         problem = f"norm {norm!r} is not one of {', '.join(NORMS)}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     return norm
 
 
@@ -96,7 +96,7 @@ dft = define(
     errors=(
         Bad("E3004", (_Z, 2), match="axis 2"),
         Bad("E3006", (real(0, 3), 0), match="length"),
-        Bad("E2001", (_Z, 0, False, "unit"), match="norm"),
+        Bad("E2008", (_Z, 0, False, "unit"), match="norm"),
     ),
     kinds="fc",
 )
@@ -305,7 +305,7 @@ _REAL_ONE = given(
 _ONE_ERRORS = (
     Bad("E3004", (real(2, 3), None, 2), match="axis 2"),
     Bad("E3006", (real(2, 3), 0), match="length"),
-    Bad("E2001", (real(2, 3), None, 0, "unit"), match="norm"),
+    Bad("E2008", (real(2, 3), None, 0, "unit"), match="norm"),
     Bad("E2001", (real(2, 3), 2.5), match="int"),
 )
 _REAL_ERRORS = (*_ONE_ERRORS, Bad("E2005", (_Z,), match="use fft"))

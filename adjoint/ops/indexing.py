@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import (
+    ArgumentError,
+    AxisError,
+    BoundsError,
+    DTypeError,
+    IndexKindError,
+    ShapeError,
+)
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, shifted, spread, spread_all
 from adjoint.ir.broadcast import broadcast_shapes
@@ -61,7 +68,7 @@ def check_index(op: str, x: UOp, index: UOp) -> None:
     """An index is an integer tensor."""
     if not index.dtype.is_int:
         problem = f"an index is an integer tensor, not {index.dtype.name}"
-        raise DTypeError("E4011", problem, op=op, operands=[("x", x), ("index", index)])
+        raise IndexKindError("E4011", problem, op=op, operands=[("x", x), ("index", index)])
 
 
 def along(op: str, x: UOp, dim: int, index: UOp) -> tuple[tuple[UOp, ...], Shape]:
@@ -100,7 +107,7 @@ def _index_shape(op: str, x: UOp, indices: tuple[UOp, ...], axes: Shape) -> Shap
         if index.shape != shape:
             raise ShapeError("E3003", "index shapes differ", op=op, operands=[("x", x)])
     if len(set(axes)) != len(axes) or not all(0 <= a < len(x.shape) for a in axes):
-        raise ShapeError("E3004", f"axes {axes} do not fit", op=op, operands=[("x", x)])
+        raise AxisError("E3004", f"axes {axes} do not fit", op=op, operands=[("x", x)])
     return (*shape, *(n for a, n in enumerate(x.shape) if a not in axes))
 
 
@@ -214,7 +221,9 @@ _REDUCE = {None: "set", "add": "add", "multiply": "mul"}
 def _scatter(x: UOp, dim: int, index: UOp, src: Any, reduce: str | None = None) -> UOp:
     if reduce not in _REDUCE:
         problem = f'reduce {reduce!r} is not None, "add" or "multiply"'
-        raise DTypeError("E2001", problem, op="scatter", help="see scatter_reduce for the others")
+        raise ArgumentError(
+            "E2008", problem, op="scatter", help="see scatter_reduce for the others"
+        )
     indices, axes = along("scatter", x, dim, index)
     if not isinstance(src, UOp):
         src = UOp._apply("const", src, promote(x.dtype, x.dtype), index.shape, x.device)
@@ -236,7 +245,7 @@ def _scatter_type(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     operands = [("x", x), ("updates", updates)]
     if len(arg) > 1 and arg.mode not in MODES:
         problem = f"mode {arg.mode!r} is not one of {', '.join(MODES)}"
-        raise DTypeError("E2001", problem, op="scatter")
+        raise ArgumentError("E2008", problem, op="scatter")
     shape = _index_shape("scatter", x, indices, arg.axes)
     if updates.shape != shape:
         problem = f"updates have the shape {list(shape)}"
@@ -398,7 +407,7 @@ scatter = define(
     ),
     errors=(
         Bad("E4011", (real(4), 0, real(2), real(2)), match="integer"),
-        Bad("E2001", (real(4), 0, whole(2), real(2)), {"reduce": "avg"}, match="reduce"),
+        Bad("E2008", (real(4), 0, whole(2), real(2)), {"reduce": "avg"}, match="reduce"),
         Bad("E3003", (real(4), 0, whole(3), real(2)), match="at least as large"),
         Bad("E6001", (real(4), 0, np.array([7]), real(1)), match="out of range"),
     ),

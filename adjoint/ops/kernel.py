@@ -15,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.errors import AdjointError, BoundsError, DeviceError, DTypeError, ShapeError
+from adjoint.errors import (
+    AdjointError,
+    ArgumentError,
+    BoundsError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+)
 from adjoint.ir.arg import Arg
 from adjoint.ir.bounds import Ranged
 from adjoint.ir.derivative import NotDifferentiable
@@ -108,7 +115,7 @@ def _index_type(src: Nodes, arg: Any) -> Types:
     lo, hi = arg.bounds
     if not arg.dtype.is_int or not (fits(lo, arg.dtype) and fits(hi, arg.dtype)):
         problem = f"{lo} to {hi} are not values of {arg.dtype.name}"
-        raise DTypeError("E2006", problem, op="index", help="use a wider integer dtype")
+        raise ArgumentError("E2006", problem, op="index", help="use a wider integer dtype")
     if lo > hi:
         raise ShapeError("E3006", f"the range from {lo} to {hi} is empty", op="index")
     return (), arg.dtype

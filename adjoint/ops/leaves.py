@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AutodiffError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
@@ -60,7 +60,7 @@ def _make_const(value: Any, kind: DType, shape: tuple[int, ...], device: str | N
         raise DTypeError("E2001", f"{value!r} is not a value of {kind.name}", op="const") from None
     if kind.is_int and not fits(plain, kind):
         problem = f"{value} is not a value of {kind.name} ({kind.min} to {kind.max})"
-        raise DTypeError("E2006", problem, op="const", help="name a wider dtype")
+        raise ArgumentError("E2006", problem, op="const", help="name a wider dtype")
     return UOp(const, (), ConstArg(plain, kind, shape, device))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.errors import DTypeError, LinAlgError, MatrixError, ShapeError
 from adjoint.ir.dtype import DType, promote, to_float
 from adjoint.ir.opdef import Bad
 from adjoint.ir.uop import UOp
@@ -39,10 +39,10 @@ def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
         raise DTypeError("E2005", problem, op=op, operands=[("x", x)])
     if len(x.shape) < 2:
         problem = f"a matrix has two axes or more, not {len(x.shape)}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise MatrixError("E3002", problem, op=op, operands=[("x", x)])
     if square and x.shape[-1] != x.shape[-2]:
         problem = f"the matrix is {x.shape[-2]} × {x.shape[-1]}, not square"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise MatrixError("E3003", problem, op=op, operands=[("x", x)])
     return x.cast(to_float(x.dtype))
 
 
@@ -134,7 +134,7 @@ def guarded(reason: str, fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fn(*args, **attrs)
         except np.linalg.LinAlgError as error:
-            raise AdjointError("E6006", f"{reason} (LAPACK: {error})") from None
+            raise LinAlgError("E6006", f"{reason} (LAPACK: {error})") from None
 
     return run
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AxisError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, led_by, shifted
 from adjoint.ir.derivative import Linear
@@ -46,7 +46,7 @@ def checked_axis(op: str, axis: Any, rank: int, x: UOp | None = None) -> int:
         fix = f"axes go from {-rank} to {rank - 1}" if rank else "a scalar has no axes"
         operands = [("x", x)] if x is not None else []
         problem = f"axis {number} is out of range for rank {rank}"
-        raise ShapeError("E3004", problem, op=op, operands=operands, help=fix)
+        raise AxisError("E3004", problem, op=op, operands=operands, help=fix)
     return number % rank if rank else 0
 
 
@@ -62,7 +62,7 @@ def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
     if rank == 0:
         return ()
     if len(result) > 1 and len(set(result)) != len(result):
-        raise ShapeError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
+        raise AxisError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
     return result
 
 
@@ -368,7 +368,7 @@ def _const_value(op: str, value: Any, x: UOp) -> Any:
     plain = kinds[x.dtype.kind](value)
     if (x.dtype.is_int and not fits(plain, x.dtype)) or (plain != value and value == value):
         problem = f"{value} is not a value of {x.dtype.name}"
-        raise DTypeError("E2006", problem, op=op, operands=[("x", x)])
+        raise ArgumentError("E2006", problem, op=op, operands=[("x", x)])
     return plain
 
 
@@ -383,7 +383,7 @@ def _pad_type(src: tuple[UOp, ...], arg: PadArg) -> tuple[Shape, Any]:
         raise ShapeError("E3006", problem, op="pad", operands=[("x", x)])
     if x.dtype.is_int and not fits(int(arg.value), x.dtype):
         problem = f"{arg.value} is not a value of {x.dtype.name}"
-        raise DTypeError("E2006", problem, op="pad", operands=[("x", x)])
+        raise ArgumentError("E2006", problem, op="pad", operands=[("x", x)])
     return tuple(
         b + a + n + max(n - 1, 0) * i
         for n, b, a, i in zip(x.shape, arg.before, arg.after, arg.interior, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Any, Self
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -73,7 +73,7 @@ class Creation:
         """`start`, `start + step`, … below `stop`."""
         first, last = (0, start) if stop is None else (start, stop)
         if step == 0:
-            raise DTypeError("E4008", "the step is not 0", op="arange")
+            raise ArgumentError("E4008", "the step is not 0", op="arange")
         floating = any(isinstance(v, float) for v in (first, last, step))
         kind = as_dtype(dtype) if dtype is not None else _range_dtype(first, last, floating)
         count = max(0, ceil((last - first) / step))

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError, UnknownNameError, did_you_mean
+from adjoint.errors import (
+    BoundsError,
+    DTypeError,
+    IndexKindError,
+    ShapeError,
+    UnknownNameError,
+    did_you_mean,
+)
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, to_float
 from adjoint.ir.opdef import OPS, OpDef
@@ -207,7 +214,7 @@ def _top(op: str, x: Any) -> int:
         raise ShapeError("E3002", "takes a vector", op=op, operands=[("x", x)])
     if not x.dtype.is_int:
         problem = f"takes integers, not {x.dtype.name}"
-        raise DTypeError("E4011", problem, op=op, operands=[("x", x)])
+        raise IndexKindError("E4011", problem, op=op, operands=[("x", x)])
     values = host_values(x.uop)
     if values.size and values.min() < 0:
         problem = f"{int(values.min())} is negative"
@@ -224,7 +231,7 @@ def _repeats(x: Any, repeats: Any) -> Array:
     """Counts of repeats, computed now."""
     op, operands = "repeat_interleave", [("x", x), ("repeats", repeats)]
     if not repeats.dtype.is_int:
-        raise DTypeError("E4011", "repeats are integers", op=op, operands=operands)
+        raise IndexKindError("E4011", "repeats are integers", op=op, operands=operands)
     if repeats.ndim > 1:
         raise ShapeError("E3002", "repeats are a vector", op=op, operands=operands)
     counts = host_values(repeats.uop).reshape(-1).astype(np.int64)

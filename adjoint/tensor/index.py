@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.engine import realize as engine
-from adjoint.errors import AdjointError, BoundsError, DTypeError
+from adjoint.errors import AdjointError, BoundsError, DTypeError, IndexKindError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -206,7 +206,7 @@ def _checked(op: str, x: UOp, value: Any, kind: str, entry: Any = None) -> Any:
 def _not_an_index(op: str, x: UOp, got: str) -> DTypeError:
     problem = "an index is an int, a slice, None, ... or an integer or boolean array; got " + got
     fix = "round and cast floats first: .cast('int32')" if "float" in got else ""
-    return DTypeError("E4011", problem, op=op, operands=[("x", x)], help=fix)
+    return IndexKindError("E4011", problem, op=op, operands=[("x", x)], help=fix)
 
 
 def _resolved(op: str, x: UOp, entries: list[Any]) -> list[Part]:
@@ -245,7 +245,7 @@ def _slice(op: str, x: UOp, entry: slice, axis: int) -> Cut:
         ]
     except (AttributeError, TypeError):
         problem = f"a slice is made of ints and None, got {entry!r}"
-        raise DTypeError("E4011", problem, op=op, operands=[("x", x)]) from None
+        raise IndexKindError("E4011", problem, op=op, operands=[("x", x)]) from None
     if bounds[2] == 0:
         raise BoundsError("E4008", "a slice step is not 0", op=op, operands=[("x", x)])
     start, stop, step = slice(*bounds).indices(x.shape[axis])

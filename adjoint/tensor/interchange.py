@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from adjoint.engine import realize as engine
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
@@ -51,7 +51,7 @@ class Interchange:
         if self.uop.size != 1:
             problem = f"{self.uop.size} elements are not one"
             fix = ".tolist() or .numpy() give them all"
-            raise ShapeError("E3007", problem, op="item", operands=[("x", self)], help=fix)
+            raise ScalarError("E3007", problem, op="item", operands=[("x", self)], help=fix)
         return _python(self.numpy().reshape(()))
 
     def tolist(self) -> Any:

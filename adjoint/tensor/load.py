@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.errors import AdjointError, ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -135,7 +135,7 @@ def _fits(values: list[Any], kind: DType) -> bool:
 def _overflow(values: list[Any], kind: DType) -> DTypeError:
     bad = next(v for v in values if not kind.min <= v <= kind.max)
     problem = f"{bad} is not a value of {kind.name} ({kind.min} to {kind.max})"
-    return DTypeError("E2006", problem, op="Tensor", help="name a wider dtype")
+    return ArgumentError("E2006", problem, op="Tensor", help="name a wider dtype")
 
 
 def _carrier(values: list[Any]) -> Any:

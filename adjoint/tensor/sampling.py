@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, dtypes, promote, to_float
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -89,7 +89,7 @@ class Sampling:
         """How many trials until the first success of probability p: 1, 2, …, in this tensor's
         shape and dtype."""
         if not hasattr(p, "uop") and _probability("geometric", p) == 0:
-            raise DTypeError("E2006", "p is above 0", op="geometric")
+            raise ArgumentError("E2006", "p is above 0", op="geometric")
         miss = (1 - _parameter(self, p, _WIDE)).log()
         trials = ((1 - _uniform(self, self.shape, _WIDE)).log() / miss).floor() + 1
         return type(self)(trials.cast(self.dtype))
@@ -165,13 +165,13 @@ class Sampling:
 def _probability(op: str, p: Any) -> float:
     if isinstance(p, (int, float, np.number)) and 0 <= p <= 1:
         return float(p)
-    raise DTypeError("E2006", f"a probability is from 0 to 1, got {p!r}", op=op)
+    raise ArgumentError("E2006", f"a probability is from 0 to 1, got {p!r}", op=op)
 
 
 def _positive(op: str, name: str, value: Any) -> Any:
     if hasattr(value, "uop") or value > 0:
         return value
-    raise DTypeError("E2006", f"{name} is above 0, got {value!r}", op=op)
+    raise ArgumentError("E2006", f"{name} is above 0, got {value!r}", op=op)
 
 
 def _check_float(op: str, x: Any) -> None:

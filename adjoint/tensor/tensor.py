@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
-from adjoint.errors import DTypeError, ShapeError, UnknownNameError, did_you_mean
+from adjoint.errors import DTypeError, ScalarError, ShapeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
@@ -121,10 +121,13 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("E3002", "a scalar has no length", op="len", operands=[("x", self)])
+            raise ScalarError("E3002", "a scalar has no length", op="len", operands=[("x", self)])
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Self]:
+        if not self.shape:
+            problem = "a scalar has no parts to go through"
+            raise ScalarError("E3002", problem, op="iter", operands=[("x", self)])
         return (self[i] for i in range(len(self)))
 
     def __hash__(self) -> int:

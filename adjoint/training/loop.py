@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, FileError, TrainingError
+from adjoint.errors import ArgumentError, DTypeError, FileError, TrainingError
 from adjoint.nn import state
 from adjoint.tensor import Tensor
 from adjoint.training import context as contexts
@@ -134,7 +134,7 @@ class Loop:
         points = self.history.get(name)
         before = f"; it was {points[-1][1]:.6g} at step {points[-1][0]}" if points else ""
         raise TrainingError(
-            "E7005",
+            "E9005",
             f"{name} is {value} at step {self.step}{before}",
             op=self.label or "training",
             help="run it with `adjoint.debug_nans()` to see which op was the first; a smaller "
@@ -157,7 +157,7 @@ class Loop:
         if not self.objects:
             problem = f"{path} cannot be resumed: this loop was not told what to restore"
             help = "Loop(steps, model=model, optimizer=optimizer)"
-            raise TrainingError("E7002", problem, op=self.label or "training", help=help)
+            raise TrainingError("E9002", problem, op=self.label or "training", help=help)
         found = state.load_checkpoint(path, **self.objects)
         self.start = self.step = found.step
         history = found.extra.get("history", {}) if isinstance(found.extra, dict) else {}
@@ -186,7 +186,7 @@ class Loop:
 
 
 def check_place(path: str) -> None:
-    """E7006 if a checkpoint cannot be written there: better now than after an hour."""
+    """E9006 if a checkpoint cannot be written there: better now than after an hour."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         problem = "it is a directory"
@@ -197,13 +197,13 @@ def check_place(path: str) -> None:
     else:
         return
     help = "name a file in a directory of yours"
-    raise FileError("E7006", f"cannot save a checkpoint to {path}: {problem}", help=help)
+    raise FileError("E9006", f"cannot save a checkpoint to {path}: {problem}", help=help)
 
 
 def _count(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         problem = f"{name} must be a whole number of at least {least}, got {value!r}"
-        raise DTypeError("E2006", problem, op="Loop")
+        raise ArgumentError("E2006", problem, op="Loop")
     return int(value)
 
 

@@ -56,7 +56,7 @@ def save_curves(
         file.write_text(svg(curves, title), encoding="utf-8")
     except OSError as error:
         problem = f"cannot write {file}: {error.strerror}"
-        raise FileError("E7006", problem, op="save_curves") from None
+        raise FileError("E9006", problem, op="save_curves") from None
     return file
 
 

@@ -136,8 +136,8 @@ def test_methods_and_modules_have_paths(grad_of):
         (["vector", "--args", "3"], "no argument is a tensor"),
         (["plan"], "did you mean 'plain'?"),
         (["loss", "--args", "f32[3,2]", "--wrt", "ww"], "did you mean 'w'?"),
-        (["gone.py:loss"], "error[E7006]"),
-        (["gone:loss"], "error[E7006]"),
+        (["gone.py:loss"], "error[E9006]"),
+        (["gone:loss"], "error[E9006]"),
         (["model.py:"], "expected FILE.py:FUNCTION"),
     ],
 )

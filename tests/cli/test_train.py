@@ -125,13 +125,13 @@ def test_a_run_on_a_narrow_terminal_never_wraps(folder, width):
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["gone.py"], "error[E7006]: cannot read the script gone.py: No such file"),
+        (["gone.py"], "error[E9006]: cannot read the script gone.py: No such file"),
         (["smal.py"], "did you mean 'small.py'?"),
-        (["./x/y/gone.py"], "error[E7006]"),
-        (["."], "error[E7006]"),
-        (["a\0b.py"], "error[E7006]"),
-        (["no_such_example"], "error[E7006]: no example, script or module is called"),
-        (["small.py", "--resume", "gone.ckpt"], "error[E7006]: cannot read the checkpoint"),
+        (["./x/y/gone.py"], "error[E9006]"),
+        (["."], "error[E9006]"),
+        (["a\0b.py"], "error[E9006]"),
+        (["no_such_example"], "error[E9006]: no example, script or module is called"),
+        (["small.py", "--resume", "gone.ckpt"], "error[E9006]: cannot read the checkpoint"),
         (["small.py", "--checkpoint", "x/y.ckpt"], "there is no directory x"),
         (["small.py", "--checkpoint", "."], "it is a directory"),
         ([], "which program?"),
@@ -189,7 +189,7 @@ def test_a_script_leaves_with_its_own_code(folder, adjoint_command, text, expect
 def test_a_loss_that_is_not_finite_is_e7005_with_its_step(folder, adjoint_command):
     code, _, err = adjoint_command("train", "wild.py")
     assert code == 1
-    assert re.search(r"E7005: wild: loss is (nan|inf) at step \d+; it was 4 at step 0", err)
+    assert re.search(r"E9005: wild: loss is (nan|inf) at step \d+; it was 4 at step 0", err)
     assert "loop.report(loss=" in err
     assert "debug_nans" in err
 
@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_a_coded_error(folder, adjoint_command):
     (folder / "a.ckpt").write_bytes(data[: len(data) // 2])
     code, _, err = adjoint_command("train", "small.py", "--resume", "a.ckpt", "--quiet")
     assert code == 1
-    assert "E7001" in err
+    assert "E9001" in err
 
 
 # ---- Ctrl-C

@@ -53,7 +53,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(bundled, "find_spec", lambda name: None)
     with pytest.raises(FileError, match="not installed") as caught:
         data.digits()
-    assert caught.value.code == "E7006"
+    assert caught.value.code == "E9006"
     assert "pip install adjoint[data]" in str(caught.value)
 
 
@@ -61,7 +61,7 @@ def test_a_broken_installation_of_scikit_learn_is_an_error(monkeypatch, tmp_path
     monkeypatch.setattr(bundled, "_folder", lambda: tmp_path)
     with pytest.raises(FileError, match=r"wine_data\.csv cannot be read") as caught:
         data.wine()
-    assert caught.value.code == "E7006"
+    assert caught.value.code == "E9006"
 
 
 @pytest.mark.parametrize(

@@ -160,14 +160,14 @@ def test_a_state_of_another_loader_is_refused(change, match):
     loader = Loader(TEN, 3)
     with pytest.raises(TrainingError, match=match) as caught:
         loader.load_state_dict(loader.state_dict() | change)
-    assert caught.value.code in ("E7002", "E7003")
+    assert caught.value.code in ("E9002", "E9003")
 
 
 def test_a_state_with_a_part_missing_is_refused():
     loader = Loader(TEN, 3)
     with pytest.raises(TrainingError, match="has no epoch, seed") as caught:
         loader.load_state_dict({k: v for k, v in loader.state_dict().items() if k[0] not in "es"})
-    assert caught.value.code == "E7002"
+    assert caught.value.code == "E9002"
 
 
 @pytest.mark.parametrize(
@@ -185,14 +185,14 @@ def test_a_state_with_a_part_missing_is_refused():
 def test_a_setting_that_makes_no_sense_is_an_error(settings, match):
     with pytest.raises(TrainingError, match=match) as caught:
         Loader(TEN, **{"batch_size": 2, **settings})
-    assert caught.value.code == "E7003"
+    assert caught.value.code == "E9003"
 
 
 @pytest.mark.parametrize("data", [iter([1]), 3, None, {1, 2}])
 def test_what_has_no_numbered_samples_is_no_dataset(data):
     with pytest.raises(TrainingError, match="no numbered samples") as caught:
         Loader(data, 2)
-    assert caught.value.code == "E7003"
+    assert caught.value.code == "E9003"
 
 
 def test_an_empty_dataset_has_no_batches_and_cannot_be_repeated():
@@ -246,7 +246,7 @@ def test_collate_keeps_the_structure():
 def test_samples_that_do_not_stack_are_an_error_that_says_where(samples, match):
     with pytest.raises(TrainingError, match=match) as caught:
         collate(samples)
-    assert caught.value.code == "E7003"
+    assert caught.value.code == "E9003"
 
 
 def test_an_error_while_stacking_names_the_samples():

@@ -112,7 +112,7 @@ def test_batches_before_an_error_are_given_out():
 def test_an_error_that_cannot_be_sent_becomes_one_with_a_code(how):
     with pytest.raises(TrainingError) as caught:
         list(Loader(Failing(how), 4, workers=1))
-    assert caught.value.code == "E7003"
+    assert caught.value.code == "E9003"
     assert "sample 17" in "\n".join(caught.value.__notes__)
 
 
@@ -129,7 +129,7 @@ def test_a_worker_that_dies_is_an_error_at_once(how, match):
     begin = time.monotonic()
     with pytest.raises(TrainingError, match=match) as caught:
         list(Loader(Failing(how), 4, workers=1))
-    assert caught.value.code == "E7004"
+    assert caught.value.code == "E9004"
     assert "batch 4 of epoch 0 (samples 16, 17, 18 and 1 more)" in str(caught.value)
     assert time.monotonic() - begin < 30  # and not when a pipe or a timeout ends it
 
@@ -141,7 +141,7 @@ def test_a_worker_killed_from_outside_is_an_error():
 
     with pytest.raises(TrainingError, match="SIGKILL") as caught:
         train()
-    assert caught.value.code == "E7004"
+    assert caught.value.code == "E9004"
 
 
 def test_a_sample_that_takes_too_long_is_an_error_and_its_worker_is_ended():
@@ -154,7 +154,7 @@ def test_a_function_that_cannot_be_sent_is_an_error():
     data = Dataset(np.arange(4)).map(lambda x: x)
     with pytest.raises(TrainingError, match="cannot be sent to worker processes") as caught:
         list(Loader(data, 2, workers=1))
-    assert caught.value.code == "E7003"
+    assert caught.value.code == "E9003"
     assert "workers=0" in caught.value.help
 
 
@@ -194,7 +194,7 @@ def test_a_dataset_of_the_main_script_is_found(tmp_path):
 def test_a_dataset_typed_into_a_prompt_is_an_error(tmp_path):
     result = _run(tmp_path, SCRIPT, "-")
     assert (
-        "E7003: Loader: the dataset or its collate function is written in a session"
+        "E9003: Loader: the dataset or its collate function is written in a session"
         in result.stderr
     )
 
@@ -212,7 +212,7 @@ def test_a_script_without_a_guard_gets_an_error_and_no_flood_of_processes(tmp_pa
     code = SCRIPT.replace('if __name__ == "__main__":', "if True:")
     result = _run(tmp_path, code)
     assert result.returncode == 1
-    assert "E7003: Loader: the script starts workers when it is imported" in result.stderr
+    assert "E9003: Loader: the script starts workers when it is imported" in result.stderr
 
 
 def _interrupted(tmp_path, how):

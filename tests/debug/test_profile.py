@@ -240,7 +240,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work_starts(tmp_pat
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write") as caught, profile(tmp_path / name):
         raise AssertionError("the work has started")
-    assert caught.value.code == "E7006"
+    assert caught.value.code == "E9006"
 
 
 def test_a_folder_that_is_gone_when_the_block_ends_is_said_to_be_so(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
-from adjoint.errors import CODES, AdjointError
+from adjoint.errors import CODES, PHASES, AdjointError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.parse import parse
 from adjoint.ir.uop import UOp
@@ -70,6 +70,7 @@ RAISES = {
     "E2005": lambda tmp: -Tensor([True]),
     "E2006": lambda tmp: Tensor([300], dtype="uint8"),
     "E2007": lambda tmp: Tensor([1.0]).softmax(0, None, 5, 6),
+    "E2008": lambda tmp: Tensor([1.0]).gelu("erf"),
     "E3001": lambda tmp: _matrix(2, 3) + _matrix(2, 4),
     "E3002": lambda tmp: _matrix(2, 3) @ Tensor(1.0),
     "E3003": lambda tmp: _matrix(2, 3) @ _matrix(4, 5),
@@ -103,12 +104,12 @@ RAISES = {
     "E6006": lambda tmp: _matrix(2, 2).inv().realize(),
     "E6007": lambda tmp: list(adjoint.data.Loader(Sleeps(), 2, workers=1, timeout=0.2)),
     "E6008": lambda tmp: Tensor([1.0], device="CPU") + Tensor([1.0], device="REF"),
-    "E7001": lambda tmp: adjoint.nn.state.safe_load(_damaged(tmp)),
-    "E7002": lambda tmp: adjoint.nn.Linear(2, 3).load_state_dict({}),
-    "E7003": lambda tmp: adjoint.data.Dataset(np.ones(3), np.ones(4)),
-    "E7004": lambda tmp: list(adjoint.data.Loader(Dies(), 2, workers=1)),
-    "E7005": lambda tmp: adjoint.training.Loop(1, quiet=True).report(loss=float("nan")),
-    "E7006": lambda tmp: adjoint.training.save_curves(tmp / "gone" / "a.svg", {}),
+    "E9001": lambda tmp: adjoint.nn.state.safe_load(_damaged(tmp)),
+    "E9002": lambda tmp: adjoint.nn.Linear(2, 3).load_state_dict({}),
+    "E9003": lambda tmp: adjoint.data.Dataset(np.ones(3), np.ones(4)),
+    "E9004": lambda tmp: list(adjoint.data.Loader(Dies(), 2, workers=1)),
+    "E9005": lambda tmp: adjoint.training.Loop(1, quiet=True).report(loss=float("nan")),
+    "E9006": lambda tmp: adjoint.training.save_curves(tmp / "gone" / "a.svg", {}),
 }
 
 NOT_YET = {
@@ -180,6 +181,11 @@ def test_codes_that_are_not_raised_yet_are_nowhere_in_the_code():
     assert not used & NOT_YET.keys()
 
 
+def test_the_first_digit_of_a_code_is_its_phase():
+    assert {code[1] for code in CODES} <= PHASES.keys()
+    assert (PHASES["7"], PHASES["8"], PHASES["9"]) == ("sharding", "compilation", "training")
+
+
 def test_an_unknown_code_is_our_own_fault():
     with pytest.raises(adjoint.InternalError):
         adjoint.ShapeError("E9999", "no such code")
@@ -196,6 +202,16 @@ def test_an_unknown_code_is_our_own_fault():
         (adjoint.TextError, ValueError),
         (adjoint.AutodiffError, RuntimeError),
         (adjoint.UnknownNameError, AttributeError),
+        (adjoint.ArgumentError, ValueError),
+        (adjoint.ArgumentError, TypeError),
+        (adjoint.AxisError, IndexError),
+        (adjoint.AxisError, ValueError),
+        (adjoint.IndexKindError, IndexError),
+        (adjoint.IndexKindError, TypeError),
+        (adjoint.ScalarError, TypeError),
+        (adjoint.ScalarError, ValueError),
+        (adjoint.LinAlgError, np.linalg.LinAlgError),
+        (adjoint.MatrixError, np.linalg.LinAlgError),
     ],
 )
 def test_an_error_is_also_the_exception_python_would_raise(kind, base):

@@ -5,7 +5,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from adjoint import AdjointError, DTypeError, Tensor, UnknownNameError, grad, nn
+from adjoint import AdjointError, ArgumentError, DTypeError, Tensor, UnknownNameError, grad, nn
 
 
 def loss(model, x):
@@ -70,7 +70,7 @@ def test_module_dicts_hold_modules_by_name():
     assert isinstance(parts.pop("b"), nn.ReLU)
     with pytest.raises(UnknownNameError, match="no module 'c'"):
         parts["c"]
-    with pytest.raises(DTypeError, match="'keys' is the name"):
+    with pytest.raises(ArgumentError, match="'keys' is the name"):
         parts["keys"] = nn.ReLU()
     with pytest.raises(DTypeError, match="holds modules"):
         parts["d"] = 3

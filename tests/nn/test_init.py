@@ -136,9 +136,9 @@ def test_gains_are_torchs():
 
 
 BAD = {
-    "gain": (lambda: init.calculate_gain("sine"), "E2001", "sine"),
+    "gain": (lambda: init.calculate_gain("sine"), "E2008", "sine"),
     "fan of a vector": (lambda: init.kaiming_normal((3,)), "E3002", "rank 1"),
-    "mode": (lambda: init.kaiming_normal((3, 3), mode="fan"), "E2001", "fan_in"),
+    "mode": (lambda: init.kaiming_normal((3, 3), mode="fan"), "E2008", "fan_in"),
     "eye": (lambda: init.eye((2, 2, 2)), "E3002", "matrix"),
     "dirac": (lambda: init.dirac((2, 2)), "E3002", "convolution"),
     "truncated": (lambda: init.trunc_normal((2,), a=1, b=0), "E2006", "hold no numbers"),

@@ -211,13 +211,13 @@ BAD_ARGUMENTS = {
     "Conv groups out": (lambda: nn.Conv2d(4, 3, 3, groups=2), "E3003", "out_channels=3"),
     "Conv stride": (lambda: nn.Conv1d(1, 1, 3, stride=0), "E4010", "stride"),
     "Conv kernel": (lambda: nn.Conv2d(1, 1, (3, 3, 3)), "E2007", "kernel_size"),
-    "Conv padding word": (lambda: nn.Conv1d(1, 1, 3, padding="full"), "E2001", "full"),
+    "Conv padding word": (lambda: nn.Conv1d(1, 1, 3, padding="full"), "E2008", "full"),
     "Conv padding": (lambda: nn.Conv1d(1, 1, 3, padding=-1), "E4010", "padding"),
     "Conv same": (lambda: nn.Conv1d(1, 1, 3, stride=2, padding="same"), "E3006", "stride 1"),
-    "Conv mode": (lambda: nn.Conv1d(1, 1, 3, padding_mode="mirror"), "E2001", "mirror"),
+    "Conv mode": (lambda: nn.Conv1d(1, 1, 3, padding_mode="mirror"), "E2008", "mirror"),
     "Transpose mode": (
         lambda: nn.ConvTranspose1d(1, 1, 3, padding_mode="reflect"),
-        "E2001",
+        "E2008",
         "reflect",
     ),
     "BatchNorm": (lambda: nn.BatchNorm1d(0), "E3006", "num_features"),
@@ -230,11 +230,11 @@ BAD_ARGUMENTS = {
     "MaxPool kernel": (lambda: nn.MaxPool2d(0), "E3006", "kernel_size"),
     "AvgPool divisor": (lambda: nn.AvgPool2d(2, divisor_override=0), "E3006", "divisor"),
     "Adaptive": (lambda: nn.AdaptiveAvgPool2d((1, 2, 3)), "E2007", "3 values"),
-    "Adaptive 0": (lambda: nn.AdaptiveMaxPool1d(0), "E2001", "output_size"),
-    "GELU": (lambda: nn.GELU("sigmoid"), "E2001", "approximate"),
+    "Adaptive 0": (lambda: nn.AdaptiveMaxPool1d(0), "E2008", "output_size"),
+    "GELU": (lambda: nn.GELU("sigmoid"), "E2008", "approximate"),
     "Hardtanh": (lambda: nn.Hardtanh(1, -1), "E2006", "min_val"),
     "Upsample": (lambda: nn.Upsample(), "E2007", "size or scale_factor"),
-    "Upsample mode": (lambda: nn.Upsample(2, mode="cubic"), "E2001", "cubic"),
+    "Upsample mode": (lambda: nn.Upsample(2, mode="cubic"), "E2008", "cubic"),
 }
 
 

@@ -143,8 +143,8 @@ def test_wrong_labels_inside_jit_are_found_when_it_runs():
 
 
 OPTIONS = {
-    "reduction": (lambda: nn.MSELoss(reduction="max"), "E2001", "max"),
-    "batchmean": (lambda: nn.L1Loss(reduction="batchmean"), "E2001", "batchmean"),
+    "reduction": (lambda: nn.MSELoss(reduction="max"), "E2008", "max"),
+    "batchmean": (lambda: nn.L1Loss(reduction="batchmean"), "E2008", "batchmean"),
     "smoothing": (
         lambda: nn.CrossEntropyLoss(label_smoothing=2.0)(LOGITS, LABELS),
         "E2006",

@@ -12,6 +12,7 @@ import pytest
 
 from adjoint import (
     AdjointError,
+    ArgumentError,
     DTypeError,
     Tensor,
     UnknownNameError,
@@ -136,7 +137,7 @@ def test_modes_are_set_for_all_parts_and_follow_the_global_one_otherwise():
     assert model.train()[1][0].training
     model.train(None)
     assert not inner.training
-    with pytest.raises(DTypeError, match="True, False or None"):
+    with pytest.raises(ArgumentError, match="True, False or None"):
         model.train("yes")
 
 

@@ -603,7 +603,7 @@ ERRORS = {
         lambda: optim.SGD([{"params": [W], "momentun": 0.9}]),
     ),
     "of a group": ("E2001", "no option 'x'", lambda: optim.SGD([W]).param_groups[0]["x"]),
-    "a ratio": ("E2006", "adjust_lr_fn", lambda: optim.Muon([W], adjust_lr_fn="best")),
+    "a ratio": ("E2008", "adjust_lr_fn", lambda: optim.Muon([W], adjust_lr_fn="best")),
     "no matrix": ("E3002", "for matrices", lambda: optim.Muon([Tensor([1.0])], use_muon=True)),
     "no tree": ("E2007", "nothing to train", lambda: optim.adam().init({})),
     "a tree of integers": ("E2005", "not int64", lambda: optim.adam().init({"n": Tensor([1])})),
@@ -618,7 +618,7 @@ ERRORS = {
         lambda: optim.sgd().update([W.T], optim.sgd().init([W]), [W]),
     ),
     "the state of others": (
-        "E7002",
+        "E9002",
         "of 1 parameters, there are 2",
         lambda: optim.sgd().update([W, W], optim.sgd().init([W]), [W, W]),
     ),
@@ -639,5 +639,5 @@ def test_a_parameter_without_a_gradient_is_named():
     used.sum().backward()
     with pytest.raises(AdjointError, match=r"(?s)head.weight has no gradient.*f32\[1, 1\]") as e:
         opt.step()
-    assert e.value.code == "E7002"
+    assert e.value.code == "E9002"
     assert used.item() == 1.0  # nothing has been done

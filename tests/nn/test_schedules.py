@@ -258,7 +258,7 @@ ERRORS = {
         "E2001",
         lambda: optim.OneCycleLR(optimizer(kind=optim.Adagrad), 0.1, 10),
     ),
-    "another shape": ("E2006", lambda: schedules.one_cycle(10, anneal_strategy="sin")),
+    "another shape": ("E2008", lambda: schedules.one_cycle(10, anneal_strategy="sin")),
     "too few milestones": ("E2007", lambda: schedules.sequential([schedules.warmup(2)] * 3, [1])),
     "falling milestones": (
         "E2006",
@@ -266,9 +266,9 @@ ERRORS = {
     ),
     "an empty chain": ("E2007", lambda: optim.ChainedScheduler([])),
     "no metric": ("E2007", lambda: optim.ReduceLROnPlateau(optimizer()).step()),
-    "another mode": ("E2006", lambda: optim.ReduceLROnPlateau(optimizer(), "least")),
+    "another mode": ("E2008", lambda: optim.ReduceLROnPlateau(optimizer(), "least")),
     "another threshold": (
-        "E2006",
+        "E2008",
         lambda: optim.ReduceLROnPlateau(optimizer(), threshold_mode="near"),
     ),
     "a factor of 1": ("E2006", lambda: optim.ReduceLROnPlateau(optimizer(), factor=1.0)),

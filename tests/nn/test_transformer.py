@@ -213,8 +213,8 @@ def test_a_jitted_step_learns_and_keeps_one_trace():
 @pytest.mark.parametrize(
     ("code", "call", "says"),
     [
-        ("E2001", lambda: encoder_layer(activation="sine"), "'relu', 'gelu'"),
-        ("E2001", lambda: decoder_layer(activation=3), "'relu', 'gelu'"),
+        ("E2008", lambda: encoder_layer(activation="sine"), "'relu', 'gelu'"),
+        ("E2008", lambda: decoder_layer(activation=3), "'relu', 'gelu'"),
         ("E3006", lambda: encoder_layer(nhead=3), "do not divide"),
         ("E3003", lambda: encoder_layer()(floats(2, 5, 7)), "features"),
         ("E3003", lambda: encoder_layer()(floats(2, 5, 8), Tensor.zeros(5, 4)), "attn_mask"),

@@ -20,6 +20,7 @@ ERRORS = [
     for r in RECORDS
     for i, bad in enumerate(r.bad_calls())
 ]
+PYTHONS = (ValueError, TypeError, IndexError, RuntimeError, ArithmeticError)
 
 
 @pytest.mark.parametrize(("record", "dtype"), CASES)
@@ -38,6 +39,7 @@ def test_error_has_its_code_and_names_the_problem(record, bad):
     with pytest.raises(adjoint.AdjointError) as caught:
         _computed(record, bad)
     assert caught.value.code == bad.code
+    assert isinstance(caught.value, PYTHONS)
     assert bad.match in str(caught.value)
 
 

@@ -121,10 +121,10 @@ def _checkpoint_loaded(path):
 
 
 FORMATS = {
-    "safetensors": (made_safetensors, safe_load, {"E7001"}),
-    "gguf": (made_gguf, gguf_load, {"E7001"}),
-    "torch": (made_torch, torch_load, {"E7001", "E6004"}),  # a view may be expanded to any size
-    "checkpoint": (made_checkpoint, _checkpoint_loaded, {"E7001"}),
+    "safetensors": (made_safetensors, safe_load, {"E9001"}),
+    "gguf": (made_gguf, gguf_load, {"E9001"}),
+    "torch": (made_torch, torch_load, {"E9001", "E6004"}),  # a view may be expanded to any size
+    "checkpoint": (made_checkpoint, _checkpoint_loaded, {"E9001"}),
 }
 
 
@@ -210,7 +210,7 @@ def _outcome(load, path, codes):
     try:
         read_all(load(path))
     except AdjointError as error:
-        places = error.code != "E7001" or "(at byte " in str(error)
+        places = error.code != "E9001" or "(at byte " in str(error)
         return "refused" if error.code in codes and places else f"{type(error)}: {error}"
     except BaseException as error:  # whatever it is, it has no code
         return f"{type(error)}: {error}"

@@ -175,7 +175,7 @@ def test_the_same_state_gives_the_same_bytes(tmp_path):
 
 
 def test_a_name_that_was_not_saved_is_an_error_that_lists_the_others(tmp_path):
-    text = _error("E7002", _saved(tmp_path / "c", model=Plain()), modle=Plain())
+    text = _error("E9002", _saved(tmp_path / "c", model=Plain()), modle=Plain())
     assert "has no object 'modle'; it has model" in text
     assert "did you mean 'model'?" in text
 
@@ -186,7 +186,7 @@ def test_nothing_is_changed_if_anything_does_not_fit(tmp_path):
     Tensor.manual_seed(1)
     before = Tensor.rand(2).tolist()
     Tensor.manual_seed(1)
-    text = _error("E7002", path, model=model, clock=clock, other=wrong)
+    text = _error("E9002", path, model=model, clock=clock, other=wrong)
     assert "other.velocity" in text
     assert "other.weight" in text
     assert not model.weight.numpy().any()
@@ -201,7 +201,7 @@ def test_an_object_that_refuses_its_state_undoes_the_others(tmp_path):
 
     path = _saved(tmp_path / "c", model=Plain(1.0), first=Clock(5), second=Clock(6))
     model, first = Plain(), Clock()
-    text = _error("E7002", path, model=model, first=first, second=Refusing())
+    text = _error("E9002", path, model=model, first=first, second=Refusing())
     assert "'second' (Refusing) does not take its state: KeyError('later')" in text
     assert first.now == 0
     assert not model.weight.numpy().any()
@@ -235,7 +235,7 @@ def test_a_value_that_holds_itself_is_an_error(tmp_path):
 def test_an_object_without_any_state_is_an_error(tmp_path):
     with pytest.raises(FileError, match=r"'rate' .* has nothing to save") as caught:
         save_checkpoint(tmp_path / "c", step=0, model=Plain(), rate=0.1)
-    assert caught.value.code == "E7002"
+    assert caught.value.code == "E9002"
 
 
 # ---- damaged files
@@ -247,7 +247,7 @@ def test_a_flipped_bit_of_a_tensor_is_found_out(tmp_path):
     raw[-1] ^= 1
     path.write_bytes(raw)
     model = Plain()
-    text = _error("E7001", path, model=model)
+    text = _error("E9001", path, model=model)
     assert f"'model.weight': the checksum differs (at byte {len(raw) - 24})" in text
     assert not model.weight.numpy().any()
 
@@ -256,13 +256,13 @@ def test_a_changed_header_is_found_out(tmp_path):
     path = _saved(tmp_path / "c", model=Plain(1.0))
     raw = path.read_bytes()
     path.write_bytes(raw.replace(b'\\"step\\":3', b'\\"step\\":4'))
-    assert "the checksum of the header differs" in _error("E7001", path, model=Plain())
+    assert "the checksum of the header differs" in _error("E9001", path, model=Plain())
 
 
 def test_other_files_are_no_checkpoints(tmp_path):
     safe_save({"x": np.ones(1)}, tmp_path / "c")
-    assert "no checkpoint" in _error("E7001", tmp_path / "c")
-    assert "no such file" in _error("E7006", tmp_path / "none")
+    assert "no checkpoint" in _error("E9001", tmp_path / "c")
+    assert "no such file" in _error("E9006", tmp_path / "none")
 
 
 # ---- whole processes

@@ -25,7 +25,7 @@ def _error(tmp_path, raw):
     path.write_bytes(raw)
     with pytest.raises(FileError) as caught:
         gguf_load(path)
-    assert caught.value.code == "E7001"
+    assert caught.value.code == "E9001"
     assert str(path) in str(caught.value)
     assert "(at byte " in str(caught.value)
     return str(caught.value)

@@ -53,5 +53,5 @@ def test_strange_curves_are_pictures_too(curves):
 
 def test_a_place_that_cannot_be_written_is_a_coded_error(tmp_path):
     assert save_curves(tmp_path / "a.svg", {"loss": [(0, 1.0)]}).read_text().startswith("<svg")
-    with pytest.raises(FileError, match="E7006"):
+    with pytest.raises(FileError, match="E9006"):
         save_curves(tmp_path / "gone" / "a.svg", {})

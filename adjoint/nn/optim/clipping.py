@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from adjoint.errors import DTypeError, TrainingError
+from adjoint.errors import ArgumentError, DTypeError, TrainingError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_leaves, tree_map
@@ -24,7 +24,7 @@ def global_norm(grads: Any, norm_type: float = 2.0) -> Tensor:
 
 def _norm(op: str, grads: Sequence[Tensor], power: float) -> Tensor:
     if not power > 0:
-        raise DTypeError("E2006", f"norm_type is above 0 (inf: the largest), not {power}", op=op)
+        raise ArgumentError("E2006", f"norm_type is above 0 (inf: the largest), not {power}", op=op)
     if not grads:
         return Tensor.zeros(())
     wide = [g.cast(dtypes.float32) if g.dtype.itemsize < 4 else g for g in grads]
@@ -82,7 +82,7 @@ def clip_grad_norm_(
     if error_if_nonfinite and not math.isfinite(norm.item()):
         problem = f"the norm of the gradients is {norm.item()}"
         fix = "adjoint.debug_nans() tells where it comes from; error_if_nonfinite=False goes on"
-        raise TrainingError("E7005", problem, op="clip_grad_norm_", help=fix)
+        raise TrainingError("E9005", problem, op="clip_grad_norm_", help=fix)
     scale = _scale(norm, max_norm)
     for p in chosen:
         p.grad = _scaled(p.grad, scale)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import dtypes
 from adjoint.nn.optim.parameters import named_parameters, unowned
 from adjoint.nn.optim.pure import check_parameter
@@ -64,7 +64,7 @@ def ema(decay: float = 0.999, warmup: bool = False) -> PureEMA:
     that the first values are soon forgotten.
     """
     if not 0 <= decay <= 1:
-        raise DTypeError("E2006", f"decay is in [0, 1], not {decay}", op="ema")
+        raise ArgumentError("E2006", f"decay is in [0, 1], not {decay}", op="ema")
     return PureEMA(float(decay), warmup)
 
 

@@ -83,7 +83,7 @@ class Group:
         fix = "call loss.backward() before step(), with a loss that depends on it; if it is not to "
         fix += "be trained, set its requires_grad to False"
         op = f"{self._pure.rule.name} step"
-        raise TrainingError("E7002", problem, op=op, operands=[(name, tensor)], help=fix)
+        raise TrainingError("E9002", problem, op=op, operands=[(name, tensor)], help=fix)
 
     # ---- schedules
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn.optim.adam import adam_scalars, adamw_change, check_adam, moments
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import (
@@ -116,7 +116,7 @@ def muon(
         raise DTypeError("E2007", f"ns_coefficients are three, not {ns_coefficients}", op="muon")
     if (adjust_lr_fn or "original") not in _RATIOS:
         problem = f"adjust_lr_fn is {' or '.join(map(repr, _RATIOS))}, not {adjust_lr_fn!r}"
-        raise DTypeError("E2006", problem, op="muon")
+        raise ArgumentError("E2008", problem, op="muon")
     return PureOptimizer(_RULE, options)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.errors import DTypeError, FileError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, FileError, ShapeError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
@@ -72,7 +72,7 @@ class PureOptimizer:
         given = matching_leaves(self.rule.name, tree, grads)
         if len(state.slots) != len(leaves):
             problem = f"the state is of {len(state.slots)} parameters, there are {len(leaves)}"
-            raise FileError("E7002", problem, op=self.rule.name, help="make it with init(params)")
+            raise FileError("E9002", problem, op=self.rule.name, help="make it with init(params)")
         step = state.step + 1
         scalars = _Scalars(self.rule.shared(self._now(state.step), step.cast(dtypes.float64)))
         new, slots = [], []
@@ -167,4 +167,4 @@ def check_options(op: str, lr: Any, **bounds: Any) -> None:
             raise DTypeError("E2001", f"{name} is a number, not {value!r}", op=op)
         if not value >= 0 or (limit is not None and value >= limit):
             rule = "0 or more" if limit is None else f"in [0, {limit})"
-            raise DTypeError("E2006", f"{name} is {rule}, not {value}", op=op)
+            raise ArgumentError("E2006", f"{name} is {rule}, not {value}", op=op)

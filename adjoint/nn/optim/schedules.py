@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError, DTypeError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor, array_api
 
@@ -46,7 +46,7 @@ def _checked(op: str, **values: Any) -> None:
     """Raise unless all are above 0."""
     for name, value in values.items():
         if not isinstance(value, (int, float)) or not value > 0:
-            raise DTypeError("E2006", f"{name} is above 0, not {value!r}", op=op)
+            raise ArgumentError("E2006", f"{name} is above 0, not {value!r}", op=op)
 
 
 def constant(factor: float = 1.0, total: int | None = None) -> Schedule:
@@ -121,7 +121,7 @@ def cosine_restarts(first: int, multiplier: int = 1, floor: float = 0.0) -> Sche
     _checked("cosine_restarts", first=first)
     if not isinstance(multiplier, int) or multiplier < 1:
         problem = f"multiplier is a whole number of 1 or more, not {multiplier!r}"
-        raise DTypeError("E2006", problem, op="cosine_restarts")
+        raise ArgumentError("E2006", problem, op="cosine_restarts")
     if multiplier == 1:
         return Schedule(lambda xp, t: _wave(xp, (t % first) / first, 1.0, floor))
     starts, length = [0.0], float(first)
@@ -164,7 +164,7 @@ def phases(total: int, ends: list[float], values: list[float], anneal_strategy: 
     _checked("one_cycle", total=total)
     if anneal_strategy not in ("cos", "linear"):
         problem = f"anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}"
-        raise DTypeError("E2006", problem, op="one_cycle")
+        raise ArgumentError("E2008", problem, op="one_cycle")
     between = _wave if anneal_strategy == "cos" else _line
 
     def fn(xp: Any, t: Any) -> Any:
@@ -212,7 +212,7 @@ def check_sequence(schedules: Sequence[Any], milestones: Sequence[int]) -> None:
         raise DTypeError("E2007", problem, op="sequential")
     if list(milestones) != sorted(milestones):
         problem = f"milestones rise, {list(milestones)} do not"
-        raise DTypeError("E2006", problem, op="sequential")
+        raise ArgumentError("E2006", problem, op="sequential")
 
 
 def _value(schedule: Any, xp: Any, t: Any) -> Any:

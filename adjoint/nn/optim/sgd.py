@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import (
     Options,
@@ -58,7 +58,7 @@ def sgd(
     check_options("sgd", lr, momentum=momentum, weight_decay=weight_decay)
     if nesterov and (not is_on(momentum) or dampening != 0):
         problem = "nesterov needs a momentum and no dampening"
-        raise DTypeError("E2006", problem, op="sgd", help="give momentum=0.9, dampening=0")
+        raise ArgumentError("E2006", problem, op="sgd", help="give momentum=0.9, dampening=0")
     return PureOptimizer(_RULE, options)
 
 

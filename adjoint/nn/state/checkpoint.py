@@ -97,7 +97,7 @@ def _encoded(name: str, thing: Any, walked: Walked, encoder: Encoder) -> Any:
     if not any(n == inside[0] or n.startswith(inside[1]) for n in names):
         problem = f"{name!r} ({type(thing).__name__}) has nothing to save: no tensor, no state_dict"
         fix = "plain values go into extra=; an object needs state_dict() and load_state_dict()"
-        raise FileError("E7002", problem, op="save_checkpoint", help=fix)
+        raise FileError("E9002", problem, op="save_checkpoint", help=fix)
     return {}
 
 
@@ -117,7 +117,7 @@ def load_checkpoint(
     """Give objects the state that a checkpoint has under their names, and go on from its step.
 
     The random state is restored too, so that a run goes on bit for bit. Objects that are not asked
-    for are left out. If anything is damaged (E7001) or does not fit (E7002), nothing is changed.
+    for are left out. If anything is damaged (E9001) or does not fit (E9002), nothing is changed.
     """
     found = Found(path, "load_checkpoint")
     found.check_names(objects)
@@ -128,7 +128,7 @@ def load_checkpoint(
     if not report.ok:
         problem = f"{path} does not fit: {report}"
         fix = "build the objects as they were when the checkpoint was saved"
-        raise FileError("E7002", problem, op="load_checkpoint", help=fix)
+        raise FileError("E9002", problem, op="load_checkpoint", help=fix)
     nodes, states = prepared(pairs), {name: found.own_state(name) for name in own}
     result = Checkpoint(found.step, found.extra(), found.objects)
     _load_own(own, states)
@@ -167,7 +167,7 @@ def _load_one(name: str, thing: Any, state: Any) -> None:
         raise
     except Exception as error:
         problem = f"{name!r} ({type(thing).__name__}) does not take its state: {error!r}"
-        raise FileError("E7002", problem, op="load_checkpoint") from error
+        raise FileError("E9002", problem, op="load_checkpoint") from error
 
 
 def _held(state: Any) -> Any:

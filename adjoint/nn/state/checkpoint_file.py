@@ -98,13 +98,13 @@ class Found:
     # ---- objects
 
     def check_names(self, names: Iterable[str]) -> None:
-        """E7002 unless all of them were saved."""
+        """E9002 unless all of them were saved."""
         for name in names:
             if name not in self._objects:
                 held = ", ".join(self._objects) or "none"
                 problem = f"{self._contents.file.path} has no object {name!r}; it has {held}"
                 near = did_you_mean(name, self._objects)
-                raise FileError("E7002", problem, op=self._op, help=near)
+                raise FileError("E9002", problem, op=self._op, help=near)
 
     def has_own(self, name: str) -> bool:
         """Whether an object was saved by its own `state_dict()`."""

@@ -104,7 +104,7 @@ def gguf_load(path: str | os.PathLike[str], device: str | None = None) -> Gguf:
     """The metadata and the tensors of a GGUF file (versions 2 and 3): `metadata, tensors = ...`.
 
     A tensor is read when it is used, and then, if it is quantised, turned into float32. A damaged
-    file, or a type of tensor that is not known, is E7001.
+    file, or a type of tensor that is not known, is E9001.
     """
     return _Reader(MappedFile(path, "gguf_load"), device).load()
 

@@ -92,13 +92,13 @@ def load_state_dict(obj: Any, state: Mapping[str, Any], strict: bool = True) -> 
 
     Values are tensors or NumPy arrays, and are copied to the device and the dtype of the tensor; a
     dtype that cannot hold them exactly does not fit. With `strict` anything missing, unexpected or
-    unfit is E7002, listing all of it, and nothing is changed; without it what fits is loaded. A
+    unfit is E9002, listing all of it, and nothing is changed; without it what fits is loaded. A
     tensor with several names takes its value from any of them.
     """
     pairs, report = match(walk(obj), _checked_state(state))
     if strict and not report.ok:
         problem = f"the state does not fit: {report}"
-        raise FileError("E7002", problem, op="load_state_dict", help=_advice(report, state))
+        raise FileError("E9002", problem, op="load_state_dict", help=_advice(report, state))
     assign(pairs, prepared(pairs))
     return report
 
@@ -108,7 +108,7 @@ def _checked_state(state: Any) -> Mapping[str, Any]:
         return state
     problem = f"a state is a dict from names to tensors, not {type(state).__name__}"
     fix = "get_state_dict(obj), safe_load(path) and torch_load(path) give one"
-    raise FileError("E7002", problem, op="load_state_dict", help=fix)
+    raise FileError("E9002", problem, op="load_state_dict", help=fix)
 
 
 Pairs = list[tuple[Tensor, Any]]

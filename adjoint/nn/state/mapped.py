@@ -60,7 +60,7 @@ class MappedFile:
         """An error to raise: the file, the key, what is wrong, and at which byte."""
         about = f" {key!r}:" if key else ""
         text = f"{self.path}:{about} {problem} (at byte {offset})"
-        return FileError("E7001", text, op=self.op, help=help)
+        return FileError("E9001", text, op=self.op, help=help)
 
 
 def _mapped(path: Path) -> mmap.mmap | None:
@@ -73,10 +73,10 @@ def _mapped(path: Path) -> mmap.mmap | None:
 
 
 def unreadable(op: str, path: Path, error: OSError | ValueError) -> FileError:
-    """E7006: what the system says about a path; a ValueError, if it is none."""
+    """E9006: what the system says about a path; a ValueError, if it is none."""
     reason = str(getattr(error, "strerror", None) or error or type(error).__name__).lower()
     fix = _nearby(path) if isinstance(error, FileNotFoundError) else ""
-    return FileError("E7006", f"{_shown(path)}: {reason}", op=op, help=fix)
+    return FileError("E9006", f"{_shown(path)}: {reason}", op=op, help=fix)
 
 
 def _shown(path: Path) -> str:

@@ -52,7 +52,7 @@ def torch_load(path: str | os.PathLike[str], device: str | None = None) -> Any:
     """What `torch.save` wrote to a file: tensors, numbers, texts, and lists, tuples, dicts of them.
 
     Nothing in the file is executed. A tensor is read when it is used; parameters and storages come
-    as tensors. A damaged file, or one that holds anything else, is E7001 and names it.
+    as tensors. A damaged file, or one that holds anything else, is E9001 and names it.
     """
     file = MappedFile(path, "torch_load")
     if file.size >= len(_LEGACY) and file.read(0, len(_LEGACY), "the start") == _LEGACY:

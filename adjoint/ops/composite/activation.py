@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.opdef import Bad, Sample, alias, composite
 from adjoint.ir.uop import UOp
@@ -70,14 +70,14 @@ def _hardtanh_jvp(t: Any, y: UOp, x: UOp, min_val: float, max_val: float) -> UOp
     reference=lambda x, min_val=-1, max_val=1: np.clip(x, min_val, max_val),
     samples=lambda: _off_kinks(-1, 1) + _off_kinks(-2.5, 0.5, min_val=-2.5, max_val=0.5),
     ad=Jvp(_hardtanh_jvp),
-    errors=(Bad("E2001", (real(2), 1, -1), match="min_val"),),
+    errors=(Bad("E2008", (real(2), 1, -1), match="min_val"),),
     kinds="f",
 )
 def hardtanh(x: UOp, min_val: float = -1, max_val: float = 1) -> UOp:
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
         problem = f"min_val {min_val} is above max_val {max_val}"
-        raise DTypeError("E2001", problem, op="hardtanh", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="hardtanh", operands=[("x", x)])
     return x.clamp(min_val, max_val)
 
 
@@ -188,13 +188,13 @@ def elu(x: UOp, alpha: float = 1.0) -> UOp:
     reference=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(in_float(x) / alpha)),
     samples=lambda: _off_kinks(0) + _off_kinks(0, alpha=0.7),
     ad=Jvp(lambda t, y, x, alpha: t[0] * (x > 0).where(1, (_below(x) / alpha).exp())),
-    errors=(Bad("E2001", (real(2), 0.0), match="alpha"),),
+    errors=(Bad("E2008", (real(2), 0.0), match="alpha"),),
     kinds="iuf",
 )
 def celu(x: UOp, alpha: float = 1.0) -> UOp:
     """x where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
     if not alpha:
-        raise DTypeError("E2001", "alpha must not be 0", op="celu", operands=[("x", x)])
+        raise ArgumentError("E2008", "alpha must not be 0", op="celu", operands=[("x", x)])
     return (x > 0).where(x, alpha * (x / alpha).expm1())
 
 
@@ -282,14 +282,14 @@ def _gelu_jvp(t: Any, y: UOp, x: UOp, approximate: str) -> UOp:
         Sample((real(2, 3), "tanh")),
     ],
     ad=Jvp(_gelu_jvp),
-    errors=(Bad("E2001", (real(2), "erf"), match="approximate"),),
+    errors=(Bad("E2008", (real(2), "erf"), match="approximate"),),
     kinds="iuf",
 )
 def gelu(x: UOp, approximate: str = "tanh") -> UOp:
     """`x * P(X <= x)` for a normal X: by tanh, or exactly with `approximate="none"`; 0 at -inf."""
     if approximate not in ("tanh", "none"):
         problem = f'approximate {approximate!r} is not "tanh" or "none"'
-        raise DTypeError("E2001", problem, op="gelu", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="gelu", operands=[("x", x)])
     bounded = x.maximum(-_NEAR)
     if approximate == "none":
         return bounded * (0.5 * ((x * math.sqrt(0.5)).erf() + 1))
@@ -300,13 +300,13 @@ def gelu(x: UOp, approximate: str = "tanh") -> UOp:
     reference=lambda x, beta=1.0: np.logaddexp(beta * in_float(x), 0) / beta,
     samples=lambda: [*_reals()(), Sample((real(2, 3), 2.5)), Sample((real(2, 3), -0.5))],
     ad=Jvp(lambda t, y, x, beta: t[0] * (beta * x).sigmoid()),
-    errors=(Bad("E2001", (real(2), 0.0), match="beta"),),
+    errors=(Bad("E2008", (real(2), 0.0), match="beta"),),
     kinds="iuf",
 )
 def softplus(x: UOp, beta: float = 1.0) -> UOp:
     """`log(1 + exp(beta * x)) / beta`, without overflow."""
     if not beta:
-        raise DTypeError("E2001", "beta must not be 0", op="softplus", operands=[("x", x)])
+        raise ArgumentError("E2008", "beta must not be 0", op="softplus", operands=[("x", x)])
     return (beta * x).logaddexp(0) / beta
 
 
@@ -377,14 +377,14 @@ def hardshrink(x: UOp, lambd: float = 0.5) -> UOp:
     reference=lambda x, lambd=0.5: x - np.clip(x, -lambd, lambd) if lambd >= 0 else x,
     samples=lambda: _off_kinks(-0.5, 0.5) + _off_kinks(-1.25, 1.25, lambd=1.25),
     ad=ThroughBody(),
-    errors=(Bad("E2001", (real(2), -1.0), match="lambd"),),
+    errors=(Bad("E2008", (real(2), -1.0), match="lambd"),),
     kinds="f",
 )
 def softshrink(x: UOp, lambd: float = 0.5) -> UOp:
     """x moved towards 0 by `lambd`, and 0 where it would cross it."""
     if lambd < 0:
         problem = f"lambd must be ≥ 0, got {lambd}"
-        raise DTypeError("E2001", problem, op="softshrink", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="softshrink", operands=[("x", x)])
     return (x.abs() <= lambd).where(0, x - x.sign() * lambd)
 
 

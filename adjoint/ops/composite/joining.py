@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis, unpacked
@@ -299,7 +299,7 @@ def column_stack(x: UOp | Sequence[UOp], *others: Any) -> UOp:
         ]
     ),
     errors=(
-        Bad("E2001", (_VECTOR, _VECTOR), {"indexing": "ji"}, match="'ij' or 'xy'"),
+        Bad("E2008", (_VECTOR, _VECTOR), {"indexing": "ji"}, match="'ij' or 'xy'"),
         Bad("E3002", (_MATRIX, _VECTOR), match="vectors"),
     ),
 )
@@ -307,7 +307,7 @@ def meshgrid(x: UOp | Sequence[UOp], *others: Any, indexing: str = "ij") -> tupl
     """Coordinate grids from coordinate vectors, with matrix ("ij") or Cartesian ("xy") indexing."""
     nodes = _together("meshgrid", x, others)
     if indexing not in ("ij", "xy"):
-        raise DTypeError("E2001", f"indexing is 'ij' or 'xy', got {indexing!r}", op="meshgrid")
+        raise ArgumentError("E2008", f"indexing is 'ij' or 'xy', got {indexing!r}", op="meshgrid")
     if any(len(n.shape) > 1 for n in nodes):
         operands = [(f"operand {i}", n) for i, n in enumerate(nodes)]
         raise ShapeError("E3002", "takes vectors and scalars", op="meshgrid", operands=operands)

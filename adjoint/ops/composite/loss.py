@@ -233,7 +233,7 @@ _CLASS_ERRORS = (
     Bad("E6001", (real(2, 3), np.array([0, -2])), match="out of range"),
     Bad("E3003", (real(2, 3), np.array([0, 1, 2])), match="shape of x without"),
     Bad("E3002", (real(), np.array(0)), match="scalar"),
-    Bad("E2001", (real(2, 3), np.array([0, 1])), {"reduction": "max"}, match="reduction 'max'"),
+    Bad("E2008", (real(2, 3), np.array([0, 1])), {"reduction": "max"}, match="reduction 'max'"),
 )
 _SMOOTHING = Bad("E2006", (real(1, 3), np.array([0])), {"label_smoothing": 1.5}, match="smoothing")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
@@ -331,7 +331,7 @@ def _attention_samples() -> list[Any]:
         Bad("E3003", (real(2, 3), real(2, 3), real(3, 3)), match="one value per key"),
         Bad("E3001", (real(2, 3), real(2, 3), real(2, 3), real(2, 3)), match="dimension 1"),
         Bad("E2005", (real(2, 3), real(2, 3), real(2, 3), np.ones((2, 2), int)), match="mask"),
-        Bad("E2001", (real(2, 3), real(2, 3), real(2, 3), real(2, 2), True), match="is_causal"),
+        Bad("E2008", (real(2, 3), real(2, 3), real(2, 3), real(2, 2), True), match="is_causal"),
         Bad("E3003", (real(3, 2, 2), real(2, 2, 2), real(2, 2, 2)), {"enable_gqa": True}),
     ),
 )
@@ -377,7 +377,7 @@ def _check_attention(q: UOp, key: UOp, value: UOp, mask: UOp | None, is_causal: 
         problem = f"one value per key: {key.shape[-2]} keys, {value.shape[-2]} values"
         raise ShapeError("E3003", problem, op=op, operands=operands)
     if mask is not None and is_causal:
-        raise DTypeError("E2001", "is_causal and a mask exclude one another", op=op)
+        raise ArgumentError("E2008", "is_causal and a mask exclude one another", op=op)
     if mask is not None and not (mask.dtype.is_bool or mask.dtype.is_float):
         problem = f"the mask is bool or float, not {mask.dtype.name}"
         raise DTypeError("E2005", problem, op=op, operands=[("mask", mask)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, to_float
 from adjoint.ir.opdef import Bad, Sample, composite, derived
@@ -174,7 +174,7 @@ def _fractions(x: UOp, q: Any, wide: DType) -> UOp:
     listed = list(q) if isinstance(q, (tuple, list)) else [q]
     if not listed or not all(isinstance(v, (int, float)) and 0 <= v <= 1 for v in listed):
         problem = f"q lies between 0 and 1, got {q!r}"
-        raise DTypeError("E2006", problem, op="quantile", operands=[("x", x)])
+        raise ArgumentError("E2006", problem, op="quantile", operands=[("x", x)])
     nodes = [UOp._apply("const", float(v), wide, (1,), x.device) for v in listed]
     joined = nodes[0].cat(*nodes[1:], dim=0)
     return joined if isinstance(q, (tuple, list)) else joined.reshape(())
@@ -212,7 +212,7 @@ def _quantile_samples() -> list[Sample]:
     errors=(
         *(Bad(b.code, (b.args[0], 0.5, b.args[1]), match=b.match) for b in _EMPTY),
         Bad("E2006", (real(3), 1.5), match="between 0 and 1"),
-        Bad("E2001", (real(3), 0.5), {"interpolation": "cubic"}, match="interpolation"),
+        Bad("E2008", (real(3), 0.5), {"interpolation": "cubic"}, match="interpolation"),
         Bad("E3002", (real(3), real(2, 2)), match="rank 0 or 1"),
     ),
     kinds="iuf",
@@ -223,7 +223,7 @@ def quantile(
     """The value below which a fraction q of the elements lies; several q give a leading axis."""
     if interpolation not in _METHODS:
         problem = f"interpolation {interpolation!r} is not one of {', '.join(_METHODS)}"
-        raise DTypeError("E2001", problem, op="quantile", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="quantile", operands=[("x", x)])
     flat, axis = _rows("quantile", x, dim)
     rows = widened(flat)
     sorted_ = rows.gather(axis, rows.argsort(axis))
@@ -274,7 +274,7 @@ def _histc_reference(x: Any, bins: int = 100, min: float = 0, max: float = 0) ->
     ad=ZeroGradient("counts are piecewise constant"),
     errors=(
         Bad("E3006", (real(3), 0), match="bins"),
-        Bad("E2001", (real(3), 4, 2, 1), match="min"),
+        Bad("E2008", (real(3), 4, 2, 1), match="min"),
     ),
     kinds="f",
 )
@@ -286,7 +286,9 @@ def histc(x: UOp, bins: int = 100, min: float = 0, max: float = 0) -> UOp:
     if bins < 1:
         raise ShapeError("E3006", f"bins is ≥ 1, got {bins}", op="histc", operands=[("x", x)])
     if min > max:
-        raise DTypeError("E2001", f"min {min} is above max {max}", op="histc", operands=[("x", x)])
+        raise ArgumentError(
+            "E2008", f"min {min} is above max {max}", op="histc", operands=[("x", x)]
+        )
     counts = UOp._apply("const", 0, dtypes.int32, (bins,), x.device)
     flat = widened(x.reshape(-1))
     if x.size:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.broadcast import check_scalar
 from adjoint.ir.dtype import DType, fits
 from adjoint.ir.opdef import Bad, derived
@@ -54,7 +54,7 @@ def _fill(op: str, dtype: DType, value: Any) -> Any:
     if fine and not dtype.is_float and int(number) == number and fits(int(number), dtype):
         return number
     problem = f"{value} is not a value of {dtype.name}"
-    raise DTypeError("E2006", problem, op=op, help="cast the tensor first")
+    raise ArgumentError("E2006", problem, op=op, help="cast the tensor first")
 
 
 def _cropped(x: UOp, amounts: Sequence[tuple[int, int]]) -> UOp:
@@ -154,7 +154,7 @@ def _pad_samples() -> list[Any]:
         Bad("E4007", (_VECTOR, (1, 1, 1, 1)), match="does not fit rank 1"),
         Bad("E2001", (_MATRIX, 1), match="tuple of ints or of pairs"),
         Bad("E2001", (_VECTOR, (1.5, 0)), match="is an int"),
-        Bad("E2001", (_VECTOR, (1, 1)), {"mode": "mirror"}, match="mode 'mirror'"),
+        Bad("E2008", (_VECTOR, (1, 1)), {"mode": "mirror"}, match="mode 'mirror'"),
         Bad("E3006", (_VECTOR, (3, 0), "reflect"), match="more than 2 along axis 0"),
         Bad("E3006", (_VECTOR, (0, 4), "circular"), match="more than 3 along axis 0"),
         Bad("E3006", (np.ones(0), (1, 0), "replicate"), match="more than 0"),
@@ -173,7 +173,7 @@ def pad(x: UOp, padding: Any, mode: str = "constant", value: Any = 0.0) -> UOp:
     amounts = _amounts(x, padding)
     if mode != "constant" and mode not in _PADS:
         problem = f"mode {mode!r} is not one of constant, {', '.join(_PADS)}"
-        raise DTypeError("E2001", problem, op="pad")
+        raise ArgumentError("E2008", problem, op="pad")
     grow = [(max(b, 0), max(a, 0)) for b, a in amounts]
     if mode == "constant":
         before, after = [b for b, _ in grow], [a for _, a in grow]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, Sample, derived, scalar_like
@@ -286,7 +286,7 @@ def _scatter_reduce_samples() -> list[Any]:
     reference=_scatter_reduce_reference,
     samples=later(_scatter_reduce_samples),
     errors=(
-        Bad("E2001", (_VECTOR, 0, whole(2), _VECTOR, "avg"), match="'avg' is not one of"),
+        Bad("E2008", (_VECTOR, 0, whole(2), _VECTOR, "avg"), match="'avg' is not one of"),
         Bad("E6001", (_VECTOR, 0, _OUT, _VECTOR, "sum"), match="out of range"),
         Bad("E3003", (_VECTOR, 0, whole(4, hi=3), _VECTOR, "sum"), match="at least as large"),
         Bad("E4011", (_VECTOR, 0, _VECTOR, _VECTOR, "sum"), match="integer"),
@@ -305,7 +305,7 @@ def scatter_reduce(
     op = "scatter_reduce"
     if reduce not in _MODE:
         problem = f"reduce {reduce!r} is not one of {', '.join(_MODE)}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     if not x.shape:
         one = (v.reshape(1) for v in (x, index_of(op, x, index), _like(op, x, src)))
         first, *rest = one

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import ThroughBody
@@ -135,7 +135,7 @@ def _pairs(x: UOp, other: UOp, dims: Any) -> tuple[list[int], list[int]]:
     first = [checked_axis("tensordot", d, ranks[0], x) for d in left]
     second = [checked_axis("tensordot", d, ranks[1], other) for d in right]
     if len(set(first)) != len(first) or len(set(second)) != len(second):
-        raise ShapeError("E3005", f"duplicate axis in {dims!r}", op="tensordot", operands=operands)
+        raise AxisError("E3005", f"duplicate axis in {dims!r}", op="tensordot", operands=operands)
     return first, second
 
 
@@ -370,7 +370,7 @@ def _check_points(x: UOp, other: UOp, p: float) -> None:
     if x.dtype.is_complex or other.dtype.is_complex:
         raise DTypeError("E2005", "points are real", op="cdist", operands=operands)
     if not p >= 0:
-        raise DTypeError("E2006", f"p is 0 or more, not {p!r}", op="cdist", operands=operands)
+        raise ArgumentError("E2006", f"p is 0 or more, not {p!r}", op="cdist", operands=operands)
 
 
 @composite(

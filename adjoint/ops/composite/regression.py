@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.dtype import accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, Sample, composite
@@ -35,7 +35,7 @@ def reduced(op: str, y: UOp, reduction: str, among: tuple[str, ...] = REDUCTIONS
     """The losses as they are, their sum or their mean, added up in float32 or wider."""
     if reduction not in among:
         problem = f"reduction {reduction!r} is not one of {', '.join(among)}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     if reduction == "none":
         return y
     total = y.cast(accumulator(y.dtype)).reduce_sum()
@@ -73,7 +73,7 @@ def pair_samples(lo: float = -3.0, hi: float = 3.0, target: float = 0.0) -> list
     ]
 
 
-_BAD = Bad("E2001", (real(2), real(2)), {"reduction": "max"}, match="reduction 'max'")
+_BAD = Bad("E2008", (real(2), real(2)), {"reduction": "max"}, match="reduction 'max'")
 PAIR_ERRORS = (_BAD, Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"))
 
 
@@ -145,7 +145,7 @@ def huber_loss(x: UOp, target: UOp, reduction: str = "mean", delta: float = 1.0)
 def check_value(op: str, what: str, value: Any, holds: bool, rule: str) -> None:
     """An option must hold to its rule."""
     if not holds:
-        raise DTypeError("E2006", f"{what} is {rule}, got {value}", op=op)
+        raise ArgumentError("E2006", f"{what} is {rule}, got {value}", op=op)
 
 
 def _smooth_l1_reference(x: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Array:
@@ -255,7 +255,7 @@ def _gaussian_reference(
     ),
     ad=ThroughBody(),
     kinds="f",
-    errors=(Bad("E2001", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )
 def gaussian_nll_loss(
     x: UOp,
@@ -336,7 +336,7 @@ def hinge_embedding_loss(x: UOp, target: UOp, margin: float = 1.0, reduction: st
     ),
     ad=ThroughBody(),
     kinds="f",
-    errors=(Bad("E2001", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )
 def margin_ranking_loss(
     x: UOp, other: UOp, target: UOp, margin: float = 0.0, reduction: str = "mean"
@@ -374,7 +374,7 @@ def _triplet_reference(
     ),
     ad=ThroughBody(),
     kinds="f",
-    errors=(Bad("E2001", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )
 def triplet_margin_loss(
     x: UOp,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import accumulator, to_float
 from adjoint.ir.opdef import Bad, composite, derived
@@ -101,8 +101,8 @@ def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UO
     ad=ThroughBody(),
     kinds="iuf",
     errors=(
-        Bad("E2001", (real(2, 3), (2,), "cubic"), match="cubic"),
-        Bad("E2001", (real(2, 3), (2,), "nearest", True), match="align_corners"),
+        Bad("E2008", (real(2, 3), (2,), "cubic"), match="cubic"),
+        Bad("E2008", (real(2, 3), (2,), "nearest", True), match="align_corners"),
         Bad("E3002", (real(3), (2, 2)), match="rank 1"),
         Bad("E3006", (real(2, 3), (0,)), match="size"),
         Bad("E3006", (np.zeros((2, 0)), (3,)), match="empty"),
@@ -118,7 +118,7 @@ def interpolate(x: UOp, size: Any, mode: str = "linear", align_corners: bool = F
     if mode not in _MODES or (align_corners and mode != "linear"):
         which = ", ".join(_MODES)
         problem = f"mode {mode!r} is not one of {which}, or align_corners is set without linear"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     if not 1 <= count <= x.ndim:
         problem = f"a size of {count} axes does not fit rank {x.ndim}"
         raise ShapeError("E3002", problem, op=op, operands=[("x", x)])

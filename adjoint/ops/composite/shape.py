@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import AxisError, DTypeError, ShapeError
 from adjoint.ir.opdef import Bad, Sample, alias, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite import joining, padding, rearrange  # noqa: F401 (their records)
@@ -106,7 +106,7 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
     first, last = (checked_axis("flatten", d, rank, x) for d in (start_dim, end_dim))
     if first > last:
         problem = f"the range of axes {start_dim} to {end_dim} starts after it ends"
-        raise ShapeError("E3004", problem, op="flatten", operands=[("x", x)])
+        raise AxisError("E3004", problem, op="flatten", operands=[("x", x)])
     return x.reshape(*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
 
 

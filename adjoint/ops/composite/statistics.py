@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.derivative import ThroughBody, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
@@ -310,7 +310,7 @@ def vector_norm(x: UOp, ord: float = 2, axis: Axis = None, keepdim: bool = False
         (real(2, 3), math.inf, -1),
     ),
     errors=(
-        Bad("E2001", (real(2, 3), "nuc"), match="nuc"),
+        Bad("E2008", (real(2, 3), "nuc"), match="nuc"),
         Bad("E3004", (real(2, 3), 2, 2), match="axis 2"),
     ),
     kinds="iufc",
@@ -319,7 +319,7 @@ def norm(x: UOp, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> UOp
     """The vector norm of order p over axes; "fro" is 2."""
     if isinstance(p, str) and p != "fro":
         fix = "norms of matrices are in linalg"
-        raise DTypeError("E2001", f'p {p!r} is not a number or "fro"', op="norm", help=fix)
+        raise ArgumentError("E2008", f'p {p!r} is not a number or "fro"', op="norm", help=fix)
     return x.vector_norm(2 if p == "fro" else p, dim, keepdim)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import AxisError, DTypeError, ShapeError
 from adjoint.ir.opdef import OPS
 from adjoint.tensor.tensor import Tensor, lift
 
@@ -60,7 +60,7 @@ def axis_of(op: str, axis: Any, rank: int, x: Tensor | None = None) -> int:
         fix = f"axes go from {-rank} to {rank - 1}" if rank else "a scalar has no axes"
         problem = f"axis {number} is out of range for rank {rank}"
         operands = [] if x is None else [("x", x)]
-        raise BoundsError("E3004", problem, op=op, operands=operands, help=fix)
+        raise AxisError("E3004", problem, op=op, operands=operands, help=fix)
     return number % rank
 
 
@@ -72,7 +72,7 @@ def axes_of(op: str, axes: Any, rank: int, x: Tensor | None = None) -> tuple[int
     result = tuple(axis_of(op, a, rank, x) for a in listed)
     if len(set(result)) != len(result):
         operands = [] if x is None else [("x", x)]
-        raise ShapeError("E3005", f"duplicate axis in {listed}", op=op, operands=operands)
+        raise AxisError("E3005", f"duplicate axis in {listed}", op=op, operands=operands)
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.errors import BoundsError
+from adjoint.errors import AxisError
 from adjoint.tensor.array_api.calls import apply, at_least, tensor_of
 from adjoint.tensor.tensor import Tensor
 
@@ -38,5 +38,5 @@ def from_the_end(op: str, x1: Tensor, x2: Tensor, axis: int) -> tuple[Tensor, Te
     least = -min(x1.ndim, x2.ndim)
     if not least <= axis < 0:
         problem = f"axis is from {least} to -1, got {axis}"
-        raise BoundsError("E3004", problem, op=op, operands=[("x1", x1), ("x2", x2)])
+        raise AxisError("E3004", problem, op=op, operands=[("x1", x1), ("x2", x2)])
     return x1, x2

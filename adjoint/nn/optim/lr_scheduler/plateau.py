@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError, DTypeError
 from adjoint.ir.dtype import dtypes
 from adjoint.nn.optim.group import Group, number
 from adjoint.nn.optim.lr_scheduler.base import LRScheduler
@@ -99,9 +99,9 @@ def _one(step: Any) -> float:
 def _check(mode: str, threshold_mode: str, factor: float) -> None:
     op = "ReduceLROnPlateau"
     if mode not in ("min", "max"):
-        raise DTypeError("E2006", f"mode is 'min' or 'max', not {mode!r}", op=op)
+        raise ArgumentError("E2008", f"mode is 'min' or 'max', not {mode!r}", op=op)
     if threshold_mode not in ("rel", "abs"):
         problem = f"threshold_mode is 'rel' or 'abs', not {threshold_mode!r}"
-        raise DTypeError("E2006", problem, op=op)
+        raise ArgumentError("E2008", problem, op=op)
     if not factor < 1.0:
-        raise DTypeError("E2006", f"factor is below 1, not {factor}", op=op)
+        raise ArgumentError("E2006", f"factor is below 1, not {factor}", op=op)
