@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from adjoint.autodiff.reverse import _scaled, carries, no_derivative, results
+from adjoint.autodiff.reverse import _scaled, carries, no_derivative, results, spread_tangents
 from adjoint.ir.derivative import (
     Bilinear,
     Diagonal,
@@ -96,7 +96,9 @@ def _bilinear(node: UOp, t: Tangents) -> UOp | None:
 
 
 def _jvp(node: UOp, t: Tangents) -> Any:
-    return node.op.ad.fn(tuple(t), results(node), *node.src, **attributes(node))
+    result = results(node)
+    tangent = node.op.ad.fn(tuple(t), result, *node.src, **attributes(node))
+    return spread_tangents(tangent, result)
 
 
 def _vjp(node: UOp, t: Tangents) -> Any:

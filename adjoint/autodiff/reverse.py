@@ -189,7 +189,8 @@ def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
     result = results(node)
     tangent = node.op.ad.fn(tuple(symbols), result, *node.src, **attributes(node))
     outputs = result if isinstance(result, tuple) else (result,)
-    pairs = zip(tangent, g, strict=True) if isinstance(result, tuple) else [(tangent, g)]
+    roots = spread_tangents(tangent, result)
+    pairs = zip(roots, g, strict=True) if isinstance(result, tuple) else [(roots, g)]
     wanted = [s for s in symbols if s is not None]
     ends = {*node.src, *outputs, *wanted}
     totals: dict[UOp, UOp] = {}
@@ -202,6 +203,15 @@ def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
                 present = totals.get(symbol)
                 totals[symbol] = found[symbol] if present is None else present + found[symbol]
     return [None if s is None else totals.get(s) for s in symbols]
+
+
+def spread_tangents(tangent: Any, result: Any) -> Any:
+    """What a rule gives, in the shape of the result: a tangent of a smaller operand is spread."""
+    if isinstance(result, tuple):
+        return tuple(map(spread_tangents, tangent, result))
+    if tangent is None or tangent.shape == result.shape:
+        return tangent
+    return tangent.expand(result.shape)
 
 
 def _vjp(node: UOp, g: Any, needs: Needs) -> Contributions:

@@ -78,6 +78,19 @@ def _counts(op: str, *values: Any) -> None:
 def _branch(op: str, attrs: Any, types: Types) -> None:
     if not types or types[0].shape != ():
         raise fault("E2001", f"{op}: the condition is a scalar")
+    _sides(op, attrs, types)
+
+
+def _choose(op: str, attrs: Any, types: Types) -> None:
+    if not types or types[0].dtype is not dtypes.bool_:
+        raise fault("E2001", f"{op}: the condition is a truth value per example")
+    _sides(op, attrs, types)
+    front = types[0].shape
+    if any(kind.shape[: len(front)] != front for kind in [*types[1:], *_results(attrs.true)]):
+        raise fault("E2001", f"{op}: operands and results have the condition's axes in front")
+
+
+def _sides(op: str, attrs: Any, types: Types) -> None:
     for block in (attrs.true, attrs.false):
         _expect(op, _parameters(block), types[1:], "the operands")
     _expect(op, _results(attrs.true), _results(attrs.false), "the two results")
@@ -126,6 +139,7 @@ def _floats(types: Types) -> Types:
 
 _CHECKS: dict[str, Callable[[str, Any, Types], None]] = {
     "branch": _branch,
+    "choose": _choose,
     "loop": _loop,
     "while": _while,
     "custom_vjp": _custom,

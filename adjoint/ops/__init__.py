@@ -19,6 +19,8 @@ from adjoint.ops import (
     movement,
     random,
     reduce,
+    roots,
+    running_product,
     scan,
     window,
 )
@@ -38,6 +40,8 @@ __all__ = [
     "movement",
     "random",
     "reduce",
+    "roots",
+    "running_product",
     "scan",
     "window",
 ]

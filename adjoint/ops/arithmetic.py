@@ -8,10 +8,11 @@ import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import elementwise
-from adjoint.ir.derivative import Diagonal, Jvp, Partials, ZeroGradient
+from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
 from adjoint.ir.opdef import Bad, Sample, derived
 from adjoint.ir.uop import UOp
+from adjoint.ops.roots import ABS, constant_value
 from adjoint.ops.samples import binary, given, real, unary, whole
 
 Array = np.ndarray[Any, Any]
@@ -245,14 +246,33 @@ def _has_log(base: UOp) -> UOp:
     return base.ne(0) if base.dtype.is_complex else base > 0
 
 
+def _pow_partials(y: UOp, a: UOp, b: UOp) -> tuple[Any, UOp]:
+    """By the base `b a**(b - 1)`, by the exponent `y log a`, where there is a logarithm.
+
+    Elsewhere the exponent counts as fixed, in the first partial too: mixed derivatives agree.
+    """
+    logarithm = _has_log(a)
+    by_exponent = logarithm.where(y * logarithm.where(a, 1).log(), 0)
+    value = constant_value(b)
+    if value is not None:
+        return _power_rule(a, value, b), by_exponent
+    fixed = logarithm.where(b, b.detach())
+    at_one = a.eq(0) & b.eq(0)  # 0 ** 0 is 1, with the derivative 0
+    by_base = at_one.where(0, fixed * at_one.where(1, a) ** (fixed - 1))
+    return by_base, by_exponent
+
+
+def _power_rule(a: UOp, value: Any, b: UOp) -> UOp | None:
+    if value == 0:
+        return None
+    return b * (a if value == 2 else a ** (value - 1))
+
+
 pow_ = elementwise(
     "pow",
     "Power `x ** y`. A negative integer power of an integer is truncated towards zero.",
     kinds="iufc",
-    partials=lambda y, a, b: (
-        b.eq(0).where(0, b * a ** (b - 1)),
-        _has_log(a).where(y * _has_log(a).where(a, 1).log(), 0),
-    ),
+    partials=_pow_partials,
     reference=_power_reference,
     samples=lambda: [
         *binary(0.3, 3)(),
@@ -307,20 +327,13 @@ relu = elementwise(
 )
 
 
-def _abs_jvp(t: Any, y: UOp, x: UOp) -> UOp:
-    if not x.dtype.is_complex:
-        return t[0] * x.sign()
-    along = (x.conj() * t[0]).real()
-    return y.eq(0).where(0, along / y.eq(0).where(1, y))
-
-
 abs_ = elementwise(
     "abs",
     "Absolute value; the gradient at 0 is 0.",
     arity=1,
     kinds="biufc",
     result=real_of,
-    ad=Jvp(_abs_jvp),
+    ad=ABS,
     reference=np.abs,
     samples=unary(),
     bounds=lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),

@@ -2,8 +2,7 @@
 
 Each is one node with several results, computed whole by the host's LAPACK; PART picks a result.
 Signs of vectors are LAPACK's. Where eigenvalues or singular values are equal the vectors are not
-unique: the derivative takes the change within such a space as zero, which is right for every
-function that does not depend on the choice.
+unique and have no derivative: it is infinite or NaN there. That of the values alone is finite.
 """
 
 from __future__ import annotations
@@ -94,16 +93,15 @@ qr: OpDef = define(
 
 
 def _inverse_gap(x: UOp) -> UOp:
-    """1 / (x[j] - x[i]) in row i and column j, 0 where they are equal."""
+    """1 / (x[j] - x[i]) in row i and column j, 0 on the diagonal."""
     *batch, n = x.shape
-    gap = x.reshape(*batch, 1, n) - x.reshape(*batch, n, 1)
-    return _inverse(identity_mask(n, x.device).where(0, gap))
+    return _inverse_beside_diagonal(x.reshape(*batch, 1, n) - x.reshape(*batch, n, 1))
 
 
-def _inverse(x: UOp) -> UOp:
-    """1 / x, 0 where x is."""
-    zero = x.eq(0)
-    return zero.where(0, 1 / zero.where(1, x))
+def _inverse_beside_diagonal(gap: UOp) -> UOp:
+    """1 / gap, 0 on the diagonal; equal values in other places divide by zero, as they should."""
+    diagonal = identity_mask(gap.shape[-1], gap.device)
+    return diagonal.where(0, 1 / diagonal.where(1, gap))
 
 
 def _eigh_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
@@ -157,13 +155,13 @@ def _svd_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp, UOp]:
     *batch, k = s.shape
     row, column = s.reshape(*batch, 1, k), s.reshape(*batch, k, 1)
     inner = mT(u) @ t[0] @ mT(vt)
-    gaps = _inverse(identity_mask(k, x.device).where(0, (row - column) * (row + column)))
+    gaps = _inverse_beside_diagonal((row - column) * (row + column))
     du = u @ (gaps * (inner * row + column * mT(inner)))
     dv = mT(vt) @ (gaps * (column * inner + mT(inner) * row))
     if x.shape[-2] > k:
-        du = du + _outside(u, t[0] @ mT(vt)) * _inverse(row)
+        du = du + _outside(u, t[0] @ mT(vt)) / row
     if x.shape[-1] > k:
-        dv = dv + _outside(mT(vt), mT(t[0]) @ u) * _inverse(row)
+        dv = dv + _outside(mT(vt), mT(t[0]) @ u) / row
     return du, diagonal_of(inner), mT(dv)
 
 

@@ -325,23 +325,30 @@ def _last_writer(x: UOp, places: tuple[UOp, ...], axes: Shape, updates: UOp) -> 
 def _scatter_mul_jvp(
     tx: UOp, tu: UOp, x: UOp, updates: UOp, places: tuple[UOp, ...], axes: Shape
 ) -> UOp:
-    """y = x Π u: the product of all other factors times each tangent; right with one zero each."""
+    """y = x Π u: the product of all other factors times each tangent.
+
+    Where one other factor is 0 the product is 0, but it changes with that factor.
+    """
     ones = zeros_of(x) + 1
     factor = scattered(ones, places, updates, axes, "mul")
     zero = updates.eq(0)
     plain = scattered(ones, places, zero.where(1, updates), axes, "mul")
     zeros = scattered(zeros_of(x), places, zero.cast(x.dtype), axes, "add")
-    own = gathered(zeros, places, axes) - zero.cast(x.dtype)
-    others = own.eq(0).where(gathered(plain, places, axes) / zero.where(1, updates), 0)
+    other_zeros = gathered(zeros, places, axes) - zero.cast(x.dtype)
+    vanishing = zero.where(updates, 0)
+    together = scattered(zeros_of(x), places, vanishing, axes, "add")
+    factors = other_zeros.eq(1).where(gathered(together, places, axes) - vanishing, 0)
+    rest = gathered(plain, places, axes) / zero.where(1, updates)
+    others = rest * other_zeros.eq(0).where(1, factors)
     return tx * factor + x * scattered(zeros_of(x), places, tu * others, axes, "add")
 
 
 def _scatter_extreme_jvp(
     tx: UOp, tu: UOp, y: UOp, x: UOp, updates: UOp, places: tuple[UOp, ...], axes: Shape
 ) -> UOp:
-    """The mean tangent of those equal to the result."""
-    mine = x.eq(y)
-    theirs = updates.eq(gathered(y, places, axes))
+    """The mean tangent of those equal to the result; NaNs are."""
+    mine = x.eq(y) | x.ne(x)
+    theirs = updates.eq(gathered(y, places, axes)) | updates.ne(updates)
     count = scattered(mine.cast(tx.dtype), places, theirs.cast(tx.dtype), axes, "add")
     total = scattered(mine.where(tx, 0), places, theirs.where(tu, 0), axes, "add")
     return total / count

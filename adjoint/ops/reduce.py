@@ -192,8 +192,8 @@ prod = _reduction(
 
 
 def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: Shape, keepdim: bool) -> UOp:
-    """The mean tangent of the tied elements; ties are counted in at least float32."""
-    mask = x.eq(kept(y, x, axis))
+    """The mean tangent of the tied elements, counted in at least float32; NaNs tie."""
+    mask = x.eq(kept(y, x, axis)) | x.ne(x)
     count = mask.cast(accumulator(x.dtype)).reduce_sum(axis, keepdim)
     chosen = mask.where(t[0], 0).cast(count.dtype).reduce_sum(axis, keepdim)
     return (chosen / count).cast(t[0].dtype)

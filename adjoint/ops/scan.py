@@ -81,12 +81,10 @@ def _scan(
 
 
 def _prod_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
-    """Before the first zero, y Σ t/x; after it only the zero's own tangent counts."""
-    zero = x.eq(0)
-    first = zero & zero.cast(dtypes.int32).scan_sum(axis, reverse).eq(1)
-    before = y * zero.where(0, t[0] / zero.where(1, x)).scan_sum(axis, reverse)
-    others = first.where(1, x).scan_prod(axis, reverse)
-    return before + others * first.where(t[0], 0).scan_sum(axis, reverse)
+    """The record of the tangent knows its own derivatives: they are right with zeros too."""
+    if not reverse:
+        return UOp._apply("cumprod_tangent", x, t[0], axis)
+    return UOp._apply("cumprod_tangent", x.flip(axis), t[0].flip(axis), axis).flip(axis)
 
 
 def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
@@ -97,7 +95,7 @@ def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
     ones = UOp._apply("const", 1, dtypes.int32, (n,), x.device)
     place = (ones.scan_sum(0) - 1).reshape(shape).expand(x.shape)
     mark = -1 if not reverse else n
-    where = x.eq(y).where(place, mark)
+    where = (x.eq(y) | x.ne(x)).where(place, mark)  # a NaN sets it too
     source = where.scan_min(axis, True) if reverse else where.scan_max(axis, False)
     return t[0].gather(axis, source.maximum(0).minimum(max(n - 1, 0)))
 

@@ -154,7 +154,19 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
 
 
 HIDDEN = frozenset(  # nodes that tensors are made of, and those that only transforms build
-    {"const", "buffer", "input", "spent", "part", "copy", "bundle", "branch", "loop", "while"}
+    {
+        "const",
+        "buffer",
+        "input",
+        "spent",
+        "part",
+        "copy",
+        "bundle",
+        "branch",
+        "loop",
+        "while",
+        "choose",
+    }
     | {"custom_vjp", "custom_jvp", "checkpoint", "wait", "custom_kernel", "tap"}
 )
 

@@ -17,7 +17,7 @@ from adjoint.autodiff.reverse import compute_gradient, results
 from adjoint.batching import batch
 from adjoint.errors import AutodiffError
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources, same_op, spread
+from adjoint.ir.batch import Flags, Sources, same_op, spread, spread_all
 from adjoint.ir.derivative import Vjp
 from adjoint.ir.function import Function, function_of, parameters
 from adjoint.ir.opdef import OPS, OpDef, register
@@ -142,11 +142,53 @@ def _tangent_parts(node: UOp, outputs: Nodes) -> tuple[UOp | None, ...]:
 def _branch_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     """One condition for all: branch over batched functions. One per example: both, and select."""
     true, false = node.arg
-    wide = [batched_function(f, batched[1:], size) for f in (true, false)]
     if not batched[0]:
-        return _branch(src[0], src[1:], *wide)
-    chosen = [_select(src[0], a, b) for a, b in zip(*(f(*src[1:]) for f in wide), strict=True)]
-    return bundle(chosen)
+        return _branch(src[0], src[1:], *(batched_function(f, batched[1:], size) for f in node.arg))
+    every = spread_all(src, batched, size)
+    wide = [batched_function(f, [True] * len(f.inputs), size) for f in (true, false)]
+    return choose(every[0], every[1:], *wide)
+
+
+def choose(condition: UOp, operands: Nodes, true: Function, false: Function) -> UOp:
+    """The results of one of two functions for each example."""
+    return UOp(choose_op, (condition, *operands), BranchArg(true, false))
+
+
+def _chosen(c: UOp, *x: UOp, true: Function, false: Function) -> UOp:
+    return bundle([_select(c, a, b) for a, b in zip(true(*x), false(*x), strict=True)])
+
+
+def _choose_reference(c: Any, *operands: Any, true: Function, false: Function, run: Any) -> Any:
+    sides = zip(*(run(f, list(operands)) for f in (true, false)), strict=True)
+    return tuple(np.where(_led(c, np.ndim(a)), a, b) for a, b in sides)
+
+
+def _led(c: Any, rank: int) -> Any:
+    return np.reshape(c, (*np.shape(c), *([1] * (rank - np.ndim(c)))))
+
+
+def _choose_vjp(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
+    """Each example has the cotangents of its own side: what the other side gives is not added.
+
+    Added, it would be zero times something, and NaN where that is infinite.
+    """
+    places = _floats(true.outputs)
+    seeds = _filled([g[i] for i in places], [true.outputs[i] for i in places])
+    node = choose(c, [*x, *seeds], pullback_of(true), pullback_of(false))
+    return _spread_parts(node, x, lead=1)
+
+
+def _choose_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
+    places = _floats(x)
+    tangents = _filled([t[1 + i] for i in places], [x[i] for i in places])
+    node = choose(c, [*x, *tangents], tangent_of(true), tangent_of(false))
+    return _tangent_parts(node, true.outputs)
+
+
+def _choose_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    every = spread_all(src, batched, size)
+    wide = [batched_function(f, [True] * len(f.inputs), size) for f in node.arg]
+    return choose(every[0], every[1:], *wide)
 
 
 def _select(condition: UOp, a: UOp, b: UOp) -> UOp:
@@ -163,6 +205,25 @@ branch = _record(
     ad=Vjp(_branch_vjp, tangent=_branch_jvp),
     reference=_branch_reference,
     batch=_branch_batch,
+)
+choose_op = register(
+    OpDef(
+        "choose",
+        "The results of `true` or of `false` for each example, by a condition per example; every "
+        "operand and every result has the condition's axes in front.",
+        "composite",
+        call=choose,
+        arg=BranchArg,
+        infer=lambda src, arg: arg.true.types,
+        ad=Vjp(_choose_vjp, tangent=_choose_jvp),
+        body=_chosen,
+        reference=_choose_reference,
+        samples=given(),
+        batch=_choose_batch,
+        calls=True,
+        widen=False,
+    ),
+    method=False,
 )
 bundle_op = register(
     OpDef(

@@ -160,9 +160,10 @@ MADE = {
     "branch": lambda x: adjoint.cond(x.sum() > 0, lambda y: y * 2, lambda y: y, x),
     "loop": lambda x: adjoint.scan(lambda h, v: (h + v, h * v), x[0], x),
     "while": lambda x: adjoint.while_loop(lambda v: v.sum() < 3, lambda v: v + 1, x),
-    "bundle": lambda x: adjoint.vmap(lambda v: adjoint.cond(v > 0, lambda a: a, lambda a: -a, v))(
+    "choose": lambda x: adjoint.vmap(lambda v: adjoint.cond(v > 0, lambda a: a, lambda a: -a, v))(
         x
     ),
+    "bundle": adjoint.vmap(lambda v: adjoint.scan(lambda c, x: (c + x, c), v, v.reshape(1))[0]),
     "part": lambda x: x.sort(0),
     "checkpoint": adjoint.checkpoint(lambda x: (x.sin(), x.cos())),
     "wait": adjoint.grad(lambda x: adjoint.checkpoint(lambda y: y.sin().exp())(x).sum()),

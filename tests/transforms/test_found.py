@@ -1,5 +1,7 @@
 """Derivatives that were wrong once: each in its smallest form, with its class."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,144 @@ class TestCotangentsOfRules:
 
         found = grad(lambda b: Add()(Tensor.ones(4, 3), b).sum())(Tensor.ones(3))
         assert found.tolist() == [4, 4, 4]
+
+
+class TestSecondDerivativesAtCorners:
+    @pytest.mark.parametrize("x", [[0, 0, 3], [2, 0, 3, 0], [0, 2, 0, 0, 1], [1, 2, 3], [0, 0, 0]])
+    @pytest.mark.parametrize("reverse", [False, True])
+    def test_of_running_products_count_every_pair(self, x, reverse):
+        n, weights = len(x), np.arange(1.0, len(x) + 1)
+        wanted = np.zeros((n, n))
+        for i in range(n):
+            inside = range(n - 1, i - 1, -1) if reverse else range(i + 1)
+            for j, k in product(inside, inside):
+                rest = [x[m] for m in inside if m not in (j, k)]
+                wanted[j, k] += weights[i] * np.prod(rest) * (j != k)
+        found = hessian(lambda x: (x.scan_prod(0, reverse) * f64(weights)).sum())(f64(x))
+        np.testing.assert_allclose(found.numpy(), wanted, atol=1e-12)
+
+    @pytest.mark.parametrize("x", [[0, 0, 3, 1], [0, 0, 0], [2, 0, 5], [0, 0]])
+    def test_of_products_and_the_third(self, x):
+        def wanted(*left_out):
+            rest = [v for m, v in enumerate(x) if m not in left_out]
+            return np.prod(rest) if len(set(left_out)) == len(left_out) else 0
+
+        size = range(len(x))
+        second = hessian(lambda v: v.prod())
+        assert second(f64(x)).tolist() == [[wanted(j, k) for k in size] for j in size]
+        third = jacfwd(second)(f64(x)).tolist()
+        assert third == [[[wanted(j, k, m) for m in size] for k in size] for j in size]
+
+    def test_a_batch_of_running_products_is_differentiated_again(self):
+        x = f64([[0, 0, 3], [2, 0, 1]])
+        whole = grad(lambda x: (vmap(grad(lambda r: r.cumprod(0).sum()))(x) ** 2).sum())(x)
+        rows = [grad(lambda r: (grad(lambda r: r.cumprod(0).sum())(r) ** 2).sum())(r) for r in x]
+        np.testing.assert_allclose(whole.numpy(), np.stack([r.numpy() for r in rows]))
+
+    @pytest.mark.parametrize("x", [[0, 0], [1, 0], [0.3, -2]])
+    def test_the_square_of_a_length_is_smooth(self, x):
+        eye = [[2.0, 0.0], [0.0, 2.0]]
+        squares = {
+            "power": lambda x: x.vector_norm() ** 2,
+            "square": lambda x: x.norm().square(),
+            "product": lambda x: x.norm() * x.norm(),
+            "absolute": lambda x: (x.abs() ** 2).sum(),
+            "distance": lambda x: (x.reshape(1, 2).cdist(f64([[0, 0]])) ** 2).sum(),
+        }
+        for name, fn in squares.items():
+            np.testing.assert_allclose(hessian(fn)(f64(x)).numpy(), eye, 1e-12, 1e-12, err_msg=name)
+
+    def test_the_square_of_a_deviation_is_the_variance(self):
+        x = f64([1, 1, 1])
+        found, wanted = (hessian(fn)(x) for fn in (lambda x: x.std() ** 2, lambda x: x.var()))
+        np.testing.assert_allclose(found.numpy(), wanted.numpy())
+
+    def test_a_length_has_no_second_derivative_at_zero(self):
+        assert np.isnan(hessian(lambda x: x.vector_norm())(f64([0, 0])).numpy()).all()
+        assert grad(lambda x: x.vector_norm())(f64([0, 0])).tolist() == [0, 0]
+
+    @pytest.mark.parametrize("x", [0.0, -0.0, 2.0, -1.5])
+    @pytest.mark.parametrize("n", range(5))
+    def test_of_powers_by_the_rule(self, x, n):
+        once = grad(lambda x: x**n)
+        assert once(f64(x)).item() == pytest.approx(n * x ** max(n - 1, 0))
+        assert grad(once)(f64(x)).item() == pytest.approx(n * (n - 1) * x ** max(n - 2, 0))
+
+    @pytest.mark.parametrize("base", [-2.0, 0.0, 2.0])
+    @pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0])
+    def test_of_powers_by_both_are_symmetric(self, base, exponent):
+        found = hessian(lambda a, b: a**b, (0, 1))(f64(base), f64(exponent))
+        assert found[0][1].item() == pytest.approx(found[1][0].item())
+        if base > 0:
+            mixed = base ** (exponent - 1) * (1 + exponent * np.log(base))
+            assert found[0][1].item() == pytest.approx(mixed)
+
+    def test_a_scatter_of_products_with_zeros(self):
+        places = Tensor([0, 0, 0, 1])
+
+        def fn(u):
+            return (f64([2, 3]).scatter(0, places, u, "multiply") * f64([1, 10])).sum()
+
+        assert hessian(fn)(f64([0, 0, 5, 0])).tolist() == [
+            [0, 10, 0, 0],
+            [10, 0, 0, 0],
+            [0, 0, 0, 0],
+            [0, 0, 0, 0],
+        ]
+
+
+class TestBranchesThatAreNotTaken:
+    X = (4.0, -1.0, 0.0)
+
+    @staticmethod
+    def root(x):
+        return cond(x > 0, lambda z: z.sqrt(), lambda z: 2 * z, x)
+
+    def test_under_vmap_they_add_nothing(self):
+        x, wanted = f64(self.X), [0.25, 2, 2]
+        total = lambda x: vmap(self.root)(x).sum()  # noqa: E731
+        assert grad(total)(x).tolist() == wanted
+        assert jit(grad(total))(x).tolist() == wanted
+        assert vmap(grad(self.root))(x).tolist() == wanted
+        assert hessian(total)(x).numpy().diagonal().tolist() == [-1 / 32, 0, 0]
+
+    def test_under_two_vmaps_they_add_nothing(self):
+        x = f64([self.X, self.X])
+        assert grad(lambda x: vmap(vmap(self.root))(x).sum())(x).tolist() == [[0.25, 2, 2]] * 2
+
+    def test_to_what_all_examples_share_they_add_nothing(self):
+        def total(w):
+            side = lambda x: cond(x > 0, lambda z: (z * w).sqrt(), lambda z: w * 3, x)  # noqa: E731
+            return vmap(side)(f64(self.X)).sum()
+
+        assert grad(total)(f64(2)).item() == pytest.approx(0.5 * 4 / 8**0.5 + 6)
+
+
+class TestEqualValues:
+    EYE = np.eye(3)
+
+    def test_vectors_of_equal_values_have_no_derivative(self):
+        for fn in (lambda x: x.eigh()[1], lambda x: x.svd()[0], lambda x: x.svd()[2]):
+            found = grad(lambda x, fn=fn: (fn(x) * f64(np.arange(9.0).reshape(3, 3))).sum())(
+                f64(self.EYE)
+            )
+            assert np.isnan(found.numpy()).any()
+
+    def test_the_values_alone_do(self):
+        for fn in (lambda x: x.eigvalsh(), lambda x: x.svdvals()):
+            found = grad(lambda x, fn=fn: (fn(x) ** 2).sum())(f64(self.EYE))
+            np.testing.assert_allclose(found.numpy(), 2 * self.EYE, atol=1e-15)
+
+    @pytest.mark.parametrize("name", ["max", "min", "cummax", "cummin"])
+    def test_a_nan_takes_the_gradient_in_both_modes(self, name):
+        x, t = f64([1, np.nan, 2]), f64([1, 10, 100])
+        fn = (lambda x: getattr(x, name)(0)) if "cum" in name else (lambda x: getattr(x, name)())
+        pick = lambda x: fn(x)[0][-1] if isinstance(fn(x), tuple) else fn(x).flatten()[-1]  # noqa: E731
+        assert jvp(pick, (x,), (t,))[1].item() == 10
+        assert vjp(pick, x)[1](f64(1))[0].tolist() == [0, 1, 0]
+
+    def test_a_scattered_nan_takes_it_too(self):
+        u = f64([1, np.nan])
+        fn = lambda u: f64([0.0]).scatter_reduce(0, Tensor([0, 0]), u, "amax").sum()  # noqa: E731
+        assert jvp(fn, (u,), (f64([1, 10]),))[1].item() == 10
+        assert grad(fn)(u).tolist() == [0, 1]

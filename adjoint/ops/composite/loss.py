@@ -40,7 +40,13 @@ def _binary_reference(x: Any, Y: Any, reduction: str = "mean") -> Array:
 
 
 def _logs(x: UOp) -> tuple[UOp, UOp]:
-    return x.log().maximum(_FLOOR), (1 - x).log().maximum(_FLOOR)
+    return _log(x), _log(1 - x)
+
+
+def _log(x: UOp) -> UOp:
+    """log x, cut off; what is cut off has no part in a derivative, not even as zero times inf."""
+    low = x.log() < _FLOOR
+    return low.where(_FLOOR, low.where(1, x).log())
 
 
 def _binary_jvp(t: Any, y: UOp, x: UOp, Y: UOp, reduction: str) -> UOp:

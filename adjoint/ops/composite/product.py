@@ -209,12 +209,18 @@ def cross(x: UOp, other: UOp, dim: int = -1) -> UOp:
     """The vector product along an axis of size 3."""
     operands = _two("cross", x, other)
     shape = broadcast_shapes("cross", x, other)
+    _check_vectors("cross", shape, operands)
     axis = checked_axis("cross", dim, len(shape), x) - len(shape)
     if any(-axis > len(n.shape) or n.shape[axis] != 3 for n in (x, other)):
         problem = f"axis {dim} of both operands has size 3"
         raise ShapeError("E3003", problem, op="cross", operands=operands)
     a, b = x.expand(shape), other.expand(shape)
     return (a * b.roll(-1, axis) - a.roll(-1, axis) * b).roll(-1, axis)
+
+
+def _check_vectors(op: str, shape: tuple[int, ...], operands: Any) -> None:
+    if not shape:
+        raise ShapeError("E3002", "two scalars are no vectors", op=op, operands=operands)
 
 
 @derived(
@@ -343,6 +349,7 @@ def vecdot(x: UOp, other: UOp, dim: int = -1) -> UOp:
     """The scalar products of vectors along an axis; the first operand is conjugated."""
     operands = _two("vecdot", x, other)
     shape = broadcast_shapes("vecdot", x, other)
+    _check_vectors("vecdot", shape, operands)
     axis = checked_axis("vecdot", dim, len(shape), x) - len(shape)
     sizes = [n.shape[axis] if -axis <= len(n.shape) else 1 for n in (x, other)]
     if sizes[0] != sizes[1]:
@@ -405,26 +412,19 @@ def cdist(x: UOp, other: UOp, p: float = 2.0) -> UOp:
     kind = to_float(promote(x.dtype, other.dtype))
     a, b = batched("cdist", x.cast(kind), other.cast(kind))
     rows = a.reshape(*a.shape[:-1], 1, a.shape[-1])
-    gap = (rows - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])).abs()
+    apart = rows - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
+    gap = apart.abs()
     if p == inf and gap.shape[-1]:
         return gap.max(-1)
     if p == 0:
         return gap.ne(0).cast(kind).reduce_sum(-1)
-    if p in (1, inf):
+    if p in (1, inf) or not gap.shape[-1]:
         return gap.reduce_sum(-1)
-    return _root(_power(gap, p).reduce_sum(-1), p)
+    powers = apart * apart if p == 2 else _power(gap, p)
+    return powers.reduce_sum(-1).smooth_root(p)
 
 
 def _power(x: UOp, p: float) -> UOp:
     """x ** p for x ≥ 0, with the derivative 0 at 0 for every p."""
-    if p == 2:
-        return x * x
     zero = x.eq(0)
     return zero.where(0, zero.where(1, x) ** p)
-
-
-def _root(x: UOp, p: float) -> UOp:
-    """The p-th root, with the derivative 0 at 0."""
-    zero = x.eq(0)
-    safe = zero.where(1, x)
-    return zero.where(0, safe.sqrt() if p == 2 else safe ** (1 / p))

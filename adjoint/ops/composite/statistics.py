@@ -141,12 +141,6 @@ def var(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1)
     return (total / max(_count(x, axes) - correction, 0)).cast(real_of(to_float(x.dtype)))
 
 
-def smooth_root(x: UOp) -> UOp:
-    """√x with the derivative 0 at 0, where the true one is infinite and would meet a zero."""
-    zero = x.eq(0)
-    return zero.where(0, zero.where(1, x).sqrt())
-
-
 @composite(
     reference=lambda x, axis=None, keepdim=False, correction=1: np.sqrt(
         _var_reference(x, axis, keepdim, correction)
@@ -158,7 +152,9 @@ def smooth_root(x: UOp) -> UOp:
 def std(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> UOp:
     """Standard deviation over axes, the root of `var`; its gradient at 0 is 0."""
     kind = real_of(to_float(x.dtype))
-    return smooth_root(widened(x).var(checked_axes("std", axis, x), keepdim, correction)).cast(kind)
+    return (
+        widened(x).var(checked_axes("std", axis, x), keepdim, correction).smooth_root().cast(kind)
+    )
 
 
 def _with_mean(name: str, spread: OpDef) -> OpDef:
@@ -289,14 +285,22 @@ def vector_norm(x: UOp, ord: float = 2, axis: Axis = None, keepdim: bool = False
         total = size.max(axes, keepdim) if p > 0 else size.min(axes, keepdim)
     elif p == 2:
         squares = size * size if wide.dtype.is_complex else wide * wide
-        total = smooth_root(squares.reduce_sum(axes, keepdim))
+        total = _root(squares.reduce_sum(axes, keepdim), p, _count(x, axes))
     elif p == 0:
         total = size.ne(0).cast(size.dtype).reduce_sum(axes, keepdim)
     elif p == 1:
         total = size.reduce_sum(axes, keepdim)
     else:
-        total = (size**p).reduce_sum(axes, keepdim) ** (1 / p)
+        powers = (size**p).reduce_sum(axes, keepdim)
+        total = _root(powers, p, _count(x, axes))
     return total.cast(real_of(to_float(x.dtype)))
+
+
+def _root(powers: UOp, p: float, count: int) -> UOp:
+    """The p-th root of a sum; that of nothing is 0 and stays it."""
+    if p < 0:
+        return powers ** (1 / p)
+    return powers.smooth_root(p) if count else powers
 
 
 @derived(
