@@ -52,7 +52,7 @@ def test_every_kink_belongs_to_an_op():
         ("true_div", "db = −g · y / b"),
         ("contract", 'da = contract(g, b, "mn,kn->mk")'),
         ("relu", "dx = where(x > 0, g, 0)"),
-        ("max", "dx = where(x = y, g / Σ([x = y]), 0)"),
+        ("max", "dx = where(u, g / Σ([u]), 0)"),
         ("softmax", "dx = g · y − Σ₁(g · y) · y"),
         ("sqrt", "| zero | `sqrt([0])` | `dx = [inf]` |"),
         ("maximum", "| a tie | `maximum([2], [2])` | `da = [0.5], db = [0.5]` |"),
