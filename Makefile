@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl check fuzz bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients check fuzz bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
+	@echo "make test-clients  suites of SciPy, scikit-learn, einops, autograd with Adjoint's tensors"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
 	@echo "make site      the documentation as web pages, in site/"
@@ -116,6 +117,25 @@ $(NAGA)/.ready:
 test-wgsl: $(READY) $(NAGA)/.ready
 	$(TARGETS) tests/kernels_c/test_wgsl.py
 
+# Suites of other libraries get an environment of their own; tests/clients/README.md says how.
+CLIENTS := .clients
+SUITES ?= array-api-extra==0.11.5 einops==0.8.2 scipy==1.17.1 scikit-learn==1.9.1 autograd==1.9.1
+
+$(CLIENTS)/.ready: $(READY)
+	@echo "setting up $(CLIENTS) with $(SUITES)"
+	@$(BIN)/python -m venv $(CLIENTS)/venv
+	@$(CLIENTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -e . $(SUITES) \
+	  array-api-compat array-api-strict hypothesis mpmath pandas pytest pytest-timeout \
+	  typing_extensions
+	@$(CLIENTS)/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+	  --no-binary autograd --dest $(CLIENTS) $(filter autograd%,$(SUITES))
+	@mkdir -p $(CLIENTS)/autograd
+	@tar xzf $(CLIENTS)/autograd-*.tar.gz -C $(CLIENTS)/autograd --strip-components 1 --wildcards '*/tests'
+	@touch $@
+
+test-clients: $(READY) $(CLIENTS)/.ready
+	$(CLIENTS)/venv/bin/python -m tests.clients.run
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -141,7 +161,7 @@ bench: $(READY)
 	$(BIN)/python bench/install.py
 
 clean:
-	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) site build dist *.egg-info bench/.peers
+	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) $(CLIENTS) site build dist *.egg-info bench/.peers
 	rm -rf .adjoint_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find adjoint tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,0 +1,20 @@
+"""NumPy's names: its own functions for arrays, Adjoint's for tensors."""
+
+import numpy as _numpy
+
+import adjoint as _adjoint
+
+from ..dispatch import namespace as _namespace
+from . import fft, linalg, random
+from .functions import ALIASES as _ALIASES
+from .functions import FUNCTIONS as _FUNCTIONS
+from .functions import c_, make_diagonal, r_
+
+
+def _find(name):  # type: ignore[no-untyped-def]
+    return getattr(_adjoint, _ALIASES.get(name, name), None)
+
+
+globals().update(_namespace(_numpy, _find, _FUNCTIONS))
+
+__all__ = ["c_", "fft", "linalg", "make_diagonal", "r_", "random"]

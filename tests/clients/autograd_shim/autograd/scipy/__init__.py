@@ -1,0 +1,1 @@
+"""SciPy's names, as far as Adjoint has functions for them."""

@@ -1,0 +1,3 @@
+"""`scipy.linalg`: Adjoint has nothing in its place, and its tests say so."""
+
+from scipy.linalg import *  # noqa: F403
