@@ -55,6 +55,7 @@ CODES: dict[str, str] = {
     "E4009": "convolution channels differ",
     "E4010": "convolution strides not allowed",
     "E4011": "index dtype is not an integer",
+    "E4012": "a write cannot reach what is viewed",
     "E5001": "op has no derivative",
     "E5002": "gradient program is invalid",
     "E5003": "axis not allowed in a gradient",

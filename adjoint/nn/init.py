@@ -20,6 +20,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.views import receive
 
 _SMALL = 1 << 16  # elements: as many are drawn sooner than a kernel is prepared
 
@@ -216,7 +217,7 @@ def sparse(shape: Any, sparsity: float, std: float = 0.01, **named: Any) -> Tens
 
 def _fill(tensor: Tensor, value: Tensor) -> Tensor:
     """The tensor keeps its place and whether it wants a gradient."""
-    tensor.uop = OPS["unique_identity"](value.uop) if open_scopes.get() else value.uop
+    receive(tensor, OPS["unique_identity"](value.uop) if open_scopes.get() else value.uop)
     return tensor
 
 

@@ -41,7 +41,7 @@ def _buffer(weight: Any) -> Tensor | None:
     """Weights of classes and samples belong to the loss, and are not trained."""
     if weight is None:
         return None
-    tensor = weight.detach() if isinstance(weight, Tensor) else Tensor(weight)
+    tensor = +weight.detach() if isinstance(weight, Tensor) else Tensor(weight)
     return tensor.requires_grad_(False)
 
 

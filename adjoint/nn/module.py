@@ -17,11 +17,12 @@ from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_st
 from adjoint.nn.structure import Structured
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
+from adjoint.tensor.views import base_of, receive
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
     """A tensor of its own that wants a gradient."""
-    tensor = data.detach() if isinstance(data, Tensor) else Tensor(data)
+    tensor = +data.detach() if isinstance(data, Tensor) else Tensor(data)
     tensor.requires_grad = requires_grad
     return tensor
 
@@ -227,10 +228,12 @@ def _modules_in(name: str, value: Any) -> Iterator[tuple[str, Module]]:
 
 def _move(tensor: Tensor, device: str | None, dtype: DType | None) -> None:
     """Another device or dtype for a tensor that stays the same object."""
-    moved = tensor.detach()
+    tensor = base_of(tensor)
+    moved = +tensor.detach()
     if dtype is not None and tensor.dtype.is_inexact:
         moved = moved.cast(dtype)
     if device is not None:
         moved = moved.to(device)
     if moved.dtype is not tensor.dtype or moved.device != tensor.device:
-        tensor.uop, tensor.grad = moved.realize().uop, None
+        receive(tensor, moved.realize().uop)
+        tensor.grad = None

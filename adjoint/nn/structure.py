@@ -25,6 +25,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
 from adjoint.tensor import Tensor
 from adjoint.tensor.gradients import has_own_node, is_marked
+from adjoint.tensor.views import put_back
 from adjoint.transforms.captured import PLAIN, plain_key
 from adjoint.transforms.pytree import TreeDef, register_pytree_node, tree_flatten, tree_unflatten
 
@@ -132,7 +133,7 @@ def _in_role(leaf: Tensor, flag: bool | DType) -> Tensor:
     if flag is False:
         leaf._requires_grad = False if now is None else now
     elif now is True and node.realized is not None and not has_own_node(leaf):
-        leaf.uop = OPS["buffer"](node.realized)  # the history of all steps would be kept alive
+        put_back(leaf, OPS["buffer"](node.realized))  # else the history of all steps is kept
         leaf.requires_grad = True
     elif now is False and not is_marked(leaf):  # computed without gradients
         leaf.requires_grad = True if has_own_node(leaf) else None

@@ -1,9 +1,9 @@
 """`t[i]` and `t[i] = v` with NumPy's meaning, as graphs.
 
 Ints and slices are movement; arrays are GATHER and SCATTER; writing is a choice (WHERE) between the
-old elements and the new, so NaN and -0.0 stay as they are. A write gives the handle a new graph:
-whatever was made from the old value keeps it. What may live here: graphs of indexing. What may not:
-the reading of the index (see `index.py`).
+old elements and the new, so NaN and -0.0 stay as they are. An index without arrays gives a view
+(see `views.py`). What may live here: graphs of indexing. What may not: the reading of the index
+(see `index.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
 from adjoint.tensor.index import Pick, Plan, plan_of
-from adjoint.tensor.lift import Lifter, grad_enabled
-from adjoint.tensor.tracing import register
+from adjoint.tensor.lift import Lifter, grad_enabled, passed_on
+from adjoint.tensor.views import WRITERS, become, same_place, tie
 
 Shape = tuple[int, ...]
 
@@ -31,18 +31,16 @@ class Indexing:
     __slots__ = ()
 
     def __getitem__(self: Any, key: Any) -> Any:
-        node = taken(self.uop, plan_of("getitem", self.uop, key))
-        return Lifter(type(self)).wrap(node, [self._requires_grad])
+        plan = plan_of("getitem", self.uop, key)
+        made = Lifter(type(self)).handle(taken(self.uop, plan), passed_on(self._requires_grad))
+        return made if plan.picks else tie(self, made, viewed, (plan,))
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         plan = plan_of("setitem", self.uop, key)
+        if same_place(self, viewed, (plan,), value):  # x[1:3] += 1 has written through x[1:3]
+            return
         node = given(self.uop, plan, _node_of(self, value))
-        if self._requires_grad:  # the node is a target of gradients: nobody may share it
-            node = OPS["unique_identity"](node)
-        elif grad_enabled.get() and getattr(value, "_requires_grad", False):
-            self._requires_grad = True
-        self.uop = node
-        register(self)
+        become(self, node, grad_enabled.get() and getattr(value, "_requires_grad", False))
 
 
 def _node_of(tensor: Any, value: Any) -> UOp:
@@ -159,3 +157,6 @@ def _scattered(x: UOp, plan: Plan, value: UOp) -> UOp:
     order = range(len(shape))
     front = full.permute(*order[at : at + rank], *order[:at], *order[at + rank :])
     return scattered(viewed(x, plan), indices, front, plan.picked_axes, "set")
+
+
+WRITERS[viewed] = _replaced

@@ -5,7 +5,8 @@ What may live here: who wants a gradient, and how it is handed over. What may no
 
 from __future__ import annotations
 
-import weakref
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 from adjoint.autodiff.reverse import compute_gradient
@@ -13,11 +14,9 @@ from adjoint.errors import AutodiffError, DTypeError, ShapeError
 from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.tensor.marked import has_own_node, is_marked, mark, versions, wanting
 from adjoint.tensor.tracing import open_scopes, touch_gradient
-
-# Tensors that somebody marked with requires_grad=True, by id: backward() fills their .grad.
-_wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-_OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
+from adjoint.tensor.views import put_back
 
 
 class Gradients:
@@ -54,8 +53,8 @@ class Gradients:
         if value and not is_marked(self):
             _check_float("requires_grad", self.uop)
             if not has_own_node(self):
-                self.uop = OPS["unique_identity"](self.uop)
-            _wanting[id(self)] = self
+                put_back(self, OPS["unique_identity"](self.uop))
+            mark(self)
         self._requires_grad = value
 
     def requires_grad_(self, requires_grad: bool | None = True) -> Self:
@@ -66,42 +65,49 @@ class Gradients:
     def backward(self: Any, gradient: Any = None) -> Any:
         """Add the gradient of this scalar to `.grad` of every tensor that requires it."""
         seed = _seed(self, gradient)
-        wanting = [t for t in _wanting.values() if t._requires_grad]
-        grads = compute_gradient(self.uop, seed, {t.uop for t in wanting})
-        reached = [t for t in wanting if t.uop in grads]
-        if not reached and not _any_below(self.uop, wanting):
+        targets = [t for t in wanting.values() if t._requires_grad]
+        grads = _gradients(self.uop, seed, targets)
+        if not any(g is not None for g in grads) and not _any_below(self.uop, targets):
             problem = "no tensor below this one requires a gradient"
             fix = "make parameters with requires_grad=True; .detach() and .assign() end a history"
             raise AutodiffError(
                 "E5005", problem, op="backward", operands=[("root", self)], help=fix
             )
-        for tensor in reached:
-            new = type(tensor)(grads[tensor.uop]).requires_grad_(False)
-            tensor.grad = new if tensor.grad is None else tensor.grad + new
+        for tensor, found in zip(targets, grads, strict=True):
+            if found is not None:
+                new = type(tensor)(found).requires_grad_(False)
+                tensor.grad = new if tensor.grad is None else tensor.grad + new
         return self
 
     def gradient(self: Any, *targets: Any, gradient: Any = None) -> list[Any]:
         """The gradients of this scalar with respect to targets; zeros where no path leads."""
         for target in targets:
             _check_float("gradient", target.uop)
-        grads = compute_gradient(self.uop, _seed(self, gradient), {t.uop for t in targets})
-        return [type(self)(grads[t.uop]) if t.uop in grads else t.zeros_like() for t in targets]
+        grads = _gradients(self.uop, _seed(self, gradient), targets)
+        pairs = zip(grads, targets, strict=True)
+        return [t.zeros_like() if g is None else type(self)(g) for g, t in pairs]
 
 
-def is_marked(tensor: Any) -> bool:
-    """Whether somebody has ever asked for gradients of this tensor."""
-    return id(tensor) in _wanting
+def _gradients(root: UOp, seed: UOp, tensors: Sequence[Any]) -> list[UOp | None]:
+    """The gradient of each tensor, None where no path leads: at the node that was used, which may
+    be one that the tensor had before an assignment."""
+    nodes = [versions(t) for t in tensors]
+    grads = compute_gradient(root, seed, {n for own in nodes for n in own})
+    return [_total(root, seed, [n for n in own if n in grads], grads) for own in nodes]
 
 
-def has_own_node(tensor: Any) -> bool:
-    """Whether its node belongs to it alone, so that a gradient of the node is its gradient."""
-    return tensor.uop.op.name in _OWN
+def _total(root: UOp, seed: UOp, reached: list[UOp], grads: dict[UOp, UOp]) -> UOp | None:
+    """Of several nodes of one tensor, a path from the root belongs to the first that it meets."""
+    if len(reached) > 1:
+        grads = compute_gradient(root, seed, reached, reached)
+    found = [grads[n] for n in reached if n in grads]
+    return reduce(lambda a, b: a + b, found) if found else None
 
 
 def _any_below(root: UOp, tensors: list[Any]) -> bool:
     """Whether one of them is in the root's history, though no gradient comes to it."""
     below = set(toposort([root], stop=lambda n: isinstance(n.op.ad, Stop)))
-    return any(t.uop in below for t in tensors)
+    return any(node in below for t in tensors for node in versions(t))
 
 
 def _seed(root: Any, gradient: Any) -> UOp:

@@ -7,7 +7,6 @@ may not: any particular op.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -17,12 +16,12 @@ from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.origin import named
 from adjoint.ir.uop import UOp, _functions
-from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.tracing import grad_enabled, open_scopes
+from adjoint.tensor.views import RECORDS as VIEWS
+from adjoint.tensor.views import tie, tie_results
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
 
 
 class Lifter:
@@ -52,6 +51,13 @@ class Lifter:
         if type(result) is UOp:
             return self.handle(result, _joined(flags))
         return self.wrap(result, flags)
+
+    def view(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+        """The same for a function whose results are views of its first operand."""
+        made = self(fn, args, kwargs)
+        if not args or not isinstance(args[0], self.cls):
+            return made
+        return tie_results(args[0], made, fn, args[1:], kwargs)
 
     def unwrap(self, value: Any, flags: list[bool | None], args: tuple[Any, ...]) -> Any:
         kind = type(value)
@@ -90,7 +96,7 @@ class Lifter:
         tensor = self.new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad
-        tensor._grad = None
+        tensor._grad = tensor._tie = None
         scopes = open_scopes.get()
         if scopes:
             scopes[-1].handles.append(ref(tensor))
@@ -115,6 +121,11 @@ def _joined(flags: list[bool | None]) -> bool | None:
     if True in flags:
         return True
     return None if None in flags or not flags else False
+
+
+def passed_on(flag: bool | None) -> bool | None:
+    """What `requires_grad` of one operand makes of the result's."""
+    return flag if grad_enabled.get() or flag is False else _CUT
 
 
 def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
@@ -144,7 +155,15 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
             return handle(result, one if one is other else one or other or None)
         return lift.wrap(result, [one, other])
 
-    shown: Any = named(method, name, f"Tensor.{name}")
+    def view(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or type(x) is not cls or not _PLAIN.issuperset(map(type, args)):
+            return lift.view(call, (x, *args), kwargs)
+        result, flag = call(x.uop, *args), passed_on(x._requires_grad)
+        if type(result) is UOp:
+            return tie(x, handle(result, flag), call, args)
+        return tie_results(x, type(result)([handle(r, flag) for r in result]), call, args, None)
+
+    shown: Any = named(view if record.name in VIEWS else method, name, f"Tensor.{name}")
     shown.__doc__ = record.doc
     shown.__qualname__ = f"Tensor.{name}"
     shown.__module__ = "adjoint"

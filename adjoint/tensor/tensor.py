@@ -25,8 +25,10 @@ from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import Lifter, grad_enabled, install, method_for
+from adjoint.tensor.marked import ends_here
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
+from adjoint.tensor.views import become, cannot_write, is_view, reread, settled
 
 _BUFFER = OPS["buffer"]
 
@@ -61,7 +63,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     lazily) or a node.
     """
 
-    __slots__ = ("__weakref__", "_grad", "_requires_grad", "uop")
+    __slots__ = ("__weakref__", "_grad", "_past", "_requires_grad", "_tie", "uop")
     __array_priority__ = 100.0
     __array_ufunc__ = None  # NumPy then leaves `array + tensor` to us
     training: ClassVar[bool] = False
@@ -78,7 +80,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     ):
         kind = None if dtype is None else as_dtype(dtype)
         self.uop = load.node_of(data, None if device is None else Device.canonicalize(device), kind)
-        self._grad = None
+        self._grad = self._tie = None
         self._requires_grad = None
         self.requires_grad = requires_grad
         tracing.register(self)
@@ -150,10 +152,11 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         node = self.uop
         if node.realized is None:
             return
-        if self._requires_grad is not True or node.op.name == "assign":
+        if self._requires_grad is not True or ends_here(node):
             buffer = node.realized  # which comes from the line that made the node
             arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
-            self.uop = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
+            new = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
+            settled(self, new)
 
     def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
         """The steps that would compute these tensors, and the bindings of symbolic sizes."""
@@ -168,13 +171,14 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         if self.shape != other.shape or self.dtype is not other.dtype:
             operands = [("self", self), ("other", other)]
             raise ShapeError("E3003", "types differ", op="replace", operands=operands)
-        self.uop = other.uop
+        become(self, other.uop)
         return self
 
     def assign(self, value: Any) -> Self:
-        """Give this tensor a new value; whatever was made from the old one keeps it."""
+        """Give this tensor, and those it is a view of or that are views of it, a new value; what
+        was computed from the old one keeps it."""
         node = self._operand(value)
-        self.uop = OPS["assign"](self.uop, node.expand(self.shape) if node.size == 1 else node)
+        become(self, OPS["assign"](self.uop, node.expand(self.shape) if node.size == 1 else node))
         return self
 
     def _operand(self, value: Any) -> UOp:
@@ -192,12 +196,17 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
 
     def to_(self, device: str | None) -> Self:
         """Move this handle to another device."""
-        self.uop = self.to(device).uop
-        return self
+        return self._moved(self.to(device))
 
     def shard_(self, devices: tuple[str, ...], axis: int | None = None) -> Self:
         """Spread this handle's value over devices."""
-        self.uop = self.shard(devices, axis).uop
+        return self._moved(self.shard(devices, axis))
+
+    def _moved(self, there: Tensor) -> Self:
+        """This handle and its views on another device; a view cannot go without its base."""
+        if is_view(self) and there.uop.device != self.uop.device:
+            raise cannot_write(self.uop, "a view is where its base is, and cannot be moved alone")
+        become(self, there.uop)
         return self
 
     def shard_like(self, other: Tensor) -> Tensor:
@@ -224,19 +233,20 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         return self._apply("ne", self, other)
 
     def _update(self, result: Tensor) -> Self:
-        """`x += y`: the handle moves on; whoever holds the old value keeps it."""
+        """`x += y`: this handle and its views have a new value; what was computed keeps the old."""
         if result.shape != self.shape or result.dtype is not self.dtype:
             problem = f"in-place result is {result.dtype.short}{list(result.shape)}"
             fix = "write x = x op y, or cast the operand"
             operands = [("x", self)]
             raise DTypeError("E2001", problem, op="in-place", operands=operands, help=fix)
-        if self._requires_grad:  # the node is a target of gradients: nobody may share it
-            self.uop = OPS["unique_identity"](result.uop)
-        else:
-            self.uop, self._requires_grad = result.uop, result._requires_grad
+        become(self, result.uop, result._requires_grad)
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if name == "uop" and self._tie is not None:
+            return reread(self)  # a view whose base has been written
+        if name in Tensor.__slots__:
+            raise AttributeError(name)
         if name.startswith("__"):
             raise AttributeError(name)
         near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])

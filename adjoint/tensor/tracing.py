@@ -2,7 +2,8 @@
 
 A scope knows its variables (nodes) and the handles made while it is open. Reading a value that
 depends on an open scope's variable is an error with a fix; a handle that survives its scope and
-depends on its variables is spent, and says so when it is used. What may live here: the scopes.
+depends on its variables is spent, and says so when it is used. What may live here: the scopes, and
+whether results have a history.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Scope:
         "gradients",
         "handles",
         "keys",
+        "moved",
         "name",
         "once",
         "outside",
@@ -42,6 +44,7 @@ class Scope:
         self.name = name
         self.variables: set[UOp] = set()
         self.handles: list[weakref.ref[Any]] = []
+        self.moved: dict[int, Any] = {}  # values changed inside, with what they were before
         self.keys: list[UOp] = []  # random keys drawn inside
         self.defers = False  # whether realize() is left to the end of the scope, as in jit
         self.outside: set[UOp] = set()  # where it defers: nodes of tensors made before
@@ -53,6 +56,7 @@ class Scope:
         self.start: UOp | None = None  # the variable that stands for what comes before them
 
 
+grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
 open_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("open_scopes", default=())
 
 
@@ -63,9 +67,14 @@ def scope(name: str) -> Iterator[Scope]:
     token = open_scopes.set((*open_scopes.get(), inner))
     try:
         yield inner
-    finally:
+    except BaseException:
         open_scopes.reset(token)
-        _spend(inner)
+        _close(inner)
+        raise
+    open_scopes.reset(token)
+    lost = _close(inner)
+    if lost is not None and inner.effects is not DROPPED:
+        raise _unreachable(inner, lost)
 
 
 def register(handle: Any) -> None:
@@ -98,10 +107,48 @@ def good_once(reason: str) -> None:
             inner.once = reason
 
 
-def _spend(inner: Scope) -> None:
+def note_move(holder: Any, moved: Any) -> None:
+    """Note a value that is about to be changed while scopes are open."""
+    for inner in open_scopes.get():
+        before = inner.moved.get(id(holder))
+        if before is None or before.holder() is not holder:
+            inner.moved[id(holder)] = moved
+
+
+def _close(inner: Scope) -> UOp | None:
+    """Handles made inside are spent; values from outside that cannot be what the function made of
+    them are as before, and one of them is returned."""
     handles = [h for h in (reference() for reference in inner.handles) if h is not None]
-    if not handles:
-        return
+    lost = None if inner.defers else _undone(inner, {id(h) for h in handles})
+    if handles:
+        _spend(inner, handles)
+    return lost
+
+
+def _undone(inner: Scope, made: set[int]) -> UOp | None:
+    """Undo changes, of values from outside, that depend on what has no value outside."""
+    unbound = {v for v in inner.variables if v.op.name == "input" or _is_symbol(v)}
+    lost = None
+    for moved in inner.moved.values() if unbound else ():
+        node = moved.node()
+        if node is not None and moved.is_outside(made) and node in dependent([node], unbound):
+            lost = moved.old
+            moved.undo()
+    return lost
+
+
+def _is_symbol(variable: UOp) -> bool:
+    return variable.op.name == "unique_identity" and variable.src[0].op.name == "input"
+
+
+def _unreachable(inner: Scope, old: UOp) -> AutodiffError:
+    problem = "a tensor from outside is assigned a value that exists only inside"
+    fix = "return the value and assign it outside; the tensor keeps the value it had"
+    operands = [("tensor", old)]
+    return AutodiffError("E5004", problem, op=inner.name, operands=operands, help=fix)
+
+
+def _spend(inner: Scope, handles: list[Any]) -> None:
     tainted = dependent([h.uop for h in handles], inner.variables)
     for handle in handles:
         node = handle.uop

@@ -19,6 +19,7 @@ from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
+from adjoint.tensor.views import receive
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
 Fn = Callable[..., Any]
@@ -131,7 +132,7 @@ def assigned(leaves: Sequence[Tensor], symbols: Sequence[Tensor], nodes: Sequenc
 def hand_over(values: Assigned) -> None:
     """Once the scope is closed, the arguments have the values that the function assigned."""
     for leaf, node in values:
-        leaf.uop = node
+        receive(leaf, node)
 
 
 def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:

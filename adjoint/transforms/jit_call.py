@@ -28,6 +28,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
+from adjoint.tensor.views import receive
 from adjoint.transforms.captured import Captured, Place, tensor_type
 from adjoint.transforms.checkpoint import Recomputed
 from adjoint.transforms.pytree import TreeDef, tree_unflatten
@@ -362,7 +363,7 @@ class Compiled:
             elif isinstance(effect, SetGradient):
                 target._grad = None if new is None else lift.handle(new.uop, effect.flag)
             else:
-                target.uop = tensors[effect.output].uop
+                receive(target, tensors[effect.output].uop)
 
 
 def _has(grad: Tensor | None, kind: Any) -> bool:

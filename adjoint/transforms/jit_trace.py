@@ -25,6 +25,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.living import living
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
+from adjoint.tensor.views import is_view, put_back
 from adjoint.transforms.captured import Captured, tensor_type
 from adjoint.transforms.jit_call import (
     Argument,
@@ -52,6 +53,7 @@ class Before:
     tensor: Tensor
     node: UOp
     grad: Tensor | None
+    flag: bool | None = None
 
     @property
     def moved(self) -> bool:
@@ -69,7 +71,8 @@ class Before:
     def restore(self) -> None:
         """As it was."""
         if self.tensor.uop is not self.node:
-            self.tensor.uop = self.node
+            put_back(self.tensor, self.node)
+            self.tensor._requires_grad = self.flag
         if self.tensor._grad is not self.grad:
             self.tensor._grad = self.grad
 
@@ -146,7 +149,7 @@ class Tracer:
         tensors = compiled.outputs(compiled.bind(self.leaves), keys)
         compiled.apply(self.leaves, tensors)
         for tensor, output in survivors:
-            tensor.uop = tensors[output].uop
+            put_back(tensor, tensors[output].uop)
         return compiled.result(tensors)
 
     # ---- before
@@ -168,7 +171,8 @@ class Tracer:
             shared = owners.setdefault(tensor.uop, tensor) is not tensor
             if shared and not tensor._requires_grad and engine.is_known(tensor.uop):
                 node = OPS["unique_identity"](tensor.uop)
-                node.realized, tensor.uop = engine.storage(tensor.uop), node
+                node.realized = engine.storage(tensor.uop)
+                put_back(tensor, node)
 
     def _symbols(self) -> tuple[dict[int, UOp], list[Any]]:
         """A variable for every tensor among the leaves; the same tensor twice is one."""
@@ -238,7 +242,7 @@ class Tracer:
         """The effects on one tensor. A gradient that was set without a look at the old one is set
         at every call, though nothing is new at this one."""
         tensor = was.tensor
-        if was.changed:
+        if was.changed and not is_view(tensor):  # the base of a view is set
             self.effects.append(SetValue(where, self._output(tensor.uop, None)))
         if tensor._grad is not was.grad or was_set:
             new = tensor._grad
@@ -346,7 +350,7 @@ def _read(where: Where, tensor: Tensor, own: bool) -> Read:
 
 def _snapshot() -> list[Before]:
     """Every tensor that exists."""
-    return [Before(t, t.uop, t._grad) for t in living()]
+    return [Before(t, t.uop, t._grad, t._requires_grad) for t in living()]
 
 
 def _alive(inner: Scope, own: set[int]) -> list[Tensor]:

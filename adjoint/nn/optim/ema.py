@@ -86,7 +86,7 @@ class EMA:
 
     def update(self) -> None:
         """Take in the parameters as they are now."""
-        values = [p.detach() for p in self._params()]
+        values = [+p.detach() for p in self._params()]
         new = self._pure.update(EMAState(self.step, self.averages), values)
         changed = [a.assign(b) for a, b in zip(self.averages, new.average, strict=True)]
         Tensor.realize(self.step.assign(new.step), *changed)
@@ -94,7 +94,7 @@ class EMA:
     def swap(self) -> None:
         """Exchange the values of the parameters and the averages."""
         for p, average in zip(self._params(), self.averages, strict=True):
-            before = p.detach()
+            before = +p.detach()
             p.assign(average.detach())
             average.assign(before)
         Tensor.realize(*self._params(), *self.averages)

@@ -19,6 +19,7 @@ from adjoint.nn.state.lazy import LazyBuffer
 from adjoint.nn.state.walk import Walked, walk
 from adjoint.runtime.buffer import Buffer
 from adjoint.tensor import Tensor
+from adjoint.tensor.views import receive
 
 _HINTS = 20  # missing names for which a near one is looked for
 _LOOKED_AT = 200  # names among which it is looked for, at most
@@ -218,7 +219,7 @@ def prepared(pairs: Pairs) -> list[UOp]:
 def assign(pairs: Pairs, nodes: list[UOp]) -> None:
     """Give every tensor its node."""
     for (tensor, _), node in zip(pairs, nodes, strict=True):
-        tensor.uop = node
+        receive(tensor, node)
 
 
 def _value(tensor: Tensor, value: Any) -> Tensor:

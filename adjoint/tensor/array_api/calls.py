@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.errors import AxisError, DTypeError, ShapeError
 from adjoint.ir.opdef import OPS
 from adjoint.tensor.tensor import Tensor, lift
+from adjoint.tensor.views import RECORDS as VIEWS
 
 Axis = int | tuple[int, ...] | None
 Number = bool | int | float | complex
@@ -22,7 +23,7 @@ Number = bool | int | float | complex
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The record of that name on tensors."""
-    return lift(OPS[name], args, kwargs)
+    return (lift.view if name in VIEWS else lift)(OPS[name].call, args, kwargs)
 
 
 def tensor_of(op: str, x: Any) -> Tensor:

@@ -1,0 +1,69 @@
+"""Tensors that are marked with requires_grad=True, and the nodes that were theirs.
+
+`backward` looks for what a result was made of, and that may be a node that the tensor had before it
+was assigned to: so every node that a marked tensor has had is remembered, for as long as something
+else uses it. What may live here: the marks and these nodes. What may not: derivatives.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from adjoint.ir.derivative import Stop
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.tensor.tracing import grad_enabled
+
+# By id: backward() fills their .grad.
+wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
+
+
+def is_marked(tensor: Any) -> bool:
+    """Whether gradients of this tensor have ever been asked for."""
+    return id(tensor) in wanting
+
+
+def mark(tensor: Any) -> None:
+    """From now on backward() looks for this tensor."""
+    wanting[id(tensor)] = tensor
+    tensor._past = []
+
+
+def has_own_node(tensor: Any) -> bool:
+    """Whether its node belongs to it alone, so that a gradient of the node is its gradient."""
+    return tensor.uop.op.name in _OWN
+
+
+def own(tensor: Any, node: UOp) -> UOp:
+    """A new value of the tensor; that of a marked one is a node of its own."""
+    if not is_marked(tensor) or node.op.name == "assign":
+        return node
+    if not grad_enabled.get() and not isinstance(node.op.ad, Stop):
+        node = OPS["detach"](node)
+    return OPS["unique_identity"](node)
+
+
+def moves(tensor: Any) -> None:
+    """The tensor is about to have another node: what was made from this one is still its own."""
+    if not is_marked(tensor):
+        return
+    try:
+        node = object.__getattribute__(tensor, "uop")
+    except AttributeError:  # a view that has not been read since its base was written
+        return
+    tensor._past = [ref for ref in tensor._past if ref() not in (None, node)]
+    tensor._past.append(weakref.ref(node))
+
+
+def versions(tensor: Any) -> list[UOp]:
+    """The tensor's node and those it had before, as far as they are still used."""
+    past = (ref() for ref in tensor._past) if is_marked(tensor) else ()
+    return list(dict.fromkeys((tensor.uop, *(node for node in past if node is not None))))
+
+
+def ends_here(node: UOp) -> bool:
+    """Whether no gradient can pass below this value of a marked tensor."""
+    inner = node.src[0] if node.op.name == "unique_identity" else node
+    return isinstance(inner.op.ad, Stop)

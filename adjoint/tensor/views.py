@@ -1,0 +1,395 @@
+"""Views: handles that show a part of another handle's value, and write to it.
+
+Handles of one value share a `Storage`, which knows the node of the whole value now. A view has a
+`Tie`: the storage and the steps from the whole to what the view shows. A write builds a new whole
+(the graph stays pure) and takes the node of every view away; a view without a node builds it when
+it is read, from the whole as it is then (`Tensor.__getattr__`), so reading costs nothing more than
+before. What may live here: ties, reading and writing through them. What may not: any one op beyond
+the table of inverses.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from adjoint.errors import VerificationError
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.ops.movement import inverse, padded
+from adjoint.tensor import marked
+from adjoint.tensor.tracing import note_move, open_scopes
+
+# Records whose results are views of their first operand.
+RECORDS = frozenset(
+    {"reshape", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze", "atleast_1d"}
+    | {"atleast_2d", "atleast_3d", "permute", "transpose", "swapaxes", "movedim", "rearrange"}
+    | {"flip", "fliplr", "flipud", "rot90", "shrink", "narrow", "diagonal", "split", "chunk"}
+    | {"tensor_split", "unbind", "expand", "expand_as", "unfold", "detach", "real", "imag"}
+    | {"bitcast"}
+)
+
+
+class Storage:
+    """A value that several handles show: the node of the whole, and the handles, weakly."""
+
+    __slots__ = ("__weakref__", "handles", "limit", "node", "root")
+
+    def __init__(self, root: Any):
+        self.node: UOp = root.uop
+        self.root: weakref.ref[Any] = weakref.ref(root, partial(_root_gone, weakref.ref(self)))
+        self.handles: list[weakref.ref[Any]] = [self.root]
+        self.limit = 16
+
+    def prune(self) -> None:
+        """Forget handles that are gone."""
+        self.handles = [ref for ref in self.handles if ref() is not None]
+        self.limit = 2 * len(self.handles) + 16
+
+    def living(self) -> Iterator[Any]:
+        """The handles that show this value."""
+        for ref in tuple(self.handles):
+            handle = ref()
+            if handle is not None and handle._tie is not None and handle._tie.storage is self:
+                yield handle
+
+    def alone(self, handle: Any) -> bool:
+        """Whether no other handle could see a change."""
+        return all(other is handle for other in self.living())
+
+    def move(self, node: UOp, flag: Any) -> None:
+        """Every handle shows a new whole from now on; views are read when they are asked for."""
+        self.node = node
+        for handle in self.living():
+            tie = handle._tie
+            marked.moves(handle)
+            if tie.call is None:
+                handle.uop = node
+            else:
+                _drop_node(handle)
+            if flag and not tie.cut:
+                handle._requires_grad = True
+
+
+def _root_gone(storage: weakref.ref[Storage], root: Any) -> None:
+    """Called when the whole's own handle is gone: a view that is left alone needs no tie, and must
+    not keep the whole's graph alive."""
+    found = storage()
+    left = [] if found is None else list(found.living())
+    if len(left) == 1 and _has_node(left[0]):
+        _untie(left[0])
+
+
+class Tie:
+    """Where a handle stands: the storage, and the step to it from another tie.
+
+    The step is a function of nodes, its arguments after the first, and which of its results the
+    handle shows; the tie of the whole has none.
+    """
+
+    __slots__ = ("args", "call", "cut", "kwargs", "number", "prev", "repeats", "storage", "via")
+    storage: Storage
+    prev: Tie | None
+    call: Callable[..., Any] | None
+    args: tuple[Any, ...]
+    kwargs: Any
+    number: int | None
+    cut: bool  # made inside no_grad: what it shows has no history
+    repeats: bool  # several elements may be one of the base: they cannot be written
+    via: Any  # the handle it was made from, weakly, if that has gradients of its own
+
+    def path(self) -> list[Tie]:
+        """The steps from the whole to here."""
+        found: list[Tie] = []
+        tie: Tie | None = self
+        while tie is not None and tie.call is not None:
+            found.append(tie)
+            tie = tie.prev
+        return found[::-1]
+
+    def read(self) -> UOp:
+        """What it shows now."""
+        node = self.storage.node
+        for tie in self.path():
+            source = None if tie.via is None else tie.via()
+            node = tie.forward(node if source is None else source.uop)
+            if tie.cut:
+                node = OPS["detach"](node)
+        return node
+
+    def written(self, new: UOp) -> UOp:
+        """The whole once this shows `new`."""
+        path = self.path()
+        nodes = [self.storage.node]
+        for tie in path:
+            nodes.append(tie.forward(nodes[-1]))
+        for tie, node in zip(reversed(path), reversed(nodes[:-1]), strict=True):
+            new = tie.back(node, OPS["detach"](new) if tie.cut else new)
+        return new
+
+    def forward(self, x: UOp) -> UOp:
+        """The step: what the handle shows of x."""
+        found = self.call(x, *self.args, **(self.kwargs or {}))  # type: ignore[misc]
+        node: UOp = found if self.number is None else found[self.number]
+        return node
+
+    def back(self, x: UOp, new: UOp) -> UOp:
+        """x once the handle shows `new` of it."""
+        whole = WRITERS.get(self.call)
+        return self._up(x, new) if whole is None else whole(x, *self.args, new)
+
+    def _up(self, x: UOp, new: UOp) -> UOp:
+        chain = [self.forward(x)]
+        while chain[-1] is not x:
+            node = chain[-1]
+            if node.op.name not in _INVERSES:
+                raise cannot_write(node, f"{node.op.name} has no elements of its own to write to")
+            chain.append(node.src[0])
+        for node in chain[:-1]:
+            new = _INVERSES[node.op.name](node, node.src[0], new)
+        return new
+
+
+WRITERS: dict[Any, Callable[..., UOp]] = {}  # call of a step -> x once the step's result is `new`
+
+
+# ---- ties between handles
+
+
+def tie(
+    parent: Any, child: Any, call: Any, args: Any, kwargs: Any = None, number: Any = None
+) -> Any:
+    """The child shows what the call makes of the parent.
+
+    Every view passes here: it must take no longer than a weak reference and an object.
+    """
+    above = parent._tie
+    if above is None:
+        above = parent._tie = _tie_of_whole(parent)
+    made: Tie = _new(Tie)
+    made.storage = storage = above.storage
+    made.prev, made.call, made.args, made.kwargs, made.number = above, call, args, kwargs, number
+    made.repeats = above.repeats or call in _REPEATING
+    made.cut = child._requires_grad is False and parent._requires_grad is not False
+    if call is _BITCAST:
+        made.cut = True
+    made.via = None
+    if above.call is not None and marked.is_marked(parent):
+        made.via = weakref.ref(parent)
+    child._tie = made
+    if len(storage.handles) > storage.limit:
+        storage.prune()
+    storage.handles.append(weakref.ref(child))
+    return child
+
+
+def _tie_of_whole(root: Any) -> Tie:
+    made = Tie()
+    made.storage, made.prev, made.call = Storage(root), None, None
+    made.cut = made.repeats = False
+    return made
+
+
+def tie_results(parent: Any, made: Any, call: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    """Every result of a call is a view of the parent."""
+    if any(hasattr(a, "uop") for a in args):
+        args = tuple(map(_like, args))
+    if type(made) is type(parent):
+        return tie(parent, made, call, args, kwargs)
+    for number, part in enumerate(made):
+        tie(parent, part, call, args, kwargs, number)
+    return made
+
+
+def _like(value: Any) -> Any:
+    """An operand whose shape is all that matters, without its graph."""
+    if not hasattr(value, "uop"):
+        return value
+    return OPS["input"]("like", value.shape, value.dtype, value.device)
+
+
+def same_place(tensor: Any, call: Any, args: tuple[Any, ...], value: Any) -> bool:
+    """Whether the value is a view of the tensor by this very step, so that it is there already."""
+    own, other = tensor._tie, getattr(value, "_tie", None)
+    if own is None or other is None:
+        return False
+    return other.prev is own and other.call is call and bool(other.args == args)
+
+
+def is_view(tensor: Any) -> bool:
+    """Whether a write to the tensor changes another handle that is still there."""
+    tie = tensor._tie
+    return tie is not None and tie.call is not None and tie.storage.root() is not None
+
+
+def base_of(tensor: Any) -> Any:
+    """The handle of the whole that a view shows a part of; any other tensor itself."""
+    return tensor._tie.storage.root() if is_view(tensor) else tensor
+
+
+# ---- reading and writing
+
+
+def reread(tensor: Any) -> UOp:
+    """The node of a view that has none: what it shows now."""
+    node: UOp = tensor._tie.read()
+    tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
+    return node
+
+
+def become(tensor: Any, node: UOp, flag: Any = None) -> None:
+    """A new value for the tensor and for all that shares it; `flag`: it has a history."""
+    flag = flag and node.dtype.is_inexact
+    tie = tensor._tie
+    if tie is not None and tie.call is not None and tie.storage.alone(tensor):
+        tie = _untie(tensor)
+    if tie is None:
+        receive(tensor, marked.own(tensor, node))
+        tensor._requires_grad = flag or tensor._requires_grad
+    elif tie.call is None:
+        _become_whole(tie.storage, node, flag)
+    else:
+        _become_whole(tie.storage, tie.written(node), flag and not tie.cut)
+
+
+def receive(tensor: Any, node: UOp) -> None:
+    """A new value in a node that no other tensor has."""
+    if tensor._tie is not None:
+        become(tensor, node)
+        return
+    _note(tensor, tensor.uop)
+    marked.moves(tensor)
+    tensor.uop = node
+
+
+def _become_whole(storage: Storage, node: UOp, flag: Any) -> None:
+    root = storage.root()
+    _note(storage if root is None else root, storage.node)
+    storage.move(node if root is None else marked.own(root, node), flag)
+
+
+class Moved:
+    """A value that was changed inside a scope, and what it was before."""
+
+    __slots__ = ("flag", "holder", "old")
+
+    def __init__(self, holder: Any, old: UOp):
+        self.holder = weakref.ref(holder)  # a tensor, or a storage without a handle for the whole
+        self.old, self.flag = old, getattr(holder, "_requires_grad", None)
+
+    def node(self) -> UOp | None:
+        """The value now; None if no handle shows it any more."""
+        holder = self.holder()
+        if holder is None:
+            return None
+        found: UOp = holder.node if isinstance(holder, Storage) else holder.uop
+        return found
+
+    def is_outside(self, made: set[int]) -> bool:
+        """Whether a handle shows it that is not among those made in the scope."""
+        holder = self.holder()
+        shown = holder.living() if isinstance(holder, Storage) else (holder,)
+        return any(id(handle) not in made for handle in shown)
+
+    def undo(self) -> None:
+        """As it was before."""
+        holder = self.holder()
+        if isinstance(holder, Storage):
+            holder.move(self.old, None)
+        elif holder is not None:
+            holder._requires_grad = self.flag
+            if holder._tie is None:
+                holder.uop = self.old
+            else:
+                holder._tie.storage.move(self.old, None)
+
+
+def _note(holder: Any, old: UOp) -> None:
+    if open_scopes.get():
+        note_move(holder, Moved(holder, old))
+
+
+def put_back(tensor: Any, node: UOp) -> None:
+    """Another node of the value that the tensor has, or had when nothing else was different."""
+    tie = tensor._tie
+    if tie is not None and tie.call is None:
+        tie.storage.node = node
+    tensor.uop = node
+
+
+def settled(tensor: Any, node: UOp) -> None:
+    """The tensor was computed: the node is its value without a history."""
+    marked.moves(tensor)
+    put_back(tensor, node)
+    tie = tensor._tie
+    if tie is not None and tie.storage.alone(tensor):
+        _untie(tensor)
+
+
+def _untie(tensor: Any) -> Tie | None:
+    """A tensor whose value no other handle shows stands for itself."""
+    if not tensor._tie.repeats:
+        tensor._tie = None
+    tie: Tie | None = tensor._tie
+    return tie
+
+
+def _has_node(tensor: Any) -> bool:
+    try:
+        object.__getattribute__(tensor, "uop")
+    except AttributeError:
+        return False
+    return True
+
+
+def _drop_node(tensor: Any) -> None:
+    if _has_node(tensor):
+        del tensor.uop
+
+
+# ---- inverses
+
+
+def cannot_write(node: UOp, why: str) -> VerificationError:
+    """A write that would not reach what is viewed."""
+    fix = "write to the tensor itself, or to a copy: .clone()"
+    return VerificationError(
+        "E4012", why, op="write to a view", operands=[("view", node)], help=fix
+    )
+
+
+def _unexpand(node: UOp, x: UOp, new: UOp) -> UOp:
+    if node.size != x.size:
+        raise cannot_write(node, "several elements of an expanded view are one of its base")
+    return new.reshape(x.shape)
+
+
+def _into_slice(node: UOp, x: UOp, new: UOp) -> UOp:
+    """x with the elements that SHRINK takes replaced."""
+    start, _, step = node.arg
+    counts = zip(x.shape, start, new.shape, step, strict=True)
+    after = [n - a - ((m - 1) * s + 1 if m else 0) for n, a, m, s in counts]
+    if 0 in new.shape:
+        return x
+    edges = start, after, [s - 1 for s in step]
+    inside = padded(OPS["const"](True, dtypes.bool_, new.shape, x.device), *edges)
+    return inside.where(padded(new, *edges), x)
+
+
+_INVERSES: dict[str, Callable[[UOp, UOp, UOp], UOp]] = {
+    "reshape": lambda node, x, new: new.reshape(x.shape),
+    "permute": lambda node, x, new: new.permute(inverse(node.arg.order)),
+    "flip": lambda node, x, new: new.flip(node.arg.axis),
+    "shrink": _into_slice,
+    "expand": _unexpand,
+    "detach": lambda node, x, new: OPS["detach"](new),
+    "bitcast": lambda node, x, new: new.bitcast(x.dtype),
+    "real": lambda node, x, new: new.complex(x.imag()),
+    "imag": lambda node, x, new: x.real().complex(new),
+}
+_new = object.__new__
+_BITCAST = OPS["bitcast"].call
+_REPEATING = {OPS[name].call for name in ("expand", "expand_as", "unfold", "imag")}
