@@ -11,8 +11,7 @@ from typing import Any
 from adjoint.errors import ShapeError
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
-from adjoint.tensor.lift import grad_enabled
-from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.tracing import grad_enabled, open_scopes
 
 
 class KVCache(Module):

@@ -19,7 +19,8 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
 from adjoint.tensor.index import Pick, Plan, plan_of
-from adjoint.tensor.lift import Lifter, grad_enabled, passed_on
+from adjoint.tensor.lift import Lifter, passed_on
+from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import WRITERS, become, same_place, tie
 
 Shape = tuple[int, ...]

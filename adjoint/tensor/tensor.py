@@ -24,10 +24,11 @@ from adjoint.tensor.dynamic import Dynamic
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
-from adjoint.tensor.lift import Lifter, grad_enabled, install, method_for
+from adjoint.tensor.lift import Lifter, install, method_for
 from adjoint.tensor.marked import ends_here
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
+from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled
 
 _BUFFER = OPS["buffer"]
@@ -69,6 +70,8 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     training: ClassVar[bool] = False
     train, no_grad = _Train, no_grad
     uop: UOp
+    _tie: Any  # a view's base and path; see views.py
+    _past: list[Any]  # of a tensor with requires_grad=True; see marked.py
     _grad: Tensor | None
 
     def __init__(

@@ -11,7 +11,7 @@ the table of inverses.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -223,6 +223,14 @@ def is_view(tensor: Any) -> bool:
     """Whether a write to the tensor changes another handle that is still there."""
     tie = tensor._tie
     return tie is not None and tie.call is not None and tie.storage.root() is not None
+
+
+def share(tensors: Iterable[Any], others: Iterable[Any] = ()) -> bool:
+    """Whether one of the tensors shows a value that another one of them, or of the others, shows:
+    a write to the one would be seen in the other."""
+    tied = [t for t in tensors if t._tie is not None]
+    shown = {t._tie.storage: t for t in others if t._tie is not None} if tied else {}
+    return any(shown.setdefault(t._tie.storage, t) is not t for t in tied)
 
 
 def base_of(tensor: Any) -> Any:

@@ -160,6 +160,10 @@ class Captured:
             now == before for now, before in self.sets
         )
 
+    def held(self) -> list[Tensor]:
+        """The tensors that were found, as the last look at their places found them."""
+        return [place.values[position] for place, position in self.tensors.values()]
+
     @contextmanager
     def untouched(self) -> Iterator[None]:
         """What is put into a place inside is taken out again; what is added to one stays."""

@@ -26,8 +26,8 @@ from adjoint.ir.origin import user_place
 from adjoint.runtime.device import Device
 from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
-from adjoint.tensor.lift import grad_enabled
-from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.tracing import grad_enabled, open_scopes
+from adjoint.tensor.views import share
 from adjoint.transforms.call import name_of
 from adjoint.transforms.captured import PLAIN, Captured, plain_key, tensor_type
 from adjoint.transforms.jit_call import Compiled, StaleError
@@ -181,6 +181,11 @@ class Jitted(Generic[P, R]):
 
     def _traced(self, key: Any, leaves: list[Any], treedef: TreeDef, args: Any, kwargs: Any) -> Any:
         tracer = self._tracer(leaves, treedef)
+        given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if share(given, tracer.captured.held()):
+            if tracer.sets():  # arguments that are views of one another: only a plain call is right
+                return self._fn(*args, **kwargs)
+            tracer = self._tracer(leaves, treedef)
         self.traces += 1
         compiled, result = tracer.trace()
         if tracer.replayable and tracer.captured.complete:

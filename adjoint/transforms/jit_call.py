@@ -28,13 +28,14 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
-from adjoint.tensor.views import receive
+from adjoint.tensor.views import receive, share
 from adjoint.transforms.captured import Captured, Place, tensor_type
 from adjoint.transforms.checkpoint import Recomputed
 from adjoint.transforms.pytree import TreeDef, tree_unflatten
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
 
 _BUFFER = OPS["buffer"]
+_is_tensor = Tensor.__instancecheck__
 _KIND: Any = _BUFFER.arg
 
 
@@ -269,11 +270,14 @@ class Compiled:
     donated: tuple[int, ...]
     watched: tuple[tuple[Where, Any], ...]  # tensors whose .grad is read, and its type or None
     pinned: tuple[tuple[int, Held], ...]  # arguments that are tensors found elsewhere, too
+    views: tuple[tuple[Held, Tensor], ...]  # found tensors that share a value which is written
+    sets: bool = field(init=False)  # whether tensors get new values
     single: bool = field(init=False)
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
     history: Recomputed = field(init=False)
 
     def __post_init__(self) -> None:
+        self.sets = any(isinstance(e, SetValue) for e in self.effects)
         self.history = Recomputed(self.name, self.runner.function)
         one = self.out_tree.kind is None and self.out_leaves == (0,)
         self.single = one and not self.effects and self.flags[0] is not True
@@ -303,6 +307,10 @@ class Compiled:
     def fresh(self, leaves: Sequence[Any]) -> bool:
         """Whether the surroundings are those of the trace."""
         if not self.captured.holds():
+            return False
+        if self.sets and share(filter(_is_tensor, leaves), self.captured.held()):
+            return False
+        if any(held.tensor(leaves) is not tensor for held, tensor in self.views):
             return False
         if not self.pinned and not self.watched:
             return True

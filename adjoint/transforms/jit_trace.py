@@ -102,6 +102,7 @@ class Tracer:
     effects: list[Effect] = field(default_factory=list)
     pinned: list[tuple[int, Held]] = field(default_factory=list)  # leaves found elsewhere, too
     watched: list[tuple[Where, Any]] = field(default_factory=list)
+    views: list[tuple[Held, Tensor]] = field(default_factory=list)
     replayable: bool = True
 
     def trace(self) -> tuple[Compiled, Any]:
@@ -231,12 +232,28 @@ class Tracer:
             self._changes(was, where, read is False)
             if read:
                 self.watched.append((where, None if was.grad is None else tensor_type(was.grad)))
+        self._note_views(before)
         for place in self.captured.places:
             now = place.now()
             if now is None:
                 self.replayable = False
             elif not all(map(is_, now, place.values)):
                 self._stores(place, now)
+
+    def _note_views(self, before: list[Before]) -> None:
+        """Found tensors that share a changed value with another: which is a view of which is part
+        of the graph now."""
+        ties = [was.tensor._tie for was in before if was.tensor._tie is not None and was.changed]
+        changed = {tie.storage for tie in ties}
+        places = [Held(*found) for found in self.captured.tensors.values()]
+        pairs = [(held, held.tensor(())) for held in places]
+        self.views += [(h, t) for h, t in pairs if is_view(t) and t._tie.storage in changed]
+
+    def sets(self) -> bool:
+        """Whether the call gives tensors new values; nothing is computed or changed."""
+        with stream.untouched(), self.captured.untouched():
+            self._recorded()
+        return any(isinstance(effect, SetValue) for effect in self.effects)
 
     def _changes(self, was: Before, where: Argument | Held | Known, was_set: bool) -> None:
         """The effects on one tensor. A gradient that was set without a look at the old one is set
@@ -337,6 +354,7 @@ class Tracer:
             donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
             watched=tuple(self.watched),
             pinned=tuple(self.pinned),
+            views=tuple(self.views),
         )
 
     def _is_donated(self, source: Any) -> bool:

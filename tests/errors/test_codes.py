@@ -92,6 +92,7 @@ RAISES = {
     "E4009": lambda tmp: _matrix(1, 2, 3, 3).conv2d(_matrix(1, 3, 1, 1)),
     "E4010": lambda tmp: _matrix(1, 2, 3, 3).conv2d(_matrix(1, 2, 1, 1), stride=0),
     "E4011": lambda tmp: _matrix(3).gather(0, _matrix(2)),
+    "E4012": lambda tmp: _matrix(1).expand(3).assign(0.0),
     "E5001": lambda tmp: _without_derivative(),
     "E5002": lambda tmp: _one_cotangent_of_two(),
     "E5003": lambda tmp: _gradient_of_an_unverified_module(),

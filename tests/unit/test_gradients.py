@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import AutodiffError, DTypeError, ShapeError, Tensor, dtypes, no_grad
+from adjoint import AutodiffError, DTypeError, ShapeError, Tensor, dtypes, jit, nn, no_grad
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -358,3 +358,72 @@ class TestWrongUse:
         with pytest.raises(AutodiffError):
             (x * 2).backward()
         assert x.grad is None
+
+
+# ---- a leaf that is written between the loss and backward
+
+
+def _between(write):
+    a, b = (Tensor(v, requires_grad=True) for v in ([1.0, 2.0], [3.0, 4.0]))
+    y = (a * b).sum()
+    write(a)
+    y.backward()
+    return a, b
+
+
+BETWEEN = {
+    "assign": lambda a: a.assign(a.detach() * 2),
+    "assign and realize": lambda a: a.assign(a.detach() * 2).realize(),
+    "assign twice": lambda a: (a.assign(a.detach() * 2).realize(), a.assign([5.0, 5.0])),
+    "+=": lambda a: a.__iadd__(1),
+    "*= itself": lambda a: a.__imul__(a),
+    "setitem": lambda a: a.__setitem__(0, 9.0),
+    "a view": lambda a: a.reshape(2, 1)[1].assign([7.0]),
+    "detach": lambda a: a.detach().__setitem__(0, 9.0),
+    "replace": lambda a: a.replace(Tensor([8.0, 8.0])),
+    "jit": lambda a: jit(lambda: a.assign(a * 3))(),
+    "jit argument": lambda a: jit(lambda p: p.assign(p * 3))(a),
+}
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_a_leaf_written_before_backward_has_the_gradient_at_the_value_that_was_used(name):
+    a, b = _between(BETWEEN[name])
+    assert (a.grad.tolist(), b.grad.tolist()) == ([3, 4], [1, 2])
+    a.grad = None
+    (a * a).sum().backward()
+    assert a.grad.tolist() == [2 * v for v in a.tolist()]
+
+
+def test_an_optimiser_step_between_two_losses_leaves_both_gradients():
+    a = Tensor([1.0, 2.0], requires_grad=True)
+    opt = nn.optim.SGD([a], lr=0.5)
+    first, second = (a * a).sum(), (a * 3).sum()
+    first.backward()
+    opt.step()
+    assert a.tolist() == [0, 0]
+    opt.zero_grad()
+    second.backward()
+    assert a.grad.tolist() == [3, 3]
+
+
+def test_a_path_belongs_to_the_first_value_of_a_leaf_that_it_meets():
+    a, b = (Tensor([v], requires_grad=True) for v in (2.0, 5.0))
+    old = a * 10
+    a *= b
+    (old + a * a).sum().backward()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([10 + 20], [40])
+
+
+def test_gradients_of_named_targets_are_found_by_what_was_used():
+    a = Tensor([1.0, 2.0], requires_grad=True)
+    y = (a * a).sum()
+    a.assign([7.0, 7.0])
+    assert y.gradient(a)[0].tolist() == [2, 4]
+
+
+def test_old_values_of_a_leaf_are_not_kept():
+    a = Tensor([1.0], requires_grad=True)
+    for _ in range(5):
+        a.assign(a.detach() + 1).realize()
+    assert len(a._past) < 3
