@@ -15,26 +15,26 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
-from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes
+from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes, real_of
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.matrix import (
-    COMPLEX,
     NOT_SQUARE,
     RANK,
     Array,
     Shape,
+    adjoint_of,
     checked_matrix,
     diagonal_of,
     extended,
     guarded,
     identity_mask,
     lower,
-    mT,
+    mH,
     parts,
     regular,
     self_adjoint,
-    symmetric,
+    self_adjoint_part,
     system,
     transposed,
     upper,
@@ -60,16 +60,26 @@ def _qr_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
 
 
 def _qr_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
-    """With C = dA R⁻¹ and Ω the skew matrix that has the lower triangle of QᵀC:
-    dQ = Q Ω + (I - Q Qᵀ) C and dR = Qᵀ (dA - dQ R). A wide matrix is ruled by its first columns.
+    """With C = dA R⁻¹ and Ω the skew matrix that has the lower triangle of QᴴC:
+    dQ = Q Ω + (I - Q Qᴴ) C and dR = Qᴴ (dA - dQ R). A wide matrix is ruled by its first columns;
+    the diagonal of R stays real.
     """
     q, r = y
     k = q.shape[-1]
     scaled = _columns(r, k).solve_triangular(_columns(t[0], k), True, False)
-    inner = mT(q) @ scaled
+    inner = mH(q) @ scaled
     below = lower(inner, -1)
-    dq = q @ (below - mT(below)) + scaled - q @ inner
-    return dq, upper(mT(q) @ (t[0] - dq @ r))
+    skew = below - mH(below)
+    if x.dtype.is_complex:
+        skew = skew + _turning(inner)
+    dq = q @ skew + scaled - q @ inner
+    return dq, upper(mH(q) @ (t[0] - dq @ r))
+
+
+def _turning(x: UOp) -> UOp:
+    """The diagonal's imaginary part, as that of a matrix: what turns vectors of complex numbers."""
+    on_diagonal = identity_mask(x.shape[-1], x.device).where(x.imag(), 0)
+    return (on_diagonal * 0).complex(on_diagonal)
 
 
 def _columns(x: UOp, k: int) -> UOp:
@@ -87,8 +97,8 @@ qr: OpDef = define(
     ad=Jvp(_qr_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.qr(x))),
     samples=_ANY_MATRIX,
-    errors=(RANK, COMPLEX),
-    kinds="f",
+    errors=(RANK,),
+    kinds="fc",
 )
 
 
@@ -106,34 +116,38 @@ def _inverse_beside_diagonal(gap: UOp) -> UOp:
 
 def _eigh_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
     w, v = y
-    inner = mT(v) @ symmetric(t[0]) @ v
-    return diagonal_of(inner), v @ (_inverse_gap(w) * inner)
+    inner = mH(v) @ self_adjoint_part(t[0]) @ v
+    return diagonal_of(inner).real(), v @ (_inverse_gap(w) * inner)
 
 
 eigh: OpDef = define(
     "eigh",
-    "Eigenvalues, rising, and eigenvectors, as columns, of the symmetric part of a matrix.",
+    "Eigenvalues, rising, and eigenvectors, as columns, of the symmetric (Hermitian) part of a "
+    "matrix. The values are real.",
     call=lambda x: parts(UOp(eigh, (checked_matrix("eigh", x, square=True),))),
-    infer=lambda src, arg: ((src[0].shape[:-1], src[0].shape), (src[0].dtype,) * 2),
+    infer=lambda src, arg: (
+        (src[0].shape[:-1], src[0].shape),
+        (real_of(src[0].dtype), src[0].dtype),
+    ),
     batch=same_op,
     ad=Jvp(_eigh_jvp),
-    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + transposed(x)) / 2))),
+    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + adjoint_of(x)) / 2))),
     samples=given(
         (self_adjoint(3, 3),),
         (self_adjoint(2, 3, 3, seed=1),),
         (self_adjoint(1, 1),),
         (self_adjoint(0, 3, 3),),
     ),
-    errors=(RANK, NOT_SQUARE, COMPLEX),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE),
+    kinds="fc",
 )
 
 
 @derived(
-    reference=np.linalg.eigvalsh,
+    reference=lambda x: np.linalg.eigvalsh((x + adjoint_of(x)) / 2),
     samples=eigh.samples,
-    errors=(RANK, NOT_SQUARE, COMPLEX),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE),
+    kinds="fc",
 )
 def eigvalsh(x: UOp) -> UOp:
     """Eigenvalues, rising, of the symmetric part of a matrix."""
@@ -144,30 +158,34 @@ def _svd_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
     (x,) = src
     *batch, m, n = x.shape
     k = min(m, n)
-    return ((*batch, m, k), (*batch, k), (*batch, k, n)), (x.dtype,) * 3
+    return ((*batch, m, k), (*batch, k), (*batch, k, n)), (x.dtype, real_of(x.dtype), x.dtype)
 
 
 def _svd_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp, UOp]:
-    """With P = Uᵀ dA V and F = 1 / (s[j]² - s[i]²): dS is the diagonal of P,
-    dU = U (F ∘ (P S + S Pᵀ)) + (I - U Uᵀ) dA V S⁻¹, and dV likewise with dAᵀ.
+    """With P = Uᴴ dA V and F = 1 / (s[j]² - s[i]²): dS is the diagonal of P,
+    dU = U (F ∘ (P S + S Pᴴ)) + (I - U Uᴴ) dA V S⁻¹, and dV likewise with dAᴴ. What turns a pair of
+    complex vectors is given to U.
     """
     u, s, vt = y
     *batch, k = s.shape
     row, column = s.reshape(*batch, 1, k), s.reshape(*batch, k, 1)
-    inner = mT(u) @ t[0] @ mT(vt)
+    v = mH(vt)
+    inner = mH(u) @ t[0] @ v
     gaps = _inverse_beside_diagonal((row - column) * (row + column))
-    du = u @ (gaps * (inner * row + column * mT(inner)))
-    dv = mT(vt) @ (gaps * (column * inner + mT(inner) * row))
+    du = u @ (gaps * (inner * row + column * mH(inner)))
+    if x.dtype.is_complex:
+        du = du + u @ (_turning(inner) / row)
+    dv = v @ (gaps * (column * inner + mH(inner) * row))
     if x.shape[-2] > k:
-        du = du + _outside(u, t[0] @ mT(vt)) / row
+        du = du + _outside(u, t[0] @ v) / row
     if x.shape[-1] > k:
-        dv = dv + _outside(mT(vt), mT(t[0]) @ u) / row
-    return du, diagonal_of(inner), mT(dv)
+        dv = dv + _outside(v, mH(t[0]) @ u) / row
+    return du, diagonal_of(inner).real(), mH(dv)
 
 
 def _outside(basis: UOp, x: UOp) -> UOp:
     """What of x is orthogonal to the basis."""
-    return x - basis @ (mT(basis) @ x)
+    return x - basis @ (mH(basis) @ x)
 
 
 def _thin(x: Any) -> Any:
@@ -183,8 +201,8 @@ svd_reduced: OpDef = define(
     ad=Jvp(_svd_jvp),
     reference=guarded(_NOT_FOUND, _thin),
     samples=_ANY_MATRIX,
-    errors=(RANK, COMPLEX, _NAN),
-    kinds="f",
+    errors=(RANK, _NAN),
+    kinds="fc",
 )
 
 
@@ -205,8 +223,8 @@ svd_full: OpDef = define(
     ),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x)[::2])),
     samples=_ANY_MATRIX,
-    errors=(RANK, COMPLEX, _NAN),
-    kinds="f",
+    errors=(RANK, _NAN),
+    kinds="fc",
 )
 
 
@@ -222,11 +240,10 @@ svd_full: OpDef = define(
     ),
     errors=(
         RANK,
-        COMPLEX,
         _NAN,
         Bad("E2008", (real(2, 2), "reduced"), match="full_matrices"),
     ),
-    kinds="f",
+    kinds="fc",
 )
 def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
     """Singular values S, falling, with the vectors U and Vᵀ: `(u * s) @ vt = x`.
@@ -246,8 +263,8 @@ def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
 @derived(
     reference=lambda x: np.linalg.svd(x, compute_uv=False),
     samples=_ANY_MATRIX,
-    errors=(RANK, COMPLEX),
-    kinds="f",
+    errors=(RANK,),
+    kinds="fc",
 )
 def svdvals(x: UOp) -> UOp:
     """Singular values, falling."""
@@ -256,7 +273,7 @@ def svdvals(x: UOp) -> UOp:
 
 def _eig_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
     (x,) = src
-    return (x.shape[:-1], x.shape), (complex_of(x.dtype),) * 2
+    return (x.shape[:-1], x.shape), (x.dtype if x.dtype.is_complex else complex_of(x.dtype),) * 2
 
 
 def _eig_reference(x: Any) -> Any:
@@ -279,16 +296,16 @@ eig: OpDef = define(
         (np.array([[[1.0, 2.0], [0.5, 4.0]], [[0.0, 1.0], [-1.0, 0.0]]]),),
         (real(0, 3, 3),),
     ),
-    errors=(RANK, NOT_SQUARE, COMPLEX, _NAN),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE, _NAN),
+    kinds="fc",
 )
 
 
 @derived(
     reference=lambda x: _eig_reference(x)[0],
     samples=eig.samples,
-    errors=(RANK, NOT_SQUARE, COMPLEX),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE),
+    kinds="fc",
 )
 def eigvals(x: UOp) -> UOp:
     """Eigenvalues of a square matrix; complex, in LAPACK's order."""
@@ -316,11 +333,37 @@ def _pinv_reference(x: Any, rcond: float | None = None) -> Array:
 
 
 def _pinv_jvp(t: Any, y: UOp, x: UOp, rcond: float | None) -> UOp:
-    """Golub and Pereyra (1973): right wherever the rank does not change nearby."""
-    turned = mT(t[0])
-    rows = y @ mT(y) @ turned
-    columns = turned @ mT(y) @ y
+    """Golub and Pereyra (1973): right wherever the rank does not change nearby, and where no value
+    is left out that is not zero."""
+    if rcond is not None:
+        return _truncated_jvp(t[0], x, rcond)
+    turned = mH(t[0])
+    rows = y @ mH(y) @ turned
+    columns = turned @ mH(y) @ y
     return rows - rows @ x @ y + columns - y @ x @ columns - y @ t[0] @ y
+
+
+def _truncated_jvp(t: UOp, x: UOp, rcond: float) -> UOp:
+    """With P = Uᴴ dA V, what is between two values that are kept is -P / (s[i] s[j]); between one
+    that is kept and one that is not, P and Pᴴ over the difference of their squares; beyond the
+    shorter side, dAᴴ over the square of those that are kept."""
+    u, s, vt = x.svd_reduced()
+    *batch, k = s.shape
+    kept = s > s.max(-1, keepdim=True) * rcond
+    f = kept.where(1 / kept.where(s, 1), 0)
+    si, sj = s.reshape(*batch, k, 1), s.reshape(*batch, 1, k)
+    fi, fj = f.reshape(*batch, k, 1), f.reshape(*batch, 1, k)
+    mixed = kept.reshape(*batch, k, 1).ne(kept.reshape(*batch, 1, k))
+    gap = 1 / mixed.where((sj - si) * (sj + si), 1)
+    straight = mixed.where((si * fj - sj * fi) * gap, -fi * fj)
+    turned = mixed.where((sj * fj - si * fi) * gap, 0)
+    v, inner = mH(vt), mH(u) @ t @ mH(vt)
+    change = v @ (straight * inner + turned * mH(inner)) @ mH(u)
+    if x.shape[-2] > k:
+        change = change + (v * (fj * fj)) @ mH(_outside(u, t @ v))
+    if x.shape[-1] > k:
+        change = change + _outside(v, mH(t) @ u) @ mH(u * (fj * fj))
+    return change
 
 
 pinv = define(
@@ -340,10 +383,12 @@ pinv = define(
         (real(0, 3, 2),),
         (real(3, 0),),
         Sample((np.ones((3, 2)),), smooth=False),
-        Sample((np.diag([1.0, 0.1]), 0.2), smooth=False),
+        (np.array([[1.0, 0.3], [0.2, 0.1]]), 0.2),
+        (real(4, 3, lo=-1, hi=1), 0.3),
+        (real(2, 3, lo=-1, hi=1, seed=2), 0.5),
     ),
-    errors=(RANK, COMPLEX, Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")),
-    kinds="f",
+    errors=(RANK, Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")),
+    kinds="fc",
 )
 
 
@@ -377,8 +422,8 @@ matrix_rank = define(
         (np.diag([1.0, 0.25]), 0.5),
         (real(0, 3, 2),),
     ),
-    errors=(RANK, COMPLEX),
-    kinds="f",
+    errors=(RANK,),
+    kinds="fc",
 )
 
 
@@ -387,7 +432,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
     batch = np.broadcast_shapes(x.shape[:-2], column.shape[:-2])
     a = np.broadcast_to(x, (*batch, *x.shape[-2:]))
     rhs = np.broadcast_to(column, (*batch, *column.shape[-2:]))
-    y = np.zeros((*batch, x.shape[-1], column.shape[-1]))
+    y = np.zeros((*batch, x.shape[-1], column.shape[-1]), np.result_type(x, b, np.float64))
     for at in np.ndindex(*batch):
         y[at] = np.linalg.lstsq(a[at], rhs[at], rcond)[0]
     return y[..., 0] if b.ndim == 1 else y
@@ -408,7 +453,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
         extended(RANK, real(3)),
         Bad("E3003", (real(4, 2), real(3)), match="4 rows"),
     ),
-    kinds="f",
+    kinds="fc",
 )
 def lstsq(x: UOp, b: UOp, rcond: float | None = None) -> UOp:
     """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve."""

@@ -15,7 +15,7 @@ from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
-from adjoint.ir.dtype import DType, accumulator, to_float
+from adjoint.ir.dtype import DType, accumulator, real_of, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.decompose import (
@@ -31,11 +31,11 @@ from adjoint.ops.decompose import (
     svdvals,
 )
 from adjoint.ops.matrix import (
-    COMPLEX,
     NOT_SQUARE,
     RANK,
     Array,
     Shape,
+    adjoint_of,
     batched,
     checked_matrix,
     definite,
@@ -44,10 +44,11 @@ from adjoint.ops.matrix import (
     identity,
     identity_mask,
     lower,
+    mH,
     mT,
     parts,
     regular,
-    symmetric,
+    self_adjoint_part,
     system,
     trace_of_product,
     transposed,
@@ -84,8 +85,8 @@ inv: OpDef = define(
     ad=Jvp(lambda t, y, x: -(y @ t[0] @ y)),
     reference=guarded(_SINGULAR, np.linalg.inv),
     samples=_SQUARES,
-    errors=(RANK, NOT_SQUARE, COMPLEX, Bad("E6006", (np.ones((2, 2)),), match="singular")),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE, Bad("E6006", (np.ones((2, 2)),), match="singular")),
+    kinds="fc",
 )
 
 
@@ -95,8 +96,8 @@ def _adjugate_reference(x: Any) -> Array:
     n = s.shape[-1]
     grid = np.where(np.eye(n, dtype=bool), 1, s[..., None, :])
     sign = np.linalg.det(u) * np.linalg.det(vt)
-    scaled = transposed(vt) * np.prod(grid, axis=-1)[..., None, :]
-    return np.asarray(sign)[..., None, None] * (scaled @ transposed(u))
+    scaled = adjoint_of(vt) * np.prod(grid, axis=-1)[..., None, :]
+    return np.asarray(sign)[..., None, None] * (scaled @ adjoint_of(u))
 
 
 adjugate: OpDef = define(
@@ -114,7 +115,7 @@ adjugate: OpDef = define(
     reference=guarded("no singular value decomposition was found", _adjugate_reference),
     samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
     errors=(RANK, NOT_SQUARE),
-    kinds="f",
+    kinds="fc",
 )
 det: OpDef = define(
     "det",
@@ -125,21 +126,31 @@ det: OpDef = define(
     ad=Jvp(lambda t, y, x: trace_of_product(x.adjugate(), t[0])),
     reference=np.linalg.det,
     samples=lambda: [*_SQUARES(), Sample((np.arange(9.0).reshape(3, 3) % 4,))],
-    errors=(RANK, NOT_SQUARE, COMPLEX),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE),
+    kinds="fc",
 )
+
+
+def _slogdet_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
+    """The sign of a real determinant is piecewise constant, that of a complex one turns."""
+    change = trace_of_product(x.inv(), t[0])
+    if not x.dtype.is_complex:
+        return y[0] * 0, change
+    angle = change.imag()
+    return y[0] * (angle * 0).complex(angle), change.real()
+
+
 slogdet: OpDef = define(
     "slogdet",
     "The sign of the determinant and the logarithm of its absolute value, as two tensors.",
     call=lambda x: parts(UOp(slogdet, (checked_matrix("slogdet", x, square=True),))),
-    infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype,) * 2),
+    infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype, real_of(src[0].dtype))),
     batch=same_op,
-    # The sign is piecewise constant.
-    ad=Jvp(lambda t, y, x: (y[0] * 0, trace_of_product(x.inv(), t[0]))),
+    ad=Jvp(_slogdet_jvp),
     reference=lambda x: tuple(np.linalg.slogdet(x)),
     samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
-    errors=(RANK, NOT_SQUARE, COMPLEX),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE),
+    kinds="fc",
 )
 
 
@@ -193,7 +204,7 @@ solve = define(
         Bad("E3001", (real(2, 3, 3), real(4, 3, 3)), match="batches"),
         Bad("E6006", (np.ones((2, 2)), real(2)), match="singular"),
     ),
-    kinds="f",
+    kinds="fc",
 )
 
 
@@ -282,7 +293,7 @@ solve_triangular = define(
         Bad("E3003", (real(2, 3), real(2, 2), True), match="not square"),
         Bad("E3003", (real(3, 3), real(3, 2), True, False), match="3 rows"),
     ),
-    kinds="f",
+    kinds="fc",
 )
 
 
@@ -296,24 +307,24 @@ def _cholesky(x: UOp, upper: bool = False) -> UOp:
 
 
 def _cholesky_reference(x: Any, upper: bool = False) -> Array:
-    factor = np.linalg.cholesky((x + transposed(x)) / 2)
-    return transposed(factor) if upper else factor
+    factor = np.linalg.cholesky((x + adjoint_of(x)) / 2)
+    return adjoint_of(factor) if upper else factor
 
 
 def _cholesky_jvp(t: Any, y: UOp, x: UOp, upper: bool) -> UOp:
-    """dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal."""
-    factor = mT(y) if upper else y
-    half = factor.solve_triangular(symmetric(t[0]), False)
-    inner = factor.solve_triangular(mT(half), False)
+    """dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""
+    factor = mH(y) if upper else y
+    half = factor.solve_triangular(self_adjoint_part(t[0]), False)
+    inner = factor.solve_triangular(mH(half), False)
     halved = identity_mask(x.shape[-1], x.device).where(inner * 0.5, inner)
     change = factor @ lower(halved)
-    return mT(change) if upper else change
+    return mH(change) if upper else change
 
 
 cholesky = define(
     "cholesky",
-    "The lower triangular L with `L @ L.T` equal to the symmetric part of a positive definite "
-    "matrix, or with upper=True its transpose.",
+    "The lower triangular L with `L @ L.mH` equal to the symmetric (Hermitian) part of a positive "
+    "definite matrix, or with upper=True its adjoint.",
     arg=CholeskyArg,
     call=_cholesky,
     infer=_same,
@@ -326,8 +337,8 @@ cholesky = define(
         (definite(1, 1), {"upper": True}),
         (definite(0, 3, 3),),
     ),
-    errors=(RANK, NOT_SQUARE, COMPLEX, Bad("E6006", (-np.eye(2),), match="positive definite")),
-    kinds="f",
+    errors=(RANK, NOT_SQUARE, Bad("E6006", (-np.eye(2),), match="positive definite")),
+    kinds="fc",
 )
 
 
@@ -351,7 +362,7 @@ def _power_reference(x: Any, n: int) -> Any:
         Bad("E2001", (real(2, 2), 0.5), match="int"),
         Bad("E6006", (np.ones((2, 2)), -1), match="singular"),
     ),
-    kinds="f",
+    kinds="fc",
 )
 def matrix_power(x: UOp, n: int) -> UOp:
     """The product of n copies of a square matrix; of its inverse if n is negative."""

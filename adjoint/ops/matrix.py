@@ -22,7 +22,6 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 RANK = Bad("E3002", (real(3),), match="two axes")
 NOT_SQUARE = Bad("E3003", (real(2, 3),), match="not square")
-COMPLEX = Bad("E2005", (np.eye(2) * 1j,), match="complex")
 
 
 def extended(bad: Bad, *more: Any) -> Bad:
@@ -31,12 +30,9 @@ def extended(bad: Bad, *more: Any) -> Bad:
 
 
 def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
-    """The operand as real floats; it has two axes or more, the last two equal where asked."""
+    """The operand as floats; it has two axes or more, the last two equal where asked."""
     if not isinstance(x, UOp):
         raise DTypeError("E2001", f"expected a tensor, got {type(x).__name__}", op=op)
-    if x.dtype.is_complex:
-        problem = f"dtype {x.dtype.name} is not allowed; allowed: float"
-        raise DTypeError("E2005", problem, op=op, operands=[("x", x)])
     if len(x.shape) < 2:
         problem = f"a matrix has two axes or more, not {len(x.shape)}"
         raise MatrixError("E3002", problem, op=op, operands=[("x", x)])
@@ -65,9 +61,6 @@ def system(op: str, x: UOp, b: UOp, square: bool = True, rows: int = -2) -> tupl
     if not isinstance(b, UOp):
         raise DTypeError("E2001", f"expected a tensor, got {type(b).__name__}", op=op)
     operands = [("a", a), ("b", b)]
-    if b.dtype.is_complex:
-        problem = f"dtype {b.dtype.name} is not allowed; allowed: float"
-        raise DTypeError("E2005", problem, op=op, operands=operands)
     if not b.shape:
         raise ShapeError("E3002", "the right-hand side is a scalar", op=op, operands=operands)
     found = b.shape[rows] if len(b.shape) > 1 else b.shape[0]
@@ -84,6 +77,11 @@ def mT(x: UOp) -> UOp:
     return x.permute(*range(rank - 2), rank - 1, rank - 2)
 
 
+def mH(x: UOp) -> UOp:
+    """The conjugate of the transposed matrix."""
+    return mT(x).conj()
+
+
 def trace_of_product(a: UOp, b: UOp) -> UOp:
     """tr(a b), without forming the product."""
     return (a * mT(b)).reduce_sum((-2, -1))
@@ -95,9 +93,9 @@ def diagonal_of(x: UOp) -> UOp:
     return identity_mask(n, x.device).where(x, 0).reduce_sum(-1)
 
 
-def symmetric(x: UOp) -> UOp:
-    """The symmetric part; exact where the matrix is symmetric already."""
-    return x * 0.5 + mT(x) * 0.5
+def self_adjoint_part(x: UOp) -> UOp:
+    """The symmetric (Hermitian) part; exact where the matrix is symmetric already."""
+    return x * 0.5 + mH(x) * 0.5
 
 
 def identity_mask(n: int, device: str | None) -> UOp:
@@ -137,6 +135,11 @@ def guarded(reason: str, fn: Callable[..., Any]) -> Callable[..., Any]:
             raise LinAlgError("E6006", f"{reason} (LAPACK: {error})") from None
 
     return run
+
+
+def adjoint_of(x: Any) -> Array:
+    """The conjugate of the transposed matrix, of arrays."""
+    return np.conj(transposed(x))
 
 
 def transposed(x: Any) -> Array:
