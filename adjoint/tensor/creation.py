@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Any, Self
 
-from adjoint.errors import ArgumentError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -77,6 +77,7 @@ class Creation:
         floating = any(isinstance(v, float) for v in (first, last, step))
         kind = as_dtype(dtype) if dtype is not None else _range_dtype(first, last, floating)
         count = max(0, ceil((last - first) / step))
+        _check_range(kind, first, first + step * (count - 1), count)
         node = _affine(count, first, step, kind, Device.canonicalize(device))
         return cls._from(node, requires_grad)
 
@@ -148,7 +149,19 @@ class Creation:
 def _full(shape: tuple[int, ...], value: Any, kind: DType, device: str | None) -> UOp:
     if hasattr(value, "uop"):
         return value.uop.cast(kind).expand(shape)
+    if isinstance(value, (str, bytes)):
+        raise DTypeError("E2001", f"{value!r} is no number", op="full")
     return OPS["const"](value, kind, shape, Device.canonicalize(device))
+
+
+def _check_range(kind: DType, first: Any, last: Any, count: int) -> None:
+    """The first and the last value of a range are values of an integer dtype, or of bool."""
+    if not count or kind.is_inexact:
+        return
+    low, high = (0, 1) if kind.is_bool else (kind.min, kind.max)
+    if min(first, last) < low or max(first, last) > high:
+        problem = f"{first} to {last} are not values of {kind.name} ({low} to {high})"
+        raise ArgumentError("E2006", problem, op="arange", help="name a wider dtype")
 
 
 def _counting(n: int, dtype: DType, device: str) -> UOp:

@@ -181,19 +181,13 @@ def _entry(op: str, x: UOp, entry: Any) -> Any:
 def _array(op: str, x: UOp, entry: Any) -> Array:
     try:
         sequence = isinstance(entry, (list, tuple))
-        if sequence and _mentions_tensor(entry):
+        if sequence and load.mentions_tensor(entry):
             return load.array_of(entry, None)
         return np.asarray(entry)
     except AdjointError:
         raise
     except (TypeError, ValueError):
         raise _not_an_index(op, x, type(entry).__name__) from None
-
-
-def _mentions_tensor(entry: Any) -> bool:
-    if isinstance(entry, (list, tuple)):
-        return any(_mentions_tensor(e) for e in entry)
-    return hasattr(entry, "uop")
 
 
 def _checked(op: str, x: UOp, value: Any, kind: str, entry: Any = None) -> Any:

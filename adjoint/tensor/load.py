@@ -5,13 +5,16 @@ What may live here: conversions into a leaf node. What may not: ops.
 
 from __future__ import annotations
 
+from decimal import Decimal
+from functools import reduce
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, ArgumentError, DTypeError, ShapeError
-from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes, promote, promote_scalar
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.control import convert
@@ -49,6 +52,8 @@ def node_of(data: Any, device: str | None, dtype: DType | None) -> UOp:
         return OPS["unique_identity"](OPS["const"](data, kind, (), target))
     if isinstance(data, Path):
         return _file(data, target, dtype)
+    if isinstance(data, (list, tuple)) and mentions_tensor(data):
+        return _stacked(data, device, dtype)
     return stored(array_of(data, dtype), target)
 
 
@@ -81,6 +86,11 @@ def array_of(data: Any, dtype: DType | None) -> Array:
         return _from_bytes(bytes(data), dtype)
     if isinstance(data, (list, tuple, range)):
         return _from_sequence(data, dtype)
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        fix = "fill it first: .filled(value)"
+        raise DTypeError(
+            "E2001", "a masked array has elements without a value", op="Tensor", help=fix
+        )
     if hasattr(data, "__array__") or isinstance(data, memoryview):
         return _from_array(np.asarray(data), dtype)
     kind = type(data).__name__
@@ -104,6 +114,9 @@ def _from_array(array: Array, dtype: DType | None) -> Array:
     if array.dtype.kind in "OSUMm":
         problem = f"NumPy dtype {array.dtype} holds no numbers"
         raise DTypeError("E2001", problem, op="Tensor")
+    if array.dtype.kind == "c" and dtype is not None and not dtype.is_complex:
+        problem = f"{array.dtype} to {dtype.name} would drop the imaginary part"
+        raise DTypeError("E2005", problem, op="Tensor", help="take .real first")
     kind = as_dtype(array.dtype.newbyteorder("=")) if dtype is None else dtype
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     return np.array(convert(native, kind), order="C", copy=True)
@@ -113,27 +126,79 @@ def _from_sequence(data: Any, dtype: DType | None) -> Array:
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, flat)
-    values = [v.item() if hasattr(v, "item") else v for v in flat]
-    kind = dtype or _sequence_dtype(flat, values)
+    values = [_number(v) for v in flat]
+    kind = dtype or _sequence_dtype(flat)
+    if any(isinstance(v, complex) for v in values) and not kind.is_complex:
+        raise _not_a_value(next(v for v in values if isinstance(v, complex)), kind)
     whole = kind.is_int and not any(isinstance(v, float) for v in values)
-    try:
-        if whole and not _fits(values, kind):
-            raise _overflow(values, kind)
-        carrier = object if whole else _carrier(values)
-        array = np.array(values or [], dtype=carrier)
-        return (array.astype(kind.np) if whole else convert(array, kind)).reshape(shape)
-    except AdjointError:
-        raise
-    except (TypeError, ValueError):
-        raise DTypeError("E2001", f"cannot read {kind.name} values from a list") from None
+    if kind.is_int and not _fits(values, kind):
+        raise _overflow(values, kind)
+    array = np.array(values or [], dtype=object if whole else _carrier(values))
+    return (array.astype(kind.np) if whole else convert(array, kind)).reshape(shape)
+
+
+def _number(value: Any) -> Any:
+    """An element of a list as a Python number."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, (bool, int, float, complex)):
+        return plain
+    if isinstance(plain, (Real, Decimal)):
+        return float(plain)
+    fix = "lists hold numbers, arrays and tensors"
+    problem = f"{value!r} ({type(value).__name__}) is no number"
+    raise DTypeError("E2001", problem, op="Tensor", help=fix)
+
+
+def _not_a_value(value: Any, kind: DType) -> DTypeError:
+    return DTypeError("E2001", f"{value!r} is not a value of {kind.name}", op="Tensor")
+
+
+def mentions_tensor(data: Any) -> bool:
+    """Whether a tensor is among the elements of nested lists."""
+    if isinstance(data, (list, tuple)):
+        return any(type(v) not in _SCALARS and mentions_tensor(v) for v in data)
+    return hasattr(data, "uop")
+
+
+def wants_gradient(data: Any) -> bool:
+    """Whether a tensor with requires_grad=True is among the elements of nested lists."""
+    if isinstance(data, (list, tuple)):
+        return any(type(v) not in _SCALARS and wants_gradient(v) for v in data)
+    return getattr(data, "_requires_grad", None) is True
+
+
+_SCALARS = frozenset({bool, int, float, complex})
+
+
+def _stacked(data: Any, device: Any, dtype: DType | None) -> UOp:
+    """Nested lists with tensors in them: the tensors are joined, and keep their history."""
+    leaves = _leaves(data)
+    first = next(leaf for leaf in leaves if hasattr(leaf, "uop"))
+    return _joined(data, dtype or _sequence_dtype(leaves), device or first.device)
+
+
+def _leaves(data: Any) -> list[Any]:
+    if isinstance(data, (list, tuple, range)):
+        return [leaf for item in data for leaf in _leaves(item)]
+    return [data if hasattr(data, "dtype") else _number(data)]
+
+
+def _joined(data: Any, kind: DType, device: Any) -> UOp:
+    if not isinstance(data, (list, tuple, range)) or not mentions_tensor(data):
+        return OPS["copy"](node_of(data, device, None).cast(kind), device)
+    parts = [_joined(item, kind, device) for item in data]
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise _ragged(part, parts[0].shape)
+    return OPS["stack"](parts)
 
 
 def _fits(values: list[Any], kind: DType) -> bool:
-    return all(kind.min <= v <= kind.max for v in values)
+    return all(kind.min - 1 < v < kind.max + 1 for v in values)  # floats are cut: -0.5 is 0
 
 
 def _overflow(values: list[Any], kind: DType) -> DTypeError:
-    bad = next(v for v in values if not kind.min <= v <= kind.max)
+    bad = next(v for v in values if not kind.min - 1 < v < kind.max + 1)
     problem = f"{bad} is not a value of {kind.name} ({kind.min} to {kind.max})"
     return ArgumentError("E2006", problem, op="Tensor", help="name a wider dtype")
 
@@ -146,11 +211,26 @@ def _carrier(values: list[Any]) -> Any:
     return np.float64
 
 
-def _sequence_dtype(flat: list[Any], values: list[Any]) -> DType:
-    """The promoted dtype of typed elements; Python numbers among themselves take the defaults."""
-    typed = {as_dtype(v.dtype) for v in flat if hasattr(v, "dtype")}
-    if len(typed) == 1 and all(hasattr(v, "dtype") for v in flat):
-        return typed.pop()
+def _sequence_dtype(flat: list[Any]) -> DType:
+    """The promoted dtype of typed elements, which Python numbers change only by their kind, or
+    where they do not fit; Python numbers among themselves take the defaults."""
+    typed = dict.fromkeys(as_dtype(v.dtype) for v in flat if hasattr(v, "dtype"))
+    plain = [_number(v) for v in flat if not hasattr(v, "dtype")]
+    if not typed:
+        return _plain_dtype(plain)
+    kind = reduce(promote, typed)
+    if any(isinstance(v, complex) for v in plain):
+        return kind if kind.is_complex else promote(kind, dtypes.default_complex)
+    if any(isinstance(v, float) for v in plain):
+        return kind if kind.is_inexact else dtypes.default_float
+    for number in plain:
+        kind = promote_scalar(kind, number)
+        if kind.is_int and not kind.min <= number <= kind.max:
+            kind = promote(kind, dtype_of_scalar(number))
+    return kind
+
+
+def _plain_dtype(values: list[Any]) -> DType:
     if any(isinstance(v, complex) for v in values):
         return dtypes.default_complex
     if not values or any(isinstance(v, float) for v in values):

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -157,10 +157,13 @@ class Random:
         requires_grad: bool | None = None,
         **named: Any,
     ) -> Self:
-        """Uniform in [low, high)."""
+        """Uniform in [low, high); of an integer dtype, integers between integers."""
         kind = as_dtype(dtype or dtypes.default_float)
-        draw: Any = cls.rand(*shape, dtype=kind if kind.is_float else None, **named)
-        return ((high - low) * draw + low).cast(kind).requires_grad_(requires_grad)
+        if kind.is_int:
+            named["requires_grad"] = requires_grad
+            return cls.randint(*shape, low=low, high=high, dtype=kind, **named)  # type: ignore[arg-type]
+        draw: Any = cls.rand(*shape, dtype=kind, **named)
+        return ((high - low) * draw + low).requires_grad_(requires_grad)
 
     @classmethod
     def randint(
@@ -178,6 +181,9 @@ class Random:
             raise DTypeError("E2005", "draws integers between integers", op="randint")
         if high <= low:
             raise ShapeError("E3006", f"[{low}, {high}) is empty", op="randint")
+        if low < kind.min or high - 1 > kind.max:
+            problem = f"[{low}, {high}) is not in {kind.name} ({kind.min} to {kind.max})"
+            raise ArgumentError("E2006", problem, op="randint", help="name a wider dtype")
         bits = key_node(Device.canonicalize(device)).random_bits(_shape("randint", shape))
         wide = dtypes.uint64 if kind is dtypes.uint64 else dtypes.int64
         tensor: Any = cls(((bits % (high - low)).cast(wide) + low).cast(kind))  # type: ignore[call-arg]

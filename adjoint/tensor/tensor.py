@@ -12,7 +12,14 @@ from contextlib import ContextDecorator
 from typing import Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
-from adjoint.errors import DTypeError, ScalarError, ShapeError, UnknownNameError, did_you_mean
+from adjoint.errors import (
+    DeviceError,
+    DTypeError,
+    ScalarError,
+    ShapeError,
+    UnknownNameError,
+    did_you_mean,
+)
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
@@ -28,6 +35,7 @@ from adjoint.tensor.lift import Lifter, install, method_for
 from adjoint.tensor.marked import ends_here
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
+from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled
 
@@ -85,8 +93,20 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         self.uop = load.node_of(data, None if device is None else Device.canonicalize(device), kind)
         self._grad = self._tie = None
         self._requires_grad = None
-        self.requires_grad = requires_grad
+        if requires_grad is None:
+            self._inherit(data)
+        else:
+            self.requires_grad = requires_grad
         tracing.register(self)
+
+    def _inherit(self, data: Any) -> None:
+        """A tensor made of others has their history, unless gradients are off."""
+        if not isinstance(data, (Tensor, list, tuple)) or not load.wants_gradient(data):
+            return
+        if grad_enabled.get() and self.uop.dtype.is_inexact:
+            self._requires_grad = True
+        else:
+            self.uop, self._requires_grad = OPS["detach"](self.uop), False
 
     # ---- what it is
 
@@ -159,7 +179,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
             buffer = node.realized  # which comes from the line that made the node
             arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
             new = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
-            settled(self, new)
+            settled(self, new if isinstance(device, str) else still_sharded(new, node))
 
     def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
         """The steps that would compute these tensors, and the bindings of symbolic sizes."""
@@ -216,8 +236,12 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         """This value spread as another tensor is."""
         if not isinstance(other.device, tuple):
             return self.to(other.device)
-        below = reversed(other.uop.toposort())
-        axis = next((n.arg.axis for n in below if n.op.name == "shard"), None)
+        axis = sharded_axis(other.uop)
+        if axis is UNKNOWN:
+            problem = "it is not known along which axis the other tensor is split"
+            fix = "name the axis: x.shard(other.device, axis)"
+            operands = [("other", other)]
+            raise DeviceError("E6008", problem, op="shard_like", operands=operands, help=fix)
         return self.shard(other.device, axis)
 
     # ---- operators

@@ -191,10 +191,11 @@ def unbind(x: UOp, dim: int = 0) -> tuple[UOp, ...]:
 
 
 def _together(op: str, x: Any, others: tuple[Any, ...]) -> list[UOp]:
-    """`x.f(y, z)`, `x.f([y, z])` and `f([x, y, z])` mean the same."""
-    nodes = list(x) if isinstance(x, (tuple, list)) else [x, *unpacked(others)]
+    """`x.f(y, z)`, `x.f([y, z])`, `f([x, y], z)` and `f([x, y, z])` mean the same."""
+    nodes = listed(x, *others)
     if not nodes or any(not isinstance(n, UOp) for n in nodes):
-        raise DTypeError("E2001", "joins tensors only, and at least one", op=op)
+        fix = "name the axis: dim=" if any(isinstance(n, int) for n in nodes) else ""
+        raise DTypeError("E2001", "joins tensors only, and at least one", op=op, help=fix)
     return nodes
 
 
