@@ -69,6 +69,18 @@ def test_linspace_agrees_with_the_oracle(args, endpoint):
     agree("linspace", *args, endpoint=endpoint)
 
 
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize(
+    "args", [(-3, 0, 10), (0.5, 2.0, 4), (1, 1, 1), (0, 1, 0), (0j, 1 + 1j, 3)]
+)
+@pytest.mark.parametrize("base", [10.0, 2.0])
+def test_logspace_has_powers_of_its_base(args, base, endpoint):
+    dtype = "complex128" if isinstance(args[1], complex) else "float64"
+    ours = xp.logspace(*args, base=base, endpoint=endpoint, dtype=getattr(xp, dtype)).numpy()
+    np.testing.assert_allclose(ours, np.logspace(*args, base=base, endpoint=endpoint), rtol=1e-14)
+    assert xp.logspace(*args).dtype is (xp.complex64 if dtype == "complex128" else xp.float32)
+
+
 def test_linspace_ends_exactly_and_may_be_complex():
     x = xp.linspace(0.1, 0.7, 7, dtype=xp.float64).numpy()
     assert x[0] == 0.1

@@ -187,6 +187,25 @@ def linspace(
     return apply("cast", values, kind)
 
 
+def logspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int = 50,
+    *,
+    base: float = 10.0,
+    dtype: DType | None = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """`num` powers of `base` whose exponents are evenly spaced from `start` to `stop`."""
+    weak = dtypes.default_complex if isinstance(start + stop, complex) else dtypes.default_float
+    kind = dtype or weak
+    wide = dtypes.complex128 if kind.is_complex else dtypes.float64
+    exponents = linspace(start, stop, num, dtype=wide, device=device, endpoint=endpoint)
+    return apply("cast", apply("pow", full((), base, dtype=wide, device=device), exponents), kind)
+
+
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
     if not arrays:

@@ -6,10 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import adjoint
 from adjoint import Tensor
 
 from .trees import as_tensor, leaves_of
+
+_NUMBERS = (float, int, complex, np.generic)
 
 
 def isbox(value: Any) -> bool:
@@ -32,6 +36,8 @@ class Primitive:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(leaf, Tensor) for leaf in leaves_of(args)):
             return self.fun(*args, **kwargs)
+        if not all(isinstance(leaf, (Tensor, np.ndarray, *_NUMBERS)) for leaf in args):
+            return self.fun(*args, **kwargs)  # no rule is asked for where words are handed over
         return self._followed(kwargs)(*map(as_tensor, args))
 
     def _followed(self, kwargs: dict[str, Any]) -> Callable[..., Any]:
@@ -45,6 +51,8 @@ class Primitive:
 
         def backward(kept: Any, g: Any) -> tuple[Any, ...]:
             answer, args = kept
+            if not self.rules:
+                raise NotImplementedError(f"{self.fun} has no rule")
             pulled = (self.rules[i](answer, *args, **kwargs)(g) for i in range(len(args)))
             return tuple(map(as_tensor, pulled))
 

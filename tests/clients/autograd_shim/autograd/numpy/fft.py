@@ -19,8 +19,11 @@ def _with_norm(name):  # type: ignore[no-untyped-def]
     if function is None or name.endswith(("shift", "freq")):
         return function
 
+    lengths, axes = ("s", "axes") if name.endswith("n") else ("n", "axis")
+
     def call(x, *args, norm=None, **named):  # type: ignore[no-untyped-def]
-        return function(x, *args, norm=norm or "backward", **named)
+        named |= dict(zip((lengths, axes), args, strict=False))
+        return function(x, norm=norm or "backward", **named)
 
     return call
 

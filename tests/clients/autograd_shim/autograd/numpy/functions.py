@@ -35,10 +35,11 @@ ALIASES = {
 }
 
 
-def _array(value: Any, *args: Any, **kwargs: Any) -> Tensor:
+def array(value: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """A tensor of what may be nested lists of tensors and numbers."""
     if isinstance(value, Tensor):
         return value * 1
-    rows = [_array(v) if followed(v) else as_operand(np.asarray(v)) for v in value]
+    rows = [array(v) if followed(v) else as_operand(np.asarray(v)) for v in value]
     return adjoint.stack(rows, axis=0)
 
 
@@ -46,8 +47,8 @@ def _reduction(name: str) -> Callable[..., Tensor]:
     def call(x: Any, axis: Any = None, keepdims: bool = False, **named: Any) -> Tensor:
         if "ddof" in named:
             named["correction"] = named.pop("ddof")
-        named.pop("dtype", None)
-        return getattr(adjoint, name)(adjoint.asarray(x), axis=axis, keepdims=keepdims, **named)
+        named = {k: v for k, v in named.items() if k == "correction"}
+        return getattr(adjoint, name)(array(x), axis=axis, keepdims=keepdims, **named)
 
     return call
 
@@ -181,8 +182,22 @@ def _pad(x: Tensor, width: Any, mode: str = "constant", **named: Any) -> Tensor:
     return x.pad(tuple(map(tuple, pairs)), mode=mode)
 
 
-def _clip(x: Any, low: Any = None, high: Any = None) -> Tensor:
-    return adjoint.clip(adjoint.asarray(x), low, high)
+def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Tensor:
+    return adjoint.clip(adjoint.asarray(x), a_min, a_max)
+
+
+def _cumsum(x: Tensor, axis: int | None = None) -> Tensor:
+    return adjoint.cumulative_sum(x.reshape(-1) if axis is None else x, axis=axis or 0)
+
+
+def _squeeze(x: Tensor, axis: Any = None) -> Tensor:
+    ones = tuple(i for i, size in enumerate(x.shape) if size == 1)
+    return adjoint.squeeze(x, axis=ones if axis is None else axis)
+
+
+def _linspace(start: Any, stop: Any, num: int = 50) -> Tensor:
+    start, stop = adjoint.asarray(start), adjoint.asarray(stop)
+    return start + adjoint.asarray(np.linspace(0.0, 1.0, num)) * (stop - start)
 
 
 def _sort(x: Tensor, axis: int = -1, **named: Any) -> Tensor:
@@ -257,14 +272,18 @@ FUNCTIONS: dict[str, Any] = {
     "angle": _angle,
     "any": lambda x, **named: np.any(x.numpy(), **named),
     "append": _append,
-    "array": _array,
+    "array": array,
     "array_split": _split,
     "atleast_1d": _atleast(1),
     "atleast_2d": _atleast(2),
     "atleast_3d": _atleast(3),
     "clip": _clip,
     "column_stack": _column_stack,
+    "concatenate": lambda rows, axis=0: adjoint.concat(
+        [adjoint.asarray(r) for r in rows], axis=axis
+    ),
     "cross": _cross,
+    "cumsum": _cumsum,
     "diag": _diag,
     "diagonal": _diagonal,
     "dot": _dot,
@@ -281,6 +300,7 @@ FUNCTIONS: dict[str, Any] = {
     "iscomplex": lambda x: np.iscomplex(x.numpy()),
     "iscomplexobj": lambda x: x.dtype.is_complex,
     "isrealobj": lambda x: not x.dtype.is_complex,
+    "linspace": _linspace,
     "logaddexp2": lambda a, b: (
         adjoint.logaddexp(adjoint.asarray(a) * np.log(2), adjoint.asarray(b) * np.log(2))
         / np.log(2)
@@ -305,6 +325,7 @@ FUNCTIONS: dict[str, Any] = {
     "size": lambda x, axis=None: x.size if axis is None else x.shape[axis],
     "sort": _sort,
     "split": _split,
+    "squeeze": _squeeze,
     "stack": lambda rows, axis=0: adjoint.stack([adjoint.asarray(r) for r in rows], axis=axis),
     "swapaxes": lambda x, a, b: (
         adjoint.moveaxis(adjoint.moveaxis(x, a, -1), -1, a) if a == b else x.transpose(a, b)
