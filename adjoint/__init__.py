@@ -35,6 +35,17 @@ from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
 from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard, and every record
+from adjoint.tensor.familiar import (
+    from_numpy,
+    is_tensor,
+    manual_seed,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+)
 from adjoint.tensor.show import show
 from adjoint.tensor.tensor import Tensor, no_grad
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
@@ -93,10 +104,12 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*__all__, *array_api.PUBLIC, "__version__", "__array_namespace_info__"})
 
 
 __version__ = "0.1.0"
+# `from adjoint import *` gives these, none of which hides a name of Python's. The array API
+# standard, and every op as a function, are attributes of the package as well.
 __all__ = [
     "AdjointError",
     "ArgumentError",
@@ -141,19 +154,28 @@ __all__ = [
     "eval_shape",
     "fori_loop",
     "forward_on_trace",
+    "from_numpy",
     "grad",
     "hessian",
+    "is_tensor",
     "jacfwd",
     "jacrev",
     "jit",
     "jvp",
     "linearize",
     "lower",
+    "manual_seed",
     "memory",
     "nn",
     "no_grad",
     "ops",
     "profile",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
     "register_pytree_node",
     "scan",
     "show",
@@ -169,7 +191,6 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
-__all__ += array_api.__all__
 
 if _config.DEBUG_NANS.given() is not None:
     _import_module("adjoint.debug.nans").as_the_environment_says()

@@ -242,6 +242,13 @@ def as_dtype(value: Any) -> DType:
         raise DTypeError("E2001", f"{value!r} is not a dtype", help=near or known) from None
 
 
+def is_dtype(value: Any) -> bool:
+    """Whether `as_dtype` takes the value; a name is looked up, anything else is judged by kind."""
+    if isinstance(value, str):
+        return value in _BY_NAME
+    return isinstance(value, (DType, np.dtype, type))
+
+
 def dtype_of_scalar(value: Scalar) -> DType:
     """The dtype a Python scalar has on its own; an int too wide for the default takes 64 bits."""
     if isinstance(value, (bool, np.bool_)):

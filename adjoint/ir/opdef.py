@@ -26,6 +26,7 @@ from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
 from adjoint.ir.origin import named, origin_scope
+from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
 
 Shape = tuple[int, ...]
@@ -80,9 +81,11 @@ class OpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if kwargs:
+                args, kwargs = spelling_of(self.name, self.signature or self.call)(args, kwargs)
             return self.call(*args, **kwargs)
         except TypeError as error:
-            raise _explained(self, error, args, kwargs) from None
+            raise explained(self, error, args, kwargs) from None
 
     def bad_calls(self) -> tuple[Bad, ...]:
         """Calls that must fail: those written down, and one that every op refuses alike."""
@@ -100,7 +103,7 @@ class OpDef:
         return op_named, (self.name,)
 
 
-def _explained(
+def explained(
     record: OpDef, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError:
     """A call that does not fit the op's parameters, said in the op's own words."""
@@ -111,7 +114,7 @@ def _explained(
         if not isinstance(error, AdjointError):
             names = list(parameters.parameters)
             near = next((did_you_mean(k, names) for k in kwargs if k not in names), "")
-            takes = ", ".join(str(p).partition(":")[0] for p in names)
+            takes = ", ".join(names)
             return DTypeError(
                 "E2007", str(mismatch), op=record.name, help=near or f"it takes ({takes})"
             )

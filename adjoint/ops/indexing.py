@@ -57,6 +57,31 @@ def wrapped(index: UOp, n: int) -> UOp:
     return (index < 0).where(index + n, index)
 
 
+def _is_wrapped(index: UOp) -> bool:
+    """Whether the index is what `wrapped` makes of another."""
+    if index.op.name != "where" or index.src[0].op.name != "lt":
+        return False
+    return index.src[0].src[0] is index.src[2]
+
+
+class RangeError(BoundsError):
+    """What a gather or scatter met: which of its indices, the value, the axis and its size."""
+
+    def __init__(self, number: int, value: int, axis: int, size: int, place: list[int]):
+        self.met = (number, value, axis, size, place)
+        problem = f"index {value} is out of range for axis {axis} of size {size}"
+        problem += f", at {place} of the index" if place else ""
+        super().__init__("E6001", problem, op="gather")
+
+    def as_given(self, node: UOp) -> BoundsError:
+        """The same about the index as the user gave it: one below 0 has had the size added."""
+        number, value, axis, size, place = self.met
+        if value < 0 and _is_wrapped(node.src[1 + number]):
+            value -= size
+        error = RangeError(number, value, axis, size, place)
+        return BoundsError("E6001", error.problem, op=node.op.name)
+
+
 def gathered(x: UOp, indices: tuple[UOp, ...], axes: Shape) -> UOp:
     """GATHER with index arrays broadcast to one shape."""
     shape = broadcast_shapes("gather", *indices)
@@ -116,14 +141,12 @@ def _gather_type(src: tuple[UOp, ...], arg: GatherArg) -> tuple[Shape, DType]:
 
 
 def _places(x: Array, indices: tuple[Array, ...], axes: Shape) -> tuple[Any, ...]:
-    for index, axis in zip(indices, axes, strict=True):
+    for number, (index, axis) in enumerate(zip(indices, axes, strict=True)):
         n = x.shape[axis]
         bad = (index < 0) | (index >= n)
         if np.any(bad):
             place = [int(i) for i in np.argwhere(bad)[0]]
-            problem = f"index {int(index[bad].flat[0])} is out of range for axis {axis} of size {n}"
-            problem += f", at {place} of the index" if place else ""
-            raise BoundsError("E6001", problem, op="gather")
+            raise RangeError(number, int(index[bad].flat[0]), axis, n, place)
     return tuple(indices)
 
 

@@ -77,6 +77,9 @@ def _reshape(x: UOp, *shape: Any) -> UOp:
 
 def _resolve(x: UOp, shape: tuple[Any, ...]) -> Shape:
     sizes = tuple(x.shape[i] if s is None else s for i, s in enumerate(shape))
+    if list(sizes).count(-1) > 1:
+        problem = f"only one size can be -1, which is worked out; got {list(sizes)}"
+        raise ShapeError("E3006", problem, op="reshape", operands=[("x", x)])
     if list(sizes).count(-1) == 1:
         known = prod(s for s in sizes if s != -1)
         if known == 0 or x.size % known:
@@ -109,6 +112,7 @@ reshape = define(
         Bad("E3007", (real(2, 3), (4,)), match="6 elements"),
         Bad("E3007", (real(2, 3), (4, -1)), match="6 elements"),
         Bad("E3006", (real(2, 3), (-2, -3)), match="negative"),
+        Bad("E3006", (real(2, 3), (-1, -1)), match="only one size can be -1"),
     ),
     batch=led_by(shape=...),
 )

@@ -16,6 +16,7 @@ from adjoint.errors import AdjointError, DeviceError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.uop import UOp
+from adjoint.ops.indexing import RangeError
 
 Array = np.ndarray[Any, Any]
 _NARROW = (dtypes.float16, dtypes.bfloat16)
@@ -66,4 +67,6 @@ def _located(error: AdjointError, node: UOp) -> AdjointError:
     operands = [(f"operand {i}", s) for i, s in enumerate(node.src)]
     place = f" (built by {node.origin})" if node.origin is not None else ""
     op = node.op.name
+    if isinstance(error, RangeError):
+        error = error.as_given(node)
     return type(error)(error.code, error.problem + place, op=op, operands=operands, help=error.help)

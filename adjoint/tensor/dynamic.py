@@ -24,6 +24,7 @@ from adjoint.errors import (
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, to_float
 from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.spelling import spelled
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, positions, scattered
 from adjoint.ops.movement import checked_axis, padded
@@ -133,6 +134,7 @@ class Dynamic:
             num_classes = _top("one_hot", self.reshape(-1)) + 1
         return Lifter(type(self))(OPS["one_hot"], (self, num_classes), None)
 
+    @spelled
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
         """Each element (or slice along `dim`) repeated; a tensor gives a number for each."""
         if isinstance(repeats, int) and not isinstance(repeats, bool):

@@ -11,16 +11,19 @@ from typing import Any, Self
 import numpy as np
 
 from adjoint.engine import realize as engine
-from adjoint.errors import DTypeError, ScalarError
+from adjoint.errors import AdjointError, DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor.load import stored
-from adjoint.tensor.tracing import check_concrete
+from adjoint.tensor.tracing import check_concrete, open_scopes
 
 Array = np.ndarray[Any, Any]
+
+
+SHOWN = 1000  # elements: a lazy tensor of no more is computed when it is printed
 
 
 class Interchange:
@@ -126,8 +129,18 @@ class Interchange:
         node = OPS["unique_identity"](OPS["detach"](self.uop))  # a parameter of its own
         return type(self)(node).requires_grad_(self.requires_grad)
 
+    def _can_show(self: Any) -> bool:
+        """Whether the values are few, and known once they are computed: not inside a transform."""
+        if self.uop.size > SHOWN or open_scopes.get() or isinstance(self.device, tuple):
+            return False
+        try:
+            engine.realize(self.uop)
+        except AdjointError:  # an index out of range, a device that is missing: not now
+            return False
+        return engine.is_known(self.uop)
+
     def __repr__(self: Any) -> str:
-        if not engine.is_known(self.uop):
+        if not engine.is_known(self.uop) and not self._can_show():
             return (
                 f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}, lazy)"
             )

@@ -13,8 +13,9 @@ from weakref import ref
 import numpy as np
 
 from adjoint.ir.derivative import Stop
-from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.opdef import OPS, OpDef, explained
 from adjoint.ir.origin import named
+from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import RECORDS as VIEWS
@@ -138,24 +139,35 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if kwargs or not grad_enabled.get():
-            return lift(call, args, kwargs)
-        if len(args) == 1 and type(args[0]) is cls:
-            first = second = args[0]
-            result = call(first.uop)
-        elif len(args) == 2 and type(args[0]) is cls and type(args[1]) is cls:
-            first, second = args
-            result = call(first.uop, second.uop)
-        elif len(args) == 2 and type(args[0]) is cls and type(args[1]) in _PLAIN:
-            first = second = args[0]
-            result = call(first.uop, args[1])
-        else:
-            return lift(call, args, kwargs)
+            return lift(record, args, kwargs)
+        try:
+            if len(args) == 1 and type(args[0]) is cls:
+                first = second = args[0]
+                result = call(first.uop)
+            elif len(args) == 2 and type(args[0]) is cls and type(args[1]) is cls:
+                first, second = args
+                result = call(first.uop, second.uop)
+            elif len(args) == 2 and type(args[0]) is cls and type(args[1]) in _PLAIN:
+                first = second = args[0]
+                result = call(first.uop, args[1])
+            else:
+                return lift(record, args, kwargs)
+        except TypeError as error:
+            raise explained(record, error, args, kwargs) from None
         one, other = first._requires_grad, second._requires_grad
         if type(result) is UOp:
             return handle(result, one if one is other else one or other or None)
         return lift.wrap(result, [one, other])
 
     def view(x: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return viewed(x, *args, **kwargs)
+        except TypeError as error:
+            raise explained(record, error, (x, *args), kwargs) from None
+
+    def viewed(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            args, kwargs = spelling_of(name, record.signature or call)(args, kwargs)
         if kwargs or type(x) is not cls or not _PLAIN.issuperset(map(type, args)):
             return lift.view(call, (x, *args), kwargs)
         result, flag = call(x.uop, *args), passed_on(x._requires_grad)

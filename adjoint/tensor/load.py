@@ -197,7 +197,7 @@ def _fits(values: list[Any], kind: DType) -> bool:
     return all(kind.min - 1 < v < kind.max + 1 for v in values)  # floats are cut: -0.5 is 0
 
 
-def _overflow(values: list[Any], kind: DType) -> DTypeError:
+def _overflow(values: list[Any], kind: DType) -> ArgumentError:
     bad = next(v for v in values if not kind.min - 1 < v < kind.max + 1)
     problem = f"{bad} is not a value of {kind.name} ({kind.min} to {kind.max})"
     return ArgumentError("E2006", problem, op="Tensor", help="name a wider dtype")

@@ -6,6 +6,7 @@ leaf of the graph; its elements are Threefry of their global position under that
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 from collections.abc import Iterator
@@ -100,7 +101,10 @@ class Random:
     @staticmethod
     def manual_seed(seed: int = 0) -> None:
         """Start every device's stream anew from this seed."""
-        stream.reset(int(seed))
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            problem = f"a seed is a whole number, got {seed!r}"
+            raise ArgumentError("E2001", problem, op="manual_seed")
+        stream.reset(operator.index(seed))
 
     @classmethod
     def _draw(

@@ -213,13 +213,13 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         """The same values in a buffer of their own."""
         return self.contiguous()
 
-    def to(self, device: str | None) -> Tensor:
-        """The same values on another device."""
+    def _copied_to(self, device: Any) -> Tensor:
+        """The same values on another device; `to` (array_api/familiar.py) changes dtypes too."""
         return lift(OPS["copy"], (self, Device.canonicalize(device)), {})
 
     def to_(self, device: str | None) -> Self:
         """Move this handle to another device."""
-        return self._moved(self.to(device))
+        return self._moved(self._copied_to(device))
 
     def shard_(self, devices: tuple[str, ...], axis: int | None = None) -> Self:
         """Spread this handle's value over devices."""
@@ -235,7 +235,7 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     def shard_like(self, other: Tensor) -> Tensor:
         """This value spread as another tensor is."""
         if not isinstance(other.device, tuple):
-            return self.to(other.device)
+            return self._copied_to(other.device)
         axis = sharded_axis(other.uop)
         if axis is UNKNOWN:
             problem = "it is not known along which axis the other tensor is split"
@@ -254,9 +254,13 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         return lift.handle(self.uop, self._requires_grad)
 
     def __eq__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return NotImplemented  # Python then says False: `None in [x]` has an answer
         return self._apply("eq", self, other)
 
     def __ne__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return NotImplemented
         return self._apply("ne", self, other)
 
     def _update(self, result: Tensor) -> Self:

@@ -42,7 +42,9 @@ def test_records_beside_the_standard_are_functions_too():
 
 def test_no_function_of_the_standard_is_hidden_by_a_record():
     for name in xp.STANDARD:
-        assert name in OPS or not hasattr(getattr(xp, name), "__wrapped__"), name
+        if inspect.isfunction(getattr(xp, name)):  # a record's function is made in records.py
+            own = inspect.unwrap(getattr(xp, name))
+            assert name in OPS or own.__module__.startswith("adjoint.tensor.array_api."), name
         function = getattr(xp, name)
         if inspect.isfunction(function):
             assert function.__module__.startswith("adjoint.tensor.array_api"), name

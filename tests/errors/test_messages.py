@@ -74,7 +74,7 @@ def test_an_error_inside_a_composite_shows_the_users_operands():
 
 
 def test_a_mistyped_argument_shows_the_signature():
-    message = _message(lambda: Tensor([1.0]).softmax(dim=0))
+    message = _message(lambda: Tensor([1.0]).softmax(dimension=0))
     assert message.startswith("E2007: softmax: takes (")
     assert "axis=-1" in message
 

@@ -6,7 +6,9 @@ under its own name; `PUBLIC` lists all, `STANDARD` the standard's. May not: give
 """
 
 import sys
+from types import FunctionType
 
+from adjoint.ir.spelling import has_twins, spelled
 from adjoint.tensor.array_api import fft, linalg
 from adjoint.tensor.array_api.constants import e, inf, nan, newaxis, pi
 from adjoint.tensor.array_api.creation import (
@@ -351,6 +353,9 @@ __all__ = [
     "zeros_like",
 ]
 STANDARD: tuple[str, ...] = tuple(__all__)
+for _name in STANDARD:  # by either name of an option; see ir/spelling.py
+    if isinstance(_function := globals()[_name], FunctionType) and has_twins(_function):
+        globals()[_name] = spelled(_function)
 _others = functions(hidden=STANDARD)
 globals().update(_others)
 __all__ += list(_others)

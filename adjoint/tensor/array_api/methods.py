@@ -9,7 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.errors import TextError
+from adjoint.tensor.array_api.familiar import Familiar
 from adjoint.tensor.array_api.products import matrix_transpose
+from adjoint.tensor.array_api.protocols import Protocols
 from adjoint.tensor.tensor import Tensor
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -42,6 +44,8 @@ class ArrayMethods:
 
 def install(namespace: ModuleType) -> None:
     """Give Tensor these methods, and the namespace they return."""
-    for name in ("mT", "T", "to_device", "__array_namespace__"):
-        setattr(Tensor, name, vars(ArrayMethods)[name])
+    for methods in (ArrayMethods, Protocols, Familiar):
+        for name, method in vars(methods).items():
+            if callable(method) or isinstance(method, property):
+                setattr(Tensor, name, method)
     setattr(Tensor, "_namespace", namespace)  # noqa: B010 - slots: a class attribute set late

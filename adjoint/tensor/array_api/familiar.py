@@ -1,0 +1,105 @@
+"""Methods that users of torch and NumPy know by another name.
+
+Each is one of ours under a second name, with the same meaning. Names whose meaning would differ are
+not here: the guides `from_*.md` tell what to write instead. Installed as `methods.py` is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.errors import ArgumentError
+from adjoint.ir.dtype import DType, as_dtype, is_dtype
+from adjoint.runtime.device import Device
+from adjoint.tensor.tensor import Tensor
+
+
+class Familiar:
+    """Installed on Tensor."""
+
+    def dim(self: Any) -> int:
+        """The number of axes."""
+        return self.ndim
+
+    ndimension = dim
+
+    def nelement(self: Any) -> int:
+        """The number of elements."""
+        return self.numel()
+
+    def ravel(self: Any) -> Tensor:
+        """The elements as a vector, row by row."""
+        return self.reshape(-1)
+
+    def t(self: Any) -> Tensor:
+        """The transpose of a matrix; vectors and scalars stay."""
+        if self.ndim > 2:
+            problem = f"takes two axes at most, not {self.ndim}"
+            fix = ".mT swaps the last two, .permute any"
+            raise ArgumentError("E3002", problem, op="t", operands=[("x", self)], help=fix)
+        return self.permute(1, 0) if self.ndim == 2 else +self
+
+    def astype(self: Any, dtype: Any, copy: bool = True) -> Tensor:
+        """The values as another dtype; a tensor of its own unless `copy` is False."""
+        kind = as_dtype(dtype)
+        if kind is self.dtype:
+            return self.clone() if copy else self
+        return self.cast(kind)
+
+    def type(self: Any, dtype: Any = None) -> Any:
+        """The values as another dtype; without one, the name of this one."""
+        return self.dtype.name if dtype is None else self.cast(as_dtype(dtype))
+
+    def cpu(self: Any) -> Tensor:
+        """The same values on the CPU."""
+        return self.to("CPU")
+
+    def cuda(self: Any, device: int | None = None) -> Tensor:
+        """The same values on an NVIDIA GPU."""
+        return self.to("CUDA" if device is None else f"CUDA:{device}")
+
+    def is_complex(self: Any) -> bool:
+        """Whether the elements are complex."""
+        return self.dtype.is_complex
+
+    def is_contiguous(self: Any) -> bool:
+        """True: a value has no strides, and is stored row by row where it is stored."""
+        return True
+
+    def to(self: Any, *target: Any, device: Any = None, dtype: Any = None, **named: Any) -> Tensor:
+        """The same values on a device, as a dtype, or both as another tensor's.
+
+        `x.to("CPU")`, `x.to("float16")`, `x.to(dtypes.float16)`, `x.to(other)`. `copy=True` makes
+        a tensor of its own; `non_blocking` needs no word, since everything is lazy.
+        """
+        place, kind = _targets(target, device, dtype)
+        copy = bool(named.pop("copy", False))
+        _only_hints(named)
+        moved = self if place is None else self._copied_to(place)
+        moved = moved if kind is None else moved.cast(kind)
+        return moved.clone() if copy else moved
+
+
+def _targets(target: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Any, DType | None]:
+    """Where to, and as what: each said once."""
+    places = [] if device is None else [device]
+    kinds = [] if dtype is None else [as_dtype(dtype)]
+    for value in target:
+        if isinstance(value, Tensor):
+            places.append(value.device)
+            kinds.append(value.dtype)
+        elif is_dtype(value):
+            kinds.append(as_dtype(value))
+        else:
+            places.append(Device.canonicalize(value))
+    if len(places) > 1 or len(kinds) > 1:
+        raise ArgumentError("E2007", "takes one device and one dtype", op="to")
+    if not places and not kinds:
+        raise ArgumentError("E2007", "needs a device, a dtype or a tensor", op="to")
+    return (places or [None])[0], (kinds or [None])[0]
+
+
+def _only_hints(named: dict[str, Any]) -> None:
+    for name in named:
+        if name not in ("non_blocking", "memory_format"):
+            raise ArgumentError("E2007", f"there is no option {name!r}", op="to")

@@ -1,0 +1,333 @@
+"""What Python, NumPy and torch users write without thinking: names, options, protocols."""
+
+import builtins
+import inspect
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import AdjointError, Tensor, dtypes, grad, jit, vmap
+from adjoint.ir.spelling import spelling_of
+from tests.ops.cases import RECORDS, adapted, call, outputs
+
+VALUES = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 1.5]], np.float32)
+X = Tensor(VALUES)
+
+# ---- both spellings of an option
+
+SPELLED = [
+    (record, other, own)
+    for record in RECORDS
+    for other, own in spelling_of(record.name, record.signature or record.call).own.items()
+]
+
+
+def _named(record, sample):
+    """The sample's arguments by the record's own names, or None where they have none."""
+    parameters = inspect.signature(record.signature or record.call).parameters
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values()):
+        return None
+    return dict(zip(parameters, sample.args, strict=False)) | sample.kwargs
+
+
+@pytest.mark.parametrize(
+    ("record", "other", "own"), SPELLED, ids=[f"{r.name}-{other}" for r, other, _ in SPELLED]
+)
+def test_an_option_by_its_other_name_means_the_same(record, other, own):
+    for raw in record.samples():
+        sample = adapted(raw, dtypes.float32)
+        named = _named(record, sample)
+        if named is None or own not in named:
+            continue
+        wanted = outputs(call(record, sample))
+        options = {k: Tensor(v) if isinstance(v, np.ndarray) else v for k, v in named.items()}
+        first = options.pop(next(iter(options)))
+        options[other] = options.pop(own)
+        got = outputs(getattr(Tensor, record.name)(first, **options))
+        for g, w in zip(got, wanted, strict=True):
+            assert g.dtype is w.dtype
+            np.testing.assert_array_equal(g.numpy(), w.numpy())
+        return
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "argmax", "sort", "softmax", "cumsum"])
+def test_both_spellings_at_once_are_refused(name):
+    with pytest.raises(AdjointError, match="one option") as caught:
+        getattr(X, name)(dim=0, axis=0)
+    assert caught.value.code == "E2007"
+
+
+def test_an_unknown_option_is_a_coded_error_that_lists_the_known():
+    for wrong in (lambda: X.sum(dimension=0), lambda: X.sum(0, axis=1), lambda: X.sum(0, 1, 2, 3)):
+        with pytest.raises(AdjointError, match="axis") as caught:
+            wrong()
+        assert caught.value.code == "E2007"
+
+
+def test_axes_of_ops_that_take_several_can_be_named():
+    assert X.flip(dims=(0,)).tolist() == X.flip(axis=0).tolist() == VALUES[::-1].tolist()
+    assert X.permute(dims=(1, 0)).shape == X.permute(axes=(1, 0)).shape == (3, 2)
+    assert X.cat(X, axis=1).shape == (2, 6)
+    assert Tensor.stack(X, X, axis=1).shape == (2, 2, 3)
+    assert X.repeat_interleave(2, dim=0).shape == (4, 3)
+
+
+def test_functions_of_the_namespace_take_both_names_and_an_axis_by_position():
+    wanted = VALUES.sum(1, keepdims=True).tolist()
+    for found in (
+        adjoint.sum(X, axis=1, keepdims=True),
+        adjoint.sum(X, dim=1, keepdim=True),
+        adjoint.sum(X, 1, keepdims=True),
+        adjoint.sum(X, 1, keepdim=True),
+    ):
+        assert found.tolist() == wanted
+    assert adjoint.concat([X, X], dim=1).shape == (2, 6)
+    assert adjoint.softmax(X, dim=1).tolist() == X.softmax(1).tolist()
+    with pytest.raises(AdjointError, match="one option"):
+        adjoint.sum(X, axis=0, dim=0)
+
+
+def test_names_of_axes_work_under_transforms():
+    f = lambda x: x.sum(dim=0, keepdims=True).sum()  # noqa: E731
+    assert grad(f)(X).tolist() == np.ones((2, 3)).tolist()
+    assert vmap(lambda x: x.sum(dim=0))(X).tolist() == VALUES.sum(1).tolist()
+    assert jit(lambda x: x.mean(axis=1, keepdims=True))(X).shape == (2, 1)
+
+
+# ---- NumPy's functions
+
+REDUCTIONS = ["sum", "prod", "mean", "std", "var", "max", "min", "any", "all", "argmax", "argmin"]
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_numpy_give_tensors(name, axis):
+    found = getattr(np, name)(X, axis=axis)
+    assert isinstance(found, Tensor)
+    np.testing.assert_allclose(found.numpy(), getattr(np, name)(VALUES, axis=axis), rtol=1e-6)
+
+
+def test_a_place_for_the_result_is_refused():
+    with pytest.raises(AdjointError, match="out"):
+        X.sum(0, out=np.zeros(3))
+
+
+UNARY = [
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "log",
+    "sqrt",
+    "abs",
+    "tanh",
+    "floor",
+    "ceil",
+    "rint",
+    "square",
+    "arcsin",
+    "arctan",
+    "isnan",
+    "sign",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "power",
+    "maximum",
+    "minimum",
+    "arctan2",
+    "hypot",
+    "less",
+    "equal",
+]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_ufuncs_of_one_operand_give_tensors(name):
+    x = Tensor(VALUES / 5)
+    found = getattr(np, name)(x)
+    assert isinstance(found, Tensor)
+    np.testing.assert_allclose(found.numpy(), getattr(np, name)(VALUES / 5), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_ufuncs_of_two_operands_give_tensors(name):
+    f, other = getattr(np, name), np.float32(2) * np.ones(3, np.float32)
+    for found, wanted in ((f(X, other), f(VALUES, other)), (f(other, X), f(other, VALUES))):
+        assert isinstance(found, Tensor)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
+
+
+def test_gradients_flow_through_ufuncs():
+    wanted = grad(lambda x: x.sin().sum())(X).tolist()
+    assert grad(lambda x: np.sum(np.sin(x)))(X).tolist() == wanted
+
+
+def test_an_array_updated_by_a_tensor_stays_an_array():
+    a = np.ones((2, 3), np.float32)
+    a += X
+    assert type(a) is np.ndarray
+    assert a.tolist() == (VALUES + 1).tolist()
+
+
+def test_a_ufunc_that_we_do_not_have_is_a_type_error():
+    with pytest.raises(TypeError):
+        np.spacing(X)
+    with pytest.raises(TypeError):
+        np.add.reduce(X)
+
+
+def test_asarray_gives_the_values():
+    np.testing.assert_array_equal(np.asarray(X + 1), VALUES + 1)
+
+
+# ---- Python's functions
+
+
+def test_round_and_divmod_are_pythons():
+    assert round(Tensor([0.5, 1.5, 2.6])).tolist() == [0.0, 2.0, 3.0]
+    np.testing.assert_allclose(round(Tensor([1 / 3]), 2).numpy(), [0.33], rtol=1e-6)
+    assert [t.tolist() for t in divmod(Tensor([7, -7]), 2)] == [[3, -4], [1, 1]]
+    assert [t.tolist() for t in divmod(7, Tensor([2, -2]))] == [[3, -4], [1, -1]]
+    assert np.round(X, 1).shape == (2, 3)
+
+
+def test_none_and_text_are_no_elements():
+    assert (X == None) is False  # noqa: E711
+    assert (X != None) is True  # noqa: E711
+    assert (X == "a") is False
+    assert None not in [X]
+
+
+def test_a_small_lazy_tensor_shows_its_values():
+    assert repr(X + 1) == repr((X + 1).realize())
+    assert "4." in str(X + 1)
+    assert "lazy" in repr(Tensor.zeros(1001) + 1)
+    assert "<pre>" in X._repr_html_()
+
+
+def test_printing_inside_a_transform_computes_nothing():
+    seen = []
+    jit(lambda x: (seen.append(repr(x + 1)), x)[1])(X)
+    grad(lambda x: (seen.append(repr(x + 1)), x.sum())[1])(X)
+    assert all("lazy" in text for text in seen)
+
+
+def test_a_lazy_tensor_that_cannot_be_computed_is_printed_as_lazy():
+    assert "lazy" in repr(X[Tensor([7])])
+
+
+# ---- torch's names
+
+
+def test_familiar_methods_mean_what_they_mean_in_torch():
+    assert X.dim() == X.ndimension() == 2
+    assert X.nelement() == 6
+    assert X.ravel().tolist() == VALUES.ravel().tolist()
+    assert X.t().tolist() == VALUES.T.tolist()
+    assert X[0].t().tolist() == VALUES[0].tolist()
+    assert X.astype("int8").dtype is X.type("int8").dtype is dtypes.int8
+    assert X.type() == "float32"
+    assert X.cpu().device == "CPU"
+    assert X.double().dtype is dtypes.float64
+    assert not X.is_complex()
+    with pytest.raises(AdjointError, match="two axes at most"):
+        X.reshape(1, 2, 3).t()
+
+
+@pytest.mark.parametrize(
+    ("target", "device", "kind"),
+    [
+        (("REF",), "REF", "float32"),
+        (("float16",), "CPU", "float16"),
+        ((dtypes.int8,), "CPU", "int8"),
+        ((np.int16,), "CPU", "int16"),
+        (("REF", "int8"), "REF", "int8"),
+        ((Tensor([1], device="REF"),), "REF", "int32"),
+        ((None,), "CPU", "float32"),
+    ],
+)
+def test_to_takes_a_device_a_dtype_or_a_tensor(target, device, kind):
+    moved = X.cpu().to(*target)
+    assert (moved.device, moved.dtype.name) == (device, kind)
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [((), {}), (("CPU", "REF"), {}), (("int8", "int16"), {}), (("CPU",), {"x": 1})],
+)
+def test_to_refuses_what_it_cannot_mean(args, named):
+    with pytest.raises(AdjointError):
+        X.to(*args, **named)
+
+
+# ---- messages
+
+
+def test_a_negative_index_out_of_range_is_named_as_it_was_given():
+    for device in ("CPU", "REF"):
+        with pytest.raises(IndexError, match="index -3 is"):
+            Tensor([1.0, 2.0], device=device)[Tensor([-3], device=device)].realize()
+
+
+def test_two_unknown_sizes_are_refused():
+    with pytest.raises(ValueError, match="only one size can be -1"):
+        X.reshape(-1, -1)
+
+
+@pytest.mark.parametrize("seed", ["a", 1.5, None, True])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(AdjointError, match="whole number"):
+        Tensor.manual_seed(seed)
+
+
+def test_devices_come_as_a_list():
+    assert isinstance(adjoint.__array_namespace_info__().devices(), list)
+
+
+# ---- the package
+
+
+def test_a_star_import_is_small_and_hides_nothing_of_python():
+    names = {}
+    exec("from adjoint import *", names)
+    names.pop("__builtins__")
+    assert not set(names) & set(dir(builtins))
+    assert {"Tensor", "grad", "jit", "vmap", "nn", "dtypes"} <= set(names)
+    assert len(names) < 90
+
+
+def test_the_namespace_of_an_array_is_complete_all_the_same():
+    xp = X.__array_namespace__()
+    for name in adjoint.array_api.STANDARD:
+        assert hasattr(xp, name)
+        assert hasattr(adjoint, name)
+        assert name in dir(adjoint)
+
+
+def test_dir_lists_public_names_alone():
+    assert not [n for n in dir(adjoint) if n.startswith("_") and not n.startswith("__")]
+    assert "ir" not in dir(adjoint)
+    assert "TYPE_CHECKING" not in dir(adjoint)
+
+
+def test_torchs_functions_of_the_package():
+    adjoint.manual_seed(3)
+    first = adjoint.randn(2, 3).tolist()
+    adjoint.manual_seed(3)
+    assert adjoint.randn(2, 3).tolist() == first
+    assert adjoint.rand(4).shape == adjoint.rand((4,)).shape == (4,)
+    draws = adjoint.randint(2, 5, (100,)).numpy()
+    assert (draws.min(), draws.max()) == (2, 4)
+    assert adjoint.randint(5, (100,)).numpy().max() == 4
+    assert sorted(adjoint.randperm(4).tolist()) == [0, 1, 2, 3]
+    x = adjoint.tensor([[1.0, 2.0]], requires_grad=True)
+    assert isinstance(x, Tensor)
+    assert x.requires_grad
+    assert adjoint.is_tensor(x)
+    assert not adjoint.is_tensor(1.0)
+    assert adjoint.from_numpy(VALUES).tolist() == VALUES.tolist()
