@@ -103,6 +103,7 @@ def _load(
             return code
         cache.discard(name)
     details["cache"] = "miss"
+    engine()  # loaded here: an import in another thread can lose Python's note of a Ctrl-C
     with span(f"llvm {source.name}", "compile"):
         data = interruptible(partial(compile_object, source, quick))
     code = Code(_loaded(data, source, given), source.name)

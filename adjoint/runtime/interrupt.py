@@ -8,9 +8,11 @@ a signal can wake it. What may live here: that thread and the waiting.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
@@ -20,33 +22,42 @@ from adjoint.runtime.native import hold_over_fork
 PATIENCE = 1.0  # seconds that an interrupt waits for work to notice that it was cancelled
 
 
-class Abandoned(KeyboardInterrupt):
-    """Ctrl-C, and the work goes on behind our back: what it uses belongs into `keep`."""
+class Abandoned(BaseException):
+    """An interrupt, and the work goes on behind our back: what it uses belongs into `keep`.
 
-    def __init__(self, keep: list[Any]):
-        super().__init__()
-        self.keep = keep
+    What is raised is of the class of the interrupt, too: Ctrl-C stays a KeyboardInterrupt, and the
+    SystemExit of a signal handler keeps its code.
+    """
+
+    keep: list[Any]
+
+
+@cache
+def _abandoned(kind: type[BaseException]) -> type[BaseException]:
+    return type(kind.__name__, (Abandoned, kind), {"__module__": kind.__module__})
 
 
 class _Job:
-    __slots__ = ("done", "error", "keep", "started", "value", "work")
+    """Work for another thread. Who claims it runs it, or sees to it that it is not run."""
+
+    __slots__ = ("claim", "done", "error", "finished", "keep", "value", "work")
 
     def __init__(self, work: Callable[[], Any]):
-        self.work, self.value, self.started = work, None, False
+        self.work, self.value, self.finished = work, None, False
         self.keep: list[Any] = []
         self.error: BaseException | None = None
-        self.done = threading.Lock()
+        self.claim, self.done = threading.Lock(), threading.Lock()
         self.done.acquire()
 
     def run(self) -> None:
-        if self.started:  # queued again by an interrupt that could not know whether it was
+        if not self.claim.acquire(blocking=False):  # queued again by an interrupt, or not wanted
             return
-        self.started = True
         try:
             self.value = self.work()
         except BaseException as error:
             self.error = error
         finally:
+            self.finished = True  # before the lock: who waits may have it already, or never get it
             self.done.release()
 
 
@@ -63,7 +74,7 @@ class _Runner:
 
 
 _runners: list[_Runner] = []
-_compiles: list[_Job] = []  # that nobody waits for any more
+_compiles: list[_Job] = []  # that may be under way
 _lock = hold_over_fork(threading.Lock())
 if hasattr(os, "register_at_fork"):
     for _list in (_runners, _compiles):
@@ -86,27 +97,35 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
     """The result of `work`, done by another thread while the main thread waits for it or Ctrl-C.
 
     An interrupt calls `cancel` and waits a little for the work to end. If it does not, the error is
-    `Abandoned`, and the caller must leave the memory that the work uses to it. Work without a
+    `Abandoned` too, and the caller must leave the memory that the work uses to it. Work without a
     `cancel` needs nothing of the caller and ends by itself.
     """
     if not on_main_thread():
         return work()
     runner, job = _runner(), _Job(work)
+    if cancel is None:
+        _compiles[:] = [*(other for other in _compiles if not other.finished), job]
     try:
         runner.jobs.put(job)
         job.done.acquire()
-    except BaseException:
-        if cancel is None:
-            _compiles.append(job)
-        elif _stopped(runner, job, cancel):
+    except BaseException as error:
+        if cancel is not None and _stopped(runner, job, cancel):
             raise
         _abandon(runner, job)
         if cancel is None:
             raise
-        raise Abandoned(job.keep) from None
+        raise _left(error, job) from None
     if job.error is not None:
         raise job.error
     return job.value
+
+
+def _left(error: BaseException, job: _Job) -> BaseException:
+    """The interrupt as one that leaves work behind."""
+    found = _abandoned(type(error))(*error.args)
+    assert isinstance(found, Abandoned)
+    found.keep = job.keep
+    return found
 
 
 def _abandon(runner: _Runner, job: _Job) -> None:
@@ -120,9 +139,17 @@ def _abandon(runner: _Runner, job: _Job) -> None:
 
 @atexit.register
 def _end_compiles() -> None:
-    """LLVM may not be taken down while it compiles."""
+    """LLVM may not be taken down while it compiles; what it has not begun it need not begin.
+
+    A job may be finished with its lock taken by the interrupt that left it, so the lock alone says
+    nothing: it only wakes us.
+    """
     for job in _compiles:
-        job.done.acquire()
+        if job.claim.acquire(blocking=False):
+            continue
+        while not job.finished:
+            with contextlib.suppress(BaseException):  # more signals: it ends by itself, and soon
+                job.done.acquire(timeout=0.02)
 
 
 def _stopped(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> bool:
@@ -133,5 +160,5 @@ def _stopped(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> bool:
             cancel()
             runner.jobs.put(job)
             return job.done.acquire(timeout=max(0.0, until - monotonic()))
-        except KeyboardInterrupt:
+        except BaseException:  # the interrupt of a second signal; the first is on its way
             continue
