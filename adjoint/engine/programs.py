@@ -11,6 +11,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from adjoint.engine.key import GraphKey, closed
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.interrupt import undisturbed
 from adjoint.runtime.timeline import span
 
 if TYPE_CHECKING:
@@ -142,10 +145,15 @@ class Programs:
         return family.generic
 
 
+@lru_cache(maxsize=1)
+def _compiler() -> Any:
+    """`build`, with the whole compiler behind it: loaded when it is first needed."""
+    return undisturbed(partial(import_module, "adjoint.engine.build")).build
+
+
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     """A program for the graph, with these constants as arguments."""
-    from adjoint.engine.build import build  # the compiler is loaded when it is first needed
-
+    build = _compiler()
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = closed(roots, key.leaves, [key.constants[i] for i in lifted])

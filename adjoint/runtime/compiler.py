@@ -20,7 +20,7 @@ from adjoint import config
 from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime import cache
 from adjoint.runtime.image import Image
-from adjoint.runtime.interrupt import interruptible
+from adjoint.runtime.interrupt import interruptible, undisturbed
 from adjoint.runtime.llvm import engine, version
 from adjoint.runtime.native import hold_over_fork
 from adjoint.runtime.processor import description, machine_kind, processor
@@ -103,7 +103,7 @@ def _load(
             return code
         cache.discard(name)
     details["cache"] = "miss"
-    engine()  # loaded here: an import in another thread can lose Python's note of a Ctrl-C
+    undisturbed(engine)
     with span(f"llvm {source.name}", "compile"):
         data = interruptible(partial(compile_object, source, quick))
     code = Code(_loaded(data, source, given), source.name)

@@ -120,6 +120,34 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
     return job.value
 
 
+def undisturbed(work: Callable[[], Any]) -> Any:
+    """The result of `work` that no signal may cut in two, such as an import: an interrupt waits.
+
+    In an import Python may turn an interrupt into another error, or lose it.
+    """
+    if not on_main_thread():
+        return work()
+    runner, job = _runner(), _Job(work)
+    try:
+        runner.jobs.put(job)
+        job.done.acquire()
+    except BaseException:
+        runner.jobs.put(job)
+        _await(job)
+        raise
+    if job.error is not None:
+        raise job.error
+    return job.value
+
+
+def _await(job: _Job) -> None:
+    """Until the job is finished. Its lock may have been taken by the interrupt that left it, so the
+    lock alone says nothing: it only wakes us."""
+    while not job.finished:
+        with contextlib.suppress(BaseException):  # more signals: it ends by itself, and soon
+            job.done.acquire(timeout=0.02)
+
+
 def _left(error: BaseException, job: _Job) -> BaseException:
     """The interrupt as one that leaves work behind."""
     found = _abandoned(type(error))(*error.args)
@@ -139,17 +167,10 @@ def _abandon(runner: _Runner, job: _Job) -> None:
 
 @atexit.register
 def _end_compiles() -> None:
-    """LLVM may not be taken down while it compiles; what it has not begun it need not begin.
-
-    A job may be finished with its lock taken by the interrupt that left it, so the lock alone says
-    nothing: it only wakes us.
-    """
+    """LLVM may not be taken down while it compiles; what it has not begun it need not begin."""
     for job in _compiles:
-        if job.claim.acquire(blocking=False):
-            continue
-        while not job.finished:
-            with contextlib.suppress(BaseException):  # more signals: it ends by itself, and soon
-                job.done.acquire(timeout=0.02)
+        if not job.claim.acquire(blocking=False):
+            _await(job)
 
 
 def _stopped(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> bool:
