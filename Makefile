@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients check fuzz bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-deps test-interrupts bits check fuzz bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,11 @@ help:
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make test-clients  suites of SciPy, scikit-learn, einops, autograd with Adjoint's tensors"
+	@echo "make test-cpus    every record on every level of x86-64: against the reference, bit for bit"
+	@echo "make test-arm64   kernels of the records as aarch64 objects, run by qemu"
+	@echo "make test-deps    the oldest and newest NumPy, ml_dtypes and llvmlite; an sdist and a wheel"
+	@echo "make test-interrupts  $(INTERRUPTS) processes interrupted at random times"
+	@echo "make bits         store the bits that compiled records must have"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
 	@echo "make site      the documentation as web pages, in site/"
@@ -52,8 +57,11 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/adjoint train demo
 
+# -rs: what was skipped, and why.
+QUICK = not slow and not fuzz and not oracle and not targets and not cpus and not arm64
+
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not fuzz and not oracle and not targets"
+	$(BIN)/python -m pytest -n $(WORKERS) -rs -m "$(QUICK)"
 
 test-all: $(READY)
 	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
@@ -82,6 +90,23 @@ $(ORACLE)/samples/nn.npz: $(ORACLE)/.ready $(wildcard tests/oracle/nn_*.py)
 
 test-oracle: $(READY) $(ORACLE)/samples/samples.json $(ORACLE)/samples/nn.npz
 	$(BIN)/python -m pytest -n $(WORKERS) -m oracle tests/oracle tests/state
+
+# Every record on every level of x86-64, against the reference and bit for bit.
+test-cpus: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -rs -m cpus tests/compiler
+
+# Kernels of the records as aarch64 objects, run by qemu (Debian: qemu-user, gcc-aarch64-linux-gnu).
+test-arm64: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -rs -m arm64 tests/compiler
+
+INTERRUPTS ?= 500
+
+test-interrupts: $(READY)
+	$(BIN)/python -m tests.compiler.interrupted $(INTERRUPTS)
+
+# The bits that compiled records must have, after a change that is meant to change them.
+bits: $(READY)
+	$(BIN)/python -m tests.compiler.bits --update >/dev/null
 
 TARGETS = $(BIN)/python -m pytest -n $(WORKERS) -rs -m targets
 

@@ -1,11 +1,11 @@
-"""The bits that the compiled records give, as one hash: the same on every processor.
+"""The bits that the compiled records give, as hashes: the same on every processor.
 
-    python -m tests.compiler.bits                    the hash of a part of the records, as tests compare it
-    python -m tests.compiler.bits --update           the same, written to bits.json as the value to have
-    python -m tests.compiler.bits --all              of every record; each record's own with --each
+    python -m tests.compiler.bits            a hash for each record and dtype of a part, as JSON
+    python -m tests.compiler.bits --all      of every one
+    make bits                                the part's, written to bits.json as what must be had
 
-The sign and payload of a NaN are left out: processors differ in them, and so does the order in which
-LLVM puts operands. So are products that a library computes, and what the host computes with NumPy.
+The sign and payload of a NaN are left out: processors differ in them, and so does the order in
+which LLVM puts operands. So are products that a library computes, and what NumPy computes.
 """
 
 import argparse
@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from adjoint import Device, Tensor
-from adjoint.engine.native import is_native
-from adjoint.engine.pipeline import compiled_schedule
-from adjoint.stages import LibraryStep
+from adjoint.engine.interpreter import is_known
+from adjoint.engine.pipeline import compile_graph
+from adjoint.ir.uop import toposort
+from adjoint.stages import ControlStep, KernelStep
 from tests.ops.cases import RECORDS, adapted, call, dtypes_of, outputs
 
 STORED = Path(__file__).with_name("bits.json")
@@ -50,10 +51,10 @@ def digest(record, dtype):
     if found:
         found[0].realize(*found[1:])
     for result in found:
-        value = np.array(result.numpy())
-        total.update(f"{value.dtype} {value.shape}".encode())
+        value = np.atleast_1d(np.ascontiguousarray(result.numpy()))
+        total.update(f"{result.dtype} {result.shape}".encode())
         total.update(canonical(value).tobytes())
-    return total.hexdigest()
+    return total.hexdigest()[:24]
 
 
 def canonical(value):
@@ -62,3 +63,33 @@ def canonical(value):
         return value
     parts = value.view(value.real.dtype) if value.dtype.kind == "c" and value.size else value
     return np.where(np.isnan(parts.astype(np.float64)), parts.dtype.type(np.nan), parts)
+
+
+def compiles(tensor):
+    """Whether every step of the tensor's program is a kernel of ours."""
+    schedule = compile_graph([tensor.uop], [n for n in toposort([tensor.uop]) if is_known(n)])
+    return all(map(is_ours, schedule.steps))
+
+
+def is_ours(step):
+    if isinstance(step, ControlStep):
+        return all(is_ours(inner) for part in step.parts for inner in part.steps)
+    return isinstance(step, KernelStep)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--all", action="store_true", help="of every record")
+    parser.add_argument("--update", action="store_true", help="write bits.json")
+    options = parser.parse_args(arguments)
+    Device.DEFAULT = "CPU"
+    found = {name: digest(record, dtype) for name, record, dtype in chosen(options.all)}
+    text = json.dumps(found, indent=0, sort_keys=True)
+    if options.update:
+        STORED.write_text(text + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(sys.argv[1:])
