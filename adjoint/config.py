@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+environment, read_variable = os.environ, os.getenv  # for jit, which guards what functions read
+
 
 @dataclass(frozen=True, slots=True)
 class Option:

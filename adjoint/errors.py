@@ -78,6 +78,12 @@ CODES: dict[str, str] = {
 }
 
 
+WARNINGS: dict[str, str] = {
+    "W8001": "a jitted function is traced at every call",
+    "W8002": "a jitted function is traced again and again",
+}
+
+
 PHASES = {  # by the first digit of the code
     "1": "text",
     "2": "type",
@@ -246,6 +252,19 @@ class TrainingError(AdjointError, RuntimeError):
 
 class UnknownNameError(AdjointError, AttributeError):
     """A name that does not exist, with the nearest that does."""
+
+
+class JitWarning(UserWarning):
+    """A jitted function is right, but slower than it could be (W8)."""
+
+    def __init__(self, code: str, problem: str, help: str):
+        if code not in WARNINGS:
+            raise InternalError(f"unknown warning code {code}")
+        self.code, self.problem, self.help = code, problem, help
+        super().__init__(f"{code}: {problem}\nhelp: {help}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.problem, self.help)
 
 
 class InternalError(RuntimeError):

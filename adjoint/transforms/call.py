@@ -27,7 +27,10 @@ Fn = Callable[..., Any]
 
 def name_of(fn: Fn) -> str:
     """The function's name, for messages."""
-    return getattr(fn, "__name__", type(fn).__name__)
+    try:
+        return str(fn.__name__)
+    except Exception:  # an object's own __getattr__ may raise anything
+        return type(fn).__name__
 
 
 def as_tensor(op: str, value: Any) -> Tensor:

@@ -1,135 +1,55 @@
 """What a Python function reads besides its arguments: closures, globals, attributes.
 
-A `Place` is a container with the values that were in it when the function was traced; a traced
-program is good for as long as they are the same. Tensors found on the way are inputs of the
-program: their values are fetched at every call. What may live here: finding and comparing. What
-may not: tracing.
+A traced program is good for as long as all of it is the same. Tensors found on the way are inputs
+of the program: their values are fetched at every call. What may live here: finding, and asking
+all guards. What may not: tracing, or comparing (`jit_guards.py`).
 """
 
 from __future__ import annotations
 
 import builtins
-import functools
-import os
-import sysconfig
+import sys
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
-from operator import attrgetter, is_, itemgetter
-from types import CodeType, FunctionType, MethodType, ModuleType
+from operator import eq, is_
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
-from adjoint.ir.arg import frozen
 from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
+from adjoint.transforms.jit_code import Chain, reads_of
+from adjoint.transforms.jit_guards import (
+    MISSING,
+    PLAIN,
+    Absent,
+    Attributes,
+    Cells,
+    Contents,
+    Dict,
+    Items,
+    Local,
+    Members,
+    Names,
+    Place,
+    attribute,
+)
+from adjoint.transforms.jit_origin import (
+    is_users_class,
+    is_users_code,
+    is_users_module,
+    is_vocabulary,
+)
+from adjoint.transforms.jit_unseen import unseen
+from adjoint.transforms.jit_visits import visit
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
 _IGNORED = (*PLAIN, DType, UOp, Tensor)
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_VOCABULARY = tuple(_PACKAGE + part + os.sep for part in ("ir", "ops", "tensor"))  # hold no users'
-_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
-_PATHS = sysconfig.get_paths()
-_LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
-_MISSING: Any = object()
+_DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter", "dir"}
+_MAKING = {"__init__", "__new__", "__post_init__"}  # read where a class is called
+_PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _MOST = 200_000  # values looked at: beyond that a program is not kept
-
-
-class Place:
-    """Values in one container: all of a dict or list, some names of a dict or class, attributes,
-    cells. `read` is the quick way to them; where it fails, `now` knows."""
-
-    __slots__ = ("container", "keys", "kind", "read", "values")
-
-    def __init__(self, kind: str, container: Any, keys: tuple[Any, ...]):
-        self.kind, self.container, self.keys = kind, container, keys
-        self.read = self._reader()
-        self.values: list[Any] = self.now() or []
-
-    def _reader(self) -> Callable[[], Any]:
-        several, container = len(self.keys) > 1, self.container
-        if self.kind == "attributes" and several:
-            return functools.partial(attrgetter(*self.keys), container)
-        if self.kind == "names" and several and all(key in container for key in self.keys):
-            return functools.partial(itemgetter(*self.keys), container)
-        return self.now
-
-    def now(self) -> list[Any] | None:
-        """The values there are now; None if the container has other keys."""
-        kind, container = self.kind, self.container
-        if kind == "names":
-            return [container.get(key, _MISSING) for key in self.keys]
-        if kind == "dict":
-            same = len(container) == len(self.keys) and tuple(container) == self.keys
-            return list(container.values()) if same else None
-        if kind == "list":
-            return list(container) if len(container) == len(self.keys) else None
-        if kind == "class":
-            own = vars(container)
-            return [own.get(key, _MISSING) for key in self.keys]
-        if kind == "cells":
-            return [_contents(cell) for cell in container]
-        return [getattr(container, key, _MISSING) for key in self.keys]
-
-    def put(self, position: int, value: Any) -> None:
-        """Store a value."""
-        key, kind = self.keys[position], self.kind
-        if kind == "cells":
-            self.container[position].cell_contents = value
-        elif kind in ("attributes", "class"):
-            setattr(self.container, key, value)
-        else:
-            self.container[key] = value
-
-    def holds(self) -> bool:
-        """Whether everything is as it was; a tensor may be another one of the same type."""
-        try:
-            now = self.read()
-        except (LookupError, AttributeError):
-            now = self.now()
-        if now is None:
-            return False
-        if all(map(is_, now, self.values)):
-            return True
-        if not all(map(same_value, self.values, now)):
-            return False
-        self.values = list(now)
-        return True
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _MISSING
-
-
-def same_value(old: Any, new: Any) -> bool:
-    """Whether a trace that saw the one value is good for the other."""
-    if old is new:
-        return True
-    if type(old) is not type(new):
-        return False
-    if isinstance(old, Tensor):
-        return tensor_type(old) == tensor_type(new)
-    return isinstance(old, PLAIN) and plain_key(old) == plain_key(new)
-
-
-def tensor_type(tensor: Tensor) -> tuple[Any, ...]:
-    """What a trace depends on in a tensor."""
-    node = tensor.uop
-    return node.shape, node.dtype, node.device, tensor._requires_grad
-
-
-def plain_key(value: Any) -> Any:
-    """A hashable form of a plain value: equal exactly if a program cannot tell them apart."""
-    if isinstance(value, slice):
-        return slice, *map(plain_key, (value.start, value.stop, value.step))
-    if isinstance(value, np.generic):
-        return type(value), value.tobytes()
-    return type(value), frozen(value)
 
 
 class Captured:
@@ -137,32 +57,83 @@ class Captured:
 
     def __init__(self, roots: Iterable[Any]):
         self.places: list[Place] = []
-        self.arrays: list[tuple[Any, Any]] = []  # NumPy arrays and what was in them
-        self.sets: list[tuple[Any, Any]] = []
+        self.contents: list[Contents] = []
+        self.positions: list[tuple[Place, int]] = []  # of tensors
         self.tensors: dict[int, tuple[Place, int]] = {}
         self.complete = True
+        self._sized: list[Any] = []  # dicts that may only grow by being changed
+        self._instances: list[Any] = []
+        self._written: list[tuple[Any, int]] = []  # containers that a bound method writes to
+        self._edges: dict[int, list[tuple[str | None, Any]]] = {}
+        self._current = 0
         self._seen: dict[int, Any] = {}
-        self._queue: deque[Any] = deque(roots)
-        while self._queue:
-            self._visit(self._queue.popleft())
-            if len(self._seen) > _MOST:
-                self.complete = False
-                break
+        self._globals: dict[int, tuple[dict[str, Any], str, dict[str, None]]] = {}
+        self._modules: dict[int, ModuleType] = {}
+        self._names: set[str] = set()
+        self._listed: set[tuple[int, str]] = set()  # names of modules that are guarded
+        self._noted: dict[int, str] = {}
+        self._roots = list(roots)
+        self._queue: deque[Any] = deque(self._roots)
+        self._walk()
+        self._sizes = list(map(len, self._sized))
+        self._kinds = list(map(type, self._instances))
+        self._pattern = self._aliases()
+        self.ids = {id(place.values[i]) for place, i in self.positions}
+        self._renewed = False  # whether some tensors are others since the last look
+        del self._seen  # it keeps alive what is not guarded
+
+    # ---- asking
 
     def holds(self) -> bool:
         """Whether a trace that saw this is still good."""
         for place in self.places:
+            values = place.values
             if not place.holds():
                 return False
-        if not self.arrays and not self.sets:
-            return True
-        return all(_same_array(*pair) for pair in self.arrays) and all(
-            now == before for now, before in self.sets
+            if values is not place.values:
+                self._renewed = True
+        if self._renewed and not self._renew():
+            return False
+        return self.steady()
+
+    def steady(self) -> bool:
+        """Whether all that is not in places is as it was."""
+        return (
+            all(map(eq, map(len, self._sized), self._sizes))
+            and all(map(is_, map(type, self._instances), self._kinds))
+            and all(contents.holds() for contents in self.contents)
         )
 
     def held(self) -> list[Tensor]:
         """The tensors that were found, as the last look at their places found them."""
         return [place.values[position] for place, position in self.tensors.values()]
+
+    def is_written(self) -> bool:
+        """Whether a bound method like `items.append` was called since."""
+        return any(len(container) != size for container, size in self._written)
+
+    def difference(self) -> str:
+        """What is not as it was, for a message; "" if it is."""
+        for place in self.places:
+            if not place.holds():
+                return place.difference()
+        changed = next((c for c in self.contents if not c.holds()), None)
+        if changed is not None:
+            return f"the contents of {changed.owner}"
+        if not self.steady():
+            return "the names that a class or function has, or the class of an object"
+        return "" if self._aliases() == self._pattern else "which captured tensors are the same"
+
+    def _renew(self) -> bool:
+        """Look at the tensors again after some are others; whether the same ones are one."""
+        self.ids = {id(place.values[i]) for place, i in self.positions}
+        self._renewed = self._aliases() != self._pattern
+        return not self._renewed
+
+    def _aliases(self) -> list[int]:
+        first: dict[int, int] = {}
+        found = (id(place.values[i]) for place, i in self.positions)
+        return [first.setdefault(i, n) for n, i in enumerate(found)]
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
@@ -175,163 +146,212 @@ class Captured:
                     if old is not new:
                         place.put(position, old)
 
+    # ---- finding
+
+    def _walk(self) -> None:
+        while self._queue:
+            while self._queue:
+                self._visit(self._queue.popleft())
+                if len(self._seen) > _MOST:
+                    self.complete = False
+                    return
+            self._flush()
+
     def _visit(self, value: Any) -> None:
-        if isinstance(value, _IGNORED) or id(value) in self._seen:
+        if id(value) in self._seen or (isinstance(value, _IGNORED) and type(value) not in _PROXIES):
             return
         self._seen[id(value)] = value
-        for kind, visit in _VISITS:
-            if isinstance(value, kind):
-                visit(self, value)
-                return
-        self._instance(value)
+        if type(value) in _PROXIES:
+            return self.note(value, "a weak proxy")
+        self._current = id(value)
+        return visit(self, value)
 
-    def _place(self, kind: str, container: Any, keys: Iterable[Any]) -> None:
+    def _flush(self) -> None:
+        """Places for the names of modules, once for all functions that use them."""
+        for here, owner, names in self._globals.values():
+            self._current = id(here)
+            present = [n for n in names if n in here]
+            self.place(Names, here, present, owner)
+            self.place(Absent, here, [n for n in names if n not in here], owner)
+            names.clear()
+        for module in self._modules.values():
+            self._current = id(module)
+            own = vars(module)
+            meant = own if self._is_open(module) else self._names.intersection(own)
+            fresh = [n for n in meant if (id(own), n) not in self._listed]
+            self._mention(own, fresh, f"module {module.__name__}")
+            for name in fresh:
+                self.follow(own[name], name)
+        if any(names for _, _, names in self._globals.values()):
+            self._flush()
+
+    def _is_open(self, module: ModuleType) -> bool:
+        """Whether any name of a user's module may be read, under a name made at run time."""
+        dynamic = not self._names.isdisjoint(_DYNAMIC) and is_users_module(module)
+        if dynamic and (id(module), "") not in self._listed:
+            self._listed.add((id(module), ""))
+            self.keep_size(vars(module))
+        return dynamic
+
+    def _mention(self, here: dict[str, Any], names: Iterable[str], owner: str) -> None:
+        entry = self._globals.setdefault(id(here), (here, owner, {}))
+        for name in names:
+            if (id(here), name) not in self._listed:
+                self._listed.add((id(here), name))
+                entry[2][name] = None
+
+    def place(
+        self,
+        kind: type[Place],
+        container: Any,
+        keys: Iterable[Any],
+        owner: str,
+        named: bool = False,
+    ) -> None:
+        """Guard values in a container, and go on with them; if `named`, they are read only where
+        code mentions their key."""
         listed = tuple(keys)
-        if not listed and kind not in ("dict", "list"):
+        if not listed and kind not in (Dict, Items, Local, Members):
             return
-        place = Place(kind, container, listed)
+        place = kind(container, listed, owner)
         self.places.append(place)
         for position, value in enumerate(place.values):
             if isinstance(value, Tensor):
                 self.tensors.setdefault(id(value), (place, position))
-            elif value is not _MISSING:
-                self._queue.append(value)
+                self.positions.append((place, position))
+            elif value is not MISSING:
+                key = listed[position]
+                special = not named or (key.startswith("__") and key not in _MAKING)
+                self.follow(value, None if special else key)
 
-    # ---- by kind of value
+    def follow(self, value: Any, name: str | None = None) -> None:
+        """Go on with a value, which the present one has; under a name, if that must be mentioned
+        for it to be read."""
+        if type(value) in _PROXIES or not isinstance(value, _IGNORED):
+            self._queue.append(value)
+            self._edges.setdefault(self._current, []).append((name, value))
 
-    def _list(self, value: Any) -> None:
-        self._place("list", value, range(len(value)))
+    def keep_size(self, container: Any) -> None:
+        """Guard the number of names in a dict."""
+        self._sized.append(container)
 
-    def _tuple(self, value: Any) -> None:
-        if any(isinstance(v, Tensor) for v in value):
-            self._place("list", value, range(len(value)))
-        else:
-            self._queue.extend(value)
+    def watch(self, contents: Contents) -> None:
+        """Guard memory."""
+        self.contents.append(contents)
 
-    def _dict(self, value: Any) -> None:
-        self._place("dict", value, tuple(value))
+    def note(self, value: Any, reason: str) -> None:
+        """Say that a value cannot be guarded."""
+        self._noted[id(value)] = reason
 
-    def _set(self, value: Any) -> None:
-        self.sets.append((value, set(value)))
-        self._queue.extend(value)
+    def mention(self, names: Iterable[str]) -> None:
+        """Names that are read without being in code."""
+        self._names.update(names)
 
-    def _array(self, value: Any) -> None:
-        self.arrays.append((value, value.copy()))
+    def keep_written(self, container: Any) -> None:
+        """Note a container that the function can write to without seeing it."""
+        self._written.append((container, len(container)))
 
-    def _partial(self, value: Any) -> None:
-        self._place("attributes", value, ("func", "args", "keywords"))
+    def keep_kind(self, value: Any) -> None:
+        """Guard the class of an object."""
+        self._instances.append(value)
 
-    def _method(self, value: Any) -> None:
-        self._queue.extend((value.__self__, value.__func__))
+    # ---- functions and modules
 
-    def _function(self, value: FunctionType) -> None:
-        if value.__code__.co_filename.startswith(_VOCABULARY):
+    def function(self, value: FunctionType) -> None:
+        """A function: what it closes over, its defaults, its attributes, its globals."""
+        if is_vocabulary(value.__code__):
             return
+        owner = f"function {value.__qualname__}"
+        users, names = is_users_code(value.__code__), value.__code__.co_freevars
         if value.__closure__:
-            self._place("cells", value.__closure__, range(len(value.__closure__)))
-        self._place("attributes", value, ("__code__", "__defaults__", "__kwdefaults__"))
-        if _is_users(value.__code__):
-            self._globals(value)
+            self.place(Cells, value.__closure__, names, owner, named=users)
+        self.place(Attributes, value, ("__code__", "__defaults__", "__kwdefaults__"), owner)
+        if users:
+            if vars(value):
+                self.place(Dict, vars(value), tuple(vars(value)), owner)
+            else:
+                self.keep_size(vars(value))
+            self._read(value)
 
-    def _globals(self, function: FunctionType) -> None:
-        names = list(dict.fromkeys(_names(function.__code__)))
+    def _read(self, function: FunctionType) -> None:
         here = function.__globals__
-        self._place("names", here, [n for n in names if n in here or hasattr(builtins, n)])
-        for value in [here[n] for n in names if n in here]:
-            if isinstance(value, ModuleType) and _users_module(value):
-                self._place("names", vars(value), [n for n in names if n in vars(value)])
+        owner = f"module {here.get('__name__', '?')}"
+        for code, chains, names, imports in reads_of(function.__code__):
+            self._current = id(code)
+            self._names |= names
+            for chain in filter(None, chains):
+                self._chain(here, chain, owner)
+            for level, name in imports:
+                self._import(here, level, name)
 
-    def _class(self, value: type) -> None:
-        if not _users_class(value):
-            return
-        for base in value.__mro__[:-1]:
-            if _users_class(base):
-                names = [n for n in vars(base) if not n.startswith("__") or n in _CALLED]
-                self._place("class", base, names)
-
-    def _instance(self, value: Any) -> None:
-        kind = type(value)
-        wrapped = getattr(value, "__wrapped__", None)
-        if isinstance(wrapped, (FunctionType, MethodType)):
-            self._queue.append(wrapped)
-            if kind.__module__ == _JIT:
+    def _chain(self, here: dict[str, Any], chain: Chain, owner: str) -> None:
+        """A global, and attributes of it for as long as it is a module."""
+        self._mention(here, chain[:1], owner)
+        if chain[0] not in here and hasattr(builtins, chain[0]):
+            self._mention(vars(builtins), chain[:1], "module builtins")
+        value = here.get(chain[0], attribute(builtins, chain[0], MISSING))
+        self._found(value)
+        for name in chain[1:]:
+            if not isinstance(value, ModuleType):
                 return
-        if kind.__module__.partition(".")[0] in _OPAQUE:
-            return
-        if isinstance(getattr(value, "__dict__", None), dict):
-            self._place("dict", vars(value), tuple(vars(value)))
-        slots = [n for base in kind.__mro__ for n in _slots(base) if hasattr(value, n)]
-        self._place("attributes", value, slots)
-        self._queue.append(kind)
+            self._mention(vars(value), (name,), f"module {value.__name__}")
+            value = vars(value).get(name, MISSING)
+            self._found(value)
+        if isinstance(value, ModuleType):
+            self.follow(value)
 
+    def _found(self, value: Any) -> None:
+        if value is not MISSING and not isinstance(value, ModuleType):
+            self.follow(value)
 
-_OPAQUE = {"builtins", "numpy", "threading", "_thread", "io", "logging", "re", "random", "weakref"}
-_JIT = "adjoint.transforms.jit"  # its traces change with every call, and nobody reads them
-_CALLED = {"__call__", "__getitem__", "__add__", "__mul__", "__matmul__", "__iter__", "__len__"}
+    def _import(self, here: dict[str, Any], level: int, name: str) -> None:
+        """A module that is imported inside: any name of it may be meant."""
+        package = here.get("__package__") or ""
+        for _ in range(level - 1):
+            package = package.rpartition(".")[0]
+        found = sys.modules.get(".".join(filter(None, (package, name))) if level else name)
+        if found is None:
+            self.complete = False  # it is there once this call has been made
+        else:
+            self.follow(found)
 
+    def module(self, value: ModuleType) -> None:
+        """A module that is handed around: any of its names that is mentioned may be read."""
+        self._modules[id(value)] = value
 
-def _slots(kind: type) -> Iterator[str]:
-    names = kind.__dict__.get("__slots__", ())
-    for name in (names,) if isinstance(names, str) else names:
-        if not name.startswith("__"):
-            yield name
+    # ---- what cannot be watched
 
-
-def _opaque(self: Captured, value: Any) -> None:
-    """Modules are looked at name by name, where a function uses them."""
-
-
-_VISITS: tuple[tuple[Any, Callable[..., None]], ...] = (
-    (FunctionType, Captured._function),
-    (MethodType, Captured._method),
-    (functools.partial, Captured._partial),
-    (type, Captured._class),
-    (ModuleType, _opaque),
-    (CodeType, _opaque),
-    (dict, Captured._dict),
-    ((list, deque), Captured._list),
-    (tuple, Captured._tuple),
-    ((set, frozenset), Captured._set),
-    (np.ndarray, Captured._array),
-    ((staticmethod, classmethod), lambda self, value: self._queue.append(value.__func__)),
-    (property, lambda self, value: self._queue.append(value.fget)),
-)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Names of globals and attributes in the code and in functions written inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _is_users(code: CodeType) -> bool:
-    return _users_file(code.co_filename)
-
-
-@functools.lru_cache(maxsize=4096)
-def _users_file(path: str) -> bool:
-    """Whether code is neither Adjoint's nor of an installed library."""
-    return path.startswith(_EXAMPLES) or not path.startswith((_PACKAGE, *_LIBRARY, "<frozen"))
-
-
-def _users_module(module: ModuleType) -> bool:
-    path = getattr(module, "__file__", None)
-    return path is not None and _users_file(os.path.abspath(path))
-
-
-def _users_class(kind: type) -> bool:
-    functions = (v for v in vars(kind).values() if isinstance(v, FunctionType))
-    first = next(functions, None)
-    if first is not None:
-        return _is_users(first.__code__)
-    return kind.__module__ == "__main__" or kind.__module__.partition(".")[0] not in _OPAQUE | {
-        "adjoint"
-    }
-
-
-def _same_array(now: Any, before: Any) -> bool:
-    if now.shape != before.shape or now.dtype != before.dtype:
-        return False
-    return bool(np.array_equal(now, before)) or now.tobytes() == before.tobytes()
+    def unwatched(self, callbacks: Set[CodeType]) -> str:
+        """What the function reads that no guard can see, as far as its code mentions it; what
+        programs call back reads things when they run. To be asked once."""
+        names: set[str] = set()
+        seen: set[int] = set()
+        waiting: dict[str, list[Any]] = {}
+        found: list[Any] = []
+        stack = list(self._roots)
+        while stack:
+            value = stack.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            found.append(value)
+            if isinstance(value, FunctionType) and is_users_code(value.__code__):
+                parts = [r for r in reads_of(value.__code__) if r.code not in callbacks]
+                stack += [r.code for r in parts]
+                for new in {n for r in parts for n in r.names} - names:
+                    names.add(new)
+                    stack += waiting.pop(new, [])
+                if value.__code__ in callbacks:
+                    continue
+            for name, child in self._edges.get(id(value), ()):
+                if isinstance(child, type) and child is not type(value) and is_users_class(child):
+                    names |= _MAKING
+                    stack += [v for made in _MAKING for v in waiting.pop(made, [])]
+                if name is None or name in names:
+                    stack.append(child)
+                else:
+                    waiting.setdefault(name, []).append(child)
+        reasons = (self._noted.get(id(value)) or unseen(value, names) for value in found)
+        reason = next(filter(None, reasons), "")
+        del self._edges, self._roots, self._noted  # they keep alive what is not guarded
+        return reason

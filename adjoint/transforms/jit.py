@@ -8,10 +8,10 @@ transform the function is simply called. What may live here: finding the trace o
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import update_wrapper
+from contextlib import nullcontext
+from functools import WRAPPER_ASSIGNMENTS
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from adjoint.engine.stepwise import readable
 from adjoint.engine.watch import watch
-from adjoint.errors import DTypeError
+from adjoint.errors import AutodiffError, DTypeError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
 from adjoint.ir.origin import user_place
@@ -29,8 +29,10 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import share
 from adjoint.transforms.call import name_of
-from adjoint.transforms.captured import PLAIN, Captured, plain_key, tensor_type
-from adjoint.transforms.jit_call import Compiled, StaleError
+from adjoint.transforms.captured import Captured
+from adjoint.transforms.jit_call import Compiled, StaleError, turn
+from adjoint.transforms.jit_guards import MISSING, PLAIN, attribute, plain_key, tensor_type
+from adjoint.transforms.jit_reasons import Reasons, difference
 from adjoint.transforms.jit_trace import Tracer
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -102,11 +104,11 @@ class Jitted(Generic[P, R]):
         static_argnames: tuple[str, ...],
         donate_argnums: tuple[int, ...],
     ):
-        update_wrapper(self, fn)
+        self.__dict__.update(_worn(fn), __wrapped__=fn)
         self._fn, self._name = fn, name_of(fn)
         self._static, self._static_names = set(static_argnums), set(static_argnames)
         self._donated = set(donate_argnums)
-        self._lock = threading.RLock()
+        self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
         self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
         self.traces = 0  # how often the function was traced
@@ -121,33 +123,35 @@ class Jitted(Generic[P, R]):
             return self._watched(args, kwargs)
         last = self._flat
         if last is not None and not kwargs and len(args) == len(last[0]) - 1:
-            compiled = self._again(last, args)
-            if compiled is not None:
-                if compiled.direct is not None:
-                    return compiled.quick(args)
-                try:
-                    return compiled(args)
-                except StaleError:
-                    self._flat = None
+            try:
+                if last[1].effects:
+                    with turn.lock:
+                        return self._like(last, args)
+                return self._like(last, args)
+            except StaleError:
+                self._flat = None
         return self._find(args, kwargs)
+
+    def _like(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Any:
+        """This call by the trace of the last one; StaleError if it is not like it."""
+        kinds, compiled = last
+        epoch = turn.epoch
+        for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
+            if type(arg) is not Tensor:
+                raise StaleError
+            node = arg.uop
+            if (node.shape, node.dtype, node.device, arg._requires_grad) != kind:
+                raise StaleError
+        if len(args) > 1 and len({*map(id, args)}) != len(args):
+            raise StaleError
+        if epoch & 1 or kinds[-1] != _ambient() or not compiled.fresh(args):
+            raise StaleError
+        return compiled(args, epoch) if compiled.direct is None else compiled.quick(args, epoch)
 
     def _watched(self, args: Any, kwargs: Any) -> Any:
         """The same for somebody who looks on: no short cuts."""
         with span(f"jit {self._name}", "python", lines=readable([user_place()])):
             return self._find(args, kwargs)
-
-    def _again(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Compiled | None:
-        """The trace of the last call, if this one is like it."""
-        kinds, compiled = last
-        for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
-            if type(arg) is not Tensor:
-                return None
-            node = arg.uop
-            if (node.shape, node.dtype, node.device, arg._requires_grad) != kind:
-                return None
-        if kinds[-1] != _ambient() or not compiled.fresh(args):
-            return None
-        return compiled
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """What a call with these arguments would run, stage by stage; see `adjoint.lower`."""
@@ -160,7 +164,12 @@ class Jitted(Generic[P, R]):
         return self._tracer(*self._leaves(args, kwargs)).function()
 
     def _leaves(self, args: Any, kwargs: Any) -> tuple[list[Any], TreeDef]:
-        leaves, treedef = tree_flatten((self._frozen(args), self._frozen_names(kwargs)))
+        try:
+            leaves, treedef = tree_flatten((self._frozen(args), self._frozen_names(kwargs)))
+        except RecursionError:
+            problem = "an argument contains itself, or containers without end"
+            fix = "pass a tree; close over what refers to itself"
+            raise DTypeError("E2001", problem, op=f"jit of {self._name}", help=fix) from None
         device = next((v.device for v in leaves if isinstance(v, Tensor)), None)
         return [Tensor(v, device) if isinstance(v, np.ndarray) else v for v in leaves], treedef
 
@@ -168,26 +177,43 @@ class Jitted(Generic[P, R]):
         leaves, treedef = self._leaves(args, kwargs)
         checked = watch.checker is not None  # a trace that is looked at has lines of its own
         key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), _ambient(), checked)
-        for compiled in self._traces.get(key, ()):
-            if compiled.fresh(leaves):
+        found = self._tried(key, args, kwargs, leaves)
+        if found is not MISSING:
+            return found
+        with turn.lock:
+            found = self._tried(key, args, kwargs, leaves)  # another thread may have traced it
+            return self._traced(key, leaves, treedef, args, kwargs) if found is MISSING else found
+
+    def _tried(self, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
+        """The result by a trace that fits, or MISSING."""
+        for compiled in tuple(self._traces.get(key, ())):
+            with turn.lock if compiled.effects else nullcontext():
+                epoch = turn.epoch
+                if epoch & 1 or not compiled.fresh(leaves):
+                    continue
                 try:
-                    result = compiled(leaves)
+                    result = compiled(leaves, epoch)
                 except StaleError:
                     continue
-                self._remember(key, compiled, args, kwargs, leaves)
-                return result
-        with self._lock:
-            return self._traced(key, leaves, treedef, args, kwargs)
+            self._remember(key, compiled, args, kwargs, leaves)
+            return result
+        return MISSING
 
     def _traced(self, key: Any, leaves: list[Any], treedef: TreeDef, args: Any, kwargs: Any) -> Any:
         tracer = self._tracer(leaves, treedef)
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if share(given, tracer.captured.held()):
             if tracer.sets():  # arguments that are views of one another: only a plain call is right
+                self._reasons.add("arguments that show one value, which is written")
                 return self._fn(*args, **kwargs)
             tracer = self._tracer(leaves, treedef)
-        self.traces += 1
-        compiled, result = tracer.trace()
+        if self.traces:
+            self._reasons.add(self._reason(key, leaves))
+        self.traces, self._last_key, self._once = self.traces + 1, key, ""
+        compiled, result = self._run(tracer)
+        self._once = tracer.reason
+        if tracer.unwatched:
+            self._reasons.unwatched(tracer.unwatched)
         if tracer.replayable and tracer.captured.complete:
             kept = self._traces.setdefault(key, [])
             kept.insert(0, compiled)
@@ -197,6 +223,23 @@ class Jitted(Generic[P, R]):
                 self._traces.popitem(last=False)
             self._remember(key, compiled, args, kwargs, leaves)
         return result
+
+    def _run(self, tracer: Tracer) -> tuple[Compiled, Any]:
+        try:
+            return tracer.trace()
+        except RecursionError as error:
+            problem = "it calls itself, or one another, without end while it is traced"
+            fix = "end the recursion by a Python value, or loop with while_loop or fori_loop"
+            raise AutodiffError("E5004", problem, op=f"jit of {self._name}", help=fix) from error
+
+    def _reason(self, key: Any, leaves: list[Any]) -> str:
+        """Why no trace fits."""
+        if self._once:
+            return f"what it does: {self._once}"
+        for compiled in self._traces.get(key, ()):
+            return compiled.captured.difference() or compiled.difference(leaves) or "another thread"
+        last = self._last_key
+        return "a cleared cache" if last in (None, key) else difference(last, key)
 
     def _tracer(self, leaves: list[Any], treedef: TreeDef) -> Tracer:
         objects = [v.value if isinstance(v, _Frozen) else v for v in leaves]
@@ -239,13 +282,20 @@ class Jitted(Generic[P, R]):
 
     def clear_cache(self) -> None:
         """Forget all traces."""
-        with self._lock:
+        with turn.lock:
             self._traces.clear()
-            self._flat = None
+            self._flat = self._last_key = None
 
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _worn(fn: Any) -> dict[str, Any]:
+    """Attributes that the wrapper has from what it wraps, whatever its `__getattr__` raises."""
+    own = attribute(fn, "__dict__", {})
+    named = {name: attribute(fn, name, MISSING) for name in WRAPPER_ASSIGNMENTS}
+    return {**own, **{name: value for name, value in named.items() if value is not MISSING}}
 
 
 def _containers(treedef: TreeDef) -> Iterator[Any]:

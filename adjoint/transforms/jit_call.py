@@ -6,7 +6,9 @@ finding the right program for a call (`jit.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +31,9 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.views import receive, share
-from adjoint.transforms.captured import Captured, Place, tensor_type
+from adjoint.transforms.captured import Captured
 from adjoint.transforms.checkpoint import Recomputed
+from adjoint.transforms.jit_guards import Place, tensor_type
 from adjoint.transforms.pytree import TreeDef, tree_unflatten
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
 
@@ -41,6 +44,36 @@ _KIND: Any = _BUFFER.arg
 
 class StaleError(Exception):
     """What is there now is not what was traced."""
+
+
+class Turn:
+    """One thread at a time traces a function, or runs a program that changes state.
+
+    While a function is traced its tensors stand for values that are not known; `epoch` is odd
+    then. A program that only reads needs no turn: it sees by the epoch whether what it has bound
+    may be such a tensor.
+    """
+
+    __slots__ = ("_depth", "epoch", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.epoch = self._depth = 0
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Tensors are not what they seem inside."""
+        with self.lock:
+            self._depth += 1
+            self.epoch += self._depth == 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                self.epoch += self._depth == 0
+
+
+turn = Turn()
 
 
 # ---- where inputs come from, and where results go
@@ -272,12 +305,15 @@ class Compiled:
     pinned: tuple[tuple[int, Held], ...]  # arguments that are tensors found elsewhere, too
     views: tuple[tuple[Held, Tensor], ...]  # found tensors that share a value which is written
     sets: bool = field(init=False)  # whether tensors get new values
+    unread: tuple[tuple[Held, Any], ...]  # tensors in reach that are no inputs, and their types
+    shared: int = field(init=False)  # how many tensors are both
     single: bool = field(init=False)
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
     history: Recomputed = field(init=False)
 
     def __post_init__(self) -> None:
         self.sets = any(isinstance(e, SetValue) for e in self.effects)
+        self.shared = len({id(held.place.values[held.position]) for _, held in self.pinned})
         self.history = Recomputed(self.name, self.runner.function)
         one = self.out_tree.kind is None and self.out_leaves == (0,)
         self.single = one and not self.effects and self.flags[0] is not True
@@ -288,47 +324,70 @@ class Compiled:
             if len(places) == len(self.inputs) and not self.draws:
                 self.direct = tuple(places)
 
-    def quick(self, args: Sequence[Any]) -> Any:
+    def quick(self, args: Sequence[Any], epoch: int) -> Any:
         """The same for arguments whose types are known to fit, if `direct`."""
         buffers = []
         for position in self.direct or ():
             node = args[position].uop
             buffer = node.arg[0] if node.op is _BUFFER else node.realized
             if buffer is None:
-                return self(args)
+                return self(args, epoch)
             buffers.append(buffer)
+        if turn.epoch != epoch:
+            raise StaleError
         runner = self.runner
         try:
             found = runner.program.run(buffers, runner.place)
         except FlagError:
-            return self(args)  # which knows how to say what is wrong
+            return self(args, epoch)  # which knows how to say what is wrong
         return lift.handle(buffer_node(found[0], runner.function.outputs[0]), self.flags[0])
 
     def fresh(self, leaves: Sequence[Any]) -> bool:
         """Whether the surroundings are those of the trace."""
-        if not self.captured.holds():
+        captured = self.captured
+        if not captured.holds():
             return False
-        if self.sets and share(filter(_is_tensor, leaves), self.captured.held()):
+        if self.sets and share(filter(_is_tensor, leaves), captured.held()):
             return False
         if any(held.tensor(leaves) is not tensor for held, tensor in self.views):
             return False
-        if not self.pinned and not self.watched:
+        if not captured.positions and not self.watched:
             return True
+        return not self.difference(leaves)
+
+    def difference(self, leaves: Sequence[Any]) -> str:
+        """What of the tensors in reach is not as it was, for a message; "" if all is."""
+        ids = self.captured.ids
+        if len(ids.intersection(map(id, leaves))) != self.shared:
+            return "which arguments are also captured"
+        if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
+            return "which arguments are also captured"
+        if any(tensor_type(held.tensor(leaves)) != kind for held, kind in self.unread):
+            return "the type of a captured tensor"
+        if not self.watched:
+            return ""
         try:
-            if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
-                return False
-            return all(_has(w.tensor(leaves)._grad, kind) for w, kind in self.watched)
+            grads = [w.tensor(leaves)._grad for w, _ in self.watched]
         except StaleError:
-            return False
+            return "whether a tensor has a gradient"
+        known = [id(g) for g in grads if g is not None]
+        if not all(_has(g, kind) for g, (_, kind) in zip(grads, self.watched, strict=True)):
+            return "whether a tensor has a gradient"
+        apart = len(set(known)) == len(known) and ids.isdisjoint(known)
+        apart = apart and set(known).isdisjoint(map(id, leaves))
+        return "" if apart else "which gradients are other tensors, too"
 
-    def bind(self, leaves: Sequence[Any]) -> list[Any]:
-        """The nodes of the inputs; buffers and draws for those that are no tensors. May raise
-        StaleError."""
-        return [i.node(leaves) if type(i) is Read else i for i in self.inputs]
+    def bind(self, leaves: Sequence[Any], epoch: int) -> list[Any]:
+        """The nodes of the inputs; buffers and draws for those that are no tensors. Raises
+        StaleError if a function was traced meanwhile, or something is not as it was."""
+        nodes = [i.node(leaves) if type(i) is Read else i for i in self.inputs]
+        if turn.epoch != epoch:
+            raise StaleError
+        return nodes
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run on these leaves of the arguments."""
-        sources = self.bind(leaves)
+    def __call__(self, leaves: Sequence[Any], epoch: int) -> Any:
+        """Run on these leaves of the arguments. With effects, the caller has the turn."""
+        sources = self.bind(leaves, epoch)
         keys = {id(d): d.buffer() for d in self.draws} if self.draws else {}
         if self.single:
             found = self.runner.run(_buffers(sources, keys), self.donated)

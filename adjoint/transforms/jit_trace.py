@@ -12,6 +12,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import is_
+from types import CodeType, FunctionType
 from typing import Any
 
 from adjoint.engine import realize as engine
@@ -25,8 +26,8 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.living import living
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
-from adjoint.tensor.views import is_view, put_back
-from adjoint.transforms.captured import Captured, tensor_type
+from adjoint.tensor.views import is_view, put_back, share
+from adjoint.transforms.captured import Captured
 from adjoint.transforms.jit_call import (
     Argument,
     Compiled,
@@ -42,7 +43,9 @@ from adjoint.transforms.jit_call import (
     SetValue,
     Store,
     Where,
+    turn,
 )
+from adjoint.transforms.jit_guards import Place, tensor_type
 from adjoint.transforms.pytree import TreeDef, tree_flatten
 
 
@@ -53,7 +56,12 @@ class Before:
     tensor: Tensor
     node: UOp
     grad: Tensor | None
-    flag: bool | None = None
+    flag: bool | None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether it has its value and its gradient."""
+        return not self.changed and self.tensor._grad is self.grad
 
     @property
     def moved(self) -> bool:
@@ -103,11 +111,14 @@ class Tracer:
     pinned: list[tuple[int, Held]] = field(default_factory=list)  # leaves found elsewhere, too
     watched: list[tuple[Where, Any]] = field(default_factory=list)
     views: list[tuple[Held, Tensor]] = field(default_factory=list)
+    marked: list[tuple[Tensor, bool | None]] = field(default_factory=list)
     replayable: bool = True
+    reason: str = ""  # why it is not
+    unwatched: str = ""  # what it reads that jit cannot watch
 
     def trace(self) -> tuple[Compiled, Any]:
         """The compiled call, good for later ones if `replayable`, and this call's result."""
-        with span(f"trace {self.name}", "compile"):
+        with span(f"trace {self.name}", "compile"), turn.tracing():
             call = self._recorded()
         compiled = self._compiled(call)
         engine.realize(*call.keys)
@@ -116,13 +127,14 @@ class Tracer:
 
     def function(self) -> Function:
         """The graph of the call, closed; nothing is computed or changed."""
-        with stream.untouched(), self.captured.untouched():
+        with turn.tracing(), stream.untouched(), self.captured.untouched():
             return self._closed(self._recorded().sources)[1]
 
     def _recorded(self) -> _Call:
         """Run the function on variables; afterwards all tensors are as they were."""
         self._realize_surroundings()
         before = _snapshot()
+        inner = None
         try:
             with scope(f"jit of {self.name}") as inner:
                 inner.defers, inner.effects = True, KEPT
@@ -136,10 +148,13 @@ class Tracer:
                     self._output(token, None)
                 survivors = self._survivors(inner, handles)
                 keys = {key: Draw(key.device) for key in inner.keys}
-                self.replayable = self.replayable and not inner.once
+                self._once(inner.once)
+                self.unwatched = self.captured.unwatched(_callbacks(inner.tokens))
+                self._once(self.unwatched and f"it reads {self.unwatched}")
         finally:
             for was in before:
-                was.restore()
+                if was.moved and (inner is None or self._is_own(was, inner)):
+                    was.restore()
         sources = self._sources(symbols, before) | keys
         return _Call(sources, keys, survivors, out_tree, out_leaves)
 
@@ -147,8 +162,10 @@ class Tracer:
         self, compiled: Compiled, keys: dict[int, Buffer], survivors: list[tuple[Tensor, int]]
     ) -> Any:
         """The call itself, by what was compiled."""
-        tensors = compiled.outputs(compiled.bind(self.leaves), keys)
+        tensors = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
         compiled.apply(self.leaves, tensors)
+        for tensor, flag in self.marked:
+            tensor._requires_grad = flag
         for tensor, output in survivors:
             put_back(tensor, tensors[output].uop)
         return compiled.result(tensors)
@@ -220,23 +237,30 @@ class Tracer:
         """What the call changed: values and gradients of tensors, contents of containers."""
         touched = {i: read for i, (_, read) in inner.gradients.items()}
         rows: list[tuple[Before, Argument | Held | Known]] = [
-            (Before(handles[i], s, self.leaves[i]._grad), Argument(i)) for i, s in symbols.items()
+            (Before(handles[i], s, leaf._grad, leaf._requires_grad), Argument(i))
+            for i, s in symbols.items()
+            for leaf in (self.leaves[i],)
         ]
-        rows += [
-            (was, self._where(was.tensor))
-            for was in before
-            if was.moved or id(was.tensor) in touched
-        ]
+        for was in before:
+            if was.moved and not self._is_own(was, inner):
+                self._once("a tensor is changed that jit did not find among what it reads")
+            elif was.moved or id(was.tensor) in touched:
+                rows.append((was, self._where(was.tensor)))
         for was, where in rows:
             read = touched.get(id(was.tensor))
             self._changes(was, where, read is False)
             if read:
                 self.watched.append((where, None if was.grad is None else tensor_type(was.grad)))
         self._note_views(before)
+        self._flags(before, rows)
+        if not self.captured.steady():
+            self._once("it changes an array, a class, or what a function has")
+        if self.captured.is_written():
+            self._once("it adds to a container by a bound method")
         for place in self.captured.places:
             now = place.now()
             if now is None:
-                self.replayable = False
+                self._once(f"it changes the keys or the length of {place.owner}")
             elif not all(map(is_, now, place.values)):
                 self._stores(place, now)
 
@@ -251,9 +275,37 @@ class Tracer:
 
     def sets(self) -> bool:
         """Whether the call gives tensors new values; nothing is computed or changed."""
-        with stream.untouched(), self.captured.untouched():
+        with turn.tracing(), stream.untouched(), self.captured.untouched():
             self._recorded()
         return any(isinstance(effect, SetValue) for effect in self.effects)
+
+    def _flags(self, before: list[Before], rows: list[tuple[Before, Any]]) -> None:
+        """`requires_grad` that the call has set stays, and no program sets it."""
+        for was, where in rows:
+            if isinstance(where, Argument) and was.tensor._requires_grad is not was.flag:
+                self.leaves[where.position].requires_grad = was.tensor._requires_grad
+                self._once("it sets requires_grad")
+        found = [was.tensor for was in before if was.tensor._requires_grad is not was.flag]
+        self.marked = [(tensor, tensor._requires_grad) for tensor in found]
+        self._once("it sets requires_grad" if found else "")
+
+    def _is_own(self, was: Before, inner: Scope) -> bool:
+        """Whether a change is this call's: of a tensor in reach, or made of what it was given.
+        Any other may be another thread's, and is one that needs no program to be right."""
+        tensor = was.tensor
+        if (
+            was.unchanged
+            or id(tensor) in self.captured.tensors
+            or share([tensor], self.captured.held())
+        ):
+            return True
+        nodes = [tensor.uop] if tensor._grad is None else [tensor.uop, tensor._grad.uop]
+        return bool(dependent(nodes, inner.variables))
+
+    def _once(self, reason: str) -> None:
+        """The trace is good for this call only, if there is a reason."""
+        if reason:
+            self.replayable, self.reason = False, self.reason or reason
 
     def _changes(self, was: Before, where: Argument | Held | Known, was_set: bool) -> None:
         """The effects on one tensor. A gradient that was set without a look at the old one is set
@@ -271,7 +323,7 @@ class Tracer:
         found = self.captured.tensors.get(id(tensor))
         return Known(tensor) if found is None else Held(*found)
 
-    def _stores(self, place: Any, now: list[Any]) -> None:
+    def _stores(self, place: Place, now: list[Any]) -> None:
         for position, (old, new) in enumerate(zip(place.values, now, strict=True)):
             if old is new:
                 continue
@@ -293,7 +345,7 @@ class Tracer:
         found = []
         for tensor in alive:
             if tensor.uop not in numbers:
-                self.replayable = False
+                self._once("it keeps a tensor in a place that jit did not find")
                 numbers[tensor.uop] = self._output(tensor.uop, tensor._requires_grad)
             found.append((tensor, numbers[tensor.uop]))
         return found
@@ -355,7 +407,20 @@ class Tracer:
             watched=tuple(self.watched),
             pinned=tuple(self.pinned),
             views=tuple(self.views),
+            unread=self._unread(inputs),
         )
+
+    def _unread(self, inputs: Sequence[Any]) -> tuple[tuple[Held, Any], ...]:
+        """Tensors in reach whose value is no input; Python may have looked at their types."""
+        read = {
+            (id(s.where.place), s.where.position)
+            for s in inputs
+            if isinstance(s, Read) and isinstance(s.where, Held)
+        }
+        rest = [
+            Held(*at) for at in self.captured.tensors.values() if (id(at[0]), at[1]) not in read
+        ]
+        return tuple((held, tensor_type(held.tensor(()))) for held in rest)
 
     def _is_donated(self, source: Any) -> bool:
         argument = isinstance(source, Read) and isinstance(source.where, Argument)
@@ -369,6 +434,14 @@ def _read(where: Where, tensor: Tensor, own: bool) -> Read:
 def _snapshot() -> list[Before]:
     """Every tensor that exists."""
     return [Before(t, t.uop, t._grad, t._requires_grad) for t in living()]
+
+
+def _callbacks(tokens: Sequence[UOp]) -> set[CodeType]:
+    """The code that effects run when the program does."""
+    taps = [n.arg.effect.perform for n in toposort(tokens) if n.op.name == "tap"] if tokens else []
+    held = (cell.cell_contents for perform in taps for cell in perform.__closure__ or ())
+    called = (getattr(value, "__func__", value) for value in held)
+    return {f.__code__ for f in called if isinstance(f, FunctionType)}
 
 
 def _alive(inner: Scope, own: set[int]) -> list[Tensor]:

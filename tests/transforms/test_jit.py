@@ -18,7 +18,7 @@ from adjoint import (
     vmap,
     while_loop,
 )
-from adjoint.errors import AdjointError
+from adjoint.errors import AdjointError, JitWarning
 
 SCALE = 3.0
 
@@ -73,11 +73,13 @@ def test_a_weak_number_keeps_its_kind():
     assert str(f(x, True).dtype) == str((x * True).dtype)
 
 
-def test_many_values_of_a_number_give_the_right_answers():
+def test_many_values_of_a_number_give_the_right_answers_and_one_warning():
     f = jit(lambda x, k: x * k + k)
-    for k in range(20):
-        value = k / 8
-        assert f(vector(1, 2), value).tolist() == [2 * value, 3 * value]
+    values = [k / 8 for k in range(20)]
+    with pytest.warns(JitWarning, match="because of the value of argument 1") as said:
+        found = [f(vector(1, 2), value).tolist() for value in values]
+    assert found == [[2 * value, 3 * value] for value in values]
+    assert [w.message.code for w in said] == ["W8002"]
 
 
 def test_minus_zero_is_not_zero():

@@ -1,0 +1,280 @@
+"""Containers with the values that were in them when a function was traced.
+
+A `Place` holds for as long as the values are the same; `Contents` does so for memory. What may live
+here: comparing and putting back. What may not: finding (`captured.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from operator import attrgetter, is_, itemgetter
+from typing import Any
+
+import numpy as np
+
+from adjoint.ir.arg import frozen
+from adjoint.tensor import Tensor
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
+MISSING: Any = object()
+
+
+def same_value(old: Any, new: Any) -> bool:
+    """Whether a trace that saw the one value is good for the other."""
+    if old is new:
+        return True
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, Tensor):
+        return tensor_type(old) == tensor_type(new)
+    return isinstance(old, PLAIN) and plain_key(old) == plain_key(new)
+
+
+def tensor_type(tensor: Tensor) -> tuple[Any, ...]:
+    """What a trace depends on in a tensor."""
+    node = tensor.uop
+    return node.shape, node.dtype, node.device, tensor._requires_grad
+
+
+def plain_key(value: Any) -> Any:
+    """A hashable form of a plain value: equal exactly if a program cannot tell them apart."""
+    if isinstance(value, slice):
+        return slice, *map(plain_key, (value.start, value.stop, value.step))
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    return type(value), frozen(value)
+
+
+class Place:
+    """Values in one container, by key. `read` is the quick way to them; where it fails, `now`
+    knows. `owner` says in messages what the keys belong to."""
+
+    __slots__ = ("container", "keys", "owner", "read", "values")
+
+    def __init__(self, container: Any, keys: Iterable[Any], owner: str):
+        self.container, self.keys, self.owner = container, tuple(keys), owner
+        self.read: Callable[[], Any] = self._reader()
+        self.values: list[Any] = self.now() or []
+
+    def _reader(self) -> Callable[[], Any]:
+        return self.now
+
+    def now(self) -> list[Any] | None:
+        """The values there are now; None if the container has other keys."""
+        raise NotImplementedError
+
+    def put(self, position: int, value: Any) -> None:
+        """Store a value; MISSING removes it."""
+        if value is MISSING:
+            del self.container[self.keys[position]]
+        else:
+            self.container[self.keys[position]] = value
+
+    def holds(self) -> bool:
+        """Whether everything is as it was; a tensor may be another one of the same type."""
+        try:
+            now = self.read()
+        except (LookupError, AttributeError):
+            now = self.now()
+        if now is None:
+            return False
+        if all(map(is_, now, self.values)):
+            return True
+        if not all(map(same_value, self.values, now)):
+            return False
+        self.values = list(now)
+        return True
+
+    def difference(self) -> str:
+        """What is not as it was, for a message."""
+        now = self.now()
+        if now is None:
+            return f"the keys or the length of {self.owner}"
+        rows = zip(self.keys, self.values, now, strict=True)
+        found = (key for key, old, new in rows if not same_value(old, new))
+        return next((f"{key!r} of {self.owner}" for key in found), f"{self.owner}")
+
+
+class Names(Place):
+    """Some names of a dict: globals, attributes of a module."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Callable[[], Any]:
+        if len(self.keys) > 1 and all(key in self.container for key in self.keys):
+            return functools.partial(itemgetter(*self.keys), self.container)
+        return self.now
+
+    def now(self) -> list[Any] | None:
+        get = self.container.get
+        return [get(key, MISSING) for key in self.keys]
+
+
+class Absent(Names):
+    """Names that a dict does not have."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Callable[[], Any]:
+        free, keys, nothing = (
+            self.container.keys().isdisjoint,
+            self.keys,
+            [MISSING] * len(self.keys),
+        )
+        return lambda: nothing if free(keys) else self.now()
+
+
+class Dict(Place):
+    """All of a dict, in its order."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        container = self.container
+        same = len(container) == len(self.keys) and tuple(container) == self.keys
+        return list(container.values()) if same else None
+
+
+class Local(Place):
+    """The attributes that a `threading.local` has in this thread."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        found = vars(self.container)
+        return list(found.values()) if tuple(found) == self.keys else None
+
+    def put(self, position: int, value: Any) -> None:
+        setattr(self.container, self.keys[position], value)
+
+
+class Items(Place):
+    """All of a list, a deque, or a tuple."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        return list(self.container) if len(self.container) == len(self.keys) else None
+
+
+class Members(Items):
+    """All of a set; the same members put in again may come in another order."""
+
+    __slots__ = ()
+
+    def put(self, position: int, value: Any) -> None:
+        """Sets that a function changes have other members, which `now` says."""
+
+
+class Objects(Place):
+    """The elements of a NumPy array of objects."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        found = self.container.ravel().tolist()
+        return found if len(found) == len(self.keys) else None
+
+    def put(self, position: int, value: Any) -> None:
+        self.container.flat[position] = value
+
+
+class Attributes(Place):
+    """Some attributes of an object."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Callable[[], Any]:
+        whole = len(self.keys) > 1 and MISSING not in (self.now() or ())
+        return functools.partial(attrgetter(*self.keys), self.container) if whole else self.now
+
+    def now(self) -> list[Any] | None:
+        return [attribute(self.container, key, MISSING) for key in self.keys]
+
+    def put(self, position: int, value: Any) -> None:
+        if value is MISSING:
+            delattr(self.container, self.keys[position])
+        else:
+            setattr(self.container, self.keys[position], value)
+
+
+class ClassNames(Attributes):
+    """Names in a class's own dict."""
+
+    __slots__ = ()
+
+    def _reader(self) -> Callable[[], Any]:
+        several = len(self.keys) > 1
+        return (
+            functools.partial(itemgetter(*self.keys), vars(self.container)) if several else self.now
+        )
+
+    def now(self) -> list[Any] | None:
+        own = vars(self.container)
+        return [own.get(key, MISSING) for key in self.keys]
+
+
+class Cells(Place):
+    """What the variables of a closure hold."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        return [_contents(cell) for cell in self.container]
+
+    def put(self, position: int, value: Any) -> None:
+        self.container[position].cell_contents = value
+
+
+class Context(Place):
+    """The value of a `ContextVar`."""
+
+    __slots__ = ()
+
+    def now(self) -> list[Any] | None:
+        return [self.container.get(MISSING)]
+
+    def put(self, position: int, value: Any) -> None:
+        self.container.set(value)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def attribute(value: Any, name: str, default: Any) -> Any:
+    """An attribute, whatever the object's own `__getattr__` raises."""
+    try:
+        return getattr(value, name, default)
+    except Exception:
+        return default
+
+
+class Contents:
+    """Memory with the bytes that were in it: arrays, buffers, tensors of other libraries."""
+
+    __slots__ = ("before", "look", "owner")
+
+    def __init__(self, look: Callable[[], Any], owner: str):
+        self.look, self.owner = look, owner
+        self.before = np.array(look(), copy=True)
+
+    def holds(self) -> bool:
+        """Whether it has the same bytes, shape and dtype."""
+        now, before = self.look(), self.before
+        if now.shape != before.shape or now.dtype != before.dtype:
+            return False
+        if now.dtype.hasobject or now.nbytes < _SMALL or not now.flags.c_contiguous:
+            return bool(
+                now.tolist() == before.tolist()
+                if now.dtype.hasobject
+                else now.tobytes() == before.tobytes()
+            )
+        return np.array_equal(now.reshape(-1).view(np.uint8), before.reshape(-1).view(np.uint8))
+
+
+_SMALL = 1 << 16  # bytes: below, a copy costs less than views

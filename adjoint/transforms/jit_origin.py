@@ -1,0 +1,53 @@
+"""Whose code it is: a user's, Adjoint's, or an installed library's.
+
+What may live here: telling them apart by where they are stored.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+from types import CodeType, ModuleType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_VOCABULARY = tuple(_PACKAGE + part + os.sep for part in ("ir", "ops", "tensor"))  # hold no users'
+_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
+_PATHS = sysconfig.get_paths()
+_LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
+_HEAP = 1 << 9  # the flag of classes that were made at run time
+
+
+def is_vocabulary(code: CodeType) -> bool:
+    """Whether it is the code of an op or of a tensor's method."""
+    return code.co_filename.startswith(_VOCABULARY)
+
+
+def is_users_code(code: CodeType) -> bool:
+    """Whether it is neither Adjoint's nor of an installed library."""
+    return _users_file(code.co_filename)
+
+
+def is_users_class(kind: type) -> bool:
+    """Whether a class was written by a user."""
+    if not kind.__flags__ & _HEAP:
+        return False
+    module = sys.modules.get(kind.__module__)
+    path = getattr(module, "__file__", None)
+    if path is not None:
+        return _users_file(os.path.abspath(path))
+    return kind.__module__ == "builtins" or kind.__module__ not in sys.builtin_module_names
+
+
+def is_users_module(module: ModuleType) -> bool:
+    """Whether a module was written by a user, or made at run time."""
+    path = getattr(module, "__file__", None)
+    if path is None:
+        return module.__name__ not in sys.builtin_module_names
+    return _users_file(os.path.abspath(path))
+
+
+@functools.lru_cache(maxsize=4096)
+def _users_file(path: str) -> bool:
+    return path.startswith(_EXAMPLES) or not path.startswith((_PACKAGE, *_LIBRARY, "<frozen"))

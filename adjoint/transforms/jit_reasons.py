@@ -1,0 +1,82 @@
+"""Why a function is traced again, and the warnings about it.
+
+What may live here: finding and counting reasons. What may not: deciding whether to trace.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+from adjoint.errors import JitWarning
+from adjoint.transforms.pytree import TreeDef
+
+MOST = 8  # traces for one reason that need no word
+_TENSOR = ("shape", "dtype", "device", "requires_grad")
+
+
+class Reasons:
+    """How often a function was traced again for each reason; each is said once."""
+
+    __slots__ = ("_counts", "_name", "_said")
+
+    def __init__(self, name: str):
+        self._name, self._counts = name, Counter[str]()
+        self._said: set[str] = set()
+
+    def add(self, reason: str) -> None:
+        """Count a reason; one that comes often is said."""
+        self._counts[reason] += 1
+        if self._counts[reason] > MOST:
+            problem = f"jit of {self._name}: traced {MOST + 1} times because of {reason}"
+            fix = "keep what changes in a tensor, pass it as one, or pad to a few shapes"
+            self._say(reason, JitWarning("W8002", problem, fix))
+
+    def unwatched(self, what: str) -> None:
+        """Say that the function reads what jit cannot watch."""
+        problem = f"jit of {self._name}: it reads {what}, which jit cannot watch; it is traced at "
+        fix = "read it outside and pass it as an argument"
+        self._say(what, JitWarning("W8001", f"{problem}every call", fix))
+
+    def _say(self, reason: str, warning: JitWarning) -> None:
+        if reason not in self._said:
+            self._said.add(reason)
+            warnings.warn(warning, stacklevel=6)
+
+
+def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
+    """In what two keys of traces differ: (treedef, leaves …, aliases, ambient, checked)."""
+    if old[0] != new[0]:
+        return "the structure of its arguments"
+    leaves = zip(old[1:-3], new[1:-3], strict=True)
+    for number, (one, other) in enumerate(leaves):
+        if one != other:
+            return f"{_aspect(one, other)} of {_argument(new[0], number)}"
+    if old[-3] != new[-3]:
+        return "which of its arguments are the same tensor"
+    return "the default device or dtype, training mode, no_grad or debugging"
+
+
+def _aspect(one: Any, other: Any) -> str:
+    if (
+        isinstance(one, tuple)
+        and isinstance(other, tuple)
+        and len(one) == len(other) == len(_TENSOR)
+    ):
+        return "the " + next(n for n, a, b in zip(_TENSOR, one, other, strict=True) if a != b)
+    return "the value"
+
+
+def _argument(treedef: TreeDef, leaf: int) -> str:
+    """Which argument a leaf belongs to."""
+    args, kwargs = treedef.children
+    for number, child in enumerate(args.children):
+        if leaf < child.leaves:
+            return f"argument {number}"
+        leaf -= child.leaves
+    for name, child in zip(kwargs.meta, kwargs.children, strict=True):
+        if leaf < child.leaves:
+            return f"argument {name!r}"
+        leaf -= child.leaves
+    return "an argument"
