@@ -36,6 +36,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
 from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard, and every record
+from adjoint.tensor.einops_backend import wait_for_einops as _wait_for_einops
 from adjoint.tensor.familiar import (
     from_numpy,
     is_tensor,
@@ -193,6 +194,8 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+_wait_for_einops()
 
 if _config.DEBUG_NANS.given() is not None:
     _import_module("adjoint.debug.nans").as_the_environment_says()

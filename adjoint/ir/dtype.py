@@ -38,6 +38,11 @@ class DType:
         return self.np.itemsize
 
     @property
+    def dtype(self) -> Any:
+        """NumPy's own, which it looks for under this name: `np.zeros(3, dtype=x.dtype)` works."""
+        return self.np
+
+    @property
     def bits(self) -> int:
         return 1 if self.kind == "b" else self.np.itemsize * 8
 

@@ -188,6 +188,15 @@ def test_a_scalar_alone():
     assert dtype_of_scalar(1j) is dtypes.complex64
 
 
+# ---- NumPy
+
+
+@EVERY
+def test_numpy_takes_a_dtype_for_its_own(dtype):
+    assert np.dtype(dtype) == dtype.np
+    assert np.zeros(2, dtype=dtype).astype(dtype).dtype == dtype.np
+
+
 # ---- related dtypes
 
 
