@@ -381,11 +381,11 @@ class Fuser:
         self, node: UOp, uses: Iterable[tuple[Unit, Index]], needs: Iterable[Unit | None]
     ) -> None:
         maker = self.maker[node]
-        for unit in (*(u for u, _ in uses), *needs):
+        for unit in dict.fromkeys((*(u for u, _ in uses), *needs)):
             if unit is not None and unit is not maker:
                 maker.users[unit] = None
-                several = isinstance(node.dtype, tuple)  # it is the parts that are read
-                (unit.waits if several else unit.reads)[node] = None
+                indirect = unit.kind == "kernel" and unit in needs  # its parts or bytes are read
+                (unit.waits if indirect else unit.reads)[node] = None
 
     # ---- kernels side by side
 

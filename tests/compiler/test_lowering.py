@@ -81,7 +81,7 @@ def run(plan, arrays, pieces=False):
                 run_kernel(step, slots, pieces)
             case _:
                 raise AssertionError(f"{step} is no native step")
-    shapes = plan.shapes or [plan.slots[i].shape for i in plan.outputs]
+    shapes = [shape for _, shape in plan.types] or [plan.slots[i].shape for i in plan.outputs]
     outputs = [slots[i].reshape(s) for i, s in zip(plan.outputs, shapes, strict=True)]
     return outputs, [int(slots[i].item()) for i in flags]
 
