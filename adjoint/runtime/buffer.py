@@ -121,6 +121,12 @@ class DonatedBuffer(Buffer):
         raise DeviceError("E6003", problem, op="jit", help=fix)
 
 
+class LentBuffer(Buffer):
+    """Memory that another library may write to, whatever it was told."""
+
+    __slots__ = ()
+
+
 class FileBuffer(Buffer):
     """The bytes of a file, mapped into memory when first read."""
 

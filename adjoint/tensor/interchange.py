@@ -1,6 +1,7 @@
 """Values out of a tensor and into other libraries: NumPy, DLPack, pickle, Python numbers, repr.
 
-NumPy views of a realized tensor are read-only and share its memory.
+NumPy views of a realized tensor are read-only and share its memory. What another library may write
+to (DLPack) is lent: memory that no other tensor shares, and of which copies are made at once.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from adjoint.errors import AdjointError, DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
-from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
-from adjoint.tensor.load import stored
+from adjoint.tensor.dlpack import array_from, capsule_of
+from adjoint.tensor.load import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
+from adjoint.tensor.views import is_view, same_value
 
 Array = np.ndarray[Any, Any]
 
@@ -90,12 +93,42 @@ class Interchange:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, *, stream: Any = None, **named: Any) -> Any:
-        array = self.numpy()
-        try:
-            return array.__dlpack__(stream=stream, **named)
-        except (BufferError, TypeError):  # older consumers cannot be told of read-only memory
-            return array.copy().__dlpack__(stream=stream, **named)
+    def __dlpack__(
+        self: Any,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule: of the tensor's memory, marked as read-only, or of a copy where that is
+        asked for (`copy=True`) or the consumer is too old to be told (`max_version` before 1.0)."""
+        named = {"stream": stream, "max_version": max_version, "dl_device": dl_device}
+        shareable = Device.is_host(self.device) and not is_view(self)
+        told = max_version is not None and tuple(max_version) >= (1, 0)
+        if copy is False and not (shareable and told):
+            why = "older consumers write to memory that is read-only"
+            if told:
+                where = f"on {self.device}" if not is_view(self) else "a view"
+                why = f"the tensor is {where}, and has no memory of its own on the host"
+            raise BufferError(f"__dlpack__: copy=False, but {why}")
+        if copy or not (shareable and told):
+            return capsule_of(np.array(self.numpy()), **named)
+        return capsule_of(self._lent(), **named)
+
+    def _lent(self: Any) -> Array:
+        """Its values in memory that it shares with no other tensor: another library has it now, and
+        may write to it though it should not."""
+        buffer = self._buffer()
+        if not isinstance(buffer, LentBuffer):
+            buffer = LentBuffer(np.array(buffer.array()), buffer.device)
+            if self._requires_grad:
+                node = OPS["unique_identity"](self.uop)
+                node.realized = buffer
+            else:
+                node = OPS["buffer"](buffer)
+            same_value(self, node)
+        return buffer.array()
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -103,8 +136,8 @@ class Interchange:
     @classmethod
     def from_dlpack(cls, source: Any, device: str | None = None, copy: bool | None = None) -> Self:
         """A tensor on another library's array, sharing memory where both are on the host."""
-        array = np.from_dlpack(source)
-        return cls._shared(array.copy() if copy else array, device)
+        array = array_from(source)
+        return cls._shared(array.copy() if copy else array, device, lent=not copy)
 
     @classmethod
     def from_blob(cls, ptr: int, shape: Any, dtype: Any = None, device: str | None = None) -> Self:
@@ -117,8 +150,12 @@ class Interchange:
         return cls._shared(array, device)
 
     @classmethod
-    def _shared(cls, array: Array, device: str | None) -> Self:
-        return cls(stored(array, Device.canonicalize(device)))  # type: ignore[call-arg]
+    def _shared(cls, array: Array, device: str | None, lent: bool = True) -> Self:
+        """A tensor on an array; `lent` if somebody else may write to it."""
+        place = Device.canonicalize(device)
+        if lent and isinstance(place, str) and Device.is_host(place):
+            return cls(OPS["buffer"](LentBuffer(array, place)))  # type: ignore[call-arg]
+        return cls(stored(array, place))  # type: ignore[call-arg]
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
         array, name = self.numpy(), self.dtype.name
@@ -126,7 +163,8 @@ class Interchange:
         return _unpickle, (type(self), np.array(raw), name, self.device, self.requires_grad)
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
-        node = OPS["unique_identity"](OPS["detach"](self.uop))  # a parameter of its own
+        given = kept_apart(self.uop) if is_lent(self.uop) else self.uop
+        node = OPS["unique_identity"](OPS["detach"](given))  # a parameter of its own
         return type(self)(node).requires_grad_(self.requires_grad)
 
     def _can_show(self: Any) -> bool:
@@ -158,4 +196,4 @@ def _python(array: Array) -> Any:
 
 def _unpickle(cls: Any, raw: Array, dtype: str, device: str, requires_grad: bool | None) -> Any:
     array = raw.view(as_dtype(dtype).np)
-    return cls._shared(array, device).requires_grad_(requires_grad)
+    return cls._shared(array, device, lent=False).requires_grad_(requires_grad)

@@ -18,7 +18,7 @@ from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes, promote, 
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.control import convert
-from adjoint.runtime.buffer import Buffer, FileBuffer
+from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer
 from adjoint.runtime.device import Device
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +43,8 @@ def node_of(data: Any, device: str | None, dtype: DType | None) -> UOp:
     if isinstance(data, UOp):
         return _checked_node(data, device, dtype)
     if hasattr(data, "uop"):
-        return _checked_node(data.uop, device, None).cast(dtype or data.uop.dtype)
+        node = kept_apart(data.uop) if is_lent(data.uop) else data.uop
+        return _checked_node(node, device, None).cast(dtype or node.dtype)
     target = device or Device.DEFAULT
     if data is None:
         data = []
@@ -55,6 +56,20 @@ def node_of(data: Any, device: str | None, dtype: DType | None) -> UOp:
     if isinstance(data, (list, tuple)) and mentions_tensor(data):
         return _stacked(data, device, dtype)
     return stored(array_of(data, dtype), target)
+
+
+def is_lent(node: UOp) -> bool:
+    """Whether another library may write to the memory of this value."""
+    buffer = node.arg.buffer if node.op.name == "buffer" else node.realized
+    return isinstance(buffer, LentBuffer)
+
+
+def kept_apart(node: UOp) -> UOp:
+    """The value that a node has now, whatever is written to its memory later."""
+    kept: UOp = OPS["unique_identity"](node)
+    buffer = node.arg.buffer if node.op.name == "buffer" else node.realized
+    kept.realized = Buffer(np.array(buffer.array()), buffer.device)
+    return kept
 
 
 def _checked_node(node: UOp, device: str | None, dtype: DType | None) -> UOp:

@@ -211,6 +211,8 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
 
     def clone(self) -> Tensor:
         """The same values in a buffer of their own."""
+        if load.is_lent(self.uop):
+            return lift(load.kept_apart, (self,), None)
         return self.contiguous()
 
     def _copied_to(self, device: Any) -> Tensor:
@@ -251,6 +253,8 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
         return lift(_functions[name].call, operands, None)
 
     def __pos__(self) -> Any:
+        if load.is_lent(self.uop):
+            return self.clone()
         return lift.handle(self.uop, self._requires_grad)
 
     def __eq__(self, other: object) -> Any:

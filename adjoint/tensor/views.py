@@ -328,6 +328,14 @@ def put_back(tensor: Any, node: UOp) -> None:
     tensor.uop = node
 
 
+def same_value(tensor: Any, node: UOp) -> None:
+    """Another node of the same value, from which views are read from now on."""
+    marked.moves(tensor)
+    if tensor._tie is not None and tensor._tie.call is None:
+        tensor._tie.storage.move(node, None)
+    tensor.uop = node
+
+
 def settled(tensor: Any, node: UOp) -> None:
     """The tensor was computed: the node is its value without a history."""
     marked.moves(tensor)

@@ -123,3 +123,112 @@ def test_data_is_a_memory_view():
     view = Tensor([[1, 2], [3, 4]]).data()
     assert (view.shape, view.tolist()) == ((2, 2), [[1, 2], [3, 4]])
     assert Tensor([1.0], dtype=dtypes.bfloat16).data().tolist() == [0x3F80]
+
+
+# ---- memory that another library can write to
+
+
+class Lax:
+    """A consumer that ignores the mark of read-only memory, and writes through the address."""
+
+    def __init__(self, tensor, **named):
+        self.array = np.from_dlpack(_Passed(tensor, named))
+
+    def write(self, value):
+        address = self.array.__array_interface__["data"][0]
+        kind = np.ctypeslib.as_ctypes_type(self.array.dtype)
+        (kind * self.array.size).from_address(address)[0] = value
+
+
+class _Passed:
+    def __init__(self, tensor, named):
+        self.tensor, self.named = tensor, named
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **named):
+        return self.tensor.__dlpack__(**named | self.named)
+
+
+COPIES = {
+    "clone": lambda t: t.clone(),
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+    "asarray": lambda t: adjoint.asarray(t, copy=True),
+    "+": lambda t: +t,
+    "Tensor()": lambda t: Tensor(t),
+    "realized": lambda t: (t * 1).realize(),
+    "from_dlpack": lambda t: Tensor.from_dlpack(t, copy=True),
+    "numpy copy": lambda t: Tensor(t.numpy().copy()),
+}
+
+
+@pytest.mark.parametrize("leaf", [False, True])
+@pytest.mark.parametrize("realized", [False, True])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", COPIES)
+def test_what_another_library_writes_changes_no_copy(name, when, realized, leaf):
+    t = Tensor([1.0, 2.0], requires_grad=leaf) * 1 if realized else Tensor([1.0, 2.0])
+    if realized:
+        t.realize()
+    made = COPIES[name](t) if when == "before" else None
+    foreign = Lax(t)
+    made = COPIES[name](t) if made is None else made
+    foreign.write(99)
+    assert made.tolist() == [1, 2]
+    assert t.tolist() == [99, 2]  # shared
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_what_is_written_to_an_imported_array_changes_no_copy(name):
+    array = np.array([1.0, 2.0])
+    t = Tensor.from_dlpack(array)
+    made = COPIES[name](t)
+    array[0] = 99
+    assert made.tolist() == [1, 2]
+
+
+def test_a_gradient_passes_through_a_copy_of_lent_memory():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    Lax(w)
+    (w.clone() * 3).sum().backward()
+    assert w.grad.tolist() == [3, 3]
+
+
+def test_views_see_the_memory_that_their_base_has_lent():
+    t = Tensor([1.0, 2.0, 3.0])
+    view = t[:2]
+    Lax(t).write(99)
+    assert view.tolist() == [99, 2]
+    view += 1
+    assert t.tolist() == [100, 3, 3]
+
+
+def test_dlpack_never_copies_where_that_is_forbidden_and_always_where_it_is_asked_for():
+    t = Tensor([1.0, 2.0])
+    assert np.shares_memory(Lax(t, copy=False).array, t.numpy())
+    assert not np.shares_memory(Lax(t, copy=True).array, t.numpy())
+    with pytest.raises(BufferError, match="older consumers"):
+        t.__dlpack__(copy=False)
+    with pytest.raises(BufferError, match="a view"):
+        t[:1].__dlpack__(copy=False, max_version=(1, 0))
+    with pytest.raises(BufferError):
+        t.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
+    assert "versioned" not in repr(t.__dlpack__(max_version=(0, 8)))
+    assert "versioned" in repr(t.__dlpack__(max_version=(1, 0), stream=None, dl_device=(1, 0)))
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_bfloat16_passes_through_dlpack(version):
+    t = Tensor([1.5, -2.0, 3.0], dtype="bfloat16")
+
+    class Passed(_Passed):
+        def __dlpack__(self, **named):
+            return self.tensor.__dlpack__(max_version=version)
+
+    back = Tensor.from_dlpack(Passed(t, {}))
+    assert back.dtype is dtypes.bfloat16
+    assert back.tolist() == [1.5, -2, 3]
+    with pytest.raises((BufferError, RuntimeError, TypeError)):
+        np.from_dlpack(t)  # NumPy knows no bfloat16: it must not read integers

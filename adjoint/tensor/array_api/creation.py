@@ -11,6 +11,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import Number, apply, tensor_of
+from adjoint.tensor.dlpack import array_from
 from adjoint.tensor.tensor import Tensor
 
 Shape = int | tuple[int, ...]
@@ -74,7 +75,7 @@ def _readable(obj: Any) -> Any:
     if isinstance(obj, (np.ndarray, np.generic)) or hasattr(obj, "__array__"):
         return np.asarray(obj)
     if hasattr(obj, "__dlpack__"):
-        return np.from_dlpack(obj)
+        return array_from(obj)
     try:
         return np.asarray(memoryview(obj))
     except TypeError:
