@@ -57,7 +57,7 @@ def _type_in(capsule: Any) -> _Type | None:
         if _valid(capsule, name):
             found = kind.from_address(_pointer(capsule, name))
             tensor: Any = found.tensor if kind is _Versioned else found
-            return tensor.dtype  # type: ignore[no-any-return]
+            return tensor.dtype
     return None
 
 

@@ -8,8 +8,7 @@ its own file and is mixed in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ContextDecorator
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from adjoint.engine import realize as engine
 from adjoint.errors import (
@@ -33,6 +32,7 @@ from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import Lifter, install, method_for
 from adjoint.tensor.marked import ends_here
+from adjoint.tensor.modes import Modes, TensorType, no_grad
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
@@ -42,30 +42,18 @@ from adjoint.tensor.views import become, cannot_write, is_view, reread, settled
 _BUFFER = OPS["buffer"]
 
 
-class no_grad(ContextDecorator):
-    """Inside, results do not require gradients: `with no_grad(): ...` or `@no_grad()`."""
-
-    def __enter__(self) -> None:
-        self._token = grad_enabled.set(False)
-
-    def __exit__(self, *exc: object) -> None:
-        grad_enabled.reset(self._token)
-
-
-class _Train(ContextDecorator):
-    """`with Tensor.train():` sets `Tensor.training` inside, which dropout and batch norm read."""
-
-    def __init__(self, mode: bool = True):
-        self.mode = mode
-
-    def __enter__(self) -> None:
-        self._before, Tensor.training = Tensor.training, self.mode
-
-    def __exit__(self, *exc: object) -> None:
-        Tensor.training = self._before
-
-
-class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dynamic, Sampling):
+class Tensor(
+    Operators,
+    Gradients,
+    Creation,
+    Random,
+    Interchange,
+    Indexing,
+    Dynamic,
+    Sampling,
+    Modes,
+    metaclass=TensorType,
+):
     """A multi-dimensional array of one dtype on one device, computed when it is read.
 
     `Tensor(data)` takes numbers, nested lists, NumPy arrays, bytes, a `pathlib.Path` (mapped, read
@@ -75,8 +63,6 @@ class Tensor(Operators, Gradients, Creation, Random, Interchange, Indexing, Dyna
     __slots__ = ("__weakref__", "_grad", "_past", "_requires_grad", "_tie", "uop")
     __array_priority__ = 100.0
     __array_ufunc__ = None  # NumPy then leaves `array + tensor` to us
-    training: ClassVar[bool] = False
-    train, no_grad = _Train, no_grad
     uop: UOp
     _tie: Any  # a view's base and path; see views.py
     _past: list[Any]  # of a tensor with requires_grad=True; see marked.py
