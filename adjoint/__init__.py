@@ -50,20 +50,47 @@ from adjoint.tensor.familiar import (
 )
 from adjoint.tensor.show import show
 from adjoint.tensor.tensor import Tensor, no_grad
+from adjoint.transforms.axes import (
+    all_gather,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+)
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
-from adjoint.transforms.checkpoint import checkpoint
-from adjoint.transforms.control import associative_scan, cond, fori_loop, scan, while_loop
+from adjoint.transforms.checkpoint import checkpoint, checkpoint_policies
+from adjoint.transforms.control import (
+    associative_scan,
+    cond,
+    fori_loop,
+    scan,
+    switch,
+    while_loop,
+)
+from adjoint.transforms.control import map_ as map  # noqa: F401 - not for `import *`
 from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
 from adjoint.transforms.jit import jit
 from adjoint.transforms.kernels import custom_kernel
+from adjoint.transforms.linear import linear_transpose
 from adjoint.transforms.operation import Operation
+from adjoint.transforms.paths import (
+    keystr,
+    ravel_pytree,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+    tree_map_with_path,
+)
 from adjoint.transforms.pytree import (
     register_pytree_node,
     tree_flatten,
     tree_leaves,
     tree_map,
+    tree_structure,
     tree_unflatten,
 )
 from adjoint.transforms.reverse import grad, value_and_grad, vjp
@@ -139,12 +166,16 @@ __all__ = [
     "TrainingError",
     "UnknownNameError",
     "VerificationError",
+    "all_gather",
     "array_api",
     "associative_scan",
+    "axis_index",
+    "axis_size",
     "backward_on_trace",
     "capture",
     "check_grads",
     "checkpoint",
+    "checkpoint_policies",
     "cond",
     "counters",
     "custom_jvp",
@@ -165,6 +196,8 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "keystr",
+    "linear_transpose",
     "linearize",
     "lower",
     "manual_seed",
@@ -172,22 +205,33 @@ __all__ = [
     "nn",
     "no_grad",
     "ops",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
     "profile",
+    "psum",
     "rand",
     "rand_like",
     "randint",
     "randn",
     "randn_like",
     "randperm",
+    "ravel_pytree",
     "register_pytree_node",
     "scan",
     "show",
     "stop_gradient",
+    "switch",
     "trace",
     "training",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
+    "tree_map_with_path",
+    "tree_structure",
     "tree_unflatten",
     "value_and_grad",
     "vjp",

@@ -10,9 +10,9 @@ import numpy as np
 from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, same_op
-from adjoint.ir.derivative import Linear, Stop, ZeroGradient
+from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.ir.opdef import Bad, OpDef, Sample, define, op_named
+from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
@@ -252,6 +252,16 @@ copy = define(
     errors=(Bad("E6002", (real(2), "GPUU"), match="GPU"),),
     batch=same_op,
 )
+
+
+@composite(
+    reference=lambda x, name: x,
+    samples=given((real(2, 3), "hidden"), (real(), "scale"), (real(0, 3), "none")),
+    ad=ThroughBody(),
+)
+def checkpoint_name(x: UOp, name: str) -> UOp:
+    """The same values under a name, by which a policy of `checkpoint` can keep them."""
+    return x
 
 
 class ShardArg(Arg):

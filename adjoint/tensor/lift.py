@@ -198,7 +198,7 @@ HIDDEN = frozenset(  # nodes that tensors are made of, and those that only trans
         "while",
         "choose",
     }
-    | {"custom_vjp", "custom_jvp", "checkpoint", "wait", "custom_kernel", "tap"}
+    | {"custom_vjp", "custom_jvp", "checkpoint", "wait", "custom_kernel", "tap", "axis_gather"}
 )
 
 

@@ -159,7 +159,7 @@ class Tensor(
     def _settle(self) -> None:
         """Drop the history of a value that no gradient will ask for."""
         node = self.uop
-        if node.realized is None:
+        if node.realized is None or tracing.has_history(node):
             return
         if self._requires_grad is not True or ends_here(node):
             buffer = node.realized  # which comes from the line that made the node

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.errors import AutodiffError
 from adjoint.ir.opdef import OPS
@@ -22,15 +22,25 @@ from adjoint.ir.uop import UOp, toposort
 NOW, KEPT, DROPPED = "now", "kept", "dropped"  # effects inside a scope (transforms/effects.py)
 
 
+class Axis(NamedTuple):
+    """A mapped axis: its name, its size, and the variable that is the example's number."""
+
+    name: Any
+    size: int
+    index: UOp
+
+
 class Scope:
     """One call of a transformed function."""
 
     __slots__ = (
+        "axis",
         "defers",
         "effects",
         "gradients",
         "handles",
         "keys",
+        "known",
         "moved",
         "name",
         "once",
@@ -42,10 +52,12 @@ class Scope:
 
     def __init__(self, name: str):
         self.name = name
+        self.axis: Axis | None = None  # what vmap maps, where it has a name
         self.variables: set[UOp] = set()
         self.handles: list[weakref.ref[Any]] = []
         self.moved: dict[int, Any] = {}  # values changed inside, with what they were before
         self.keys: list[UOp] = []  # random keys drawn inside
+        self.known = False  # whether variables stand for values that are there, as in grad
         self.defers = False  # whether realize() is left to the end of the scope, as in jit
         self.outside: set[UOp] = set()  # where it defers: nodes of tensors made before
         self.gradients: dict[int, tuple[Any, bool]] = {}  # where it defers: tensors whose .grad
@@ -191,11 +203,21 @@ def check_concrete(nodes: Iterable[UOp]) -> None:
         return
     roots = list(nodes)
     for inner in scopes:
-        bad = next((r for r in roots if dependent([r], inner.variables)), None)
+        bad = None if inner.known else _first_dependent(roots, inner.variables)
         if bad is not None:
             raise _unknown(inner, bad)
         if inner.defers and not inner.once and not inner.outside.isdisjoint(toposort(roots)):
             inner.once = "the value of a tensor made before the call is read"
+
+
+def _first_dependent(roots: list[UOp], variables: set[UOp]) -> UOp | None:
+    return next((r for r in roots if dependent([r], variables)), None)
+
+
+def has_history(node: UOp) -> bool:
+    """Whether an open scope will ask for the derivative of a node whose value is known in it."""
+    scopes = [inner for inner in open_scopes.get() if inner.known]
+    return any(dependent([node], inner.variables) for inner in scopes)
 
 
 def _unknown(inner: Scope, value: UOp) -> AutodiffError:

@@ -6,6 +6,7 @@ any one transform.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,9 @@ def as_tensor(op: str, value: Any) -> Tensor:
     )
 
 
+Place = int | str  # of an argument: a position, or a keyword
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Selected:
     """Some arguments of a call, taken apart: where they were and what their leaves are."""
@@ -52,32 +56,64 @@ class Selected:
     op: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    argnums: tuple[int, ...]
-    single: bool
+    places: tuple[Place, ...]
+    form: Callable[[tuple[Any, ...]], Any]  # how values for the arguments are handed back
     leaves: list[Tensor]
     treedef: TreeDef
 
     def call(self, fn: Fn, values: Sequence[Any]) -> Any:
         """The function with the selected leaves replaced."""
         parts = tree_unflatten(self.treedef, values)
-        args = list(self.args)
-        for number, part in zip(self.argnums, parts, strict=True):
-            args[number] = part
-        return fn(*args, **self.kwargs)
+        args, kwargs = list(self.args), dict(self.kwargs)
+        for place, part in zip(self.places, parts, strict=True):
+            if isinstance(place, str):
+                kwargs[place] = part
+            else:
+                args[place] = part
+        return fn(*args, **kwargs)
 
     def restore(self, values: Sequence[Any]) -> Any:
         """Values in the shape of the selected arguments; one argument comes back bare."""
-        parts = tree_unflatten(self.treedef, values)
-        return parts[0] if self.single else parts
+        return self.form(tree_unflatten(self.treedef, values))
 
 
-def select(op: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Selected:
-    """Take the arguments `argnums` names out of a call."""
-    single = isinstance(argnums, int)
-    numbers = _checked_numbers(op, (argnums,) if single else tuple(argnums), len(args))
-    leaves, treedef = tree_flatten(tuple(args[number] for number in numbers))
+def select(
+    op: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Any,
+    argnames: Any = None,
+    fn: Fn | None = None,
+) -> Selected:
+    """Take the arguments that `argnums` and `argnames` name out of a call of `fn`."""
+    if argnums is None:
+        argnums = 0 if argnames is None else ()
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    positions = _checked_numbers(op, numbers, len(args))
+    names = () if argnames is None else _checked_names(op, argnames)
+    named = tuple(_place_of(op, name, args, kwargs, fn) for name in names)
+    places = _once(op, (*positions, *named))
+    form = _form(argnums, argnames, names, len(positions))
+    parts = tuple(kwargs[p] if isinstance(p, str) else args[p] for p in places)
+    leaves, treedef = tree_flatten(parts)
     tensors = [as_tensor(op, leaf) for leaf in leaves]
-    return Selected(op, args, kwargs, numbers, single, tensors, treedef)
+    return Selected(op, args, kwargs, places, form, tensors, treedef)
+
+
+def _form(argnums: Any, argnames: Any, names: tuple[str, ...], count: int) -> Any:
+    """One value by its number or its name is bare; several are a tuple, or a dict by name."""
+
+    def numbered(parts: tuple[Any, ...]) -> Any:
+        return parts[0] if isinstance(argnums, int) else parts
+
+    def called(parts: tuple[Any, ...]) -> Any:
+        return parts[0] if isinstance(argnames, str) else dict(zip(names, parts, strict=True))
+
+    if argnames is None:
+        return numbered
+    if not count:
+        return called
+    return lambda parts: (numbered(parts[:count]), called(parts[count:]))
 
 
 def _checked_numbers(op: str, numbers: tuple[Any, ...], count: int) -> tuple[int, ...]:
@@ -85,13 +121,57 @@ def _checked_numbers(op: str, numbers: tuple[Any, ...], count: int) -> tuple[int
     for number in numbers:
         if not isinstance(number, int) or not -count <= number < count:
             problem = f"argnums {number!r} does not fit a call with {count} positional arguments"
-            fix = "number the arguments from 0, and give those by position, not by keyword"
+            fix = "number those given by position from 0; name those given by keyword in argnames"
             raise DTypeError("E2007", problem, op=op, help=fix)
-    positions = tuple(number % count for number in numbers)
-    if len(set(positions)) != len(positions):
-        problem = f"argnums {numbers} names an argument twice"
+    return tuple(number % count for number in numbers)
+
+
+def _checked_names(op: str, argnames: Any) -> tuple[str, ...]:
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    for name in names:
+        if not isinstance(name, str):
+            raise DTypeError("E2001", f"argnames are strings, not {name!r}", op=op)
+    return names
+
+
+def _place_of(
+    op: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], fn: Fn | None
+) -> Place:
+    """Where a call has the argument of that name."""
+    if name in kwargs:
+        return name
+    listed = _parameters(fn)
+    if name in listed and listed.index(name) < len(args):
+        return listed.index(name)
+    problem = f"argnames {name!r} is not among the arguments of the call"
+    fix = f"the function takes ({', '.join(listed)}); give a value for it in the call"
+    raise DTypeError("E2007", problem, op=op, help=fix)
+
+
+def _parameters(fn: Fn | None) -> list[str]:
+    """The names of the arguments that a function takes by position."""
+    try:
+        found = inspect.signature(fn).parameters.values() if fn is not None else ()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _once(op: str, places: tuple[Place, ...]) -> tuple[Place, ...]:
+    if len(set(places)) != len(places):
+        problem = f"argnums and argnames {places} name an argument twice"
         raise DTypeError("E2007", problem, op=op, help="name each argument once")
-    return positions
+    return places
+
+
+def split_aux(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """The result, and with `has_aux` what is beside it."""
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        problem = "with has_aux=True the function returns (result, auxiliary)"
+        raise AutodiffError("E5004", problem, op=op, help="return a tuple of two")
+    return result
 
 
 def check_inexact(op: str, tensor: Tensor, what: str) -> None:

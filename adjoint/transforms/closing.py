@@ -144,7 +144,8 @@ def _functions(node: UOp) -> list[Function]:
 def _replaced(arg: Any, closed: Any) -> Any:
     """The attributes with other functions."""
     if type(arg) is CallArg:
-        return CallArg(Recomputed(arg.function.__name__, next(closed)))
+        call = arg.function
+        return CallArg(Recomputed(call.__name__, next(closed), call.kept))
     return type(arg)(*(next(closed) if type(v) is Function else v for v in arg))
 
 

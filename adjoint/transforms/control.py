@@ -1,4 +1,4 @@
-"""Control flow on values: cond, scan, fori_loop, while_loop, associative_scan.
+"""Control flow on values: cond, switch, scan, map, fori_loop, while_loop, associative_scan.
 
 Functions are traced once into closed graphs; whatever they use from outside becomes an operand, so
 gradients and vmap reach it. A random draw inside a loop gives every step its own numbers.
@@ -23,6 +23,7 @@ from adjoint.transforms.call import as_tensor, name_of, outside, result_leaves
 from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
 from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from adjoint.transforms.vmap import vmap
 
 Fn = Callable[..., Any]
 Leaves = list[Tensor]
@@ -122,6 +123,55 @@ def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
     condition = test.uop if test.dtype is dtypes.bool_ else test.uop.ne(0)
     parts = _handed(results(branch(condition, [*nodes, *captures], *functions)), has_token)
     return tree_unflatten(sides[0].treedef, map(Tensor, parts))
+
+
+def switch(index: Any, branches: Sequence[Fn], *operands: Any) -> Any:
+    """`branches[index](*operands)`, for an integer index that is known when it runs.
+
+    A negative index counts from the end; one that names no branch is an error when it runs.
+    """
+    functions = list(branches)
+    if not functions:
+        raise DTypeError("E2007", "there is no branch to choose", op="switch", help="give one")
+    number = as_tensor("switch", index)
+    if number.shape != () or not number.dtype.is_int:
+        problem = f"the index is one integer, not {number.dtype.name}{list(number.shape)}"
+        raise ShapeError("E3002", problem, op="switch", operands=[("index", number)])
+    places = Tensor.arange(len(functions), device=number.device)
+    return _chosen(places.gather(0, number.reshape(1)).reshape(()), functions, 0, operands)
+
+
+def _chosen(index: Tensor, branches: list[Fn], first: int, operands: tuple[Any, ...]) -> Any:
+    """One of the branches, which are numbered from `first`, by halving."""
+    if len(branches) == 1:
+        return branches[0](*operands)
+    half = len(branches) // 2
+    low = lambda *x: _chosen(index, branches[:half], first, x)  # noqa: E731
+    high = lambda *x: _chosen(index, branches[half:], first + half, x)  # noqa: E731
+    return cond(index < first + half, low, high, *operands)
+
+
+def map_(fn: Fn, xs: Any, batch_size: int | None = None) -> Any:
+    """`fn(x)` for every x along the first axis of `xs`, one after the other, stacked.
+
+    It needs the memory of one step where `vmap` needs that of all; `batch_size` says how many are
+    done together.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: (None, fn(x)), None, xs)[1]
+    op = f"map of {name_of(fn)}"
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise DTypeError("E2001", f"batch_size is an int ≥ 1, not {batch_size!r}", op=op)
+    count = _length(op, _leaves(op, xs)[0], None)
+    whole = count - count % batch_size
+    parts = []
+    if whole or not count:
+        split = lambda t: t[:whole].reshape(-1, batch_size, *t.shape[1:])  # noqa: E731
+        batched = map_(vmap(fn), tree_map(lambda t: split(as_tensor(op, t)), xs))
+        parts.append(tree_map(lambda t: t.reshape(whole, *t.shape[2:]), batched))
+    if whole < count:
+        parts.append(vmap(fn)(tree_map(lambda t: as_tensor(op, t)[whole:], xs)))
+    return parts[0] if len(parts) == 1 else tree_map(lambda a, b: a.cat(b), *parts)
 
 
 def _same_results(op: str, a: Any, b: Any, what: str) -> None:
@@ -242,9 +292,15 @@ def fori_loop(lower: Any, upper: Any, body: Fn, init: Any) -> Any:
     return while_loop(lambda s: s[0] < last, lambda s: (s[0] + 1, body(s[0], s[1])), state)[1]
 
 
-def while_loop(cond_fn: Fn, body_fn: Fn, init: Any) -> Any:
-    """`value = body_fn(value)` while `cond_fn(value)` holds. Forward mode only."""
+def while_loop(cond_fn: Fn, body_fn: Fn, init: Any, max_iterations: int | None = None) -> Any:
+    """`value = body_fn(value)` while `cond_fn(value)` holds.
+
+    With `max_iterations` it stops after so many steps at the latest, and can be differentiated in
+    reverse, at the cost of that many steps; without, in forward mode only.
+    """
     op = f"while_loop of {name_of(body_fn)}"
+    if max_iterations is not None:
+        return _bounded(op, cond_fn, body_fn, init, max_iterations)
     carry, treedef = _leaves(op, init)
     args = TreeDef(tuple, None, (treedef,))
     test = traced(op, cond_fn, carry, args)
@@ -268,6 +324,18 @@ def while_loop(cond_fn: Fn, body_fn: Fn, init: Any) -> Any:
     arg = WhileArg(test.close(captures), body.close(captures), len(carry))
     parts = _handed(results(while_op([*carry, *captures], arg)), has_token)
     return tree_unflatten(treedef, map(Tensor, parts))
+
+
+def _bounded(op: str, cond_fn: Fn, body_fn: Fn, init: Any, most: int) -> Any:
+    """A scan whose steps do nothing once the condition has failed."""
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        problem = f"max_iterations is an int ≥ 0, not {most!r}"
+        raise DTypeError("E2001", problem, op=op, help="leave it out for a loop without a limit")
+
+    def step(value: Any, _: Any) -> tuple[Any, None]:
+        return cond(cond_fn(value), body_fn, lambda same: same, value), None
+
+    return scan(step, init, length=most)[0]
 
 
 def _carrying_a_token(test: Traced, body: Traced) -> tuple[Traced, Traced]:

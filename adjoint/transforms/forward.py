@@ -15,16 +15,27 @@ from adjoint.transforms.call import (
     Selected,
     assigned,
     hand_over,
+    lowered,
     name_of,
+    raised,
     result_leaves,
     select,
+    split_aux,
     variables,
 )
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
 
 
-def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """`(fn(*primals), directional derivative along tangents)`, computed together."""
+def jvp(
+    fn: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """`(fn(*primals), directional derivative along tangents)`, computed together.
+
+    With `has_aux`, `fn` returns `(result, anything)`, and what is beside the result comes third.
+    """
     op = f"jvp of {name_of(fn)}"
     chosen = _chosen(op, primals)
     given = checked_tangents(op, chosen, tangents)
@@ -32,14 +43,17 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         symbols = variables(chosen.leaves)
         nodes = [s.uop for s in symbols]
         inner.variables.update(nodes)
-        leaves, treedef = result_leaves(op, chosen.call(fn, symbols))
+        inner.known = True
+        result, aux = split_aux(op, chosen.call(fn, symbols), has_aux)
+        leaves, treedef = result_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         pairs = zip(nodes, given, strict=True)
         pushed = push_forward(roots, {n: t for n, t in pairs if t is not None})
-        changed = assigned(chosen.leaves, symbols, nodes)
+        kept, changed = lowered(aux), assigned(chosen.leaves, symbols, nodes)
     hand_over(changed)
     values = tree_unflatten(treedef, map(Tensor, roots))
-    return values, tree_unflatten(treedef, map(Tensor, map(_or_zero, pushed, roots)))
+    moved = tree_unflatten(treedef, map(Tensor, map(_or_zero, pushed, roots)))
+    return (values, moved, raised(kept)) if has_aux else (values, moved)
 
 
 def _chosen(op: str, primals: Any) -> Selected:
@@ -82,13 +96,16 @@ def _checked(op: str, primal: Tensor, value: Any) -> UOp | None:
     return tensor.uop.cast(primal.dtype)
 
 
-def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """`(fn(*primals), fn_jvp)`: the tangent program is built once and applied to any tangents."""
+def linearize(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`(fn(*primals), fn_jvp)`: the tangent program is built once and applied to any tangents.
+
+    With `has_aux`, `fn` returns `(result, anything)`, and what is beside the result comes third.
+    """
     op = f"linearize of {name_of(fn)}"
     chosen = _chosen(op, primals)
     symbols = [Tensor(OPS["unique_identity"](_symbol(i, x))) for i, x in enumerate(chosen.leaves)]
     nodes = [s.uop for s in symbols]
-    value, tangent = jvp(fn, primals, chosen.restore(symbols))
+    value, tangent, *aux = jvp(fn, primals, chosen.restore(symbols), has_aux)
     leaves, treedef = result_leaves(op, tangent)
 
     def fn_jvp(*tangents: Any) -> Any:
@@ -99,7 +116,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
             treedef, map(Tensor, substitute([leaf.uop for leaf in leaves], mapping))
         )
 
-    return value, fn_jvp
+    return value, fn_jvp, *aux
 
 
 def _symbol(number: int, like: Tensor) -> UOp:

@@ -7,13 +7,11 @@ from functools import wraps
 from typing import Any
 
 from adjoint.tensor import Tensor
-from adjoint.transforms.call import check_inexact, name_of, select
+from adjoint.transforms.call import Selected, check_inexact, lowered, name_of, raised, select
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
-from adjoint.transforms.reverse import vjp
+from adjoint.transforms.reverse import Argnames, Argnums, vjp
 from adjoint.transforms.vmap import vmap
-
-Argnums = int | tuple[int, ...]
 
 
 def _basis(x: Tensor) -> Tensor:
@@ -23,22 +21,39 @@ def _basis(x: Tensor) -> Tensor:
     return eye.reshape(size, *x.shape)
 
 
-def jacrev(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def jacrev(
+    fn: Callable[..., Any],
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    argnames: Argnames = None,
+) -> Callable[..., Any]:
     """The Jacobian by reverse mode: for each result leaf and argument leaf, result shape + argument
-    shape. Best where results are fewer than arguments."""
+    shape. Best where results are fewer than arguments.
+
+    `argnums` and `argnames` are those of `grad`. With `has_aux`, `fn` returns
+    `(result, anything)` and the Jacobian comes with what is beside the result.
+    """
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         op = f"jacrev of {name_of(fn)}"
-        chosen = select(op, args, kwargs, argnums)
-        for leaf in chosen.leaves:
-            check_inexact(op, leaf, "the argument")
-        value, pullback = vjp(lambda *parts: chosen.call(fn, parts), *chosen.leaves)
+        chosen = _selected(op, args, kwargs, argnums, argnames, fn)
+        value, pullback, *aux = vjp(
+            lambda *parts: chosen.call(fn, parts), *chosen.leaves, has_aux=has_aux
+        )
         outputs, out_tree = tree_flatten(value)
         blocks = [_rows(op, pullback, outputs, out_tree, i) for i in range(len(outputs))]
-        return tree_unflatten(out_tree, [chosen.restore(block) for block in blocks])
+        whole = tree_unflatten(out_tree, [chosen.restore(block) for block in blocks])
+        return (whole, *aux) if has_aux else whole
 
     return wrapped
+
+
+def _selected(op: str, args: Any, kwargs: Any, argnums: Any, argnames: Any, fn: Any) -> Selected:
+    chosen = select(op, args, kwargs, argnums, argnames, fn)
+    for leaf in chosen.leaves:
+        check_inexact(op, leaf, "the argument")
+    return chosen
 
 
 def _rows(op: str, pullback: Any, outputs: list[Tensor], out_tree: Any, which: int) -> list[Tensor]:
@@ -53,38 +68,54 @@ def _rows(op: str, pullback: Any, outputs: list[Tensor], out_tree: Any, which: i
     return [b.reshape(*target.shape, *b.shape[1:]) for b in blocks]
 
 
-def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The Jacobian by forward mode, in the layout of `jacrev`. Best where arguments are few."""
+def jacfwd(
+    fn: Callable[..., Any],
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    argnames: Argnames = None,
+) -> Callable[..., Any]:
+    """The Jacobian by forward mode, in the layout and with the options of `jacrev`. Best where
+    arguments are few."""
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         op = f"jacfwd of {name_of(fn)}"
-        chosen = select(op, args, kwargs, argnums)
-        for leaf in chosen.leaves:
-            check_inexact(op, leaf, "the argument")
-        columns = [_columns(op, chosen, fn, i) for i in range(len(chosen.leaves))]
+        chosen = _selected(op, args, kwargs, argnums, argnames, fn)
+        columns, aux = zip(
+            *(_columns(op, chosen, fn, i, has_aux) for i in range(len(chosen.leaves))), strict=True
+        )
         outputs, out_tree = tree_flatten(columns[0])
         rows = [[tree_flatten(c)[0][i] for c in columns] for i in range(len(outputs))]
-        return tree_unflatten(out_tree, [chosen.restore(row) for row in rows])
+        whole = tree_unflatten(out_tree, [chosen.restore(row) for row in rows])
+        return (whole, aux[0]) if has_aux else whole
 
     return wrapped
 
 
-def _columns(op: str, chosen: Any, fn: Any, which: int) -> Any:
+def _columns(op: str, chosen: Selected, fn: Any, which: int, has_aux: bool) -> tuple[Any, Any]:
+    """The columns of one argument, and what is beside the result: no tangent is in it."""
     leaves = chosen.leaves
     target = leaves[which]
+    beside: list[Any] = []
 
     def column(tangent: Tensor) -> Any:
         given = [tangent if i == which else x.zeros_like() for i, x in enumerate(leaves)]
-        value, moved = jvp(lambda *parts: chosen.call(fn, parts), leaves, given)
+        value, moved, *aux = jvp(lambda *parts: chosen.call(fn, parts), leaves, given, has_aux)
         for result in tree_flatten(value)[0]:
             check_inexact(op, result, "the result")
+        beside[:] = [lowered(value) for value in aux]
         return moved
 
     stacked = vmap(column, out_axes=-1)(_basis(target))
-    return tree_map(lambda b: b.reshape(*b.shape[:-1], *target.shape), stacked)
+    moved = tree_map(lambda b: b.reshape(*b.shape[:-1], *target.shape), stacked)
+    return moved, raised(beside[0]) if has_aux else None
 
 
-def hessian(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(
+    fn: Callable[..., Any],
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    argnames: Argnames = None,
+) -> Callable[..., Any]:
     """The matrix of second derivatives of a scalar function: forward over reverse."""
-    return jacfwd(jacrev(fn, argnums), argnums)
+    return jacfwd(jacrev(fn, argnums, has_aux, argnames), argnums, has_aux, argnames)

@@ -21,7 +21,7 @@ from adjoint.ir.batch import Flags, Sources, same_op, spread, spread_all
 from adjoint.ir.derivative import Vjp
 from adjoint.ir.function import Function, function_of, parameters
 from adjoint.ir.opdef import OPS, OpDef, register
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.samples import given
 from adjoint.transforms.effects import bare
 
@@ -144,9 +144,30 @@ def _branch_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     true, false = node.arg
     if not batched[0]:
         return _branch(src[0], src[1:], *(batched_function(f, batched[1:], size) for f in node.arg))
+    _check_apart("cond", node.arg, batched[1:])
     every = spread_all(src, batched, size)
     wide = [batched_function(f, [True] * len(f.inputs), size) for f in (true, false)]
     return choose(every[0], every[1:], *wide)
+
+
+def _check_apart(op: str, functions: Iterable[Any], flags: Flags) -> None:
+    """Examples that part cannot meet: a collective is for all of them."""
+    if any(_meets(f, flags) for f in functions):
+        problem = "a collective is inside, where not all examples go"
+        fix = "call it outside, or decide by a value that is the same for all (psum, pmax, ...)"
+        raise AutodiffError("E5004", problem, op=op, help=fix)
+
+
+def _meets(function: Function, flags: Flags) -> bool:
+    """Whether a function has a collective over the axis that the flagged inputs get."""
+    inputs = {n for n, flag in zip(function.inputs, flags, strict=True) if flag}
+    for node in toposort(function.outputs):
+        if node.op.name == "axis_gather" and node.src[1] in inputs:
+            return True
+        inner = [v for v in node.arg if type(v) is Function] if isinstance(node.arg, Arg) else []
+        if any(_meets(f, (True,) * len(f.inputs)) for f in inner):
+            return True
+    return False
 
 
 def choose(condition: UOp, operands: Nodes, true: Function, false: Function) -> UOp:
@@ -186,6 +207,8 @@ def _choose_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function
 
 
 def _choose_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    if batched[0]:
+        _check_apart("cond", node.arg, batched[1:])
     every = spread_all(src, batched, size)
     wide = [batched_function(f, [True] * len(f.inputs), size) for f in node.arg]
     return choose(every[0], every[1:], *wide)
@@ -472,6 +495,7 @@ def _while_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     """All examples go on until the last is done; those that are done keep their values."""
     test, body, n = node.arg
     flags = [*([True] * n), *batched[n:]]
+    _check_apart("while_loop", (test, body), tuple(flags))
     wide_test, wide_body = (batched_function(f, flags, size) for f in (test, body))
     inputs = list(wide_body.inputs)
     going = wide_test(*inputs)[0]

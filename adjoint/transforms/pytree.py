@@ -8,6 +8,7 @@ them together. What may not: tensors.
 from __future__ import annotations
 
 import dataclasses
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -41,7 +42,7 @@ class TreeDef:
             return "*"
         inside = ", ".join(map(str, self.children))
         name = "None" if self.kind is type(None) else self.kind.__name__
-        keys = f" {self.meta}" if self.kind is dict else ""
+        keys = f" {self.meta}" if self.kind in _DICTS else ""
         return f"{name}({inside}){keys}" if self.kind is not type(None) else name
 
 
@@ -57,6 +58,11 @@ def register_pytree_node(cls: type[T], flatten: Flatten, unflatten: Unflatten) -
     return cls
 
 
+def is_registered(kind: type) -> bool:
+    """Whether a class says itself what its children are."""
+    return kind in _registered
+
+
 def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     """The container's class, its meta and its children; None for a leaf."""
     kind = type(tree)
@@ -67,11 +73,10 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
         return kind, meta, list(children)
     if tree is None:
         return kind, None, []
-    if kind in (list, tuple) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+    if kind is list or isinstance(tree, tuple):
         return kind, None, list(tree)
-    if kind is dict:
-        keys = sorted(tree, key=lambda k: (str(type(k)), k))
-        return dict, tuple(keys), [tree[key] for key in keys]
+    if kind in _DICTS:
+        return _opened_dict(tree)
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return kind, names, [getattr(tree, name) for name in names]
@@ -79,10 +84,38 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     return None
 
 
+_DICTS = (dict, OrderedDict, defaultdict)
+
+
+def _opened_dict(tree: Any) -> tuple[Any, Any, list[Any]]:
+    """Keys are sorted, but those of an OrderedDict, whose order is part of it."""
+    keys = tuple(tree) if type(tree) is OrderedDict else _sorted(tree)
+    meta = (tree.default_factory, *keys) if type(tree) is defaultdict else keys
+    return type(tree), meta, [tree[key] for key in keys]
+
+
+def _sorted(keys: Iterable[Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(keys, key=lambda k: (str(type(k)), k)))
+    except TypeError:
+        problem = "the keys of a dict in a pytree have no order"
+        fix = "use strings or numbers as keys, or an OrderedDict"
+        raise ShapeError("E3010", problem, op="pytree", help=fix) from None
+
+
 def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
-    """The leaves in order, and the shape that puts them together again."""
+    """The leaves in order, and the shape that puts them together again.
+
+    Containers are None, list, tuple and its subclasses, dict, OrderedDict, defaultdict, dataclasses
+    and classes that are registered. Anything else is a leaf.
+    """
     leaves: list[Any] = []
-    return leaves, _flatten_into(leaves, tree)
+    try:
+        return leaves, _flatten_into(leaves, tree)
+    except RecursionError:
+        problem = "a pytree contains itself, or is nested too deeply"
+        fix = "break the cycle: a container may not be among its own children"
+        raise ShapeError("E3010", problem, op="pytree", help=fix) from None
 
 
 def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
@@ -122,10 +155,12 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
         return kind(children)
     if kind is type(None):
         return None
-    if kind is dict:
-        return dict(zip(meta, children, strict=True))
-    if hasattr(kind, "_fields"):
-        return kind(*children)
+    if kind is dict or kind is OrderedDict:
+        return kind(zip(meta, children, strict=True))
+    if kind is defaultdict:
+        return defaultdict(meta[0], zip(meta[1:], children, strict=True))
+    if issubclass(kind, tuple):
+        return kind(*children) if hasattr(kind, "_fields") else tuple.__new__(kind, children)
     return kind(children) if meta is None else kind(**dict(zip(meta, children, strict=True)))
 
 

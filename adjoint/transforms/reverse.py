@@ -6,7 +6,7 @@ differentiated, batched and printed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,6 +29,7 @@ from adjoint.transforms.call import (
     raised,
     result_leaves,
     select,
+    split_aux,
     variables,
 )
 from adjoint.transforms.loops import joint_gradient
@@ -36,15 +37,22 @@ from adjoint.transforms.pytree import matching_leaves, tree_unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Argnums = int | tuple[int, ...] | None
+Argnames = str | Sequence[str] | None
 
 
 def value_and_grad(
-    fn: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    fn: Callable[P, Any],
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    argnames: Argnames = None,
 ) -> Callable[P, tuple[Any, Any]]:
     """A function that returns the scalar `fn` returns, and its gradient.
 
-    `argnums` says with respect to which positional arguments; each may be a pytree of float
-    tensors, and its gradient is a pytree of the same shape. With `has_aux`, `fn` returns
+    `argnums` says with respect to which positional arguments (None: the first); each may be a
+    pytree of float tensors, and its gradient is a pytree of the same shape. `argnames` says the
+    same by name, for arguments given either way: the gradient of one name comes bare, of several
+    in a dict, and beside `argnums` as `(by number, by name)`. With `has_aux`, `fn` returns
     `(scalar, anything)` and the value is that pair. Arguments with requires_grad=False to which
     `fn` assigns, such as the running statistics of a model, have their new values afterwards.
     """
@@ -52,7 +60,7 @@ def value_and_grad(
     @wraps(fn)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
         op = f"grad of {name_of(fn)}"
-        chosen = select(op, args, kwargs, argnums)
+        chosen = select(op, args, kwargs, argnums, argnames, fn)
         for leaf in chosen.leaves:
             if not is_constant(leaf):
                 check_inexact(op, leaf, "the argument")
@@ -61,7 +69,8 @@ def value_and_grad(
                 symbols = variables(chosen.leaves)
                 targets = [s.uop for s in symbols]
                 inner.variables.update(targets)
-                result, aux = _split(op, chosen.call(fn, symbols), has_aux)
+                inner.known = True
+                result, aux = split_aux(op, chosen.call(fn, symbols), has_aux)
                 root = check_scalar(op, result, fn).uop
                 one = OPS["const"](1, root.dtype, (), root.device)
                 floats = [t for t in targets if t.dtype.is_inexact]
@@ -77,10 +86,13 @@ def value_and_grad(
 
 
 def grad(
-    fn: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    fn: Callable[P, Any],
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    argnames: Argnames = None,
 ) -> Callable[P, Any]:
     """A function that returns the gradient of the scalar `fn` returns; see `value_and_grad`."""
-    both = value_and_grad(fn, argnums, has_aux)
+    both = value_and_grad(fn, argnums, has_aux, argnames)
 
     @wraps(fn)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -88,16 +100,6 @@ def grad(
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapped
-
-
-def _split(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
-    if not has_aux:
-        return result, None
-    if not isinstance(result, tuple) or len(result) != 2:
-        problem = "with has_aux=True the function returns (scalar, auxiliary)"
-        fix = "return a tuple of two"
-        raise AutodiffError("E5004", problem, op=op, help=fix)
-    return result
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -111,7 +113,8 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
         symbols = variables(chosen.leaves)
         targets = [s.uop for s in symbols]
         inner.variables.update(targets)
-        result, aux = _split(op, chosen.call(fn, symbols), has_aux)
+        inner.known = True
+        result, aux = split_aux(op, chosen.call(fn, symbols), has_aux)
         leaves, treedef = result_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)

@@ -181,7 +181,7 @@ class Whole:
     def call(self, record: OpDef, function: Call) -> Any:
         """The results of the node, in the shape that the function returns."""
         node = record(*self.operands, function=function)
-        parts = tuple(listed(results(node)))
+        parts = tuple(listed(results(node))[: self.out_tree.leaves])
         return tree_unflatten(self.out_tree, lift.wrap(parts, self.flags))
 
 

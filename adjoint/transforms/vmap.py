@@ -18,7 +18,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import KEPT, Scope, scope
+from adjoint.tensor.tracing import KEPT, Axis, Scope, scope
 from adjoint.transforms.call import as_tensor, name_of, result_leaves
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -32,12 +32,14 @@ def vmap(
     out_axes: Any = 0,
     axis_size: int | None = None,
     randomness: str = "different",
+    axis_name: Any = None,
 ) -> Callable[..., Any]:
     """A function that maps `fn` over an axis of its arguments.
 
     `in_axes`: an int or None for all arguments, or a tuple with one entry per argument, each an
     int, None (not mapped) or a pytree prefix of the argument. `out_axes`: where the axis goes in
-    the results, likewise. `axis_size` is needed only if nothing is mapped.
+    the results, likewise. `axis_size` is needed only if nothing is mapped. `axis_name` is what the
+    collectives inside (`psum`, `all_gather`, `axis_index` …) know the axis by.
     """
     if randomness not in _MODES:
         problem = f"randomness is one of {', '.join(_MODES)}, not {randomness!r}"
@@ -53,6 +55,8 @@ def vmap(
         with scope(op) as inner:
             inner.effects = KEPT
             inputs, given = _inputs(op, leaves, axes, inner)
+            if axis_name is not None:
+                given |= _named(axis_name, size, inner, given)
             call_args, call_kwargs = tree_unflatten(treedef, inputs)
             outputs, out_tree = result_leaves(op, fn(*call_args, **call_kwargs))
             given |= _split_keys(op, inner, size, randomness)
@@ -114,6 +118,16 @@ def _inputs(
         given[symbol] = front
         inputs.append(Tensor(symbol))
     return inputs, given
+
+
+def _named(name: Any, size: int, inner: Scope, given: dict[UOp, UOp]) -> dict[UOp, UOp]:
+    """The scope knows the axis; the example's number is a variable more."""
+    device = next((node.device for node in given.values()), None)
+    index = OPS["unique_identity"](OPS["input"]("axis index", (), dtypes.int64, device))
+    inner.variables.add(index)
+    inner.axis = Axis(name, size, index)
+    ones = OPS["const"](1, dtypes.int64, (size,), device)
+    return {index: ones.scan_sum(0) - 1}
 
 
 def _split_keys(op: str, inner: Scope, size: int, randomness: str) -> dict[UOp, UOp]:

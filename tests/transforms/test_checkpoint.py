@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from adjoint import AutodiffError, Tensor
+import adjoint
+from adjoint import AutodiffError, DTypeError, Tensor
 from adjoint.engine.memory import peak_bytes
 from adjoint.engine.realize import schedule
-from adjoint.transforms.checkpoint import checkpoint
+from adjoint.ir.uop import toposort
+from adjoint.transforms.checkpoint import checkpoint, checkpoint_policies
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.jacobian import hessian
 from adjoint.transforms.reverse import grad
@@ -171,5 +173,69 @@ def test_a_value_inside_a_transform_is_not_known_in_the_body_either():
     def peeks(x):
         return x if x.sum().item() > 0 else -x
 
-    with pytest.raises(AutodiffError, match="not known inside grad"):
-        grad(lambda x: peeks(x).sum())(Tensor(X))
+    with pytest.raises(AutodiffError, match="not known inside vmap"):
+        vmap(lambda x: peeks(x).sum())(Tensor(X).reshape(1, -1))
+
+
+def layers(x, w):
+    hidden = (x @ w).sin().checkpoint_name("hidden")
+    return (hidden @ w).exp().checkpoint_name("last").sum()
+
+
+POLICIES = {
+    "nothing": (checkpoint_policies.nothing_saveable, ["contract"] * 2),
+    "everything": (checkpoint_policies.everything_saveable, []),
+    "products": (checkpoint_policies.dots_saveable, []),
+    "named": (checkpoint_policies.save_only_these_names("hidden"), ["contract"] * 2),
+    "my own": (lambda value: value.op == "sin" and value.shape == (4, 5), ["contract"] * 2),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_changes_no_derivative(name):
+    policy, _ = POLICIES[name]
+    kept, args = checkpoint(layers, policy=policy), (Tensor(X), Tensor(W))
+    for fn in (lambda f: grad(f, (0, 1)), lambda f: vmap(grad(f), (0, None))):
+        wanted, found = (adjoint.tree_leaves(fn(f)(*args)) for f in (layers, kept))
+        for w, g in zip(wanted, found, strict=True):
+            np.testing.assert_array_equal(g.numpy(), w.numpy())
+    row = Tensor(X[0])
+    wanted, found = (hessian(lambda x, f=f: f(x, args[1]))(row).numpy() for f in (layers, kept))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def _recomputed(policy):
+    """The ops of the gradient that are applied to what waits, by name."""
+    root = grad(lambda x: checkpoint(layers, policy=policy)(x, Tensor(W)))(Tensor(X)).uop
+    order = toposort([root])
+    late = set()
+    for node in order:
+        if node.op.name == "wait" or any(s in late for s in node.src):
+            late.add(node)
+    return [n.op.name for n in order if n in late]
+
+
+def test_what_a_policy_keeps_is_not_computed_again():
+    policies = checkpoint_policies
+    assert (
+        _recomputed(None).count("sin") == _recomputed(policies.nothing_saveable).count("sin") == 1
+    )
+    assert _recomputed(policies.save_only_these_names("other")).count("sin") == 1
+    assert "sin" not in _recomputed(policies.save_only_these_names("hidden"))
+    assert "sin" not in _recomputed(policies.everything_saveable)
+    products = [_recomputed(p).count("contract") for p in (None, policies.dots_saveable)]
+    assert products[1] < products[0]
+
+
+def test_a_policy_is_given_to_the_decorator():
+    @checkpoint(policy=checkpoint_policies.dots_saveable)
+    def fn(x):
+        return (x @ x.transpose()).sin().sum()
+
+    plain = lambda x: (x @ x.transpose()).sin().sum()  # noqa: E731
+    np.testing.assert_array_equal(grad(fn)(Tensor(X)).numpy(), grad(plain)(Tensor(X)).numpy())
+
+
+def test_a_policy_that_is_no_function_is_an_error():
+    with pytest.raises(DTypeError, match=r"E2001.*policy"):
+        checkpoint(layers, policy="dots")

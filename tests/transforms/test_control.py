@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint import (
+    AdjointError,
     AutodiffError,
     Tensor,
     associative_scan,
@@ -15,8 +17,10 @@ from adjoint import (
     hessian,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     scan,
+    switch,
     vmap,
     while_loop,
 )
@@ -489,3 +493,87 @@ class TestAssociativeScan:
 def test_a_loop_of_many_steps_needs_no_recursion():
     fn = lambda x: fori_loop(0, 5000, lambda i, v: v * 1.0001, x)  # noqa: E731
     assert grad(fn)(f64(1.0)).item() == pytest.approx(1.0001**5000)
+
+
+BRANCHES = [lambda x: x * 2, lambda x: x.sin(), lambda x: x**3, lambda x: x.exp(), lambda x: x * 0]
+
+
+class TestSwitch:
+    @pytest.mark.parametrize("i", range(5))
+    @pytest.mark.parametrize("count", [1, 2, 3, 5])
+    def test_value_and_gradient_are_those_of_the_branch(self, i, count):
+        i %= count
+        fn = lambda x, i: switch(i, BRANCHES[:count], x).sum()  # noqa: E731
+        wanted = grad(lambda x: BRANCHES[i](x).sum())(f64(X)).numpy()
+        index = Tensor(i)
+        assert fn(f64(X), index).item() == BRANCHES[i](f64(X)).sum().item()
+        np.testing.assert_allclose(grad(fn)(f64(X), index).numpy(), wanted)
+        np.testing.assert_allclose(jit(grad(fn))(f64(X), index).numpy(), wanted)
+
+    def test_one_index_per_example(self):
+        index, x = Tensor([4, 1, 2]), f64(X)
+        got = vmap(lambda i, v: switch(i, BRANCHES, v))(index, x)
+        np.testing.assert_allclose(got.numpy(), [0, np.sin(X[1]), X[2] ** 3])
+        slopes = vmap(grad(lambda v, i: switch(i, BRANCHES, v)))(x, index)
+        np.testing.assert_allclose(slopes.numpy(), [0, np.cos(X[1]), 3 * X[2] ** 2])
+
+    def test_a_negative_index_counts_from_the_end(self):
+        assert switch(-2, BRANCHES, f64(1)).item() == pytest.approx(np.e)
+
+    @pytest.mark.parametrize("i", [5, -6])
+    def test_an_index_that_names_no_branch_is_an_error(self, i):
+        with pytest.raises(AdjointError, match="E6001"):
+            switch(Tensor(i), BRANCHES, f64(X)).numpy()
+
+    def test_wrong_use(self):
+        with pytest.raises(AdjointError, match="E2007"):
+            switch(0, [], f64(X))
+        with pytest.raises(AdjointError, match="one integer"):
+            switch(Tensor(0.5), BRANCHES, f64(X))
+        with pytest.raises(AdjointError, match="one integer"):
+            switch(Tensor([0, 1]), BRANCHES, f64(X))
+
+
+class TestMap:
+    @pytest.mark.parametrize("size", [None, 1, 2, 3, 7])
+    def test_it_is_vmap_one_after_the_other(self, size):
+        fn = lambda p: {"y": p["a"].sum() * p["b"]}  # noqa: E731
+        trees = {"a": f64(A), "b": f64(X)}
+        wanted = vmap(fn)(trees)["y"].numpy()
+        np.testing.assert_allclose(adjoint.map(fn, trees, size)["y"].numpy(), wanted)
+        total = lambda t, over: over(t)["y"].sum()  # noqa: E731
+        found = grad(lambda t: total(t, lambda t: adjoint.map(fn, t, size)))(trees)
+        by_vmap = grad(lambda t: total(t, vmap(fn)))(trees)
+        for name in trees:
+            np.testing.assert_allclose(found[name].numpy(), by_vmap[name].numpy())
+
+    @pytest.mark.parametrize("size", [0, -1, 1.5, True])
+    def test_a_batch_size_that_is_none_is_an_error(self, size):
+        with pytest.raises(AdjointError, match="batch_size"):
+            adjoint.map(lambda x: x, f64(X), size)
+
+
+class TestBoundedWhile:
+    @staticmethod
+    def grown(x, most=10):
+        return while_loop(lambda v: v < 100.0, lambda v: v * v, x, max_iterations=most)
+
+    def test_reverse_mode_undoes_the_steps_that_were_taken(self):
+        assert grad(self.grown)(f64(3)).item() == pytest.approx(8 * 3**7)
+        assert grad(grad(self.grown))(f64(3)).item() == pytest.approx(56 * 3**6)
+        assert grad(self.grown)(f64(200)).item() == 1
+
+    def test_it_stops_at_the_latest_after_so_many(self):
+        assert self.grown(f64(3), 1).item() == 9
+        assert self.grown(f64(3), 0).item() == 3
+
+    def test_every_example_takes_its_own_number(self):
+        x = f64([3, 20, 200])
+        assert vmap(self.grown)(x).tolist() == [6561, 400, 200]
+        assert vmap(grad(self.grown))(x).tolist() == [17496, 40, 1]
+        assert grad(lambda x: vmap(self.grown)(x).sum())(x).tolist() == [17496, 40, 1]
+
+    @pytest.mark.parametrize("most", [-1, 2.5, True, "3"])
+    def test_a_limit_that_is_none_is_an_error(self, most):
+        with pytest.raises(AdjointError, match="max_iterations"):
+            self.grown(f64(3), most)

@@ -5,7 +5,24 @@ import inspect
 import numpy as np
 import pytest
 
-from adjoint import Tensor, dtypes, grad, jvp, no_grad, stop_gradient, value_and_grad, vmap
+from adjoint import (
+    AutodiffError,
+    DTypeError,
+    Tensor,
+    dtypes,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    no_grad,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 
 X = np.array([0.5, 1.0, 2.0])
 Y = np.array([3.0, -1.0, 0.25])
@@ -197,3 +214,111 @@ class TestComposition:
 
     def test_many_uses_of_one_value_add_up(self):
         assert grad(lambda x: sum((x * i for i in range(1, 51)), x * 0))(f64(1.0)).item() == 1275.0
+
+
+class TestArgumentsByName:
+    @staticmethod
+    def fn(a, b, *, c=1.0):
+        return (a * b * c).sum()
+
+    A, B, C = (Tensor(np.array(v, np.float64)) for v in ([1, 2], [3, 4], 5))
+
+    def test_one_name_is_bare(self):
+        for transform in (grad, jacrev, jacfwd):
+            assert transform(self.fn, argnames="b")(self.A, self.B).tolist() == [1, 2]
+            assert transform(self.fn, argnames="b")(self.A, b=self.B).tolist() == [1, 2]
+            assert transform(self.fn, argnames="c")(self.A, self.B, c=self.C).item() == 11
+
+    def test_several_are_a_dict(self):
+        found = grad(self.fn, argnames=("b", "c"))(self.A, self.B, c=self.C)
+        assert found["b"].tolist() == [5, 10]
+        assert found["c"].item() == 11
+
+    def test_beside_numbers_they_come_second(self):
+        value, (first, named) = value_and_grad(self.fn, 0, argnames=["c"])(self.A, self.B, c=self.C)
+        assert value.item() == 55
+        assert first.tolist() == [15, 20]
+        assert named["c"].item() == 11
+
+    def test_a_hessian_by_name(self):
+        found = hessian(lambda a, b: (a * a * b).sum(), argnames="a")(self.A, self.B)
+        assert found.tolist() == [[6, 0], [0, 8]]
+
+    @pytest.mark.parametrize("names", ["d", ["b", "d"], "c"])
+    def test_a_name_that_the_call_does_not_have_is_an_error(self, names):
+        with pytest.raises(DTypeError, match="E2007"):
+            grad(self.fn, argnames=names)(self.A, self.B)
+
+    def test_an_argument_named_twice_is_an_error(self):
+        with pytest.raises(DTypeError, match="twice"):
+            grad(self.fn, 1, argnames="b")(self.A, self.B)
+
+
+class TestWhatIsBesideTheResult:
+    X = Tensor(np.array([1.0, 2.0]))
+
+    @staticmethod
+    def fn(x):
+        return (x**3).sum(), {"rows": x * 2, "name": "cube"}
+
+    @pytest.mark.parametrize(
+        "transform", [grad, value_and_grad, jacrev, jacfwd, hessian, jvp, linearize, vjp]
+    )
+    def test_every_transform_hands_it_on(self, transform):
+        if transform is jvp:
+            found = jvp(self.fn, (self.X,), (self.X,), has_aux=True)[-1]
+        elif transform in (linearize, vjp):
+            found = transform(self.fn, self.X, has_aux=True)[-1]
+        else:
+            found = transform(self.fn, has_aux=True)(self.X)
+            found = found[0][1] if transform is value_and_grad else found[1]
+        assert found["rows"].tolist() == [2, 4]
+        assert found["name"] == "cube"
+
+    def test_the_rest_is_as_without(self):
+        value, tangent, _ = jvp(self.fn, (self.X,), (self.X,), has_aux=True)
+        assert (value.item(), tangent.item()) == (9, 27)
+        assert hessian(self.fn, has_aux=True)(self.X)[0].tolist() == [[6, 0], [0, 12]]
+        assert linearize(self.fn, self.X, has_aux=True)[1](self.X).item() == 27
+
+    @pytest.mark.parametrize("transform", [jacrev, jacfwd, hessian, grad])
+    def test_a_function_without_it_is_an_error(self, transform):
+        with pytest.raises(AutodiffError, match="has_aux"):
+            transform(lambda x: x.sum(), has_aux=True)(self.X)
+
+
+class TestValuesInside:
+    """Outside of jit and vmap a function that is differentiated may look at its values."""
+
+    X = Tensor(np.array(3.0))
+
+    def test_a_value_that_is_read_is_a_constant(self):
+        assert grad(lambda x: x * x.item())(self.X).item() == 3
+        assert jvp(lambda x: x * float(x), (self.X,), (self.X,))[1].item() == 9
+        assert vjp(lambda x: x * x.numpy(), self.X)[1](self.X)[0].item() == 9
+        assert grad(grad(lambda x: x**2 * float(x)))(self.X).item() == 6
+
+    def test_pythons_if_chooses(self):
+        fn = lambda x: x**2 if x > 0 else -x  # noqa: E731
+        assert [grad(fn)(Tensor(v)).item() for v in (3.0, -3.0)] == [6, -1]
+
+    def test_realizing_inside_keeps_the_history(self):
+        def fn(x):
+            y = (x * x).realize()
+            z = y * x
+            return z * 1 if z.numpy() > 0 else z
+
+        assert grad(fn)(self.X).item() == 27
+        assert grad(lambda x: x.realize() * x)(self.X).item() == 6
+
+    def test_an_index_that_is_read(self):
+        x = Tensor(np.array([1.0, 3.0, 2.0]))
+        assert grad(lambda x: x[x.argmax().item()] ** 2)(x).tolist() == [0, 6, 0]
+        assert grad(lambda x: x[x > 1.5].sum())(x).tolist() == [0, 1, 1]
+
+    def test_under_jit_and_vmap_there_is_none(self):
+        peeks = grad(lambda x: x * x.item())
+        with pytest.raises(AutodiffError, match="not known inside jit"):
+            jit(peeks)(self.X)
+        with pytest.raises(AutodiffError, match="not known inside vmap"):
+            vmap(peeks)(self.X.reshape(1))

@@ -1,7 +1,7 @@
 """Pytrees: what is a container, what a leaf, and that the transforms keep the shape."""
 
 import dataclasses
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -11,10 +11,15 @@ from adjoint import (
     Tensor,
     grad,
     jvp,
+    keystr,
+    ravel_pytree,
     register_pytree_node,
     tree_flatten,
+    tree_flatten_with_path,
     tree_leaves,
+    tree_leaves_with_path,
     tree_map,
+    tree_map_with_path,
     tree_unflatten,
     vjp,
     vmap,
@@ -188,3 +193,98 @@ class TestThroughTransforms:
         )
         assert got.weight.tolist() == [11.0, 22.0]
         assert got.bias is None
+
+
+class Row(tuple):
+    """A tuple with a name of its own."""
+
+
+class TestMoreContainers:
+    def test_an_ordered_dict_keeps_its_order(self):
+        leaves, treedef = tree_flatten(OrderedDict(z=1, a=2))
+        assert leaves == [1, 2]
+        back = tree_unflatten(treedef, [3, 4])
+        assert type(back) is OrderedDict
+        assert list(back.items()) == [("z", 3), ("a", 4)]
+        assert treedef != tree_flatten(OrderedDict(a=2, z=1))[1]
+
+    def test_a_defaultdict_keeps_its_factory(self):
+        back = tree_map(lambda v: v + 1, defaultdict(list, {"b": 1, "a": 2}))
+        assert type(back) is defaultdict
+        assert dict(back) == {"a": 3, "b": 2}
+        assert back["new"] == []
+
+    def test_a_subclass_of_tuple_stays_one(self):
+        got = grad(lambda r: (r[0] * r[1]).sum())(Row((Tensor([2.0]), Tensor([3.0]))))
+        assert type(got) is Row
+        assert [v.item() for v in got] == [3.0, 2.0]
+
+    @pytest.mark.parametrize("kind", ["list", "dict"])
+    def test_one_that_contains_itself_is_an_error(self, kind):
+        tree = [1.0] if kind == "list" else {"x": 1.0}
+        tree.append(tree) if kind == "list" else tree.update(self=tree)
+        with pytest.raises(ShapeError, match=r"E3010.*contains itself"):
+            tree_flatten(tree)
+        with pytest.raises(ShapeError, match=r"E3010.*contains itself"):
+            grad(lambda t: t)(tree)
+
+    def test_keys_without_an_order_are_an_error(self):
+        with pytest.raises(ShapeError, match="have no order"):
+            tree_flatten({1j: 1, 2j: 2})
+
+
+class TestPaths:
+    TREE = {  # noqa: RUF012
+        "o": OrderedDict(z=1, a=2),
+        "l": [3, (4, None)],
+        "n": Layer(5, defaultdict(int, k=6)),
+    }
+    WRITTEN = (
+        "['l'][0]",
+        "['l'][1][0]",
+        "['n'].weight",
+        "['n'].bias['k']",
+        "['o']['z']",
+        "['o']['a']",
+    )
+
+    def test_every_leaf_has_one(self):
+        pairs, treedef = tree_flatten_with_path(self.TREE)
+        assert tuple(keystr(path) for path, _ in pairs) == self.WRITTEN
+        assert [leaf for _, leaf in pairs] == tree_leaves(self.TREE)
+        assert treedef == tree_flatten(self.TREE)[1]
+        assert tree_leaves_with_path(self.TREE) == pairs
+
+    def test_a_map_knows_them(self):
+        got = tree_map_with_path(lambda p, a, b: f"{keystr(p)}={a + b}", self.TREE, self.TREE)
+        assert got["l"][1][0] == "['l'][1][0]=8"
+        assert got["n"].weight == "['n'].weight=10"
+
+    def test_a_leaf_alone_has_an_empty_one(self):
+        assert tree_leaves_with_path(3) == [((), 3)]
+        assert keystr(()) == ""
+
+
+class TestOneVector:
+    def test_there_and_back(self):
+        tree = {"w": Tensor([[1.0, 2.0]]), "n": Tensor([3, 4]), "s": Tensor(5.0)}
+        flat, unravel = ravel_pytree(tree)
+        assert flat.tolist() == [3, 4, 5, 1, 2]
+        back = unravel(flat * 2)
+        assert back["w"].tolist() == [[2, 4]]
+        assert back["n"].tolist() == [6, 8]
+        assert [back[k].dtype for k in tree] == [tree[k].dtype for k in tree]
+        assert back["s"].shape == ()
+
+    def test_gradients_pass(self):
+        flat, unravel = ravel_pytree([Tensor([1.0, 2.0]), Tensor([3.0])])
+        assert grad(lambda v: (unravel(v)[0] ** 2).sum())(flat).tolist() == [2, 4, 0]
+
+    def test_nothing_is_an_empty_vector(self):
+        flat, unravel = ravel_pytree({})
+        assert flat.shape == (0,)
+        assert unravel(flat) == {}
+
+    def test_another_length_is_an_error(self):
+        with pytest.raises(ShapeError, match="E3003"):
+            ravel_pytree([Tensor([1.0])])[1](Tensor([1.0, 2.0]))

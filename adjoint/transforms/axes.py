@@ -1,0 +1,165 @@
+"""Collectives over an axis that `vmap` maps and names: psum, all_gather and their kin.
+
+Inside `vmap(fn, axis_name="i")` each example sees the values of the others: AXIS_GATHER stacks
+them. All else is made of that and of the example's own number. Batching turns the stack into the
+batched value itself, so a sum over the axis is a plain reduction. The node has the example's number
+as its second operand: what batches that, batches the axis. What may live here: that record, and
+the functions of a named axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.errors import DTypeError, UnknownNameError
+from adjoint.ir.arg import Arg
+from adjoint.ir.batch import Flags, Sources, spread
+from adjoint.ir.derivative import Linear
+from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.uop import UOp
+from adjoint.ops.samples import given
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import Axis, open_scopes
+from adjoint.transforms.call import as_tensor
+from adjoint.transforms.pytree import tree_map
+
+
+class AxisArg(Arg):
+    size: int
+
+
+def _gathered(x: UOp, index: UOp, size: int) -> UOp:
+    return UOp(axis_gather, (x, index), AxisArg(size))
+
+
+def _transposed(g: UOp, x: UOp, index: UOp, size: int) -> tuple[UOp]:
+    """What all examples say of this one: each has a cotangent for every other."""
+    total = _gathered(g, index, size).reduce_sum(0)
+    return (_row(total, index),)
+
+
+def _row(rows: UOp, index: UOp) -> UOp:
+    """The row of the example itself."""
+    flat = rows.reshape(rows.shape[0], -1)
+    picked = flat.gather(0, index.reshape(1, 1).expand(1, flat.shape[1]))
+    return picked.reshape(rows.shape[1:])
+
+
+def _batched(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
+    x, index = src
+    if flags[1]:  # this is the axis: all rows together, the same for every example
+        return spread(x, flags[0], size), False
+    return _gathered(x, index, node.arg.size).movedim(1, 0), True
+
+
+axis_gather: OpDef = register(
+    OpDef(
+        "axis_gather",
+        "The values of all examples along a named axis, stacked.",
+        "primitive",
+        call=_gathered,
+        infer=lambda src, arg: ((arg.size, *src[0].shape), src[0].dtype),
+        arg=AxisArg,
+        ad=Linear(_transposed),
+        reference=lambda x, index, size: np.stack([x] * size),
+        samples=given(),
+        batch=_batched,
+        widen=False,
+    ),
+    method=False,
+)
+
+
+def _axis(op: str, axis_name: Any) -> Axis:
+    """The innermost open axis of that name."""
+    known = [a for scope in open_scopes.get() if (a := scope.axis) is not None]
+    for axis in reversed(known):
+        if axis.name == axis_name:
+            return axis
+    names = ", ".join(repr(a.name) for a in known) or "none"
+    problem = f"no axis is named {axis_name!r} here; open are: {names}"
+    fix = f"call it inside a function under vmap(..., axis_name={axis_name!r})"
+    raise UnknownNameError("E2002", problem, op=op, help=fix)
+
+
+def _stacked(op: str, x: Any, axis: Axis) -> Tensor:
+    return Tensor(_gathered(as_tensor(op, x).uop, axis.index, axis.size))
+
+
+def axis_index(axis_name: Any) -> Tensor:
+    """The number of the example along a named axis."""
+    return Tensor(_axis("axis_index", axis_name).index)
+
+
+def axis_size(axis_name: Any) -> int:
+    """The number of examples along a named axis."""
+    return _axis("axis_size", axis_name).size
+
+
+def psum(x: Any, axis_name: Any) -> Any:
+    """The sum over a named axis, for every example; of every leaf of a pytree."""
+    axis = _axis("psum", axis_name)
+    return tree_map(lambda leaf: _stacked("psum", leaf, axis).sum(0), x)
+
+
+def pmean(x: Any, axis_name: Any) -> Any:
+    """The mean over a named axis."""
+    axis = _axis("pmean", axis_name)
+    return tree_map(lambda leaf: _stacked("pmean", leaf, axis).mean(0), x)
+
+
+def pmax(x: Any, axis_name: Any) -> Any:
+    """The largest over a named axis, element by element; ties share the gradient."""
+    axis = _axis("pmax", axis_name)
+    return tree_map(lambda leaf: _stacked("pmax", leaf, axis).max(0), x)
+
+
+def pmin(x: Any, axis_name: Any) -> Any:
+    """The smallest over a named axis, element by element; ties share the gradient."""
+    axis = _axis("pmin", axis_name)
+    return tree_map(lambda leaf: _stacked("pmin", leaf, axis).min(0), x)
+
+
+def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> Any:
+    """The values of all examples, stacked along a new `axis`, or with `tiled` joined along it."""
+    place = _axis("all_gather", axis_name)
+
+    def one(leaf: Any) -> Tensor:
+        rows = _stacked("all_gather", leaf, place)
+        if not tiled:
+            return rows.movedim(0, axis)
+        return rows[0].cat(*(rows[i] for i in range(1, place.size)), dim=axis)
+
+    return tree_map(one, x)
+
+
+def ppermute(x: Any, axis_name: Any, perm: Iterable[tuple[int, int]]) -> Any:
+    """Values sent along `(from, to)` pairs of examples; zeros where nobody sends."""
+    axis = _axis("ppermute", axis_name)
+    senders = _senders(axis.size, [tuple(pair) for pair in perm])
+
+    def one(leaf: Any) -> Tensor:
+        value = as_tensor("ppermute", leaf)
+        table = Tensor(np.array(senders), device=value.device)
+        own = _row(table.uop.reshape(axis.size, 1), axis.index).reshape(())
+        sent = _row(_stacked("ppermute", value, axis).uop, own.maximum(0))
+        return Tensor((own >= 0).where(sent, OPS["const"](0, value.dtype, (), None)))
+
+    return tree_map(one, x)
+
+
+def _senders(size: int, pairs: list[Any]) -> list[int]:
+    """Who sends to each example; -1 for none."""
+    found = [-1] * size
+    sources = [pair[0] for pair in pairs]
+    for source, target in pairs:
+        fits = all(isinstance(i, int) and 0 <= i < size for i in (source, target))
+        if not fits or found[target] != -1 or sources.count(source) > 1:
+            problem = f"the pair ({source}, {target}) is out of range, or names an example again"
+            fix = f"give pairs (from, to) of {size} examples; each sends and receives once at most"
+            raise DTypeError("E2001", problem, op="ppermute", help=fix)
+        found[target] = source
+    return found
