@@ -27,7 +27,7 @@ class Axis(NamedTuple):
 
     name: Any
     size: int
-    index: UOp
+    example: UOp
 
 
 class Scope:

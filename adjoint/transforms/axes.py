@@ -86,12 +86,12 @@ def _axis(op: str, axis_name: Any) -> Axis:
 
 
 def _stacked(op: str, x: Any, axis: Axis) -> Tensor:
-    return Tensor(_gathered(as_tensor(op, x).uop, axis.index, axis.size))
+    return Tensor(_gathered(as_tensor(op, x).uop, axis.example, axis.size))
 
 
 def axis_index(axis_name: Any) -> Tensor:
     """The number of the example along a named axis."""
-    return Tensor(_axis("axis_index", axis_name).index)
+    return Tensor(_axis("axis_index", axis_name).example)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -144,7 +144,7 @@ def ppermute(x: Any, axis_name: Any, perm: Iterable[tuple[int, int]]) -> Any:
     def one(leaf: Any) -> Tensor:
         value = as_tensor("ppermute", leaf)
         table = Tensor(np.array(senders), device=value.device)
-        own = _row(table.uop.reshape(axis.size, 1), axis.index).reshape(())
+        own = _row(table.uop.reshape(axis.size, 1), axis.example).reshape(())
         sent = _row(_stacked("ppermute", value, axis).uop, own.maximum(0))
         return Tensor((own >= 0).where(sent, OPS["const"](0, value.dtype, (), None)))
 

@@ -73,7 +73,7 @@ def checkpoint(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def checkpoint(fn: Any = None, *, policy: Policy | None = None) -> Any:
+def checkpoint(fn: Any = None, *, policy: Any = None) -> Any:
     """The function, whose backward pass computes its body again from its arguments.
 
     Of what the body computes only the result is kept for the backward pass, and what `policy` (see

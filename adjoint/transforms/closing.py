@@ -145,7 +145,8 @@ def _replaced(arg: Any, closed: Any) -> Any:
     """The attributes with other functions."""
     if type(arg) is CallArg:
         call = arg.function
-        return CallArg(Recomputed(call.__name__, next(closed), call.kept))
+        kept = call.kept if isinstance(call, Recomputed) else 0
+        return CallArg(Recomputed(call.__name__, next(closed), kept))
     return type(arg)(*(next(closed) if type(v) is Function else v for v in arg))
 
 
