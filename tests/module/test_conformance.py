@@ -93,7 +93,7 @@ def test_every_gradient_rule_runs():
 def test_every_code_has_a_case_or_a_reason():
     codes = {case.expected["error"].get("code") for case in CASES if "error" in case.expected}
     assert codes.isdisjoint(ELSEWHERE)
-    core = {code for code in CODES if code[1] not in "789"}  # sharding, compiling, files: not Core's
+    core = {code for code in CODES if code[1] not in "789"}  # not of devices or files
     assert core - codes == ELSEWHERE.keys()
 
 
