@@ -5,9 +5,8 @@ What may live here: conversions into a leaf node. What may not: ops.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import reduce
-from numbers import Real
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +156,8 @@ def _number(value: Any) -> Any:
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, (bool, int, float, complex)):
         return plain
-    if isinstance(plain, (Real, Decimal)):
-        return float(plain)
+    if isinstance(plain, Number) and hasattr(plain, "__float__"):
+        return float(plain)  # a fraction, a decimal
     fix = "lists hold numbers, arrays and tensors"
     problem = f"{value!r} ({type(value).__name__}) is no number"
     raise DTypeError("E2001", problem, op="Tensor", help=fix)

@@ -13,7 +13,6 @@ from typing import Any, Self
 from adjoint.engine import realize as engine
 from adjoint.errors import (
     DeviceError,
-    DTypeError,
     ScalarError,
     ShapeError,
     UnknownNameError,
@@ -29,6 +28,7 @@ from adjoint.tensor.creation import Creation
 from adjoint.tensor.dynamic import Dynamic
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
+from adjoint.tensor.in_place import OPERATORS, InPlace, operator
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import Lifter, install, method_for
 from adjoint.tensor.marked import ends_here
@@ -51,6 +51,7 @@ class Tensor(
     Indexing,
     Dynamic,
     Sampling,
+    InPlace,
     Modes,
     metaclass=TensorType,
 ):
@@ -253,16 +254,6 @@ class Tensor(
             return NotImplemented
         return self._apply("ne", self, other)
 
-    def _update(self, result: Tensor) -> Self:
-        """`x += y`: this handle and its views have a new value; what was computed keeps the old."""
-        if result.shape != self.shape or result.dtype is not self.dtype:
-            problem = f"in-place result is {result.dtype.short}{list(result.shape)}"
-            fix = "write x = x op y, or cast the operand"
-            operands = [("x", self)]
-            raise DTypeError("E2001", problem, op="in-place", operands=operands, help=fix)
-        become(self, result.uop, result._requires_grad)
-        return self
-
     def __getattr__(self, name: str) -> Any:
         if name == "uop" and self._tie is not None:
             return reread(self)  # a view whose base has been written
@@ -270,34 +261,14 @@ class Tensor(
             raise AttributeError(name)
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.endswith("_") and hasattr(type(self), name):  # a twin, made when it is asked for
+            return getattr(type(self), name).__get__(self)
         near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
         raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
 
 
-def _in_place(name: str) -> Any:
-    def update(self: Tensor, other: Any) -> Tensor:
-        return self._update(Tensor._apply(name, self, other))
-
-    return update
-
-
-_IN_PLACE = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floordiv",
-    "mod": "mod",
-    "pow": "pow",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "lshift",
-    "rshift": "rshift",
-}
-for _operator, _op in _IN_PLACE.items():
-    setattr(Tensor, f"__i{_operator}__", _in_place(_op))
+for _operator, _op in OPERATORS.items():
+    setattr(Tensor, f"__i{_operator}__", operator(_op))
 
 lift = Lifter(Tensor)
 install(Tensor, lift)

@@ -37,7 +37,7 @@ class Familiar:
             problem = f"takes two axes at most, not {self.ndim}"
             fix = ".mT swaps the last two, .permute any"
             raise ArgumentError("E3002", problem, op="t", operands=[("x", self)], help=fix)
-        return self.permute(1, 0) if self.ndim == 2 else +self
+        return self.permute(1, 0) if self.ndim == 2 else self[...]
 
     def astype(self: Any, dtype: Any, copy: bool = True) -> Tensor:
         """The values as another dtype; a tensor of its own unless `copy` is False."""

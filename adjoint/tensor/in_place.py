@@ -1,0 +1,135 @@
+"""In place: `x += y`, `x.add_(y)`, `x.zero_()`: a new value for a tensor and for its views.
+
+A twin `name_` exists for every record whose result has the shape of its first operand, and its
+dtype or truth values: its first sample tells. The result is cast to the tensor's dtype where NumPy
+casts in place (to the same kind, or to a higher one). What may live here: that. What may not: how a
+value reaches views (`views.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.uop import UOp, _functions
+from adjoint.tensor.lift import HIDDEN
+from adjoint.tensor.load import stored
+from adjoint.tensor.views import RECORDS as VIEWS
+from adjoint.tensor.views import become
+
+_KINDS = "buifc"  # each can be written in place to itself and to those after it
+_CONVERSIONS = frozenset(  # would change the dtype, which stays; or are no change of values
+    {"cast", "bfloat16", "bool", "char", "double", "float", "half", "int", "long", "short", "uchar"}
+    | {"assign", "contiguous", "contiguous_backward", "unique_identity", "copy", "shard"}
+)
+OPERATORS = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "lshift",
+    "rshift": "rshift",
+}
+
+
+class InPlace:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    def _update(self: Any, result: Any, op: str = "in-place") -> Any:
+        """`x += y`: this handle and its views have a new value; what was computed keeps the old."""
+        operands = [("x", self), ("result", result)]
+        if result.shape != self.shape:
+            problem = f"the in-place result has shape {list(result.shape)}, not {list(self.shape)}"
+            fix = "write x = x op y"
+            raise ShapeError("E3003", problem, op=op, operands=operands, help=fix)
+        if _KINDS.index(result.dtype.kind) > _KINDS.index(self.dtype.kind):
+            problem = f"the in-place result is {result.dtype.name}, which {self.dtype.name} is not"
+            fix = "write x = x op y, or cast the operand"
+            raise DTypeError("E2001", problem, op=op, operands=operands, help=fix)
+        become(self, result.uop.cast(self.dtype), result._requires_grad)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Self:
+        """Take the values of another tensor, which broadcasts, in this one's dtype; a gradient
+        passes. `non_blocking` needs no word, since everything is lazy."""
+        self[...] = source  # type: ignore[index]
+        return self
+
+    def fill_(self, value: Any) -> Self:
+        """All elements are `value`, a number or a tensor without axes."""
+        if getattr(value, "shape", ()) != ():
+            problem = f"fills with one value, not with {list(value.shape)}"
+            raise ShapeError("E3002", problem, op="fill_", operands=[("value", value)])
+        return self.copy_(value)
+
+    def zero_(self) -> Self:
+        """All elements are 0."""
+        return self.copy_(0)
+
+    def uniform_(self: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        """Draw all elements from the uniform distribution on [low, high)."""
+        drawn = type(self).uniform(self.shape, low=low, high=high, dtype=self.dtype, **_at(self))
+        return self.copy_(drawn)
+
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+        """Draw all elements from a normal distribution."""
+        drawn = type(self).normal(self.shape, mean=mean, std=std, dtype=self.dtype, **_at(self))
+        return self.copy_(drawn)
+
+
+def _at(tensor: Any) -> dict[str, Any]:
+    return {"device": tensor.device}
+
+
+def operator(name: str) -> Callable[..., Any]:
+    """`x op= y` of the record of that name."""
+
+    def update(self: Any, other: Any) -> Any:
+        return self._update(self._apply(name, self, other))
+
+    return update
+
+
+def twin(cls: Any, name: str) -> Callable[..., Any] | None:
+    """The method `name_`, if its record can be had in place."""
+    record = _functions.get(name)
+    if not isinstance(record, OpDef) or name in _CONVERSIONS or not _keeps_type(record):
+        return None
+    method = getattr(cls, name)
+
+    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._update(method(self, *args, **kwargs), f"{name}_")
+
+    update.__name__, update.__qualname__ = f"{name}_", f"Tensor.{name}_"
+    update.__doc__, update.__module__ = f"In place: {record.doc}", "adjoint"
+    update.__wrapped__ = method  # type: ignore[attr-defined]
+    return update
+
+
+def _keeps_type(record: OpDef) -> bool:
+    """Whether the first sample's result could be stored where its first operand is."""
+    if record.name in HIDDEN or record.name in VIEWS or record.level == "kernel":
+        return False
+    sample = next(iter(record.samples()), None)
+    if sample is None or not sample.args or not isinstance(sample.args[0], np.ndarray):
+        return False
+    args = [stored(a, "CPU") if isinstance(a, np.ndarray) else a for a in sample.args]
+    try:
+        result = OPS[record.name].call(*args, **sample.kwargs)
+    except (AdjointError, TypeError):
+        return False
+    same = isinstance(result, UOp) and result.shape == args[0].shape
+    return same and (result.dtype is args[0].dtype or result.dtype.is_bool)
