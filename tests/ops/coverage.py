@@ -74,8 +74,8 @@ GAPS = (
         "its result is a truth value or an integer",
         REAL,
         """isclose allclose signbit int long short char uchar bool argsort searchsorted bucketize
-        any all argmax argmin count_nonzero matrix_rank lt le eq ne gt ge isnan isinf isfinite
-        logical_not logical_and logical_or logical_xor""",
+        any all argmax argmin argpartition count_nonzero matrix_rank lt le eq ne gt ge isnan isinf
+        isfinite logical_not logical_and logical_or logical_xor""",
     ),
     Gap(
         "its result is a truth value or an integer",

@@ -312,3 +312,11 @@ class TestEqualValues:
         fn = lambda u: f64([0.0]).scatter_reduce(0, Tensor([0, 0]), u, "amax").sum()  # noqa: E731
         assert jvp(fn, (u,), (f64([1, 10]),))[1].item() == 10
         assert grad(fn)(u).tolist() == [0, 1]
+
+    @pytest.mark.parametrize("name", ["fmax", "fmin"])
+    def test_what_is_not_nan_takes_it_from_fmax(self, name):
+        x, y = f64([1, np.nan, np.nan]), f64([np.nan, 2, np.nan])
+        fn = lambda x, y: getattr(x, name)(y).nansum()  # noqa: E731
+        dx, dy = grad(fn, (0, 1))(x, y)
+        assert dx.tolist()[:2] == [1, 0]
+        assert dy.tolist()[:2] == [0, 1]

@@ -435,3 +435,36 @@ def ldexp(x: UOp, other: UOp) -> UOp:
     half = (power * 0.5).floor()
     rest = half.isfinite().where(power - half, 0)  # inf - inf would be NaN
     return x * half.exp2() * rest.exp2()
+
+
+def _there(x: UOp, other: UOp, result: UOp) -> UOp:
+    """The result, but one operand where the other is NaN."""
+    if not x.dtype.is_float:
+        return result
+    return x.isnan().where(other, other.isnan().where(x, result))
+
+
+@composite(
+    reference=np.fmax,
+    samples=binary(),
+    ad=ThroughBody(),
+    errors=_MISMATCH,
+    kinds="biuf",
+)
+def fmax(x: UOp, other: UOp) -> UOp:
+    """The larger of two elements; the other where one is NaN, and it has the gradient."""
+    x, other = align("fmax", (x, other), common_dtype("fmax", (x, other)))
+    return _there(x, other, x.maximum(other))
+
+
+@composite(
+    reference=np.fmin,
+    samples=binary(),
+    ad=ThroughBody(),
+    errors=_MISMATCH,
+    kinds="biuf",
+)
+def fmin(x: UOp, other: UOp) -> UOp:
+    """The smaller of two elements; the other where one is NaN, and it has the gradient."""
+    x, other = align("fmin", (x, other), common_dtype("fmin", (x, other)))
+    return _there(x, other, x.minimum(other))

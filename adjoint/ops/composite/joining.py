@@ -175,6 +175,60 @@ def tensor_split(x: UOp, indices_or_sections: int | Sequence[int], dim: int = 0)
     return _cut(x, axis, [i * small + min(i, larger) for i in range(count + 1)])
 
 
+def _equal_parts(op: str, x: UOp, where: Any, axis: int) -> tuple[UOp, ...]:
+    """Cut along an axis; a number of parts divides its size."""
+    if len(x.shape) <= axis:
+        problem = f"axis {axis} is cut, and the rank is {len(x.shape)}"
+        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+    if isinstance(where, int) and where > 0 and x.shape[axis] % where:
+        problem = f"{x.shape[axis]} elements do not divide into {where} equal parts"
+        fix = "tensor_split makes parts that differ by one"
+        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
+    return tensor_split(x, where, axis)  # type: ignore[no-any-return]
+
+
+@derived(
+    reference=np.hsplit,
+    samples=later(
+        lambda: [(real(2, 6), 3), (real(6), 2), (real(2, 5, 2), [1, 3]), (real(4), (2,))]
+    ),
+    errors=(
+        Bad("E3002", (_SCALAR, 1), match="rank"),
+        Bad("E3003", (_MATRIX, 2), match="equal parts"),
+    ),
+)
+def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
+    """Equal parts, or parts cut at the places listed, along axis 1 (of a vector, along axis 0)."""
+    return _equal_parts("hsplit", x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
+
+
+@derived(
+    reference=np.vsplit,
+    samples=later(lambda: [(real(6, 2), 3), (real(5, 2, 2), [1, 3]), (real(4, 1), (2,))]),
+    errors=(
+        Bad("E3002", (_VECTOR, 1), match="rank"),
+        Bad("E3003", (np.ones((3, 2)), 2), match="equal parts"),
+    ),
+)
+def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
+    """Equal parts, or parts cut at the places listed, along axis 0 of a matrix or more."""
+    axis = 0 if len(x.shape) > 1 else 1
+    return _equal_parts("vsplit", x, indices_or_sections, axis)
+
+
+@derived(
+    reference=np.dsplit,
+    samples=later(lambda: [(real(2, 1, 6), 3), (real(2, 2, 5), [1, 3]), (real(1, 1, 4, 2), 2)]),
+    errors=(
+        Bad("E3002", (_MATRIX, 1), match="rank"),
+        Bad("E3003", (np.ones((1, 1, 3)), 2), match="equal parts"),
+    ),
+)
+def dsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
+    """Equal parts, or parts cut at the places listed, along axis 2."""
+    return _equal_parts("dsplit", x, indices_or_sections, 2)
+
+
 @derived(
     reference=lambda x, dim=0: list(np.moveaxis(x, dim, 0)),
     samples=later(lambda: [(real(3, 2),), (real(3, 2), -1), (real(2),), (real(2, 0),)]),

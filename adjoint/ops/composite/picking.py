@@ -6,6 +6,7 @@ never a silent zero; where Python indexing would, negative indices count from th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,52 @@ def sort(x: UOp, dim: int = -1, descending: bool = False) -> Picked:
     """The values in order along `dim`, and their indices. Stable; NaN counts as the largest."""
     order = x.argsort(dim, descending)
     return Picked(x.gather(dim, order), order)
+
+
+def _check_places(op: str, kth: Any, x: UOp, axis: int) -> None:
+    n = x.shape[axis]
+    for place in kth if isinstance(kth, (tuple, list)) else (kth,):
+        if not -n <= whole_number(op, "kth", place) < n:
+            problem = f"kth {place} is out of range for axis {axis} of size {n}"
+            raise BoundsError("E6001", problem, op=op, operands=[("x", x)])
+
+
+_PLACES = later(
+    lambda: [
+        (real(2, 5), 2),
+        (real(2, 5), -1, 0),
+        (real(5), (1, 3)),
+        Sample((SPECIAL, 3), smooth=False),
+    ]
+)
+_NO_PLACE = (Bad("E6001", (_MATRIX, 3), match="kth 3"), Bad("E3002", (_SCALAR, 0), match="scalar"))
+
+
+@derived(
+    reference=lambda x, kth, dim=-1: np.sort(x, axis=dim),
+    samples=_PLACES,
+    errors=_NO_PLACE,
+    kinds="biuf",
+)
+def partition(x: UOp, kth: int | Sequence[int], dim: int = -1) -> UOp:
+    """The values along `dim` with the kth (or several) in its place of the order: none larger comes
+    before it, none smaller behind. All of them are in order."""
+    axis = own_axis("partition", dim, x)
+    _check_places("partition", kth, x, axis)
+    return x.sort(axis).values
+
+
+@derived(
+    reference=lambda x, kth, dim=-1: np.argsort(x, axis=dim, kind="stable").astype(np.int64),
+    samples=_PLACES,
+    errors=_NO_PLACE,
+    kinds="biuf",
+)
+def argpartition(x: UOp, kth: int | Sequence[int], dim: int = -1) -> UOp:
+    """The indices that `partition` takes the values from."""
+    axis = own_axis("argpartition", dim, x)
+    _check_places("argpartition", kth, x, axis)
+    return x.argsort(axis)
 
 
 @derived(
