@@ -99,6 +99,10 @@ test-cpus: $(READY)
 test-arm64: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -rs -m arm64 tests/compiler
 
+# Environments of their own, in .deps: see tests/deps.py.
+test-deps: $(READY)
+	$(BIN)/python -m tests.deps
+
 INTERRUPTS ?= 500
 
 test-interrupts: $(READY)
@@ -186,7 +190,7 @@ bench: $(READY)
 	$(BIN)/python bench/install.py
 
 clean:
-	rm -rf $(VENV) $(ORACLE) $(OPENCL) $(NAGA) $(CLIENTS) site build dist *.egg-info bench/.peers
+	rm -rf $(VENV) .deps $(ORACLE) $(OPENCL) $(NAGA) $(CLIENTS) site build dist *.egg-info bench/.peers
 	rm -rf .adjoint_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find adjoint tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

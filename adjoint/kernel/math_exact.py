@@ -216,8 +216,7 @@ def nextafter_narrow(x: UOp, y: UOp, dtype: DType) -> UOp:
     least = bits(number(1, dtypes.int16), dtype)
     value = cast(moved, dtypes.float32)
     value = where(test("eq", x, 0.0), with_sign(cast(least, dtypes.float32), y), value)
-    same = x if dtype is dtypes.float16 else y  # they differ where one is 0.0 and one -0.0
-    value = where(test("eq", x, y), same, value)
+    value = where(test("eq", x, y), y, value)  # they differ where one is 0.0 and one -0.0
     return where(either(is_nan(x), is_nan(y)), math.nan, value)
 
 

@@ -96,13 +96,13 @@ def interrupted(work, how, after, patience):
     return Outcome(work, how, process.returncode, time.monotonic() - began, errors)
 
 
-def outcomes(count, seed, patience):
+def outcomes(count, seed, patience, longest=1.4):
     """That many processes, of all kinds in turn, at times drawn from the seed."""
     rng = random.Random(seed)
     kinds = [(work, how) for work in WORK for how in ENDS]
     for number in range(count):
         work, how = kinds[number % len(kinds)]
-        yield interrupted(work, how, rng.uniform(0.0, 1.2) ** 2, patience)
+        yield interrupted(work, how, longest * rng.random() ** 2, patience)
 
 
 def main(count):

@@ -109,3 +109,12 @@ print(compiler.own_loader())
 
 def test_features_of_this_machine_are_words():
     assert all(word and not word.isspace() for word in features())
+
+
+@pytest.mark.parametrize("device", ["CPU", "REF"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_float_after_a_zero_does_not_depend_on_the_version_of_numpy(dtype, device):
+    pairs = [(0.0, -0.0), (-0.0, 0.0), (0.0, 0.0), (-0.0, -0.0), (1.0, 1.0)]
+    x, y = (adjoint.Tensor(list(v), dtype=dtype, device=device) for v in zip(*pairs, strict=True))
+    found = x.nextafter(y).cast("float64").tolist()
+    assert list(map(str, found)) == [str(second) for _, second in pairs]
