@@ -163,6 +163,36 @@ class dtypes(metaclass=_Defaults):
     default_float, default_int = float32, int32
     index = int64  # of argmax, argsort, nonzero, … and of counts
 
+    bools = (bool_,)
+    sints, uints = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
+    ints, floats = (*sints, *uints), (float16, bfloat16, float32, float64)
+    complexes = (complex64, complex128)
+    all = (*bools, *ints, *floats, *complexes)
+
+    @staticmethod
+    def min(dtype: Any) -> Any:
+        """The least value of a dtype: -inf for floats, False for bool."""
+        return as_dtype(dtype).min
+
+    @staticmethod
+    def max(dtype: Any) -> Any:
+        """The greatest value of a dtype: inf for floats, True for bool."""
+        return as_dtype(dtype).max
+
+    @staticmethod
+    def fields() -> dict[str, DType]:
+        """Every dtype by its name."""
+        return {d.name: d for d in ALL}
+
+    @staticmethod
+    def finfo(dtype: Any) -> tuple[Any, Any]:
+        """How many bits of a float dtype are its exponent, and how many its significand."""
+        kind = as_dtype(dtype)
+        if not kind.is_float:
+            raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op="finfo")
+        info: Any = ml_dtypes.finfo(kind.np)
+        return info.nexp, info.nmant
+
     @staticmethod
     def is_float(dtype: DType) -> Any:
         return dtype.is_float

@@ -3,7 +3,7 @@
 Public names only. Layers, their arguments, their parameters and initial values are torch's.
 """
 
-from adjoint.nn import init, loss, optim, state
+from adjoint.nn import functional, init, loss, optim, state
 from adjoint.nn.activation import (
     CELU,
     ELU,
@@ -33,6 +33,7 @@ from adjoint.nn.activation import (
     Threshold,
 )
 from adjoint.nn.attention import MultiheadAttention
+from adjoint.nn.blocks import Fold, Unfold
 from adjoint.nn.container import ModuleDict, ModuleList, ParameterList, Sequential
 from adjoint.nn.convolution import (
     Conv1d,
@@ -42,8 +43,10 @@ from adjoint.nn.convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from adjoint.nn.ctc import CTCLoss
 from adjoint.nn.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from adjoint.nn.embedding import Embedding
+from adjoint.nn.embedding_bag import EmbeddingBag
 from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.linear import Bilinear, Identity, Linear
 from adjoint.nn.loss_layers import (
@@ -67,6 +70,7 @@ from adjoint.nn.loss_layers import (
 )
 from adjoint.nn.module import Module, Parameter
 from adjoint.nn.normalisation import (
+    BatchNorm,
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -76,6 +80,23 @@ from adjoint.nn.normalisation import (
     InstanceNorm3d,
     LayerNorm,
     RMSNorm,
+)
+from adjoint.nn.padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
 )
 from adjoint.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -123,10 +144,18 @@ __all__ = [
     "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "CTCLoss",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -140,7 +169,9 @@ __all__ = [
     "Dropout2d",
     "Dropout3d",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
+    "Fold",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -184,6 +215,12 @@ __all__ = [
     "RNNCell",
     "ReLU",
     "ReLU6",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
     "RotaryEmbedding",
     "Sequential",
     "SiLU",
@@ -206,7 +243,12 @@ __all__ = [
     "TransformerEncoderLayer",
     "TripletMarginLoss",
     "Unflatten",
+    "Unfold",
     "Upsample",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+    "functional",
     "init",
     "loss",
     "optim",

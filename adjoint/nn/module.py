@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from adjoint.errors import ArgumentError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype, dtypes
+from adjoint.nn.hooks import Hook, HookHandle, call
 from adjoint.nn.show import tree_text
 from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
 from adjoint.nn.structure import Structured
@@ -37,6 +38,9 @@ class Module(Structured):
 
     _training: bool | None = None
     _buffers: tuple[str, ...] = ()  # names of tensors that never want a gradient
+    _forward_pre_hooks: tuple[Hook, ...] = ()
+    _forward_hooks: tuple[Hook, ...] = ()
+    _backward_hooks: tuple[Hook, ...] = ()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; defined by subclasses."""
@@ -45,7 +49,24 @@ class Module(Structured):
         raise UnknownNameError("E2002", f"{kind} has no forward", op="module", help=fix)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks:
+            return call(self, args, kwargs)
         return self.forward(*args, **kwargs)
+
+    # ---- hooks
+
+    def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
+        """Call `hook(module, args)` before the module; what it gives replaces the arguments."""
+        return HookHandle(self, "_forward_pre_hooks", hook)
+
+    def register_forward_hook(self, hook: Hook) -> HookHandle:
+        """Call `hook(module, args, result)` after it; what it gives replaces the result."""
+        return HookHandle(self, "_forward_hooks", hook)
+
+    def register_full_backward_hook(self, hook: Hook) -> HookHandle:
+        """Call `hook(module, grad_input, grad_output)` when gradients pass the module, once for
+        each input that has one; what it gives replaces `grad_input`."""
+        return HookHandle(self, "_backward_hooks", hook)
 
     # ---- training or not
 
@@ -199,9 +220,9 @@ class Module(Structured):
         """Parameters and buffers by name; see `nn.state`."""
         return get_state_dict(self, prefix)
 
-    def load_state_dict(self, state: Any, strict: bool = True) -> LoadReport:
+    def load_state_dict(self, state: Any, strict: bool = True, verbose: bool = False) -> LoadReport:
         """Take values by name; see `nn.state.load_state_dict`."""
-        return load_state_dict(self, state, strict)
+        return load_state_dict(self, state, strict, verbose)
 
     # ---- text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from adjoint.errors import ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import dtypes
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
@@ -40,6 +40,7 @@ class _RunningNorm(Module):
     ):
         super().__init__()
         check_positive(type(self).__name__, num_features=num_features)
+        _check_order(type(self).__name__, eps, momentum, affine, track_running_stats)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         made = {"device": device, "dtype": dtype}
@@ -84,6 +85,18 @@ class _RunningNorm(Module):
         )
 
 
+def _check_order(op: str, eps: Any, momentum: Any, *flags: Any) -> None:
+    """Other libraries have other orders of these options: numbers are no flags."""
+    numbers = {"eps": eps, "momentum": 0.0 if momentum is None else momentum}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            fix = "name the options: momentum=0.1, affine=True"
+            raise ArgumentError("E2001", f"{name} is a number, not {value!r}", op=op, help=fix)
+    if not all(isinstance(flag, bool) for flag in flags):
+        problem = f"affine and track_running_stats are True or False, not {flags}"
+        raise ArgumentError("E2001", problem, op=op)
+
+
 def _moments(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """The mean and the (biased) variance along axes, which stay as 1, in float32 or wider."""
     wide = x.cast(dtypes.float32) if x.dtype.itemsize < 4 else x
@@ -115,6 +128,12 @@ class _BatchNorm(_RunningNorm):
             factor = 1 / batches.cast(mean.dtype) if self.momentum is None else self.momentum
             self._keep(mean.detach(), var.detach() * (count / max(count - 1, 1)), factor)
         return mean, var
+
+
+class BatchNorm(_BatchNorm):
+    """`BatchNorm1d` for (N, C, *) of any rank."""
+
+    _ranks, _layout = tuple(range(2, 10)), "(N, C, *)"
 
 
 class BatchNorm1d(_BatchNorm):

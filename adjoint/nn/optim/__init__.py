@@ -16,6 +16,7 @@ from adjoint.nn.optim.clipping import (
 from adjoint.nn.optim.ema import EMA, EMAState, PureEMA, ema
 from adjoint.nn.optim.group import Group
 from adjoint.nn.optim.layerwise import LAMB, LARS, lamb, lars
+from adjoint.nn.optim.lbfgs import LBFGS
 from adjoint.nn.optim.lr_scheduler import (
     ChainedScheduler,
     ConstantLR,
@@ -32,20 +33,26 @@ from adjoint.nn.optim.lr_scheduler import (
     SequentialLR,
     StepLR,
 )
+from adjoint.nn.optim.momentum import Adamax, NAdam, RAdam, adamax, nadam, radam
 from adjoint.nn.optim.muon import Muon, muon
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import PureOptimizer, Rule, State
 from adjoint.nn.optim.schedules import Schedule
 from adjoint.nn.optim.sgd import SGD, sgd
+from adjoint.nn.optim.stepwise import ASGD, Adadelta, Rprop, adadelta, asgd, rprop
 
 __all__ = [
+    "ASGD",
     "EMA",
     "LAMB",
     "LARS",
+    "LBFGS",
     "SGD",
+    "Adadelta",
     "Adagrad",
     "Adam",
     "AdamW",
+    "Adamax",
     "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
@@ -58,21 +65,27 @@ __all__ = [
     "LinearLR",
     "MultiStepLR",
     "Muon",
+    "NAdam",
     "OneCycleLR",
     "Optimizer",
     "PolynomialLR",
     "PureEMA",
     "PureOptimizer",
+    "RAdam",
     "RMSprop",
     "ReduceLROnPlateau",
+    "Rprop",
     "Rule",
     "Schedule",
     "SequentialLR",
     "State",
     "StepLR",
+    "adadelta",
     "adagrad",
     "adam",
+    "adamax",
     "adamw",
+    "asgd",
     "clip_by_global_norm",
     "clip_by_value",
     "clip_grad_norm_",
@@ -83,7 +96,10 @@ __all__ = [
     "lars",
     "lr_scheduler",
     "muon",
+    "nadam",
+    "radam",
     "rmsprop",
+    "rprop",
     "schedules",
     "sgd",
 ]

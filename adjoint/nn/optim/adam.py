@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError, DTypeError
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import (
     Options,
@@ -75,9 +75,12 @@ def adam(
     weight_decay: float = 0.0,
     amsgrad: bool = False,
     maximize: bool = False,
+    *,
+    b1: Any = None,
+    b2: Any = None,
 ) -> PureOptimizer:
     """Adam: steps by the mean gradient over the root of the mean squared gradient."""
-    options = dict(locals())
+    options = _with_betas("adam", dict(locals()))
     check_adam("adam", options)
     return PureOptimizer(_ADAM, options)
 
@@ -89,11 +92,25 @@ def adamw(
     weight_decay: float = 1e-2,
     amsgrad: bool = False,
     maximize: bool = False,
+    *,
+    b1: Any = None,
+    b2: Any = None,
 ) -> PureOptimizer:
     """Adam with a weight decay that is apart from the gradient: `p * (1 - lr * weight_decay)`."""
-    options = dict(locals())
+    options = _with_betas("adamw", dict(locals()))
     check_adam("adamw", options)
     return PureOptimizer(_ADAMW, options)
+
+
+def _with_betas(op: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with `b1` and `b2`, tinygrad's names, in the place of `betas`."""
+    single = options.pop("b1"), options.pop("b2")
+    if single == (None, None):
+        return options
+    if options["betas"] != (0.9, 0.999):
+        raise ArgumentError("E2007", "betas, b1 and b2 are one option", op=op)
+    betas = tuple(b if b is not None else was for b, was in zip(single, (0.9, 0.999), strict=True))
+    return {**options, "betas": betas}
 
 
 def check_adam(op: str, o: Options) -> None:

@@ -163,7 +163,7 @@ def check_options(op: str, lr: Any, **bounds: Any) -> None:
         value, limit = given if isinstance(given, tuple) else (given, None)
         if isinstance(value, Tensor) or callable(value):
             continue
-        if not isinstance(value, (int, float, np.number)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             raise DTypeError("E2001", f"{name} is a number, not {value!r}", op=op)
         if not value >= 0 or (limit is not None and value >= limit):
             rule = "0 or more" if limit is None else f"in [0, {limit})"

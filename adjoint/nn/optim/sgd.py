@@ -48,6 +48,7 @@ _RULE = Rule("sgd", _slots, _shared, _change)
 def sgd(
     lr: Any = 1e-3,
     momentum: Any = 0.0,
+    *,  # what comes next is dampening in torch and weight decay in tinygrad: it has to be named
     dampening: float = 0.0,
     weight_decay: float = 0.0,
     nesterov: bool = False,
@@ -55,7 +56,7 @@ def sgd(
 ) -> PureOptimizer:
     """Stochastic gradient descent: `p - lr * v`, with `v = momentum * v + (1 - dampening) * g`."""
     options = dict(locals())
-    check_options("sgd", lr, momentum=momentum, weight_decay=weight_decay)
+    check_options("sgd", lr, momentum=momentum, weight_decay=weight_decay, dampening=dampening)
     if nesterov and (not is_on(momentum) or dampening != 0):
         problem = "nesterov needs a momentum and no dampening"
         raise ArgumentError("E2006", problem, op="sgd", help="give momentum=0.9, dampening=0")

@@ -88,19 +88,24 @@ def _end_and_numbers(name: str) -> tuple[str, ...]:
     return parts[-1], *(part for part in parts if part.isdigit())
 
 
-def load_state_dict(obj: Any, state: Mapping[str, Any], strict: bool = True) -> LoadReport:
+def load_state_dict(
+    obj: Any, state: Mapping[str, Any], strict: bool = True, verbose: bool = False
+) -> LoadReport:
     """Give the tensors of an object the values that a state has for their names.
 
     Values are tensors or NumPy arrays, and are copied to the device and the dtype of the tensor; a
     dtype that cannot hold them exactly does not fit. With `strict` anything missing, unexpected or
     unfit is E9002, listing all of it, and nothing is changed; without it what fits is loaded. A
-    tensor with several names takes its value from any of them.
+    tensor with several names takes its value from any of them. With `verbose` the report is
+    printed.
     """
     pairs, report = match(walk(obj), _checked_state(state))
     if strict and not report.ok:
         problem = f"the state does not fit: {report}"
         raise FileError("E9002", problem, op="load_state_dict", help=_advice(report, state))
     assign(pairs, prepared(pairs))
+    if verbose:
+        print(report)
     return report
 
 

@@ -58,6 +58,15 @@ class Familiar:
         """The same values on an NVIDIA GPU."""
         return self.to("CUDA" if device is None else f"CUDA:{device}")
 
+    def isinf(self: Any, detect_positive: bool = True, detect_negative: bool = True) -> Tensor:
+        """Whether elements are infinite: of either sign, or of one alone."""
+        both = self._apply("isinf", self)
+        if detect_positive and detect_negative:
+            return both
+        if not detect_positive and not detect_negative:
+            return both & False
+        return both & ((self > 0) if detect_positive else (self < 0))
+
     def is_complex(self: Any) -> bool:
         """Whether the elements are complex."""
         return self.dtype.is_complex

@@ -1,0 +1,285 @@
+"""Layers as functions, under the names and with the options of `torch.nn.functional`.
+
+Each calls the op or the loss of that meaning; where the op's own defaults differ from torch's
+(`gelu`), torch's are given here. What may live here: such calls. What may not: formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.errors import ArgumentError, ShapeError
+from adjoint.nn.blocks import fold, unfold
+from adjoint.nn.checks import check_float, check_tensor
+from adjoint.nn.ctc import ctc_loss
+from adjoint.nn.embedding_bag import embedding_bag
+from adjoint.nn.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from adjoint.tensor import Tensor
+
+# ---- activations
+
+
+def _activation(name: str, doc: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, inplace: bool = False) -> Tensor:
+        check_tensor(name, input)
+        _no_writing(name, inplace)
+        y: Tensor = getattr(input, name)()
+        return y
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _no_writing(op: str, inplace: bool) -> None:
+    if inplace:
+        fix = f"write x = {op}(x): nothing is copied"
+        raise ArgumentError("E2008", "inplace=True has no meaning here", op=op, help=fix)
+
+
+relu = _activation("relu", "max(x, 0).")
+relu6 = _activation("relu6", "min(max(x, 0), 6).")
+silu = _activation("silu", "x σ(x).")
+mish = _activation("mish", "x tanh(softplus(x)).")
+hardswish = _activation("hardswish", "x min(max(x + 3, 0), 6) / 6.")
+hardsigmoid = _activation("hardsigmoid", "min(max(x / 6 + ½, 0), 1).")
+tanh = _activation("tanh", "Hyperbolic tangent.")
+sigmoid = _activation("sigmoid", "1 / (1 + e⁻ˣ).")
+logsigmoid = _activation("logsigmoid", "log σ(x).")
+softsign = _activation("softsign", "x / (1 + |x|).")
+tanhshrink = _activation("tanhshrink", "x - tanh(x).")
+
+
+def selu(input: Tensor) -> Tensor:
+    """Scaled ELU, with the constants to sixteen digits."""
+    check_float("selu", input)
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    y: Tensor = scale * input.elu(alpha)
+    return y
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x Φ(x): exact by default, or the tanh form."""
+    y: Tensor = input.gelu(approximate)
+    return y
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """x where it is positive, else a fraction of it."""
+    y: Tensor = input.leaky_relu(negative_slope)
+    return y
+
+
+def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """x where it is positive, else α(eˣ - 1)."""
+    y: Tensor = input.elu(alpha)
+    return y
+
+
+def softplus(input: Tensor, beta: float = 1.0) -> Tensor:
+    """log(1 + eᵝˣ) / β."""
+    y: Tensor = input.softplus(beta)
+    return y
+
+
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """Exponentials over their sum along an axis, which has to be named."""
+    y: Tensor = input.softmax(dim, dtype)
+    return y
+
+
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax`."""
+    y: Tensor = input.log_softmax(dim, dtype)
+    return y
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half times the sigmoid of the second."""
+    y: Tensor = input.glu(dim)
+    return y
+
+
+# ---- products
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input · weightᵀ + bias, for a weight (out, in) as torch has it."""
+    check_float("linear", input)
+    check_float("linear", weight)
+    y: Tensor = input @ weight.mT if weight.ndim == 2 else (input * weight).sum(-1)
+    return y if bias is None else y + bias
+
+
+def _convolution(spatial: int) -> Callable[..., Tensor]:
+    op = f"conv{spatial}d"
+
+    def function(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        check_float(op, input)
+        if weight.ndim != spatial + 2 or input.ndim not in (spatial + 1, spatial + 2):
+            operands = [("input", input), ("weight", weight)]
+            problem = f"takes {spatial} spatial axes"
+            raise ShapeError("E3002", problem, op=op, operands=operands)
+        batch = input if input.ndim == spatial + 2 else input.unsqueeze(0)
+        y = batch.conv2d(weight, bias, groups, stride, dilation, padding)
+        return y if input.ndim == spatial + 2 else y.squeeze(0)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"Convolution over {spatial} axes: (N, C, *) with (out, in / groups, *)."
+    return function
+
+
+conv1d, conv2d, conv3d = _convolution(1), _convolution(2), _convolution(3)
+
+
+def embedding(input: Tensor, weight: Tensor) -> Tensor:
+    """Rows of the weight by number."""
+    y: Tensor = weight[input]
+    return y
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+) -> Tensor:
+    """softmax(q kᵀ / √d) v."""
+    y: Tensor = query.scaled_dot_product_attention(key, value, attn_mask, dropout_p, is_causal)
+    return y
+
+
+# ---- shapes, norms and chance
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Elements added around the last axes: (left, right, top, bottom, …)."""
+    y: Tensor = input.pad(tuple(pad), mode, 0.0 if value is None else value)
+    return y
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, which have this shape; then scaled and moved."""
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if input.shape[input.ndim - len(sizes) :] != sizes:
+        problem = f"the last axes are {list(sizes)}"
+        raise ShapeError("E3003", problem, op="layer_norm", operands=[("input", input)])
+    y: Tensor = input.layernorm(tuple(range(-len(sizes), 0)), eps)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """The input over its norm along an axis."""
+    y: Tensor = input.normalize(p, dim, eps)
+    return y
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A last axis that is 1 at the class and 0 elsewhere."""
+    y: Tensor = tensor.one_hot(num_classes)
+    return y
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Elements set to 0 with probability p and the rest scaled up, while training."""
+    with Tensor.train(training):
+        y: Tensor = input.dropout(p)
+    return y
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along an axis."""
+    y: Tensor = x1.cosine_similarity(x2, dim, eps)
+    return y
+
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "ctc_loss",
+    "dropout",
+    "elu",
+    "embedding",
+    "embedding_bag",
+    "fold",
+    "gaussian_nll_loss",
+    "gelu",
+    "glu",
+    "hardsigmoid",
+    "hardswish",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "margin_ranking_loss",
+    "mish",
+    "mse_loss",
+    "multi_margin_loss",
+    "nll_loss",
+    "normalize",
+    "one_hot",
+    "pad",
+    "poisson_nll_loss",
+    "relu",
+    "relu6",
+    "scaled_dot_product_attention",
+    "selu",
+    "sigmoid",
+    "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softmax",
+    "softplus",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "triplet_margin_loss",
+    "unfold",
+]

@@ -1,0 +1,139 @@
+"""Padding as layers: constant, zero, reflection, replication and circular, for one to three axes.
+
+What may live here: layers that add elements around their input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.errors import ArgumentError
+from adjoint.nn.checks import check_rank, check_tensor
+from adjoint.nn.module import Module
+from adjoint.tensor import Tensor
+
+
+class _Pad(Module):
+    """`padding` is one amount, or (left, right), (left, right, top, bottom), … as in torch."""
+
+    _rank = 1  # how many of the last axes grow
+    _mode = "constant"
+
+    def __init__(self, padding: Any):
+        super().__init__()
+        count = 2 * self._rank
+        single = not isinstance(padding, (tuple, list))
+        sides = (padding,) * count if single else tuple(padding)
+        if len(sides) != count or any(isinstance(n, bool) or not isinstance(n, int) for n in sides):
+            problem = f"padding is a whole number or {count} of them, not {padding!r}"
+            raise ArgumentError("E2008", problem, op=type(self).__name__)
+        self.padding = sides
+
+    def forward(self, x: Tensor) -> Tensor:
+        op = type(self).__name__
+        check_tensor(op, x)
+        check_rank(op, x, (self._rank + 1, self._rank + 2), "(N, C, *) or (C, *)")
+        y: Tensor = x.pad(self.padding, self._mode, **self._filling())
+        return y
+
+    def _filling(self) -> dict[str, Any]:
+        return {}
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_Pad):
+    """`value` added around the last axis."""
+
+    def __init__(self, padding: Any, value: float):
+        super().__init__(padding)
+        self.value = value
+
+    def _filling(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}, value={self.value}"
+
+
+class ConstantPad2d(ConstantPad1d):
+    """`value` added around the last two axes."""
+
+    _rank = 2
+
+
+class ConstantPad3d(ConstantPad1d):
+    """`value` added around the last three axes."""
+
+    _rank = 3
+
+
+class ZeroPad1d(_Pad):
+    """Zeros added around the last axis."""
+
+
+class ZeroPad2d(_Pad):
+    """Zeros added around the last two axes."""
+
+    _rank = 2
+
+
+class ZeroPad3d(_Pad):
+    """Zeros added around the last three axes."""
+
+    _rank = 3
+
+
+class ReflectionPad1d(_Pad):
+    """The last axis mirrored at its ends, which are not repeated."""
+
+    _mode = "reflect"
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    """The last two axes mirrored at their ends."""
+
+    _rank = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    """The last three axes mirrored at their ends."""
+
+    _rank = 3
+
+
+class ReplicationPad1d(_Pad):
+    """The ends of the last axis repeated."""
+
+    _mode = "replicate"
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    """The ends of the last two axes repeated."""
+
+    _rank = 2
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    """The ends of the last three axes repeated."""
+
+    _rank = 3
+
+
+class CircularPad1d(_Pad):
+    """The last axis as a circle."""
+
+    _mode = "circular"
+
+
+class CircularPad2d(CircularPad1d):
+    """The last two axes as circles."""
+
+    _rank = 2
+
+
+class CircularPad3d(CircularPad1d):
+    """The last three axes as circles."""
+
+    _rank = 3
