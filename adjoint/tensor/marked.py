@@ -17,12 +17,13 @@ from adjoint.tensor.tracing import grad_enabled
 
 # By id: backward() fills their .grad.
 wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_marks = wanting.data  # asked at every assignment, where a method in Python would cost more
 _OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
 
 
 def is_marked(tensor: Any) -> bool:
     """Whether gradients of this tensor have ever been asked for."""
-    return id(tensor) in wanting
+    return id(tensor) in _marks
 
 
 def mark(tensor: Any) -> None:
@@ -53,8 +54,8 @@ def moves(tensor: Any) -> None:
         node = object.__getattribute__(tensor, "uop")
     except AttributeError:  # a view that has not been read since its base was written
         return
-    tensor._past = [ref for ref in tensor._past if ref() not in (None, node)]
-    tensor._past.append(weakref.ref(node))
+    past = [ref for ref in tensor._past if ref() not in (None, node)] if tensor._past else []
+    tensor._past = [*past, weakref.ref(node)]
 
 
 def versions(tensor: Any) -> list[UOp]:

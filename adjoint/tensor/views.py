@@ -265,8 +265,15 @@ def become(tensor: Any, node: UOp, flag: Any = None) -> None:
 
 def receive(tensor: Any, node: UOp) -> None:
     """A new value in a node that no other tensor has."""
-    if tensor._tie is not None:
+    tie = tensor._tie
+    if tie is not None and tie.storage.alone(tensor):
+        tie = _untie(tensor)
+    if tie is not None and tie.call is not None:
         become(tensor, node)
+        return
+    if tie is not None:
+        _note(tensor, tie.storage.node)
+        tie.storage.move(node, None)
         return
     _note(tensor, tensor.uop)
     marked.moves(tensor)

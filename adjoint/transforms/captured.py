@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
-from operator import eq, is_
+from operator import is_
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -86,23 +86,26 @@ class Captured:
 
     def holds(self) -> bool:
         """Whether a trace that saw this is still good."""
-        for place in self.places:
-            values = place.values
+        for place in self.places:  # the quick way is written out: every call passes here
+            try:
+                if all(map(is_, place.read(), place.values)):
+                    continue
+            except (LookupError, AttributeError, TypeError):  # other keys than there were
+                pass
             if not place.holds():
                 return False
-            if values is not place.values:
-                self._renewed = True
+            self._renewed = True
         if self._renewed and not self._renew():
             return False
         return self.steady()
 
     def steady(self) -> bool:
         """Whether all that is not in places is as it was."""
-        return (
-            all(map(eq, map(len, self._sized), self._sizes))
-            and all(map(is_, map(type, self._instances), self._kinds))
-            and all(contents.holds() for contents in self.contents)
-        )
+        if self._sized and [*map(len, self._sized)] != self._sizes:
+            return False
+        if self._instances and [*map(type, self._instances)] != self._kinds:
+            return False
+        return not self.contents or all(contents.holds() for contents in self.contents)
 
     def held(self) -> list[Tensor]:
         """The tensors that were found, as the last look at their places found them."""

@@ -28,6 +28,7 @@ from adjoint.ir.uop import UOp, leaf
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
+from adjoint.tensor.marked import is_marked
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.views import receive, share
@@ -38,7 +39,6 @@ from adjoint.transforms.pytree import TreeDef, tree_unflatten
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
 
 _BUFFER = OPS["buffer"]
-_is_tensor = Tensor.__instancecheck__
 _KIND: Any = _BUFFER.arg
 
 
@@ -307,6 +307,8 @@ class Compiled:
     sets: bool = field(init=False)  # whether tensors get new values
     unread: tuple[tuple[Held, Any], ...]  # tensors in reach that are no inputs, and their types
     shared: int = field(init=False)  # how many tensors are both
+    tracked: bool = field(init=False)  # whether results have a history
+    kept_flags: tuple[bool | None, ...] = field(init=False)  # requires_grad of what is handed out
     single: bool = field(init=False)
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
     history: Recomputed = field(init=False)
@@ -316,6 +318,9 @@ class Compiled:
         self.shared = len({id(held.place.values[held.position]) for _, held in self.pinned})
         self.history = Recomputed(self.name, self.runner.function)
         one = self.out_tree.kind is None and self.out_leaves == (0,)
+        self.tracked = True in self.flags and not self.effects
+        kept = (flag if self.tracked or not flag else False for flag in self.flags)
+        self.kept_flags = tuple(kept)
         self.single = one and not self.effects and self.flags[0] is not True
         self.direct = None
         alone = len(self.flags) == 1  # no tokens: what `quick` cannot do is simply done again
@@ -347,22 +352,31 @@ class Compiled:
         captured = self.captured
         if not captured.holds():
             return False
-        if self.sets and share(filter(_is_tensor, leaves), captured.held()):
+        if self.sets and self._shares(leaves):
             return False
-        if any(held.tensor(leaves) is not tensor for held, tensor in self.views):
+        if self.views and any(held.tensor(leaves) is not tensor for held, tensor in self.views):
             return False
         if not captured.positions and not self.watched:
             return True
         return not self.difference(leaves)
 
+    def _shares(self, leaves: Sequence[Any]) -> bool:
+        """Whether an argument shows the value of another, or of a captured tensor."""
+        tied = [leaf for leaf in leaves if type(leaf) is Tensor and leaf._tie is not None]
+        return bool(tied) and share(tied, self.captured.held())
+
     def difference(self, leaves: Sequence[Any]) -> str:
         """What of the tensors in reach is not as it was, for a message; "" if all is."""
         ids = self.captured.ids
-        if len(ids.intersection(map(id, leaves))) != self.shared:
-            return "which arguments are also captured"
-        if any(leaves[i] is not held.tensor(leaves) for i, held in self.pinned):
-            return "which arguments are also captured"
-        if any(tensor_type(held.tensor(leaves)) != kind for held, kind in self.unread):
+        if self.shared or not ids.isdisjoint(map(id, leaves)):
+            both = len(ids.intersection(map(id, leaves)))
+            if both != self.shared or any(
+                leaves[i] is not h.tensor(leaves) for i, h in self.pinned
+            ):
+                return "which arguments are also captured"
+        if self.unread and any(
+            tensor_type(held.tensor(leaves)) != kind for held, kind in self.unread
+        ):
             return "the type of a captured tensor"
         if not self.watched:
             return ""
@@ -393,44 +407,56 @@ class Compiled:
             found = self.runner.run(_buffers(sources, keys), self.donated)
             made = buffer_node(found[0], self.runner.function.outputs[0])
             return lift.handle(made, self.flags[0])
-        tensors = self.outputs(sources, keys)
-        self.apply(leaves, tensors)
-        return self.result(tensors)
+        nodes = self.outputs(sources, keys)
+        if self.effects:
+            self.apply(leaves, nodes)
+        return self.result(nodes)
 
-    def result(self, tensors: list[Tensor]) -> Any:
+    def result(self, nodes: list[UOp]) -> Any:
         """What the function returns, from its outputs."""
-        made = [v.value if type(v) is Constant else tensors[v] for v in self.out_leaves]
+        handle, flags = lift.handle, self.kept_flags
+        made = [
+            v.value if type(v) is Constant else handle(nodes[v], flags[v]) for v in self.out_leaves
+        ]
         return tree_unflatten(self.out_tree, made)
 
-    def outputs(self, sources: list[Any], keys: dict[int, Buffer]) -> list[Tensor]:
-        """A handle per output; with its history where a gradient may be asked for."""
+    def outputs(self, sources: list[Any], keys: dict[int, Buffer]) -> list[UOp]:
+        """A node per output; with its history where a gradient may be asked for."""
         found = self.runner.run(_buffers(sources, keys), self.donated)
-        handle = lift.handle
-        if True not in self.flags or self.effects:
-            rows = zip(found, self.runner.function.outputs, self.flags, strict=True)
-            return [handle(buffer_node(b, o), False if flag else flag) for b, o, flag in rows]
-        nodes = [s if type(s) is UOp else _BUFFER.call(_buffer(s, keys)) for s in sources]
-        whole = UOp(checkpoint_op, tuple(nodes), CallArg(self.history))
-        tensors = []
+        if not self.tracked:
+            return [
+                buffer_node(*row) for row in zip(found, self.runner.function.outputs, strict=True)
+            ]
+        below = [s if type(s) is UOp else _BUFFER.call(_buffer(s, keys)) for s in sources]
+        whole = UOp(checkpoint_op, tuple(below), CallArg(self.history))
+        nodes = []
         for part, buffer, flag in zip(listed(results(whole)), found, self.flags, strict=True):
             part.realized = buffer
-            tensors.append(handle(part if flag else buffer_node(buffer, part), flag))
-        return tensors
+            nodes.append(part if flag else buffer_node(buffer, part))
+        return nodes
 
-    def apply(self, leaves: Sequence[Any], tensors: list[Tensor]) -> None:
+    def apply(self, leaves: Sequence[Any], nodes: list[UOp]) -> None:
         """Do to the surroundings what the function does."""
-        todo: list[tuple[Effect, Any]] = [
-            (e, None if isinstance(e, Store) else e.where.tensor(leaves)) for e in self.effects
-        ]
-        for effect, target in todo:
+        targets = [None if isinstance(e, Store) else e.where.tensor(leaves) for e in self.effects]
+        for effect, target in zip(self.effects, targets, strict=True):
             output = effect.output
-            new = None if output is None else tensors[output]
-            if isinstance(effect, Store):
-                effect.place.put(effect.position, effect.value if new is None else new)
-            elif isinstance(effect, SetGradient):
-                target._grad = None if new is None else lift.handle(new.uop, effect.flag)
-            else:
-                receive(target, tensors[effect.output].uop)
+            if type(effect) is SetValue:
+                _set_value(target, nodes[effect.output])
+            elif type(effect) is SetGradient:
+                grad = None if output is None else lift.handle(nodes[output], effect.flag)
+                target._grad = grad  # type: ignore[union-attr]
+            elif type(effect) is Store:
+                flags, made = self.kept_flags, effect.value
+                if output is not None:
+                    made = lift.handle(nodes[output], flags[output])
+                effect.place.put(effect.position, made)
+
+
+def _set_value(target: Any, node: UOp) -> None:
+    if target._tie is None and not is_marked(target):
+        target.uop = node
+    else:
+        receive(target, node)
 
 
 def _has(grad: Tensor | None, kind: Any) -> bool:

@@ -162,13 +162,13 @@ class Tracer:
         self, compiled: Compiled, keys: dict[int, Buffer], survivors: list[tuple[Tensor, int]]
     ) -> Any:
         """The call itself, by what was compiled."""
-        tensors = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
-        compiled.apply(self.leaves, tensors)
+        nodes = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
+        compiled.apply(self.leaves, nodes)
         for tensor, flag in self.marked:
             tensor._requires_grad = flag
         for tensor, output in survivors:
-            put_back(tensor, tensors[output].uop)
-        return compiled.result(tensors)
+            put_back(tensor, nodes[output])
+        return compiled.result(nodes)
 
     # ---- before
 
