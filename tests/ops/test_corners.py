@@ -86,3 +86,48 @@ def _limit(point):
     scale = 1e-3 * (1 + abs(last))
     converges = abs(near - last) < scale and abs(far - last) < 100 * scale
     return last if np.isfinite(quotients).all() and converges else None
+
+
+def _with_nan(sample, which):
+    """The sample with a NaN in the middle of one of its float operands; None if there is none."""
+    count = 0
+
+    def put(a):
+        nonlocal count
+        if not (isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size):
+            return a
+        count += 1
+        if count - 1 != which:
+            return a
+        changed = a.copy()
+        changed.flat[a.size // 2] = np.nan
+        return changed
+
+    made = Sample(_mapped(sample.args, put), _mapped(sample.kwargs, put))
+    return made if count > which else None
+
+
+APART = {"triplet_margin_loss": "relu has slope 0 at NaN, and reverse mode multiplies it by NaN"}
+
+
+@pytest.mark.parametrize("record", [p for p in EVERY if p.values[0].name not in APART])
+def test_with_a_nan_among_the_operands_both_modes_agree(record):
+    for _, sample in smooth_samples(record, dtypes.float64)[:1]:
+        for changed in filter(None, (_with_nan(sample, which) for which in (0, 1))):
+            with np.errstate(all="ignore"):
+                _check_modes(record, changed)
+
+
+def _check_modes(record, sample):
+    try:
+        point = Point(record, sample)
+        if point.says_nothing:
+            return
+        t = [Tensor(d) for d in point.direction(2)]
+        forward = jvp(point.at, point.tensors, t)[1].item()
+        reverse = dot(grad(point.at, point.argnums)(*point.tensors), t).item()
+    except AdjointError as error:  # a matrix with a NaN has no decomposition, say
+        if error.code not in REFUSED:
+            raise
+        return
+    np.testing.assert_allclose(forward, reverse, 1e-8, 1e-8, err_msg=record.name)
