@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from math import gcd
 from typing import Any
 
 Shape = tuple[int, ...]
 _orders = count()
+_SHARED = 8
 
 
 class Var:
@@ -192,6 +194,12 @@ def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
     lo, hi = rest.bounds()
     if lo // by == hi // by:  # also when there is nothing left
         return quotient + lo // by, rest + -(lo // by) * by
+    shared = _shared_factor(rest, by)
+    if shared > 1:  # (g·y + z) // (g·b) is y // b where 0 ≤ z < g
+        above = Lin(0, tuple([(a, f // shared) for a, f in rest.terms if f % shared == 0]))
+        small = Lin(rest.const, tuple([t for t in rest.terms if t[1] % shared]))
+        found, left = divided(above, by // shared)
+        return quotient + found, left * shared + small
     if len(rest.terms) == 1 and not rest.const and rest.terms[0][1] == 1:
         atom = rest.terms[0][0]
         if type(atom) is Quotient:  # (y // a) // b is y // ab
@@ -199,6 +207,21 @@ def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
     turns = -(min(lo, 0) // by)  # kernels divide what is not negative
     rest, quotient = rest + turns * by, quotient + -turns
     return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
+
+
+def _shared_factor(x: Lin, by: int) -> int:
+    """A divisor of `by` and of the large factors such that the other terms stay below it.
+
+    A small one is not worth it: the parts of an index would not be found to belong together.
+    """
+    shared = by
+    for _, factor in sorted(x.terms, key=lambda term: -abs(term[1])):
+        shared = gcd(shared, factor)
+        small = Lin(x.const, tuple([t for t in x.terms if t[1] % shared]))
+        lo, hi = small.bounds()
+        if len(small.terms) < len(x.terms) and lo >= 0 and hi < shared and shared >= _SHARED:
+            return shared
+    return 1
 
 
 @lru_cache(maxsize=4096)
@@ -228,6 +251,28 @@ def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
             position, at = divided(position, shape[d])
         index.append(at if shape[d] != 1 else ZERO)
     return tuple(reversed(index))
+
+
+def stepped_over(
+    position: Lin, step: Lin, shape: Shape
+) -> list[tuple[tuple[Lin, ...], tuple[tuple[str, Lin, int], ...]]]:
+    """`unflattened` where `step` is a part of the position: the index in a row and, where the step
+    may lead into the next row, the index there; each with the condition `("in", x, n)`, 0 ≤ x < n,
+    under which it holds."""
+    plain = unflattened(position, shape)
+    if len(shape) != 2 or shape[1] <= step.bounds()[1] or not _divides(plain, step):
+        return [(plain, ())]
+    row, column = divided(position + step * -1, shape[1])
+    over = column + step + -shape[1]
+    here = (row, column + step), (("in", column + step, shape[1]),)
+    return [here, ((row + 1, over), (("in", over, shape[1]),))]
+
+
+def _divides(index: Sequence[Lin], step: Lin) -> bool:
+    """Whether a part of the index is a quotient or remainder of something with the step inside."""
+    inside = step.atoms()
+    divisions = [a for x in index for a, _ in x.terms if isinstance(a, Division)]
+    return any(inside & a.of.atoms() for a in divisions)
 
 
 def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adjoint.ir.affine import ZERO, Lin, Var, unflattened, var
+from adjoint.ir.affine import ZERO, Lin, Var, stepped_over, unflattened, var
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.walk import REDUCTIONS, At
+from adjoint.kernel.walk import REDUCTIONS, At, Gate
 from adjoint.stages import Group, Index
 
 Atoms = tuple[int, ...]
@@ -27,6 +27,16 @@ class Stage:
     reductions: list[tuple[UOp, Index, Index]] = field(default_factory=list)
     stores: list[tuple[UOp, Index]] = field(default_factory=list)
     follows: dict[UOp, Atoms] = field(default_factory=dict)
+
+    @property
+    def adds(self) -> bool:
+        """Whether floats are added up or multiplied, in the order of the tree."""
+        return any(adds(node) for node, _, _ in self.reductions)
+
+
+def adds(node: UOp) -> bool:
+    """Whether a reduction follows the tree: other orders do not matter, or are their own."""
+    return node.op.name in ("reduce_sum", "reduce_prod") and node.dtype.is_float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,10 +59,10 @@ def frame_of(group: Group) -> Frame:
     levels = _levels(group)
     order = flat(group.outputs[0][1])
     outer = tuple(sorted(group.outer, key=lambda a: order.index(a) if a in order else a))
-    stages: dict[tuple[int, tuple[int, ...]], Stage] = {}
+    stages: Stages = {}
     for node, index, loops in group.reduced:
         level = max(levels[s] for s in node.src)
-        stage = _stage(stages, group, level, flat(loops), node)
+        stage = _stage(stages, group, level, flat(loops), node, node.op.name == "fold")
         stage.reductions.append((node, index, loops))
     rows = []
     for node, index in group.outputs:
@@ -66,15 +76,15 @@ def frame_of(group: Group) -> Frame:
     return Frame(group, outer, tuple(in_order), tuple(rows))
 
 
+Stages = dict[tuple[int, tuple[int, ...], bool], Stage]
+
+
 def _stage(
-    stages: dict[tuple[int, tuple[int, ...]], Stage],
-    group: Group,
-    level: int,
-    atoms: Atoms,
-    node: UOp,
+    stages: Stages, group: Group, level: int, atoms: Atoms, node: UOp, apart: bool = False
 ) -> Stage:
+    """The stage for a node; `apart` from sums, whose loops have another order."""
     sizes = tuple(group.sizes[a] for a in atoms)
-    stage = stages.setdefault((level, sizes), Stage(level, sizes))
+    stage = stages.setdefault((level, sizes, apart), Stage(level, sizes))
     stage.follows[node] = atoms
     return stage
 
@@ -90,6 +100,7 @@ def _levels(group: Group) -> dict[UOp, int]:
     return levels
 
 
+Turn = tuple[list[Lin], Gate]  # the loops, and where they are there
 Runs = Sequence[int]  # how many neighbouring loops are one, from the outside in
 
 
@@ -99,6 +110,21 @@ class Counters:
 
     vars: list[Var]
     places: list[Lin]  # of each loop
+    runs: list[tuple[int, ...]]  # the sizes of the loops that each counter joins
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(v.size for v in self.vars)
+
+    def turns(self, position: Lin, lane: Lin) -> list[Turn]:
+        """The loops at a position, `lane` of which differs side by side: lanes that go on in the
+        next row are a turn of their own, so that neighbours stay neighbours in memory."""
+        found = stepped_over(position, lane, self.sizes)
+        return [(self._unjoined(each), gate) for each, gate in found]
+
+    def _unjoined(self, each: Sequence[Lin]) -> list[Lin]:
+        pairs = zip(each, self.runs, strict=True)
+        return [x for at, run in pairs for x in unflattened(at, run)]
 
     @staticmethod
     def of(sizes: Sequence[int], runs: Runs | None = None) -> Counters:
@@ -106,6 +132,7 @@ class Counters:
             runs = [1] * len(sizes)
         counters: list[Var] = []
         places: list[Lin] = []
+        joined: list[tuple[int, ...]] = []
         at = 0
         for length in runs:
             part = tuple(sizes[at : at + length])
@@ -115,8 +142,9 @@ class Counters:
                 total *= n
             counter = Var(total)
             counters.append(counter)
+            joined.append(part)
             places.extend(unflattened(var(counter), part))
-        return Counters(counters, places)
+        return Counters(counters, places, joined)
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -8,28 +8,30 @@ nodes (`nest.py`), arithmetic in terms of basic ops (`decompose.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from math import inf, prod
 from typing import Any
 
-import numpy as np
-
-from adjoint.ir.affine import Lin, Loaded, Quotient, Var, flattened, var
+from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.choose import TILE, Choice, choose
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
-from adjoint.kernel.frame import Assignment, Counters, Frame, frame_of
+from adjoint.kernel.elements import INDEX, Elements
+from adjoint.kernel.frame import Assignment, Counters, Frame, Turn, adds, frame_of
 from adjoint.kernel.nest import Nest
 from adjoint.kernel.special import checked, flag_code
-from adjoint.kernel.walk import At, Gate, Walk, reduced_operands
+from adjoint.kernel.tree import Tree, TreeLoops
+from adjoint.kernel.walk import At, Gate, joined, reduced_operands
 from adjoint.ops.cost import DEAR
-from adjoint.stages import Group, LoopProgram
+from adjoint.ops.tree import BLOCK, GROUP, LANES
+from adjoint.stages import Group, Index, LoopProgram
 
-_INDEX = dtypes.int64
 _KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
 _SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
+_TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
 _PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
 
 
@@ -39,7 +41,7 @@ def lower(group: Group, name: str) -> tuple[LoopProgram, UOp | None]:
     return Lowering(frame, choose(frame)).program(name)
 
 
-class Lowering(Walk):
+class Lowering(Elements):
     """One kernel being written."""
 
     def __init__(self, frame: Frame, choice: Choice):
@@ -47,19 +49,19 @@ class Lowering(Walk):
         self.frame, self.choice = frame, choice
         self.counters = Assignment.of(frame, choice.outer, choice.stages)
         self.nest = Nest()
-        self.buffers: dict[UOp, UOp] = {}
         self.flag: tuple[UOp, UOp] | None = None
         self.stage = 0
         self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last
-        self.accs: list[list[UOp]] = [[] for _ in frame.stages]
-        self.loops: list[list[UOp]] = []
+        self.paths: list[list[tuple[UOp, ...]]] = [[] for _ in frame.stages]  # of loops
+        self.trees: dict[int, Tree] = {}  # stages in which floats are added up
+        self.flat: dict[int, Lin] = {}  # the position in the loops of a stage
+        self.turns: list[Turn] = []  # of the part of a tree that is being written
+        self.own: Gate = ()  # where the loops that are being written are inside
         self.results: dict[UOp, UOp] = {}
         self.grid: UOp | None = None
         self._ids = count()
-        self._index: dict[Any, UOp] = {}
-        self._computed: dict[Any, tuple[int, UOp]] = {}
+        self._computed: dict[Any, tuple[int, list[tuple[UOp, Lin]]]] = {}
         self._scratch: dict[Any, UOp] = {}
-        self._given: set[UOp] = set()  # constants that could be parameters
         self._checked: dict[Any, Lin] = {}
         self._define_buffers()
 
@@ -69,7 +71,7 @@ class Lowering(Walk):
             own = number < len(outputs)
             name = f"out{number}" if own else f"in{number - len(outputs)}"
             key = (node, "out") if own else node
-            self.buffers[key] = OPS["define_global"](number, name, own, node.dtype, node.size)  # type: ignore[index]
+            self.buffers[key] = OPS["define_global"](number, name, own, node.dtype, node.size)
 
     # ---- the whole
 
@@ -78,9 +80,9 @@ class Lowering(Walk):
         for number in range(len(self.frame.stages)):
             self._write_stage(number)
         self.effects[-1] += self._row_stores()
-        for number, loops in enumerate(self.loops):
-            self.nest.stage(loops, self.effects[number], self.accs[number])
-        self.nest.stage([], self.effects[-1], [])
+        for number, paths in enumerate(self.paths):
+            self.nest.stage(paths, self.effects[number])
+        self.nest.stage([], self.effects[-1])
         body = tuple(self.nest.listed())
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
@@ -103,10 +105,13 @@ class Lowering(Walk):
             for source in node.src:
                 if source in self._given:
                     found[source] = None
-        return tuple(n for n in found if float(n.arg.value) not in _PLAIN_NUMBERS)
+        fixed = (*_PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
+        return tuple(n for n in found if float(n.arg.value) not in fixed)
 
-    def _range(self, size: int, lanes: int = 1, grid: bool = False) -> UOp:
-        return OPS["range"](next(self._ids), size, 0, _INDEX, lanes, grid)
+    def _range(
+        self, size: int, lanes: int = 1, grid: bool = False, count: UOp | None = None
+    ) -> UOp:
+        return OPS["range"](next(self._ids), size, 0, INDEX, lanes, grid, count)
 
     def _open_loops(self) -> None:
         """The grid, the loop of the lanes if they go across rows, and the loops of each stage."""
@@ -131,8 +136,19 @@ class Lowering(Walk):
             self._index[lane] = self._range(lane.size, choice.width)
             self.nest.enter(self._index[lane])
         inside = choice.width if choice.lanes == "inner" else 1
-        for counters in inner:
-            self.loops.append([self._loop(v, inside if v is counters[-1] else 1) for v in counters])
+        for number, counters in enumerate(inner):
+            if self.frame.stages[number].adds:
+                self.trees[number] = self._tree(number)
+                self.paths[number] = list(self.trees[number].paths)
+                continue
+            loops = [self._loop(v, inside if v is counters[-1] else 1) for v in counters]
+            self.paths[number] = [tuple(loops)] if loops else []
+
+    def _tree(self, number: int) -> Tree:
+        count = prod(v.size for v in self.counters.stages[number].vars)
+        make = lambda size, lanes, run: self._range(size, lanes, False, run)  # noqa: E731
+        loops = TreeLoops(count, make, self.index, self._index.__setitem__)
+        return loops.tree(self.choice.lanes != "outer")
 
     def _open_tiles(self, loops: list[Var]) -> None:
         """The grid goes over tiles; inside one, a few steps along one loop, lanes along the other.
@@ -150,10 +166,10 @@ class Lowering(Walk):
             left = UOp(OPS["sub"], (self._number(counter.size), first))
             whole = counter.size % step == 0
             count = None if whole else UOp(OPS["minimum"], (left, self._number(step)))
-            loop = OPS["range"](next(self._ids), step, 0, _INDEX, lanes, False, count)
+            loop = OPS["range"](next(self._ids), step, 0, INDEX, lanes, False, count)
             self._index[counter] = UOp(OPS["add"], (first, loop))
             inside.append(loop)
-        self.loops.append(inside)
+        self.paths[0] = [tuple(inside)]
 
     def _ordered(self, counters: Counters, number: int) -> list[Var]:
         """The loop that has the lanes goes innermost."""
@@ -186,41 +202,108 @@ class Lowering(Walk):
 
     def _write_stage(self, number: int) -> None:
         self.stage = number
+        counters = self.counters.stages[number]
+        if number in self.trees:
+            self._write_tree(number, counters)
+            return
+        self.flat[number] = flattened(tuple(map(var, counters.vars)), counters.sizes)
+        loops = self.paths[number][0] if self.paths[number] else ()
+        self._write_part(number, loops, {})
+
+    def _write_part(self, number: int, loops: tuple[UOp, ...], before: dict[UOp, UOp]) -> None:
+        """What is done in one nest of loops; `before`: accumulators of a tree that go on."""
         stage = self.frame.stages[number]
-        for node, index, loops in stage.reductions:
-            at = self.counters.at(index, node, number)
-            self._reduce(node, at, self.counters.at(loops, node, number))
-        for node, index in stage.stores:
-            self.effects[number].append(self._store(node, self.counters.at(index, node, number)))
+        for node, index, places in stage.reductions:
+            value = self._summand(node, index, places)
+            self._reduce(node, value, loops, before)
+        for _, gate in self._turned(number):
+            for node, index in stage.stores:
+                at = self.counters.at(index, node, number)
+                self.effects[number].append(self._store(node, at, gate))
+
+    def _turned(self, number: int) -> Iterator[tuple[Counters, Gate]]:
+        """The counters at each turn of the part that is being written, and where they are there."""
+        counters = self.counters.stages[number]
+        for places, gate in self.turns or [(counters.places, ())]:
+            counters.places = places
+            yield counters, joined(self.own, gate)
+
+    def _write_tree(self, number: int, counters: Counters) -> None:
+        """Whole rows, then what is left of one; then every total goes to the one around it."""
+        last: dict[UOp, UOp] = {}
+        for part in self.trees[number].parts:
+            self.flat[number], self.own = part.place, part.gate
+            self.turns = counters.turns(part.place, part.lane)
+            self._write_part(number, part.loops, last)
+        self.own, self.turns = (), []
+        around = self.trees[number].parts[0].loops[:-1]
+        for node, total in last.items():
+            self.results[node] = rounded(self._risen(node, total, around), node.dtype)
+
+    def _risen(self, node: UOp, total: UOp, loops: tuple[UOp, ...]) -> UOp:
+        """A total of the innermost loop, added up in each loop around it in turn."""
+        op, _ = _joining(node)
+        for depth in range(len(loops) - 1, -1, -1):
+            acc = self._accumulator(node, loops[:depth], loops[depth : depth + 1])
+            total = OPS["phi"](acc, UOp(OPS[op], (acc, total)), loops[depth])
+            self.effects[self.stage].append(total)
+        return total
+
+    def _accumulator(
+        self,
+        node: UOp,
+        around: tuple[UOp, ...],
+        inside: tuple[UOp, ...],
+        start: UOp | None = None,
+    ) -> UOp:
+        first = self._constant(_joining(node)[1], held(node.dtype)) if start is None else start
+        acc: UOp = OPS["define_acc"](first, next(self._ids))
+        self.nest.register(acc, around, inside)
+        return acc
 
     def _row_stores(self) -> list[UOp]:
         self.stage = len(self.frame.stages)
         return [self._store(n, self.counters.at(i, n, None)) for n, i in self.frame.rows]
 
-    def _store(self, node: UOp, at: At) -> UOp:
-        value = self.value(node, at)
+    def _store(self, node: UOp, at: At, gate: Gate = ()) -> UOp:
+        value = self.value(node, at, gate)
         if node.dtype is not value.dtype:
             value = UOp(OPS["cast"], (value,), OPS["cast"].arg(node.dtype))  # type: ignore[misc]
         place = self.index(flattened(at, node.shape))
-        return OPS["store"](self.buffers[(node, "out")], place, value)  # type: ignore[index]
+        condition = self.condition(gate) if gate else None
+        return OPS["store"](self.buffers[(node, "out")], place, value, condition)
 
-    def _reduce(self, node: UOp, at: At, places: tuple[Lin, ...]) -> None:
-        operands, gate = reduced_operands(node, at, places)
-        values = [self.value(s, p, gate) for s, p in zip(node.src, operands, strict=True)]
-        op, start = _joining(node)
+    def _summand(self, node: UOp, index: Index, places: Index) -> UOp:
+        """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
         kind = held(node.dtype)
-        value = self._term(node, values, kind)
-        if gate:
-            value = self.select(gate, value, self._constant(start, kind))
-        loops = self.loops[self.stage]
+        total = self._constant(_joining(node)[1], kind)
+        for _, turn in self._turned(self.stage):
+            at, loops = (self.counters.at(i, node, self.stage) for i in (index, places))
+            operands, inside = reduced_operands(node, at, loops)
+            gate = joined(turn, inside)
+            values = [self.value(s, p, gate) for s, p in zip(node.src, operands, strict=True)]
+            value = self._term(node, values, kind)
+            total = self.select(gate, value, total) if gate else value
+        return total
+
+    def _reduce(
+        self, node: UOp, value: UOp, loops: tuple[UOp, ...], before: dict[UOp, UOp]
+    ) -> None:
+        op, _ = _joining(node)
         if not loops:
             self.results[node] = rounded(value, node.dtype)
             return
-        acc = OPS["define_acc"](self._constant(start, kind), next(self._ids))
-        total = OPS["phi"](acc, UOp(OPS[op], (acc, value)), *loops)
-        self.accs[self.stage].append(acc)
+        tree = self.stage in self.trees and adds(node)
+        around, inside = (loops[:-1], loops[-1:]) if tree else ((), loops)
+        acc = self._accumulator(node, around, inside, before.get(node) if tree else None)
+        total = OPS["phi"](acc, UOp(OPS[op], (acc, value)), *inside)
         self.effects[self.stage].append(total)
-        self.results[node] = rounded(total, node.dtype)
+        if tree:
+            before[node] = total
+            return
+        found = rounded(total, node.dtype)
+        known = self.results.get(node)  # of the whole rows, where this is what is left
+        self.results[node] = found if known is None else UOp(OPS[op], (known, found))
 
     def _term(self, node: UOp, values: list[UOp], kind: DType) -> UOp:
         """What is added: the element in the dtype of the sum, or the product of two."""
@@ -232,44 +315,7 @@ class Lowering(Walk):
             return value
         return decompose(OPS["cast"], (value,), None, kind, source)
 
-    # ---- elements
-
-    def load(self, node: UOp, place: Lin, gate: Gate) -> UOp:
-        buffer, at = self.buffers[node], self.index(place)
-        if gate:
-            zero = OPS["const"](0, node.dtype, (), None)  # as it lies in memory
-            value = OPS["load"](buffer, at, self.condition(gate), zero)
-        else:
-            value = OPS["load"](buffer, at)
-        kind = held(node.dtype)
-        return value if kind is node.dtype else UOp(OPS["cast"], (value,), OPS["cast"].arg(kind))  # type: ignore[misc]
-
-    def constant(self, node: UOp, value: Any) -> UOp:
-        made = self._constant(value, node.dtype)
-        if made.dtype.is_float:
-            self._given.add(made)
-        return made
-
-    def _constant(self, value: Any, dtype: DType) -> UOp:
-        """A constant as it is held: a narrow float rounded to its dtype first."""
-        kind = held(dtype)
-        if kind is not dtype and value == value:
-            with np.errstate(over="ignore"):  # the nearest value may be an infinity
-                value = float(dtype.np.type(value))
-        return OPS["const"](value, kind, (), None)
-
-    def counted(self, node: UOp, x: Lin) -> UOp:
-        return decompose(OPS["cast"], (self.index(x),), None, node.dtype)
-
-    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
-        value = decompose_node(node, tuple(operands))
-        key = None if gate else self._keepable(node, at)  # a gated load is 0 where it is shut
-        if key is not None:
-            self._computed.setdefault(key, (self.stage, value))
-        return value
-
-    def select(self, gate: Gate, value: UOp, other: UOp) -> UOp:
-        return UOp(OPS["where"], (self.condition(gate), value, other))
+    # ---- indices that are loaded
 
     def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Lin:
         key = (index, at, gate, size)
@@ -284,7 +330,7 @@ class Lowering(Walk):
 
     def _flag_store(self, node: UOp, axis: int, index: UOp, bad: UOp, gate: Gate) -> None:
         if self.flag is None:
-            slot = OPS["define_global"](len(self.buffers), "flag", True, _INDEX, 1)
+            slot = OPS["define_global"](len(self.buffers), "flag", True, INDEX, 1)
             self.flag = (slot, node)
         if gate:
             bad = UOp(OPS["logical_and"], (bad, self.condition(gate)))
@@ -296,93 +342,64 @@ class Lowering(Walk):
 
     # ---- values kept for a later stage
 
+    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
+        value = decompose_node(node, tuple(operands))
+        everywhere = gate == self.own  # under another gate a load is 0 where that is shut
+        key = self._keepable(node, at) if everywhere else None
+        if key is not None:
+            stage, values = self._computed.setdefault(key, (self.stage, []))
+            if stage == self.stage:
+                values.append((value, self.flat[stage]))
+        return value
+
     def _keepable(self, node: UOp, at: At) -> Any:
         """A key that is the same in every stage of these loops; None for what is not kept."""
         if len(self.frame.stages) < 2 or self.stage >= len(self.frame.stages):
             return None
         if node.op.name not in DEAR or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
-        counters = self.counters.stages[self.stage].vars
-        place = {v: i for i, v in enumerate(counters)}
-        sizes = tuple(v.size for v in counters)
-        if prod(sizes) * 8 > _KEEP_BYTES or not any(v in x.atoms() for x in at for v in counters):
+        sizes = self.counters.stages[self.stage].sizes
+        if prod(sizes) * 8 > _KEEP_BYTES:
             return None
-        return node, sizes, tuple(_renamed(x, place) for x in at)
+        flat = self.flat[self.stage]
+        found = tuple(_along(x, flat) for x in at)
+        if None in found or not any(factor for _, factor in found):  # type: ignore[misc]
+            return None
+        return node, prod(sizes), found
 
     def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
-        if gate or node.op.name not in DEAR:
+        if gate != self.own or node.op.name not in DEAR:
             return None
         key = self._keepable(node, at)
         found = None if key is None else self._computed.get(key)
         if found is None or found[0] == self.stage:
             return None
-        stage, value = found
         if key not in self._scratch:
-            self._scratch[key] = self._keep(stage, value)
-        return OPS["load"](self._scratch[key], self._position(self.stage))
+            self._scratch[key] = self._keep(*found)
+        return OPS["load"](self._scratch[key], self.index(self.flat[self.stage]))
 
-    def _keep(self, stage: int, value: UOp) -> UOp:
-        size = prod(v.size for v in self.counters.stages[stage].vars)
+    def _keep(self, stage: int, values: list[tuple[UOp, Lin]]) -> UOp:
+        size = max(prod(self.counters.stages[stage].sizes), LANES)
         room = 1 << (size - 1).bit_length()  # rows of similar length share a source
-        scratch = OPS["define_local"](f"kept{len(self._scratch)}", value.dtype, room)
+        kind = values[0][0].dtype
+        scratch: UOp = OPS["define_local"](f"kept{len(self._scratch)}", kind, room)
         self.nest.first(scratch)
-        self.effects[stage].append(OPS["store"](scratch, self._position(stage), value))
+        stores = [OPS["store"](scratch, self.index(place), value) for value, place in values]
+        self.effects[stage].extend(stores)
         return scratch
 
-    def _position(self, stage: int) -> UOp:
-        counters = self.counters.stages[stage].vars
-        return self.index(flattened(tuple(map(var, counters)), tuple(v.size for v in counters)))
 
-    # ---- index arithmetic
-
-    def index(self, x: Lin) -> UOp:
-        """An index expression as nodes."""
-        total: UOp | None = None
-        for atom, factor in x.terms:
-            term = self._atom(atom)
-            if factor != 1:
-                term = UOp(OPS["mul"], (term, self._number(factor)))
-            total = term if total is None else UOp(OPS["add"], (total, term))
-        if total is None:
-            return self._number(x.const)
-        return UOp(OPS["add"], (total, self._number(x.const))) if x.const else total
-
-    def _atom(self, atom: Any) -> UOp:
-        found = self._index.get(atom)
-        if found is None:
-            if isinstance(atom, Loaded):
-                found = atom.node
-            else:
-                op = "floordiv" if isinstance(atom, Quotient) else "mod"
-                found = UOp(OPS[op], (self.index(atom.of), self._number(atom.by)))
-            self._index[atom] = found
-        return found
-
-    def _number(self, value: int) -> UOp:
-        made = OPS["const"](value, _INDEX, (), None)
-        self._given.add(made)
-        return made
-
-    def condition(self, gate: Gate) -> UOp:
-        """All conditions of a gate."""
-        total: UOp | None = None
-        for part in [p for c in gate for p in self._condition(*c)]:
-            total = part if total is None else UOp(OPS["logical_and"], (total, part))
-        return OPS["const"](True, dtypes.bool_, (), None) if total is None else total
-
-    def _condition(self, kind: str, x: Lin, extent: int) -> list[UOp]:
-        place = self.index(x)
-        if kind == "step":
-            rest = UOp(OPS["mod"], (place, self._number(extent)))
-            return [UOp(OPS["eq"], (rest, self._number(0)))]
-        lo, hi = x.bounds()
-        parts = [] if lo >= 0 else [UOp(OPS["le"], (self._number(0), place))]
-        return [*parts, *([] if hi < extent else [UOp(OPS["lt"], (place, self._number(extent)))])]
-
-
-def _renamed(x: Lin, place: dict[Var, int]) -> Any:
-    return x.const, tuple(
-        (place[a] if isinstance(a, Var) and a in place else a, f) for a, f in x.terms
+def _along(x: Lin, flat: Lin) -> tuple[Lin, int] | None:
+    """An index as something that is the same in all loops, plus a multiple of the position."""
+    step = min((f for _, f in flat.terms), default=0)
+    counter = next((a for a, f in flat.terms if f == step), None)
+    factor = 0 if counter is None else x.factor(counter)
+    if factor is None or (factor and factor % step):
+        return None
+    rest = x + flat * -(factor // step) if factor else x
+    loops = flat.atoms()
+    return (
+        None if any(a in loops for a in rest.atoms()) else (rest, factor // step if factor else 0)
     )
 
 

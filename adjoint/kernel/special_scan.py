@@ -1,7 +1,7 @@
 """SCAN as loops: serial along its axis, everything else side by side.
 
-The sums are those of the reference, in its order. float16 and bfloat16 are kept as float32 along
-the way, and every element is rounded once.
+The sums are those of the reference, in its order. Sums and products of floats are kept in float64
+along the way; every element of them is rounded to float32, and to a narrower dtype from there.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ def held(dtype: DType) -> DType:
     return dtypes.float32 if dtype.is_float and dtype.itemsize < 4 else dtype
 
 
+def running(node: UOp) -> DType:
+    """The dtype of a scan's running value."""
+    adds = node.op.name in ("scan_sum", "scan_prod") and node.dtype.is_float
+    return dtypes.float64 if adds else held(node.dtype)
+
+
 def neutral(op: str, dtype: DType) -> Any:
     """The value that changes nothing: for sums -0.0, since 0.0 + -0.0 is 0.0."""
     if op == "add":
@@ -46,7 +52,7 @@ def build_scan(node: UOp, name: str = "") -> Special:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
     x, axis, op = node.src[0], node.arg.axis, _OPS[node.op.name]
     n, inner = x.shape[axis], product(x.shape[axis + 1 :])
-    kind = held(node.dtype)
+    kind = running(node)
     lanes = lanes_for(inner, kind)
     blocks = -(-inner // lanes)
     loops = Loops()
@@ -63,7 +69,7 @@ def build_scan(node: UOp, name: str = "") -> Special:
             register = loops.register(number(neutral(op, kind), kind))
             with loops.loop(n) as k:
                 at = linear((start, 1), (n - 1 - k if node.arg.reverse else k, inner))
-                value = loops.load(given, at).cast(kind)
+                value = loops.load(given, at).cast(held(x.dtype)).cast(kind)
                 total = loops.update(register, combined(op, register, value), k)
-                loops.store(out, at, total.cast(node.dtype))
+                loops.store(out, at, total.cast(held(node.dtype)).cast(node.dtype))
     return Special(loops.program(node, name, 2 * n * lanes))

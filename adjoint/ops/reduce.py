@@ -23,6 +23,7 @@ from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axes
 from adjoint.ops.samples import SPECIAL, later, real
+from adjoint.ops.tree import tree_reduced
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -126,11 +127,23 @@ def _reduction(
 
 
 def _sum_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
+    x = np.asarray(x)
+    if x.dtype.kind in "fc" and x.size:
+        return tree_reduced(np.add, 0, x, _every(x, axis), keepdim)
     return np.sum(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
 
 
 def _prod_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
+    x = np.asarray(x)
+    if x.dtype.kind in "fc" and x.size:
+        return tree_reduced(np.multiply, 1, x, _every(x, axis), keepdim)
     return np.prod(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
+
+
+def _every(x: Array, axis: Any) -> Shape:
+    """The axes that are meant, in order."""
+    given = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return tuple(sorted(a % max(x.ndim, 1) for a in given))
 
 
 def _accumulate(x: Any) -> Any:

@@ -51,7 +51,7 @@ def _scan(
         if x.ndim == 0 or x.size == 0:
             return x
         y = np.flip(x, axis) if reverse else x
-        y = ufunc.accumulate(y, axis=axis, dtype=x.dtype)
+        y = ufunc.accumulate(y, axis=axis, dtype=_running(x.dtype, widen)).astype(x.dtype)
         return np.flip(y, axis) if reverse else y
 
     record = define(
@@ -78,6 +78,11 @@ def _scan(
         batch=shifted("axis"),
     )
     return record
+
+
+def _running(dtype: Any, adds: bool) -> Any:
+    """Sums and products of float32 are kept in float64 along the way; each is rounded once."""
+    return np.float64 if adds and dtype == np.float32 else dtype
 
 
 def _prod_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:

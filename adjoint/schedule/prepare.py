@@ -18,6 +18,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.indexing import gathered, positions
+from adjoint.ops.tree import BLOCK
 from adjoint.schedule.layout import counts_along
 
 _IDENTITIES = frozenset({"detach", "contiguous", "contiguous_backward", "unique_identity", "shard"})
@@ -50,50 +51,60 @@ def _filled(node: UOp, value: Any) -> UOp:
 # ---- reductions
 
 _EMPTY: dict[str, Any] = {"reduce_sum": 0, "reduce_prod": 1, "any": False, "all": True}
-_SPLIT = 1 << 15  # from this many elements on, a reduction to few results is done in blocks
-_FEW = 16
-_BLOCK = 1 << 12
+_LONG = 1 << 15  # from this many elements on, a reduction to few results is done in blocks
+_LONGEST = 1 << 24  # from this many on, always
+_FEW = 1 << 12
 
 
 def _reduction(node: UOp) -> UOp:
     x = node.src[0]
     if node.size and not x.size:
         return _filled(node, _EMPTY[node.op.name])
-    dims, keepdim = node.arg
+    dims = node.arg.axis
     if all(x.shape[d] == 1 for d in dims) and node.dtype is x.dtype:
         same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
         return same + 0.0 if node.op.name == "reduce_sum" and x.dtype.is_float else same
     count = prod(x.shape[d] for d in dims)
-    if count >= _SPLIT and node.size <= _FEW and not x.dtype.is_complex:
-        return _in_blocks(node, x, dims, keepdim)
+    results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
+    long = count >= _LONG and node.size <= results and count >= 16 * node.size
+    if (long or count > _LONGEST) and not x.dtype.is_complex:
+        return _in_blocks(node, _wide(node, x), dims, count).cast(node.dtype).reshape(node.shape)
     return node
 
 
-def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], keepdim: bool) -> UOp:
-    """Before: sum of 2^20. After: sums of blocks, and their sum. The blocks run side by side."""
-    kept = [d for d in range(len(x.shape)) if d not in dims]
-    extents = [x.shape[d] for d in kept]
-    count = prod(x.shape[d] for d in dims)
-    block = next((b for b in range(_BLOCK, 255, -1) if count % b == 0), None)
-    if block is None:
-        return node
-    flat = x.permute([*kept, *dims]).reshape(*extents, count // block, block)
-    wide = _wide(node, flat)
-    return (
-        _reduced(node, _reduced(node, wide, len(extents) + 1), len(extents))
-        .cast(node.dtype)
-        .reshape(node.shape)
-    )
+def _are_apart(dims: tuple[int, ...]) -> bool:
+    """Whether there is an axis between these that is not one of them."""
+    return bool(dims) and dims != tuple(range(dims[0], dims[-1] + 1))
+
+
+def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
+    """Before: sum of 2^20. After: sums of blocks, and their sum, which is how the tree of sums is
+    defined (`ops/tree.py`), so no bit changes. The blocks run side by side."""
+    first, last = dims[0], dims[-1]
+    if _are_apart(dims):
+        kept = [d for d in range(len(x.shape)) if d not in dims]
+        x, first, last = x.permute([*kept, *dims]), len(kept), len(x.shape) - 1
+    lead, rest = x.shape[:first], x.shape[last + 1 :]
+    whole = count - count % BLOCK
+    flat = x.reshape(*lead, count, *rest)
+    blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
+    sums = node.op(blocks, (first + 1,), False)
+    if count > whole:
+        sums = sums.cat(node.op(_part(flat, first, whole, count), (first,), True), dim=first)
+    return node.op(sums, (first,), False)
+
+
+def _part(x: UOp, axis: int, start: int, stop: int) -> UOp:
+    """Elements of one axis."""
+    if (start, stop) == (0, x.shape[axis]):
+        return x
+    return x.shrink([(start, stop) if d == axis else (0, n) for d, n in enumerate(x.shape)])
 
 
 def _wide(node: UOp, x: UOp) -> UOp:
     """Partial sums of narrow floats are kept in float32, as one pass would."""
     narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
     return x.cast(dtypes.float32) if narrow and node.op.name.startswith("reduce") else x
-
-
-def _reduced(node: UOp, x: UOp, dim: int) -> UOp:
-    return node.op(x, (dim,), False)
 
 
 def _arg_extreme(node: UOp) -> UOp:

@@ -1,0 +1,109 @@
+"""Elements, indices and conditions of a kernel as kernel-level nodes.
+
+What may live here: how a load, a constant, an index expression or a gate is written. What may not:
+loops, and what is kept from one to the next; that is `lower.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ir.affine import Lin, Loaded, Quotient
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.kernel.decompose import decompose, held
+from adjoint.kernel.walk import Gate, Walk
+
+INDEX = dtypes.int64
+
+
+class Elements(Walk):
+    """A walk whose values are nodes."""
+
+    def __init__(self, inputs: Sequence[UOp]):
+        super().__init__(inputs)
+        self.buffers: dict[Any, UOp] = {}
+        self._index: dict[Any, UOp] = {}  # nodes of counters, quotients and loaded indices
+        self._given: set[UOp] = set()  # constants that could be parameters
+
+    # ---- elements
+
+    def load(self, node: UOp, place: Lin, gate: Gate) -> UOp:
+        buffer, at = self.buffers[node], self.index(place)
+        if gate:
+            zero = OPS["const"](0, node.dtype, (), None)  # as it lies in memory
+            value = OPS["load"](buffer, at, self.condition(gate), zero)
+        else:
+            value = OPS["load"](buffer, at)
+        kind = held(node.dtype)
+        return value if kind is node.dtype else UOp(OPS["cast"], (value,), OPS["cast"].arg(kind))  # type: ignore[misc]
+
+    def constant(self, node: UOp, value: Any) -> UOp:
+        made = self._constant(value, node.dtype)
+        if made.dtype.is_float:
+            self._given.add(made)
+        return made
+
+    def _constant(self, value: Any, dtype: DType) -> UOp:
+        """A constant as it is held: a narrow float rounded to its dtype first."""
+        kind = held(dtype)
+        if kind is not dtype and value == value:
+            with np.errstate(over="ignore"):  # the nearest value may be an infinity
+                value = float(dtype.np.type(value))
+        return OPS["const"](value, kind, (), None)
+
+    def counted(self, node: UOp, x: Lin) -> UOp:
+        return decompose(OPS["cast"], (self.index(x),), None, node.dtype)
+
+    def select(self, gate: Gate, value: UOp, other: UOp) -> UOp:
+        return UOp(OPS["where"], (self.condition(gate), value, other))
+
+    # ---- index arithmetic
+
+    def index(self, x: Lin) -> UOp:
+        """An index expression as nodes."""
+        total: UOp | None = None
+        for atom, factor in x.terms:
+            term = self._atom(atom)
+            if factor != 1:
+                term = UOp(OPS["mul"], (term, self._number(factor)))
+            total = term if total is None else UOp(OPS["add"], (total, term))
+        if total is None:
+            return self._number(x.const)
+        return UOp(OPS["add"], (total, self._number(x.const))) if x.const else total
+
+    def _atom(self, atom: Any) -> UOp:
+        found = self._index.get(atom)
+        if found is None:
+            if isinstance(atom, Loaded):
+                found = atom.node
+            else:
+                op = "floordiv" if isinstance(atom, Quotient) else "mod"
+                found = UOp(OPS[op], (self.index(atom.of), self._number(atom.by)))
+            self._index[atom] = found
+        return found
+
+    def _number(self, value: int) -> UOp:
+        made = OPS["const"](value, INDEX, (), None)
+        self._given.add(made)
+        return made
+
+    def condition(self, gate: Gate) -> UOp:
+        """All conditions of a gate."""
+        total: UOp | None = None
+        for part in [p for c in gate for p in self._condition(*c)]:
+            total = part if total is None else UOp(OPS["logical_and"], (total, part))
+        return OPS["const"](True, dtypes.bool_, (), None) if total is None else total
+
+    def _condition(self, kind: str, x: Lin, extent: int) -> list[UOp]:
+        place = self.index(x)
+        if kind == "step":
+            rest = UOp(OPS["mod"], (place, self._number(extent)))
+            return [UOp(OPS["eq"], (rest, self._number(0)))]
+        lo, hi = x.bounds()
+        parts = [] if lo >= 0 else [UOp(OPS["le"], (self._number(0), place))]
+        return [*parts, *([] if hi < extent else [UOp(OPS["lt"], (place, self._number(extent)))])]

@@ -1,0 +1,130 @@
+"""How exact and how fast sums are: `python -m bench.reductions [--before TREE]`.
+
+Errors are those of float32 sums, means and variances against float64, relative to the result,
+beside NumPy's. Times are the best of several calls of a compiled function. With `--before`, the
+same times are taken of another checkout of Adjoint in a process of its own, in turns with this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjoint import Tensor, grad, jit
+
+RESULTS = Path(__file__).parent / "results" / "reductions.md"
+LENGTHS = {"2^20": 2**20, "2^24 - 3": 2**24 - 3, "2^26": 2**26}
+Case = tuple[Any, tuple[int, ...], int]
+
+
+def _norm_gradients(x: Tensor) -> Any:
+    return grad(lambda x: ((x.layernorm() * 1.5 + 1) * x).sum())(x)
+
+
+CASES: dict[str, Case] = {
+    "sum of 2^26": (lambda x: x.sum(), (2**26,), 7),
+    "softmax 4096 x 4096": (lambda x: x.softmax(-1), (4096, 4096), 7),
+    "layer norm and its gradient, 4096 x 4096": (_norm_gradients, (4096, 4096), 5),
+    "row sums 4096 x 4096": (lambda x: x.sum(1), (4096, 4096), 7),
+    "column sums 4096 x 4096": (lambda x: x.sum(0), (4096, 4096), 7),
+    "column sums 2^20 x 17": (lambda x: x.sum(0), (2**20, 17), 7),
+    "row sums 2^20 x 4": (lambda x: x.sum(1), (2**20, 4), 7),
+    "softmax 512 x 4095": (lambda x: x.softmax(-1), (512, 4095), 20),
+    "variance per channel, 64 x 64 x 28 x 28": (lambda x: x.var((0, 2, 3)), (64, 64, 28, 28), 20),
+    "variance per channel, 64 x 512 x 7 x 7": (lambda x: x.var((0, 2, 3)), (64, 512, 7, 7), 20),
+    "sum of 1000": (lambda x: x.sum(), (1000,), 300),
+    "softmax 64 x 100": (lambda x: x.softmax(-1), (64, 100), 300),
+}
+
+
+def times() -> dict[str, float]:
+    """Seconds of each case."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, (fn, shape, turns) in CASES.items():
+        x = Tensor(rng.random(shape, dtype=np.float32)).realize()
+        run = jit(fn)
+        took = []
+        for _ in range(turns + 2):
+            start = time.perf_counter()
+            run(x).realize()
+            took.append(time.perf_counter() - start)
+        found[name] = min(took[2:])
+    return found
+
+
+def elsewhere(tree: str) -> dict[str, float]:
+    """The same times, of this tree or another."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--times"]
+    env = {**os.environ, "PYTHONPATH": tree}
+    done = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def errors() -> list[str]:
+    """Rows of the table of errors."""
+    rows = []
+    for name, length in LENGTHS.items():
+        for kind, x in _data(length):
+            wide = x.astype(np.float64)
+            for use in ("sum", "mean", "var"):
+                exact = float(getattr(wide, use)())
+                ours = float(getattr(Tensor(x), use)(**_options(use)).item())
+                other = float(getattr(x, use)())
+                cells = [f"{abs(v - exact) / abs(exact):.1e}" for v in (ours, other)]
+                rows.append(f"| {use} of {name}, {kind} | {cells[0]} | {cells[1]} |")
+    return rows
+
+
+def _options(use: str) -> dict[str, int]:
+    return {"correction": 0} if use == "var" else {}
+
+
+def _data(length: int) -> list[tuple[str, Any]]:
+    rng = np.random.default_rng(1)
+    constant = np.full(length, 0.1, np.float32)
+    constant[0] = 0.2  # a variance that is not 0
+    return [("0.1", constant), ("uniform", rng.random(length, dtype=np.float32))]
+
+
+def page(before: str | None) -> str:
+    """The results as a page."""
+    here = str(Path(__file__).resolve().parents[1])
+    rounds = [(elsewhere(here), elsewhere(before) if before else None) for _ in range(2)]
+    lines = ["# Sums", "", f"`python -m bench.reductions`, NumPy {np.__version__}, float32.", ""]
+    lines += ["| error, relative to float64 | Adjoint | NumPy |", "|---|---|---|", *errors(), ""]
+    lines += ["| time, ms | one tree | before it |", "|---|---|---|"]
+    for name in CASES:
+        ours = min(a[name] for a, _ in rounds)
+        old = [b[name] for _, b in rounds if b is not None]
+        lines.append(f"| {name} | {_ms(ours)} | {_ms(min(old)) if old else '-'} |")
+    return "\n".join([*lines, ""])
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", help="a checkout of Adjoint to compare with")
+    parser.add_argument("--times", action="store_true", help="print the times of this process")
+    given = parser.parse_args()
+    if given.times:
+        print(json.dumps(times()))
+        return
+    RESULTS.write_text(page(given.before), encoding="utf-8")
+    print(RESULTS.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()
