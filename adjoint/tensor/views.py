@@ -10,6 +10,7 @@ the table of inverses.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -31,6 +32,9 @@ RECORDS = frozenset(
     | {"tensor_split", "unbind", "expand", "expand_as", "unfold", "detach", "real", "imag"}
     | {"bitcast"}
 )
+
+
+_lock = threading.RLock()
 
 
 class Storage:
@@ -243,8 +247,9 @@ def base_of(tensor: Any) -> Any:
 
 def reread(tensor: Any) -> UOp:
     """The node of a view that has none: what it shows now."""
-    node: UOp = tensor._tie.read()
-    tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
+    with _lock:
+        node: UOp = tensor._tie.read()
+        tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
     return node
 
 
@@ -257,10 +262,10 @@ def become(tensor: Any, node: UOp, flag: Any = None) -> None:
     if tie is None:
         receive(tensor, marked.own(tensor, node))
         tensor._requires_grad = flag or tensor._requires_grad
-    elif tie.call is None:
-        _become_whole(tie.storage, node, flag)
-    else:
-        _become_whole(tie.storage, tie.written(node), flag and not tie.cut)
+        return
+    with _lock:  # other threads may write to other parts of the whole
+        whole = node if tie.call is None else tie.written(node)
+        _become_whole(tie.storage, whole, flag and not tie.cut)
 
 
 def receive(tensor: Any, node: UOp) -> None:

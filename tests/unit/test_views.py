@@ -5,12 +5,13 @@ captured state, and with the view itself captured.
 """
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
 
 import adjoint
-from adjoint import Tensor, jit, no_grad
+from adjoint import Tensor, jit, nn, no_grad
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 
@@ -596,3 +597,43 @@ def test_views_keep_their_tie_across_jit_and_realize():
     row.realize()
     row[0] = 100.0
     assert x[0, 0].item() == 100
+
+
+def test_threads_may_write_to_different_rows():
+    base = Tensor.zeros(4, 3)
+    rows, start = list(base), threading.Barrier(4, timeout=30)
+
+    def work(row):
+        start.wait()
+        for _ in range(50):
+            row += 1
+
+    threads = [threading.Thread(target=work, args=(row,)) for row in rows]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert base.tolist() == [[50] * 3] * 4
+
+
+def test_a_parameter_that_is_the_transpose_of_another_follows_it():
+    w = Tensor([[1.0, 2.0]], requires_grad=True)
+    tied = w.T
+    opt = nn.optim.SGD([w], lr=0.5)
+    for _ in range(3):
+        opt.zero_grad()
+        (w @ tied).sum().backward()
+        opt.step()
+        np.testing.assert_array_equal(tied.numpy(), w.numpy().T)
+    assert len(w.uop.toposort()) == 1
+
+
+def test_a_parameter_made_as_a_view_is_trained_without_keeping_its_history():
+    w = Tensor.ones(6).reshape(2, 3).requires_grad_()
+    opt = nn.optim.Adam([w], lr=0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        (w * w).sum().backward()
+        opt.step()
+    assert w._tie is None
+    assert len(w.uop.toposort()) == 1
