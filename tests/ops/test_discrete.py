@@ -64,3 +64,29 @@ def _check_results(point):
     _, pullback = vjp(lambda *x: [y.cast("float64") for y in integers(*x)], *point.tensors)
     back = pullback([Tensor(np.ones(v.shape)) for v in values])
     assert not any(np.any(d.numpy()) for d in back)
+
+
+@pytest.mark.parametrize("record", EVERY)
+def test_a_tangent_has_the_type_of_its_result_and_a_cotangent_that_of_its_operand(record):
+    samples = record.samples() if "f" in record.kinds else []
+    with np.errstate(all="ignore"):
+        for sample in samples:
+            if record.name == "svd" and not sample.smooth:
+                continue  # of a matrix that is not square, the full one has no derivative
+            _check_types(record, Point(record, adapted(sample, dtypes.float16), dtypes.float16))
+
+
+def _check_types(record, point):
+    def results(*x):
+        return [y for y in outputs(call(record, bound(point.sample, x))) if isinstance(y, Tensor)]
+
+    def floats(*x):
+        return [y for y in results(*x) if y.dtype.is_inexact]
+
+    if not point.arrays or reason_for(record.name, "vmap of grad") is not None:
+        return
+    values, moved = jvp(results, point.tensors, [x.zeros_like() + 1 for x in point.tensors])
+    assert [(t.dtype, t.shape) for t in moved] == [(y.dtype, y.shape) for y in values]
+    _, pullback = vjp(floats, *point.tensors)
+    back = pullback([y.zeros_like() + 1 for y in values if y.dtype.is_inexact])
+    assert [(g.dtype, g.shape) for g in back] == [(x.dtype, x.shape) for x in point.tensors]
