@@ -184,7 +184,7 @@ def _equal_parts(op: str, x: UOp, where: Any, axis: int) -> tuple[UOp, ...]:
         problem = f"{x.shape[axis]} elements do not divide into {where} equal parts"
         fix = "tensor_split makes parts that differ by one"
         raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
-    return tensor_split(x, where, axis)  # type: ignore[no-any-return]
+    return tensor_split(x, where, axis)
 
 
 @derived(
