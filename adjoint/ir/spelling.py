@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Spelling:
     """The names by which a function's options can be given."""
 
-    __slots__ = ("every", "op", "own", "spread")
+    __slots__ = ("every", "op", "open", "own", "spread")
 
     def __init__(self, op: str, function: Callable[..., Any]):
         parameters = inspect.signature(function).parameters
@@ -40,6 +40,7 @@ class Spelling:
         self.every = frozenset(parameters)
         self.own = {} if op in _COUNTS else _other_names(self.every)
         kinds = {name: p.kind for name, p in parameters.items()}
+        self.open = inspect.Parameter.VAR_KEYWORD in kinds.values()
         self.spread = {n for n, kind in kinds.items() if kind is inspect.Parameter.VAR_POSITIONAL}
 
     def __call__(
@@ -61,6 +62,13 @@ class Spelling:
                 result[own] = value
         return args, result
 
+    def check(self, kwargs: dict[str, Any]) -> None:
+        """Refuse a name that the function does not have."""
+        for name in kwargs:
+            if name not in self.every and not self.open:
+                fix = f"it takes ({', '.join(sorted(self.every))})"
+                raise ArgumentError("E2007", f"there is no option {name!r}", op=self.op, help=fix)
+
     def _absent(self, name: str, value: Any) -> None:
         if value is not None:
             fix = "results are new tensors" if name == "out" else ".cast(dtype) of the result"
@@ -69,7 +77,7 @@ class Spelling:
 
 def _other_names(every: frozenset[str]) -> dict[str, str]:
     """Other name → own name, for each group of which the function has one."""
-    found = {}
+    found: dict[str, str] = {}
     for group in _GROUPS:
         own = [name for name in group if name in every]
         if len(own) == 1:
@@ -96,6 +104,7 @@ def spelled(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             args, kwargs = respell(args, kwargs)
+            respell.check(kwargs)
         if count and len(args) == count and first not in kwargs:
             kwargs[first], args = args[-1], args[:-1]
         return function(*args, **kwargs)

@@ -56,20 +56,25 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call with identities around it, whose backward passes call the hooks."""
     outgoing: list[Any] = []
-    marked = [
-        _identity(a, lambda g, i=i: _entered(module, args, i, g, outgoing)) if _floats(a) else a
-        for i, a in enumerate(args)
-    ]
+
+    def entering(number: int) -> Callable[[Tensor], Tensor]:
+        return lambda g: _entered(module, args, number, g, outgoing)
+
+    def leaving(g: Tensor) -> Tensor:
+        outgoing.append(g)
+        return g
+
+    marked = [_identity(a, entering(i)) if _floats(a) else a for i, a in enumerate(args)]
     result = module.forward(*marked, **kwargs)
     if not _floats(result):
         problem = "backward hooks are for modules that give one float tensor"
         raise ArgumentError("E2001", problem, op=type(module).__name__)
-    return _identity(result, lambda g: outgoing.append(g) or g)
+    return _identity(result, leaving)
 
 
 def _entered(module: Any, args: tuple[Any, ...], number: int, g: Tensor, out: list[Any]) -> Tensor:
     """The gradient of one input, after the hooks have seen it and that of the result."""
-    inputs = tuple(g if i == number else None for i in range(len(args)))
+    inputs: Any = tuple(g if i == number else None for i in range(len(args)))
     for hook in module._backward_hooks:
         changed = hook(module, inputs, (out[-1],))
         if changed is not None:

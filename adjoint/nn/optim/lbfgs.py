@@ -6,7 +6,6 @@ an object alone and not for `jit` or groups of parameters. What may live here: L
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,12 +59,12 @@ class LBFGS:
         for p in self.params:
             p.grad = None
 
-    def step(self, closure: Callable[[], Tensor]) -> Tensor:
+    def step(self, closure: Any) -> Tensor:
         """Minimise the loss; the loss before the first change comes back."""
         if not callable(closure):
             fix = "give a function that computes the loss and calls backward()"
             raise ArgumentError("E2001", "needs a closure", op="LBFGS", help=fix)
-        first = closure()
+        first: Tensor = closure()
         value, gradient = float(first.item()), self._gradient()
         calls = 1
         for _ in range(self.max_iter):

@@ -125,7 +125,7 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
     errors=(
         Bad("E3007", (_MATRIX, 1, (2, 2)), match="3 elements"),
         Bad("E3007", (_MATRIX, 1, (-1, 2)), match="3 elements"),
-        Bad("E3006", (_MATRIX, 1, (-1, -1)), match="negative"),
+        Bad("E3006", (_MATRIX, 1, (-1, -1)), match="only one size"),
         Bad("E3002", (_SCALAR, 0, (1,)), match="scalar"),
     ),
 )

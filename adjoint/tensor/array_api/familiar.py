@@ -8,14 +8,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.errors import ArgumentError
+from adjoint.errors import ArgumentError, DTypeError
 from adjoint.ir.dtype import DType, as_dtype, is_dtype
+from adjoint.ir.opdef import OPS
+from adjoint.ir.spelling import spelled
 from adjoint.runtime.device import Device
-from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.tensor import Tensor, lift
+
+
+def _in_dtype(name: str) -> Any:
+    """A reduction that can be asked for in a dtype, for which its record has no option."""
+
+    def method(
+        self: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, out: Any = None
+    ) -> Any:
+        if out is not None:
+            fix = "results are new tensors"
+            raise ArgumentError("E2007", "out is None here", op=name, help=fix)
+        x = self if dtype is None else self.cast(_real(name, dtype))
+        return lift(OPS[name], (x, axis, keepdim), None)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"{OPS[name].doc} In `dtype` if given."
+    return spelled(method)
+
+
+def _real(op: str, dtype: Any) -> DType:
+    kind = as_dtype(dtype)
+    if not kind.is_inexact:
+        raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op=op)
+    return kind
 
 
 class Familiar:
     """Installed on Tensor."""
+
+    mean, nanmean = _in_dtype("mean"), _in_dtype("nanmean")
 
     def dim(self: Any) -> int:
         """The number of axes."""
@@ -105,7 +133,7 @@ def _targets(target: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Any, DTy
         raise ArgumentError("E2007", "takes one device and one dtype", op="to")
     if not places and not kinds:
         raise ArgumentError("E2007", "needs a device, a dtype or a tensor", op="to")
-    return (places or [None])[0], (kinds or [None])[0]
+    return places[0] if places else None, kinds[0] if kinds else None
 
 
 def _only_hints(named: dict[str, Any]) -> None:

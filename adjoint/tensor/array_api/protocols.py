@@ -52,7 +52,7 @@ class Protocols:
         np.copyto(out[0], result.numpy(), casting="same_kind")
         return out[0]
 
-    def round(self: Any, decimals: int = 0, out: None = None) -> Any:
+    def round(self: Any, decimals: int = 0, out: Any = None) -> Any:
         """The nearest whole number, halves to even; with `decimals` the nearest such fraction."""
         if out is not None:
             fix = "results are new tensors"
