@@ -30,7 +30,7 @@ SOMETIMES = {  # mode: every so many programs, beginning at
     "vmap": (3, 0),
     "grad": (3, 1),
     "jvp": (3, 2),
-    "hessian": (4, 3),
+    "hessian": (2, 1),  # of those programs that are small enough
     "jit of grad": (12, 5),
     "C": (48, 11),
 }

@@ -13,6 +13,7 @@ from tests.fuzz.statements import ALL
 from tests.fuzz.writer import Writer
 
 BIG = 1_000_003
+CURVED = {"unary", "binary", "total", "scan", "running", "control", "broadcast", "normal", "twice"}
 
 
 def grown(
@@ -27,7 +28,7 @@ def grown(
         writer.real_input(writer.shape())
     length = len(writer.statements) + 2 + int(9 * draws.random() ** 1.3)
     names = [name for name in ALL if name not in without]
-    weights = [ALL[name][0] for name in names]
+    weights = [ALL[name][0] * (3 if writer.tiny and name in CURVED else 1) for name in names]
     favourites = {draws.choice(names) for _ in range(2)}  # so that pairs of a kind meet more often
     weights = [8 * w if n in favourites else w for n, w in zip(names, weights, strict=True)]
     for _ in range(4 * length):

@@ -518,20 +518,20 @@ def _lower(g: Writer, x: Value) -> Value | None:
 
 STATEMENTS: dict[str, tuple[int, Callable[[Writer], None]]] = {
     "constant": (11, constant),
-    "twice": (6, centred),
+    "twice": (14, centred),
     "round": (3, rounded),
-    "scan": (5, scanned),
-    "write": (18, written),
-    "update": (7, updated),
+    "scan": (8, scanned),
+    "write": (26, written),
+    "update": (9, updated),
     "assign": (3, assigned),
     "through a view": (5, through),
     "realize": (4, realized),
     "loop": (3, looped),
     "decide": (1, decided),
-    "control": (5, controlled),
+    "control": (8, controlled),
     "draw": (2, drawn),
     "layer": (2, layered),
     "record": (8, recorded),
-    "broadcast": (4, broadcast),
+    "broadcast": (9, broadcast),
 }
 ALL: dict[str, tuple[int, Callable[..., None]]] = {**FAMILIES, **STATEMENTS}
