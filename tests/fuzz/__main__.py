@@ -84,6 +84,7 @@ def as_data(campaign: Campaign, seed: int) -> dict[str, Any]:
         "finds": [asdict(f) for f in campaign.classes.values()],
         "counts": campaign.counts,
         "refusals": dict(report.refusals),
+        "refused": report.examples,
         "words": sorted(report.words),
     }
 

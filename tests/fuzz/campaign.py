@@ -105,6 +105,7 @@ def report_of(said: dict[str, Any]) -> Report:
         [Find(**f) for f in said["finds"]],
         Counter(said["alike"]),
         Counter(said["refusals"]),
+        said["examples"],
         set(said["words"]),
         said["kept"],
     )

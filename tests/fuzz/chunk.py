@@ -56,6 +56,7 @@ class Report:
     finds: list[Find] = field(default_factory=list)
     alike: Counter[str] = field(default_factory=Counter)  # finds that were not shrunk, by kind
     refusals: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)  # the first program of each refusal
     words: set[str] = field(default_factory=set)
     kept: list[dict[str, Any]] = field(default_factory=list)
 
@@ -65,6 +66,7 @@ class Report:
         self.finds += other.finds
         self.alike += other.alike
         self.refusals += other.refusals
+        self.examples = other.examples | self.examples
         self.words |= other.words
         self.kept += other.kept
 
@@ -156,7 +158,7 @@ class Chunk:
             tell(index, mode, program)
             words, refused = checked(program, mode, runs)
             if refused and counts:
-                self.report.refusals[f"{mode} {refused.split(': ')[1]}"] += 1
+                self._refused(mode, refused, program)
             if words and counts:
                 self._found(index, mode, words, program)
                 break
@@ -164,6 +166,11 @@ class Chunk:
         self.report.words |= self.coverage.seen
         if counts and len(self.report.words) > before:
             self.report.kept.append(to_data(program) | {"words": sorted(self.coverage.seen)})
+
+    def _refused(self, mode: str, refused: str, program: Whole) -> None:
+        name = f"{mode} {refused.split(': ')[1]}"
+        self.report.refusals[name] += 1
+        self.report.examples.setdefault(name, f"{refused}\n{script(program)}")
 
     def _found(self, index: int, mode: str, words: str, program: Whole) -> None:
         alike = f"{mode}, {kind(words)}: {re.sub(r'[^a-zA-Z ]+', '', words)[:50]}"

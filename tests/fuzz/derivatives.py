@@ -112,6 +112,8 @@ def _gradients(program: Whole, device: str, wrap: Any = None) -> Arrays:
 def gradients(runs: Runs) -> str:
     """Gradients on the CPU are REF's."""
     program = runs.program
+    if program.aliased:
+        return ""  # derivatives are of separate values
     (lazy, no), (ref, why) = (
         runs.get(f"grad on {d}", lambda d=d: _gradients(program, d)) for d in ("CPU", "REF")
     )
@@ -125,6 +127,8 @@ def gradients(runs: Runs) -> str:
 def jitted_gradients(runs: Runs) -> str:
     """Jitted gradients have the bits of lazy ones."""
     program = runs.program
+    if program.aliased:
+        return ""
     lazy, _ = runs.get("grad on CPU", lambda: _gradients(program, "CPU"))
     if not lazy or (program.writes and program.captured):
         return ""
@@ -136,6 +140,8 @@ def jitted_gradients(runs: Runs) -> str:
 
 def forward(runs: Runs) -> str:
     """In float64, forward mode is the transpose of reverse mode, and both are differences."""
+    if runs.program.aliased:
+        return ""
     with on("CPU"):
         return guarded(lambda: _forward(Smooth(widened(runs.program))), "jvp")
 
@@ -193,6 +199,8 @@ def slope_differs(slope: Array, below: Array, middle: Array, above: Array, half:
 def second(runs: Runs) -> str:
     """In float64, second derivatives are symmetric, the same in all orders, and differences."""
     program = widened(runs.program)
+    if program.aliased:
+        return ""
     with on("CPU"):
         return guarded(lambda: _second(program), "hessian")
 
@@ -213,7 +221,8 @@ def _second(program: Whole) -> str:
     }
     n = sizes[names[0]]
     matrices = {name: a.reshape(n, n) for name, a in values(found).items()}
-    return _symmetric(matrices) or ("" if program.cuts else _curved(smooth, matrices["hessian"]))
+    rough = program.cuts or not all(np.isfinite(a).all() for a in smooth.at)
+    return _symmetric(matrices) or ("" if rough else _curved(smooth, matrices["hessian"]))
 
 
 def _symmetric(matrices: dict[str, Array]) -> str:

@@ -19,6 +19,13 @@ from tests.fuzz.program import Array
 from tests.fuzz.source import Whole, execute, made, names, namespace
 from tests.fuzz.writer import on
 
+# Records that rearrange elements: their references, applied to places, give the places of a view.
+VIEWS = {"reshape", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze", "atleast_1d"}
+VIEWS |= {"atleast_2d", "atleast_3d", "permute", "transpose", "swapaxes", "movedim", "rearrange"}
+VIEWS |= {"flip", "fliplr", "flipud", "rot90", "shrink", "narrow", "diagonal", "split", "chunk"}
+VIEWS |= {"tensor_split", "unbind", "detach"}
+SPREAD = {"expand", "expand_as", "unfold"}  # an element may have several places
+
 
 class NotModelledError(Exception):
     """The model leaves this to REF."""
@@ -56,38 +63,11 @@ class Handle:
 
     @property
     def T(self) -> Handle:
-        return self.view(self.places.T)
+        return self.view(np.swapaxes(self.places, 0, 1) if self.places.ndim > 1 else self.places)
 
-    def reshape(self, *shape: Any) -> Handle:
-        return self.view(self.places.reshape(_unpacked(shape)))
-
-    def permute(self, *order: Any) -> Handle:
-        return self.view(self.places.transpose(_unpacked(order)))
-
-    def transpose(self, first: int, second: int) -> Handle:
-        return self.view(np.swapaxes(self.places, first, second))
-
-    def flip(self, *axes: Any) -> Handle:
-        return self.view(np.flip(self.places, _unpacked(axes)))
-
-    def unsqueeze(self, axis: int) -> Handle:
-        return self.view(np.expand_dims(self.places, axis))
-
-    def squeeze(self) -> Handle:
-        return self.view(np.squeeze(self.places))
-
-    def shrink(self, bounds: Any) -> Handle:
-        return self.view(self.places[tuple(slice(*b) for b in bounds)])
-
-    def expand(self, *shape: Any) -> Handle:
-        wanted = _unpacked(shape)
-        own = (1,) * (len(wanted) - self.places.ndim) + self.shape
-        sizes = [o if n == -1 else n for n, o in zip(wanted, own, strict=True)]
-        return self.view(np.broadcast_to(self.places, sizes), spread=True)
-
-    def flatten(self, start: int = 0) -> Handle:
-        lead = self.shape[:start]
-        return self.view(self.places.reshape(*lead, int(np.prod(self.shape[start:]))))
+    @property
+    def mT(self) -> Handle:
+        return self.view(np.swapaxes(self.places, -1, -2))
 
     def __getitem__(self, key: Any) -> Handle:
         plain = _plain(key)
@@ -151,7 +131,8 @@ class Handle:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in OPS:
             raise NotModelledError(name)
-        return lambda *args, **kwargs: _called(name, self, *args, **kwargs)
+        call = _viewed if name in VIEWS or name in SPREAD else _called
+        return lambda *args, **kwargs: call(name, self, *args, **kwargs)
 
 
 class Methods:
@@ -160,16 +141,7 @@ class Methods:
     def __getattr__(self, name: str) -> Any:
         if name in ("full", "zeros", "ones", "arange", "eye") or name not in OPS:
             raise NotModelledError(name)
-        own = getattr(Handle, name, None)
-        if own is not None:
-            return own
-        return lambda *args, **kwargs: _called(name, *args, **kwargs)
-
-
-def _unpacked(values: tuple[Any, ...]) -> Any:
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        return tuple(values[0])
-    return values
+        return lambda first, *args, **kwargs: getattr(first, name)(*args, **kwargs)
 
 
 def _plain(key: Any) -> Any:
@@ -213,6 +185,18 @@ def _called(name: str, *args: Any, **kwargs: Any) -> Any:
     return Handle.of(found)
 
 
+def _viewed(name: str, x: Handle, *args: Any, **kwargs: Any) -> Any:
+    """Another view of the same buffer."""
+    try:
+        found = OPS[name].reference(x.places, *map(_read, args), **kwargs)
+    except Exception as error:
+        raise NotModelledError(name) from error
+    spread = name in SPREAD
+    if isinstance(found, (tuple, list)):
+        return tuple(x.view(np.asarray(f), spread) for f in found)
+    return x.view(np.asarray(found), spread)
+
+
 def _finite(value: Any) -> bool:
     real = isinstance(value, np.ndarray) and value.dtype.kind in "fc"
     return not real or bool(np.isfinite(value).all())
@@ -230,8 +214,10 @@ def modelled(program: Whole) -> dict[str, Array]:
     with on("REF"):
         tensors = made(program, list(program.inputs))
         space = namespace() | tensors
-        own: dict[str, Any] = {n: _taken(t) for n, t in tensors.items()}
-        own = namespace() | own | {"Tensor": Methods()}
+        own: dict[str, Any] = namespace() | {"Tensor": Methods()}
+        for name, tensor in tensors.items():
+            text = program.inputs[name].line()
+            own[name] = eval(text, own) if names(text) else _taken(tensor)
         for statement in program.statements:
             execute(statement.text, space)
             _step(statement.text, own, space)

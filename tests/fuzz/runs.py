@@ -64,7 +64,7 @@ def session(
         fn = function(program, captured)
         called = wrap(fn) if wrap else fn
         for number, shift in enumerate(shifts):
-            given = made(program, program.arguments, shift)
+            given = made(program, program.arguments, shift, captured)
             results = called(*given.values())
             kept = captured | given if program.writes else {}
             found |= _arrays(results, kept, number)

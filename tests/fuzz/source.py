@@ -9,7 +9,7 @@ or run (see modes.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -91,6 +91,11 @@ class Whole:
         return WRITES.search(self.body) is not None
 
     @property
+    def aliased(self) -> bool:
+        """Whether an input lies in the memory of another."""
+        return any(names(s.text) for s in self.inputs.values())
+
+    @property
     def draws(self) -> bool:
         """Whether it draws random numbers."""
         return DRAWS.search(self.body) is not None
@@ -146,11 +151,15 @@ def execute(text: str, space: dict[str, Any]) -> None:
     exec(_code(text), space)
 
 
-def made(program: Whole, wanted: Sequence[str], shift: int = 0) -> dict[str, Any]:
+def made(
+    program: Whole, wanted: Sequence[str], shift: int = 0, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Inputs as tensors and layers of the default device; those that can have other numbers get
-    them by a shift."""
-    space = namespace()
-    return {n: eval(_code_of(program.inputs[n].line(shift)), space) for n in wanted}
+    them by a shift. One may be a view of another, or of what is known."""
+    space = namespace() | dict(known or {})
+    for name in wanted:
+        space[name] = eval(_code_of(program.inputs[name].line(shift)), space)
+    return {name: space[name] for name in wanted}
 
 
 @lru_cache(maxsize=1024)
@@ -204,6 +213,8 @@ def alive(program: Whole) -> Whole:
         ):
             del statements[i]
     used = names("\n".join(s.text for s in statements)) + list(program.outputs)
+    for name in reversed(program.inputs):  # one may be a view of an earlier one
+        used += names(program.inputs[name].text) if name in used else []
     inputs = {n: s for n, s in program.inputs.items() if n in used}
     return replace(program, inputs=inputs, statements=tuple(statements))
 

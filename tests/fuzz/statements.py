@@ -200,6 +200,14 @@ def assigned(g: Writer) -> None:
 
 
 VIEW_CALLS = ("reshape(-1)", "T", "flip(0)", "unsqueeze(0)", "squeeze()", "transpose(0, -1)")
+VIEW_CALLS += (
+    "swapaxes(0, -1)",
+    "movedim(0, -1)",
+    "narrow(0, 0, 1)",
+    "chunk(2, 0)[0]",
+    "unbind(0)[0]",
+)
+VIEW_CALLS += ("unbind(0)[0]", "split(1, 0)[0]", "diagonal()", "detach()", "rot90()", "fliplr()")
 VIEW_CALLS += ("flatten()", "[1:]", "[::2]", "[0]", "[-1]", "[...]", "[:, 0]", "[::-1]", "mT")
 
 
@@ -219,6 +227,14 @@ def through(g: Writer) -> None:
     elif v.dtype != "bool":
         value = number(g, v.dtype)
         g.write(f"{v.name} *= {value}", v.exact, v.bound * abs(value), v)
+
+
+def alias(g: Writer) -> None:
+    """An argument that is another input, or a view of one."""
+    base = g.value(lambda v: v.name in g.sources and v.name[0] in "as" and prod(v.shape) > 0)
+    if base is not None and len(g.sources) < 6:
+        view = g.pick(("", "", "[:1]", ".T", ".reshape(-1)") if base.rank else ("", ".reshape(1)"))
+        g.source(f"{base.name}{view}", captured=False, bound=base.bound)
 
 
 def realized(g: Writer) -> None:
@@ -395,7 +411,7 @@ def layered(g: Writer) -> None:
         return
     if kind == "PReLU" and not x.exact:
         return
-    name = f"l{len(g.sources)}"
+    name = f"l{g.number()}"
     g.source(
         text.format(n=x.shape[-1], m=x.shape[1] if x.rank > 1 else 1), name=name, captured=True
     )
@@ -525,6 +541,7 @@ STATEMENTS: dict[str, tuple[int, Callable[[Writer], None]]] = {
     "update": (9, updated),
     "assign": (3, assigned),
     "through a view": (5, through),
+    "alias": (2, alias),
     "realize": (4, realized),
     "loop": (3, looped),
     "decide": (1, decided),

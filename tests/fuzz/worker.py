@@ -22,6 +22,7 @@ def written(report: Report) -> dict[str, Any]:
         "finds": finds,
         "alike": report.alike,
         "refusals": report.refusals,
+        "examples": report.examples,
         "words": sorted(report.words),
         "kept": report.kept,
     }

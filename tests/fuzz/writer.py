@@ -113,7 +113,7 @@ class Writer(Graph):
     ) -> Value | None:
         """An input of that text; some are captured, not passed."""
         captured = known.pop("captured", self.chance(0.12))
-        name = name or f"{'s' if captured else 'a'}{len(self.sources)}"
+        name = name or f"{'s' if captured else 'a'}{self.number()}"
         given = Source(text, self.random.randrange(1000), captured)
         bound = {"whole": 1e30, "small": 9.0, "below": float(limit), "ramp": 100.0}.get(kind, 2.0)
         given = replace(given, bound=known.get("bound", bound))
@@ -126,7 +126,14 @@ class Writer(Graph):
         if not isinstance(tensor, Tensor):
             return None
         self.inputs[name] = Input(kind or "unit", tensor.shape, tensor.dtype.name, given.seed)
-        return self._known(name, True, given.bound)
+        found = self._known(name, True, given.bound)
+        for other in names(text):
+            self.group[name] = self.group[other]
+        return found
+
+    def number(self) -> int:
+        """One that no input has in its name."""
+        return max((int(name[1:]) + 1 for name in self.sources), default=0)
 
     def whole_input(self, shape: tuple[int, ...]) -> Value | None:
         kind = self.random.choices(("small", "whole", "flags"), (70, 10, 20))[0]
