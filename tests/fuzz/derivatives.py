@@ -64,7 +64,8 @@ class Smooth:
         self.given = made(program, list(program.inputs))
         self.names = floats(program) if names is None else names
         self.at = [np.asarray(self.given[n].numpy()) for n in self.names]
-        if not {a or b for a, b in CALLS.findall(program.body)} <= SMOOTH:
+        self.everywhere = {a or b for a, b in CALLS.findall(program.body)} <= SMOOTH
+        if not self.everywhere:
             self.at = [a + _noise(a.shape, i).astype(a.dtype) for i, a in enumerate(self.at)]
         self.fn = function(program, self.given)
 
@@ -92,6 +93,11 @@ class Smooth:
     def tangents(self) -> list[Array]:
         rng = np.random.default_rng(3)
         return [(rng.integers(-31, 32, a.shape) / 32).astype(a.dtype) for a in self.at]
+
+    def where_known(self, derivative: Array) -> Array:
+        """A derivative; NaN is an answer of functions that have points without one: infinity here,
+        which is no answer of differences."""
+        return derivative if self.everywhere else np.where(np.isnan(derivative), np.inf, derivative)
 
     @property
     def useful(self) -> bool:
@@ -176,6 +182,7 @@ def _differences(smooth: Smooth, along: list[Array]) -> str:
     """Where the function is smooth between all points looked at, differences are derivatives."""
     below, middle, above, near_by = (_at(smooth, by) for by in (-STEP, 0.0, STEP, STEP / 2))
     for number, derivative in enumerate(along):
+        derivative = smooth.where_known(derivative)
         word = slope_differs(derivative, *(p[number] for p in (below, middle, above, near_by)))
         if word:
             return f"out[{number}] along t: {word}"
@@ -189,7 +196,7 @@ def slope_differs(slope: Array, below: Array, middle: Array, above: Array, half:
         closer = (half - middle) * 2 / STEP
         size = 1 + np.abs(left) + np.abs(middle)
         trusted = (np.abs(left - right) < 1e-3 * size) & (np.abs(closer - right) < 1e-3 * size)
-        bad = trusted & ~(np.abs((left + right) / 2 - slope) < 1e-2 * size)
+        bad = trusted & ~np.isinf(slope) & ~(np.abs((left + right) / 2 - slope) < 1e-2 * size)
     if not bad.any():
         return ""
     at = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -245,5 +252,6 @@ def _curved(smooth: Smooth, matrix: Array) -> str:
         values({"g": slope(*smooth.tensors(by))})["g"].reshape(-1)
         for by in (-STEP, 0.0, STEP, STEP / 2)
     ]
-    word = slope_differs(matrix @ smooth.tangents()[0].reshape(-1), *points)
+    slopes = smooth.where_known(matrix @ smooth.tangents()[0].reshape(-1))
+    word = slope_differs(slopes, *points)
     return f"H t: {word}" if word else ""

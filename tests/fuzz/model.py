@@ -9,6 +9,7 @@ handle shows at that point. What may live here: the model.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ VIEWS = {"reshape", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze"
 VIEWS |= {"atleast_2d", "atleast_3d", "permute", "transpose", "swapaxes", "movedim", "rearrange"}
 VIEWS |= {"flip", "fliplr", "flipud", "rot90", "shrink", "narrow", "diagonal", "split", "chunk"}
 VIEWS |= {"tensor_split", "unbind", "detach"}
+SEVERAL = {"reshape", "permute", "expand", "flip"}  # take numbers or one tuple of them
 SPREAD = {"expand", "expand_as", "unfold"}  # an element may have several places
+SHARES = re.compile(rf"\b(?:{'|'.join(sorted(VIEWS | SPREAD))})\(|\[|\.m?T\b")
 
 
 class NotModelledError(Exception):
@@ -187,6 +190,8 @@ def _called(name: str, *args: Any, **kwargs: Any) -> Any:
 
 def _viewed(name: str, x: Handle, *args: Any, **kwargs: Any) -> Any:
     """Another view of the same buffer."""
+    if name in SEVERAL and len(args) > 1:
+        args = (args,)
     try:
         found = OPS[name].reference(x.places, *map(_read, args), **kwargs)
     except Exception as error:
@@ -220,7 +225,8 @@ def modelled(program: Whole) -> dict[str, Array]:
             own[name] = eval(text, own) if names(text) else _taken(tensor)
         for statement in program.statements:
             execute(statement.text, space)
-            _step(statement.text, own, space)
+            if not _step(statement.text, own, space) and SHARES.search(statement.text):
+                return {}  # whose memory it is in, REF cannot tell
         found = {f"call 0: out[{i}]": own[n].array for i, n in enumerate(program.outputs)}
         if program.writes:
             found |= {
@@ -231,7 +237,7 @@ def modelled(program: Whole) -> dict[str, Array]:
     return found
 
 
-def _step(text: str, own: dict[str, Any], space: dict[str, Any]) -> None:
+def _step(text: str, own: dict[str, Any], space: dict[str, Any]) -> bool:
     """One statement in the model; what it cannot do is copied from REF's handles."""
     try:
         execute(text, own)
@@ -247,6 +253,7 @@ def _step(text: str, own: dict[str, Any], space: dict[str, Any]) -> None:
             _overwritten(own, name, tensor)
         elif mine.dtype != tensor.dtype.np:
             own[name] = Handle.of(_cast(mine.array, tensor.dtype.np))
+    return known
 
 
 def _overwritten(own: dict[str, Any], name: str, tensor: Tensor) -> None:
