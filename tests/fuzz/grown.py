@@ -14,6 +14,7 @@ from tests.fuzz.writer import Writer
 
 BIG = 1_000_003
 CURVED = {"unary", "binary", "total", "scan", "running", "control", "broadcast", "normal", "twice"}
+CURVED |= {"chain"}
 
 
 def grown(

@@ -16,7 +16,17 @@ from adjoint import Device, Tensor
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
 from adjoint.tensor.lift import HIDDEN
-from tests.fuzz.families import FAMILIES, _meet, _slice_of
+from tests.fuzz.families import (
+    FAMILIES,
+    _meet,
+    _range,
+    _slice_of,
+    exponential,
+    move,
+    normal,
+    total,
+    unary,
+)
 from tests.fuzz.growing import INTS, Value
 from tests.fuzz.numbers import arrays, samples
 from tests.fuzz.program import EPS, REAL, _key, _shown
@@ -107,7 +117,7 @@ def key_of(g: Writer, x: Value) -> tuple[str, tuple[int, ...]] | None:
     if form < 0.05:
         return WHOLE, x.shape
     if form < 0.65:
-        key = tuple(_slice_of(g, n) for n in x.shape[: g.random.randint(1, x.rank)])
+        key = tuple(_cut(g, n) for n in x.shape[: g.random.randint(1, x.rank)])
         key = (*key, Ellipsis) if g.chance(0.1) else key if len(key) > 1 else key[0]
         return _key(key), np.empty(x.shape, np.bool_)[key].shape
     if form < 0.78 and n:
@@ -117,6 +127,14 @@ def key_of(g: Writer, x: Value) -> tuple[str, tuple[int, ...]] | None:
         return _mask(g, x)
     places_of = g.indices((g.random.randint(1, 3),), n)
     return (places_of.name, (*places_of.shape, *x.shape[1:])) if places_of else None
+
+
+def _cut(g: Writer, n: int) -> Any:
+    """An int or a slice; most are of neighbours."""
+    if g.chance(0.5):
+        return _slice_of(g, n)
+    start, stop = _range(g, n)
+    return slice(start or None, stop)
 
 
 def _mask(g: Writer, x: Value) -> tuple[str, tuple[int, ...]] | None:
@@ -532,7 +550,21 @@ def _lower(g: Writer, x: Value) -> Value | None:
     return g.new_input("unit", shape, x.dtype) or g.value(fits)
 
 
+def chain(g: Writer) -> None:
+    """A few statements on one value, each on what the one before left."""
+    before, g.focus = g.focus, 1.0
+    for _ in range(g.random.randint(2, 4)):
+        g.random.choices(LINKS, LIKELY)[0](g)
+    g.focus = before
+
+
+LINKS: tuple[Callable[[Any], None], ...] = (unary, exponential, normal, move, total)
+LINKS += (written, centred, updated, scanned, controlled, rounded, through)
+LIKELY = (5, 3, 2, 2, 2, 6, 6, 2, 2, 4, 1, 1)
+
+
 STATEMENTS: dict[str, tuple[int, Callable[[Writer], None]]] = {
+    "chain": (40, chain),
     "constant": (11, constant),
     "twice": (14, centred),
     "round": (3, rounded),

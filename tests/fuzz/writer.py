@@ -8,7 +8,7 @@ are in families.py and statements.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
@@ -55,7 +55,8 @@ class Writer(Graph):
         self.special = self.random.random() < 0.06
         self.long = self.long and not self.tiny
         self.most = 12 if self.tiny else 4096 if self.long else 256
-        self.made = 0
+        self.made, self.last = 0, ""
+        self.focus = 0.4  # how often the last value is taken
         Tensor.manual_seed(SEED)
 
     # ---- picks
@@ -74,6 +75,13 @@ class Writer(Graph):
         while prod(sizes) > self.most // 2:
             sizes[sizes.index(max(sizes))] = self.pick((1, 2, 3))
         return tuple(sizes)
+
+    def value(self, fits: Callable[[Value], bool] = lambda v: True) -> Value | None:
+        """One that fits: often the one that was made or changed last, so that chains get long."""
+        last = next((v for v in self.values if v.name == self.last), None)
+        if last is not None and self.chance(self.focus) and fits(last):
+            return last
+        return super().value(fits)
 
     # ---- inputs
 
@@ -200,6 +208,7 @@ class Writer(Graph):
                 del self.space[name]
                 return None
         self.statements.append(statement)
+        self.last = name or (changes.name if changes is not None else "")
         self.steps.append(Step(name or "", "", ()))
         used = names(statement.text[len(name) :] if name and changes is None else statement.text)
         self.used |= set(used)
