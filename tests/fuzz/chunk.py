@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -134,7 +135,8 @@ class Chunk:
         tell: Callable[[int, str, Whole], None] = lambda index, mode, program: None,
     ) -> Report:
         """Check the programs from `first` on; those before are only looked at."""
-        with self.coverage.watching():
+        with self.coverage.watching(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what jit cannot watch: it says so and traces again
             stream = programs(self.seed, self.number, self.coverage, self.without)
             for index, program in stream:
                 if last is not None and index >= last:

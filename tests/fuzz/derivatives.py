@@ -6,6 +6,7 @@ What may live here: these modes.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,9 @@ def real(results: Any) -> list[Tensor]:
 
 def weight(shape: tuple[int, ...], number: int, dtype: str) -> Tensor:
     """Numbers near one that results are weighed with."""
-    rng = np.random.default_rng(number + 77)
-    return Tensor((1 + rng.integers(-31, 32, shape) / 64).astype(number_type(dtype)))
+    count = int(np.prod(shape))
+    numbers = 1 + ((np.arange(count) * 37 + 11 * number) % 63 - 31) / 64
+    return Tensor(numbers.reshape(shape).astype(number_type(dtype)))
 
 
 def _noise(shape: tuple[int, ...], number: int) -> Array:
@@ -70,12 +72,14 @@ class Smooth:
         self.fn = function(program, self.given)
 
     def results(self, *chosen: Tensor) -> list[Tensor]:
-        program = self.program
-        given = made(program, program.arguments) | dict(zip(self.names, chosen, strict=True))
-        Tensor.manual_seed(SEED)
-        state = [n for n in program.captured if n.startswith("s")]
-        anew = program.writes and state  # it begins as it did before
-        fn = function(program, self.given | made(program, state)) if anew else self.fn
+        program, given = self.program, self.given
+        if program.writes:  # what is written begins as it did before
+            own = [n for n in program.inputs if not n.startswith("l")]
+            given = given | made(program, own)
+        if program.draws:
+            Tensor.manual_seed(SEED)
+        given = given | dict(zip(self.names, chosen, strict=True))
+        fn = function(program, given) if program.writes else self.fn
         return real(fn(*(given[n] for n in program.arguments)))
 
     def loss(self, *chosen: Tensor) -> Tensor:
@@ -84,6 +88,21 @@ class Smooth:
             for i, t in enumerate(self.results(*chosen))
         ]
         return sum(terms[1:], terms[0])
+
+    def plain_loss(self) -> Callable[..., Tensor]:
+        """The loss of a program that writes and draws nothing, as jit likes it: nothing is made
+        inside but what the program makes."""
+        fn, given, names, order = self.fn, self.given, self.names, self.program.arguments
+        like = self.results(*self.tensors())
+        weights = [weight(t.shape, i, t.dtype.name) for i, t in enumerate(like)]
+
+        def loss(*chosen: Tensor) -> Tensor:
+            own = {**given, **dict(zip(names, chosen, strict=True))}
+            results = real(fn(*[own[n] for n in order]))
+            terms = [(t * w).sum().cast("float64") for t, w in zip(results, weights, strict=True)]
+            return sum(terms[1:], terms[0])
+
+        return loss
 
     def tensors(self, by: float = 0.0) -> list[Tensor]:
         """The arguments, moved along the tangents."""
@@ -110,7 +129,8 @@ def _gradients(program: Whole, device: str, wrap: Any = None) -> Arrays:
         smooth = Smooth(program)
         if not smooth.useful:
             return {}
-        derive = grad(smooth.loss, tuple(range(len(smooth.names))))
+        loss = smooth.plain_loss() if wrap else smooth.loss
+        derive = grad(loss, tuple(range(len(smooth.names))))
         found = (wrap(derive) if wrap else derive)(*smooth.tensors())
         return values({f"{n}.grad": t for n, t in zip(smooth.names, found, strict=True)})
 
@@ -133,10 +153,10 @@ def gradients(runs: Runs) -> str:
 def jitted_gradients(runs: Runs) -> str:
     """Jitted gradients have the bits of lazy ones."""
     program = runs.program
-    if program.aliased:
-        return ""
+    if program.aliased or program.writes or program.draws:
+        return ""  # their functions make inputs anew, which jit cannot watch
     lazy, _ = runs.get("grad on CPU", lambda: _gradients(program, "CPU"))
-    if not lazy or (program.writes and program.captured):
+    if not lazy:
         return ""
     found, why = runs.get("jitted grad", lambda: _gradients(program, "CPU", jit))
     if found is None:
