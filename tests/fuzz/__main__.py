@@ -21,6 +21,7 @@ from tests.fuzz.campaign import Campaign
 from tests.fuzz.chunk import KEPT, Report
 
 MOST_KEPT = 120
+LONGEST = 7  # statements of a program that is kept: it will be continued
 
 
 def arguments() -> argparse.Namespace:
@@ -97,10 +98,11 @@ def keep(report: Report) -> None:
     rest = sorted(report.kept, key=lambda p: -len(p["words"]))
     for program in rest:
         new = set(program["words"]) - seen
-        if len(new) >= 3 and len(chosen) < MOST_KEPT and len(program["statements"]) <= 14:
+        if len(new) >= 3 and len(chosen) < MOST_KEPT and len(program["statements"]) <= LONGEST:
             chosen.append({k: v for k, v in program.items() if k != "words"})
             seen |= new
-    KEPT.write_text(json.dumps(chosen, indent=0) + "\n")
+    lines = ",\n".join(json.dumps(program) for program in chosen)
+    KEPT.write_text(f"[\n{lines}\n]\n")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ def _no_cache_on_disk(monkeypatch):
     monkeypatch.setenv("ADJOINT_CACHE", "0")
 
 
-@pytest.mark.fuzz
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK), ids=lambda n: f"seed{SEED}-{n}")
 def test_the_programs_of_the_day_give_the_same_in_every_mode(chunk):
     report = Chunk(SEED, chunk).run()

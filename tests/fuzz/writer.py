@@ -184,12 +184,13 @@ class Writer(Graph):
     ) -> Value | None:
         """A statement, unless it is refused, or its value is too large in number or extent."""
         statement = Statement(text, self.family, exact, bound)
-        if self.stopped or not self._may_grow(bound, changes):
-            return None
+        known = all(n in self.space or n == statement.defines for n in names(text))
+        if self.stopped or not known or not self._may_grow(bound, changes):
+            return None  # of a program that is continued, a part may be missing
         try:
             with on("REF"):
                 execute(text, self.space)
-        except (AdjointError, NameError):  # of a program that is continued, a part may be missing
+        except AdjointError:
             return None
         except Exception:  # the modes will meet it again and say so
             self.stopped = True
