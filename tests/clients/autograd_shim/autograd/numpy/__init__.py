@@ -8,7 +8,6 @@ from ..dispatch import namespace as _namespace
 from . import fft, linalg, random
 from .functions import ALIASES as _ALIASES
 from .functions import FUNCTIONS as _FUNCTIONS
-from .functions import c_, make_diagonal, r_
 
 __version__ = _numpy.__version__
 
@@ -18,6 +17,9 @@ def _find(name):  # type: ignore[no-untyped-def]
 
 
 globals().update(_namespace(_numpy, _find, _FUNCTIONS))
+
+from .functions import c_, make_diagonal, r_  # noqa: E402 - in the place of NumPy's own
+
 _stack_of_all = globals()["stack"]
 
 

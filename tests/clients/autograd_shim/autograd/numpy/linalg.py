@@ -55,3 +55,13 @@ _MORE = {
 globals().update(
     _namespace(_numpy.linalg, lambda name: getattr(_adjoint.linalg, name, None), _MORE)
 )
+
+
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    """Autograd's own name for a product of matrices."""
+    return a @ b
+
+
+def T(x):  # type: ignore[no-untyped-def]
+    """Autograd's own name for a transposed matrix."""
+    return x.mT

@@ -15,7 +15,7 @@ def _find(name):  # type: ignore[no-untyped-def]
 
 def _logsumexp(a, axis=None, b=1.0, keepdims=False):  # type: ignore[no-untyped-def]
     a, b = _adjoint.asarray(a), _adjoint.asarray(b)
-    return _adjoint.logsumexp(a + _adjoint.log(b), axis=axis, keepdims=keepdims)
+    return _adjoint.logsumexp(a + _adjoint.log(b), axis=axis, keepdim=keepdims)
 
 
 def _beta(a, b):  # type: ignore[no-untyped-def]
@@ -32,7 +32,9 @@ _MORE = {
     "beta": _beta,
     "betaln": _betaln,
     "gamma": lambda x: _adjoint.exp(_adjoint.lgamma(x)),  # the tests stay where it is positive
+    "erfc": lambda x: 1 - _adjoint.erf(x),
     "gammasgn": lambda x: _adjoint.sign(x),
+    "polygamma": lambda n, x: _adjoint.polygamma(x, int(n)),
     "rgamma": lambda x: _adjoint.exp(-_adjoint.lgamma(x)),
 }
 globals().update(_namespace(_special, _find, _MORE))

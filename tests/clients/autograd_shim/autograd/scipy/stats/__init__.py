@@ -1,47 +1,50 @@
-"""`scipy.stats`: the densities of the normal distribution; Adjoint has no others."""
+"""`scipy.stats`: densities for tensors, SciPy's own functions for arrays and all else."""
 
 from __future__ import annotations
 
-import math as _math
+from types import SimpleNamespace as _Names
+from typing import Any
 
 import scipy.stats as _stats
-from scipy.stats import *  # noqa: F403
 
 import adjoint as _adjoint
 
 from ...dispatch import dispatched as _dispatched
+from . import densities as _densities
 
 
-class _Normal:
-    def logpdf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        x, loc, scale = map(_adjoint.asarray, (x, loc, scale))
-        return -0.5 * ((x - loc) / scale) ** 2 - _adjoint.log(scale) - 0.5 * _math.log(2 * _math.pi)
-
-    def pdf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        return _adjoint.exp(self.logpdf(x, loc, scale))
-
-    def cdf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        x, loc, scale = map(_adjoint.asarray, (x, loc, scale))
-        return 0.5 * _adjoint.erfc((loc - x) / scale / _math.sqrt(2))
-
-    def sf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        x, loc, scale = map(_adjoint.asarray, (x, loc, scale))
-        return self.cdf(-x, -loc, scale)
-
-    def logcdf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        return _adjoint.log(self.cdf(x, loc, scale))
-
-    def logsf(self, x, loc=0.0, scale=1.0):  # type: ignore[no-untyped-def]
-        return _adjoint.log(self.sf(x, loc, scale))
+def _of_tensors(function: Any, wrap: Any) -> Any:
+    return lambda *args: wrap(function(*map(_adjoint.asarray, args)))
 
 
-class norm:
-    """The normal distribution, of arrays or of tensors."""
+def _distribution(name: str, **parts: Any) -> Any:
+    """SciPy's distribution, with the parts named here dispatched."""
+    theirs = getattr(_stats, name)
+    names = {part: getattr(theirs, part) for part in dir(theirs) if not part.startswith("_")}
+    for part, (function, wrap) in parts.items():
+        names[part] = _dispatched(names[part], _of_tensors(function, wrap))
+    return _Names(**names)
 
 
-for _name in ("cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"):
-    setattr(
-        norm,
-        _name,
-        staticmethod(_dispatched(getattr(_stats.norm, _name), getattr(_Normal(), _name))),
-    )
+def _plain(value: Any) -> Any:
+    return value
+
+
+def _log_and_exp(name: str, mass: str = "pdf") -> dict[str, Any]:
+    function = getattr(_densities, f"{name}_log{mass}")
+    return {f"log{mass}": (function, _plain), mass: (function, _adjoint.exp)}
+
+
+_tails = {
+    "cdf": (_densities.norm_cdf, _plain),
+    "logcdf": (_densities.norm_cdf, _adjoint.log),
+    "sf": (lambda x, loc, scale: _densities.norm_cdf(-x, -loc, scale), _plain),
+    "logsf": (lambda x, loc, scale: _densities.norm_cdf(-x, -loc, scale), _adjoint.log),
+}
+beta = _distribution("beta", **_log_and_exp("beta"))
+chi2 = _distribution("chi2", **_log_and_exp("chi2"))
+dirichlet = _distribution("dirichlet", **_log_and_exp("dirichlet"))
+gamma = _distribution("gamma", **_log_and_exp("gamma"))
+norm = _distribution("norm", **_log_and_exp("norm"), **_tails)
+poisson = _distribution("poisson", **_log_and_exp("poisson", "pmf"))
+t = _distribution("t", **_log_and_exp("t"))
