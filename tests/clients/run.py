@@ -2,10 +2,10 @@
 
     python -m tests.clients.run [SUITE ...] [--device REF] [--sample N] [--part K] [--show]
 
-`--device` names another device than the CPU, on which the bars are meant; `--sample 1` runs
-suites whole; `--show` prints pytest's own report, too. Each test that fails is named, with the
-reason that `remaining.toml` gives or a word that it is new there. The exit status is 0 where
-every bar holds and no failure is without a reason.
+`--device` names another device than the suite's own; `--sample 1` runs suites whole; `--show`
+prints pytest's own report, too. Each test that fails is named, with the reason that
+`remaining.toml` gives or a word that it is new there. The exit status is 0 where every bar holds
+and no failure is without a reason.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Score:
     counts: collections.Counter[str]
     failures: dict[str, str]
     ended: bool
+    device: str
 
     @property
     def met(self) -> bool:
@@ -49,7 +50,8 @@ class Score:
         version = importlib.metadata.version(self.suite.package)
         counts = (str(self.counts[kind]) for kind in ("passed", "failed", "skipped"))
         bar = f"{float(self.suite.bar):.2%}"
-        return (f"{self.suite.name} {version}", *counts, bar, "yes" if self.met else "NO")
+        name = f"{self.suite.name} {version}"
+        return (name, self.device, *counts, bar, "yes" if self.met else "NO")
 
 
 def main() -> int:
@@ -66,7 +68,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("suites", nargs="*", choices=[[], *(s.name for s in SUITES)])
-    parser.add_argument("--device", default="CPU")
+    parser.add_argument("--device")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--show", action="store_true")
@@ -79,7 +81,7 @@ def _score(suite: Suite, options: argparse.Namespace) -> Score:
         done = subprocess.run(
             [*_command(suite, options), "--tally", str(lines)],
             cwd=_ROOT,
-            env=_environment(suite, options.device),
+            env=_environment(suite, options.device or suite.device),
             stdout=None if options.show else subprocess.DEVNULL,
             stderr=None if options.show else subprocess.DEVNULL,
             check=False,
@@ -87,7 +89,8 @@ def _score(suite: Suite, options: argparse.Namespace) -> Score:
         records = [json.loads(line) for line in lines.read_text().splitlines()]
     failures = {r["test"]: r["why"] for r in records if r["outcome"] == "failed"}
     counts = collections.Counter(r["outcome"] for r in records)
-    return Score(suite, counts, failures, done.returncode in (0, 1))
+    device = options.device or suite.device
+    return Score(suite, counts, failures, done.returncode in (0, 1), device)
 
 
 def _command(suite: Suite, options: argparse.Namespace) -> list[str]:
@@ -109,7 +112,8 @@ def _environment(suite: Suite, device: str) -> dict[str, str]:
 
 
 def _print_table(scores: list[Score]) -> None:
-    rows = [("suite", "passed", "failed", "skipped", "bar", "met"), *(s.row() for s in scores)]
+    head = ("suite", "device", "passed", "failed", "skipped", "bar", "met")
+    rows = [head, *(score.row() for score in scores)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))

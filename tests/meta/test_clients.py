@@ -32,7 +32,7 @@ def test_a_name_does_not_say_where_a_library_is_installed():
 
 def score(passed: int, failed: int, bar: Fraction, ended: bool = True) -> Score:
     suite = Suite("s", "p", "plugin", ("t",), bar)
-    return Score(suite, collections.Counter(passed=passed, failed=failed), {}, ended)
+    return Score(suite, collections.Counter(passed=passed, failed=failed), {}, ended, "CPU")
 
 
 def test_a_bar_is_met_by_the_share_of_those_that_ran():

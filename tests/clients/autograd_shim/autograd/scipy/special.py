@@ -1,5 +1,7 @@
 """Special functions: SciPy's for arrays, Adjoint's for tensors."""
 
+import math as _math
+
 import scipy.special as _special
 
 import adjoint as _adjoint
@@ -27,12 +29,19 @@ def _betaln(a, b):  # type: ignore[no-untyped-def]
     return _adjoint.lgamma(a) + _adjoint.lgamma(b) - _adjoint.lgamma(a + b)
 
 
+def _multigammaln(a, d):  # type: ignore[no-untyped-def]
+    each = sum(_adjoint.lgamma(a - i / 2) for i in range(int(d)))
+    return each + d * (d - 1) / 4 * _math.log(_math.pi)
+
+
 _MORE = {
+    "multigammaln": _multigammaln,
     "logsumexp": _logsumexp,
     "beta": _beta,
     "betaln": _betaln,
     "gamma": lambda x: _adjoint.exp(_adjoint.lgamma(x)),  # the tests stay where it is positive
     "erfc": lambda x: 1 - _adjoint.erf(x),
+    "erfcinv": lambda x: _adjoint.erfinv(1 - x),
     "gammasgn": lambda x: _adjoint.sign(x),
     "polygamma": lambda n, x: _adjoint.polygamma(x, int(n)),
     "rgamma": lambda x: _adjoint.exp(-_adjoint.lgamma(x)),

@@ -1,4 +1,4 @@
-"""The normal distribution of several variables; of singular ones only in arrays."""
+"""The normal distribution of several variables; of singular ones in arrays only."""
 
 from scipy.stats import multivariate_normal as _normal
 
@@ -7,6 +7,13 @@ import adjoint as _adjoint
 from ...dispatch import dispatched as _dispatched
 from .densities import mvn_entropy, mvn_logpdf
 
+
+def _logpdf(x, mean, cov, allow_singular=False):  # type: ignore[no-untyped-def]
+    if allow_singular:
+        raise NotImplementedError("a singular covariance")
+    return mvn_logpdf(*map(_adjoint.asarray, (x, mean, cov)))
+
+
 entropy = _dispatched(_normal.entropy, mvn_entropy)
-logpdf = _dispatched(_normal.logpdf, mvn_logpdf)
-pdf = _dispatched(_normal.pdf, lambda *args: _adjoint.exp(mvn_logpdf(*args)))
+logpdf = _dispatched(_normal.logpdf, _logpdf)
+pdf = _dispatched(_normal.pdf, lambda *args, **named: _adjoint.exp(_logpdf(*args, **named)))
