@@ -22,8 +22,9 @@ from adjoint.runtime import cache
 from adjoint.runtime.image import Image
 from adjoint.runtime.interrupt import interruptible, undisturbed
 from adjoint.runtime.llvm import engine, version
-from adjoint.runtime.native import hold_over_fork
+from adjoint.runtime.native import OUTSIDE, hold_over_fork
 from adjoint.runtime.processor import description, machine_kind, processor
+from adjoint.runtime.symbols import undefined
 from adjoint.runtime.timeline import span
 from adjoint.stages import Source
 
@@ -120,6 +121,11 @@ def _tried(data: bytes, source: Source, given: dict[str, int]) -> Code | None:
 
 
 def _loaded(data: bytes, source: Source, given: dict[str, int]) -> Loaded:
+    """Placed in memory; code that asks for more than it may have is refused before that."""
+    strangers = [name for name in undefined(data) if name not in given and name not in OUTSIDE]
+    if strangers:
+        asked = ", ".join(map(repr, strangers))
+        raise InternalError(f"kernel {source.name} asks for {asked}, which it may not use")
     loaded: Loaded = Image(data, given) if own_loader() else engine().load(data, source, given)
     return loaded
 

@@ -167,11 +167,6 @@ class _Layout:
         return self.slots[symbol.name] + (len(_JUMP) if kind in _GOT32 else 0)
 
 
-def outside_of(data: bytes) -> list[str]:
-    """The symbols that an object wants from elsewhere."""
-    return list(_Layout(data).slots)
-
-
 def _sections(data: bytes) -> list[_Section]:
     if data[:7] != _MAGIC or len(data) < _HEADER.size:
         raise InternalError("not an object of compiled code")

@@ -14,8 +14,9 @@ from adjoint.codegen.llvm_ops import apply
 from adjoint.codegen.llvm_writer import Writer
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime import interpret
-from adjoint.runtime.image import Image, outside_of
+from adjoint.runtime.image import Image
 from adjoint.runtime.processor import machine_kind
+from adjoint.runtime.symbols import undefined
 from adjoint.target import PROCESSORS
 
 pytestmark = [
@@ -128,7 +129,7 @@ def test_a_fused_multiply_add_rounds_once_without_the_instruction(dtype, lanes):
     data = compiled(
         "x86-64-v1", [dtype] * 3, dtype, lanes, lambda w, x, n: apply(w, "fma", dtype, x, n)
     )
-    assert outside_of(data) == []
+    assert undefined(data) == []
     same_bits(run(data, abc, dtype), interpret._fma(*abc).astype(dtype.np))
 
 
@@ -144,7 +145,7 @@ def test_rounding_to_whole_numbers_needs_no_instruction(dtype, op, level):
     wanted = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.round}[op](x)
     for lanes in (1, 8):
         data = compiled(level, [dtype], dtype, lanes, lambda w, x, n: apply(w, op, dtype, x, n))
-        assert outside_of(data) == []
+        assert undefined(data) == []
         same_bits(run(data, [x], dtype), wanted)
 
 
@@ -158,11 +159,11 @@ def test_every_conversion_of_narrow_floats_is_exact_on_every_level(level, effort
         for lanes in (1, 8, 16):
             widen = lambda w, x, n, d=dtype: convert(w, x[0], d, F32, n)  # noqa: E731
             data = compiled(level, [dtype], F32, lanes, widen, effort)
-            assert outside_of(data) == []
+            assert undefined(data) == []
             same_bits(run(data, [every], F32), every.view(dtype.np).astype(np.float32))
             narrow = lambda w, x, n, d=dtype: convert(w, x[0], F32, d, n)  # noqa: E731
             data = compiled(level, [F32], dtype, lanes, narrow, effort)
-            assert outside_of(data) == []
+            assert undefined(data) == []
             x = _around(dtype)
             same_bits(run(data, [x], dtype), x.astype(dtype.np))
 
@@ -190,7 +191,7 @@ def test_llvm_does_not_join_two_roundings_into_one():
     x = np.array([1 + 2.0**-11 + 2.0**-40] * 16)
     for effort, level in itertools.product((0, 2), LEVELS):
         data = compiled(level, [F64], F16, 16, body, effort)
-        assert outside_of(data) == []
+        assert undefined(data) == []
         if runs_here(level):
             same_bits(run(data, [x], F16), x.astype(np.float32).astype(np.float16))
 

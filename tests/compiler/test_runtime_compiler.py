@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import llvmlite.binding as llvm
 import pytest
 
 from adjoint.errors import InternalError
@@ -14,6 +15,7 @@ from adjoint.runtime import compiler, native
 from adjoint.runtime.compiler import compile_object, compile_source
 from adjoint.runtime.image import Image
 from adjoint.runtime.llvm import engine
+from adjoint.runtime.symbols import undefined
 from adjoint.stages import Source
 
 ADD = """
@@ -151,11 +153,38 @@ HELPERS = {  # what LLVM calls for instructions that plain x86-64 lacks, and wha
 }
 
 
+SYSTEMS = [
+    *("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-macosx"),
+    *("arm64-apple-macosx", "x86_64-pc-windows-msvc", "aarch64-pc-windows-msvc"),
+]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_an_object_asks_for_is_known_on_every_system(system):
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(system)
+    machine = target.create_target_machine(reloc="pic", codemodel="default")
+    text = f"""target triple = "{system}"
+declare i32 @a_function_with_a_long_name(i32)
+declare i32 @short(i32)
+define internal i32 @own(i32 %x) {{ ret i32 %x }}
+define i32 @f(i32 %x) {{
+  %a = call i32 @a_function_with_a_long_name(i32 %x)
+  %b = call i32 @short(i32 %a)
+  %c = call i32 @own(i32 %b)
+  ret i32 %c
+}}"""
+    data = machine.emit_object(llvm.parse_assembly(text))
+    assert sorted(undefined(data)) == ["a_function_with_a_long_name", "short"]
+    with pytest.raises(InternalError, match=r"damaged|not an object"):
+        undefined(data[:60] if "windows" not in system else b"MZ" + data)
+
+
 @pytest.mark.parametrize("loader", ["elf", "llvm"])
 @pytest.mark.parametrize("helper", HELPERS)
 def test_helpers_of_the_process_are_refused_when_code_is_compiled(helper, loader, tmp_path):
     kind, line = HELPERS[helper]
-    said = helper if loader == "elf" else "LLVM cannot load it"
     text = f"""
 declare double @llvm.pow.f64(double, double)
 declare double @llvm.sin.f64(double)
@@ -173,7 +202,7 @@ for _ in range(2):  # what was refused is not kept on disk either
     try:
         compile_source(Source("llvm", "f", {text!r}))
     except InternalError as error:
-        assert {said!r} in str(error), error
+        assert {helper!r} in str(error), error
     else:
         raise SystemExit("it was taken")
 """
