@@ -81,6 +81,7 @@ CODES: dict[str, str] = {
 WARNINGS: dict[str, str] = {
     "W8001": "a jitted function is traced at every call",
     "W8002": "a jitted function is traced again and again",
+    "W8003": "a jitted function changes a container among its arguments",
 }
 
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from operator import is_
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from adjoint.ir.dtype import DType
@@ -80,7 +80,6 @@ class Captured:
         self._pattern = self._aliases()
         self.ids = {id(place.values[i]) for place, i in self.positions}
         self._renewed = False  # whether some tensors are others since the last look
-        del self._seen  # it keeps alive what is not guarded
 
     # ---- asking
 
@@ -106,6 +105,15 @@ class Captured:
         if self._instances and [*map(type, self._instances)] != self._kinds:
             return False
         return not self.contents or all(contents.holds() for contents in self.contents)
+
+    def makes_anew(self, value: Any) -> bool:
+        """Whether a value is one that the call has made and others could change: the next call
+        would make another one."""
+        if isinstance(value, (*_IGNORED, type, ModuleType, BuiltinFunctionType)):
+            return False
+        kind = type(value)
+        by_value = kind.__eq__ is not object.__eq__ and kind.__hash__ is not None
+        return id(value) not in self._seen and value is not MISSING and not by_value
 
     def held(self) -> list[Tensor]:
         """The tensors that were found, as the last look at their places found them."""
@@ -356,5 +364,5 @@ class Captured:
                     waiting.setdefault(name, []).append(child)
         reasons = (self._noted.get(id(value)) or unseen(value, names) for value in found)
         reason = next(filter(None, reasons), "")
-        del self._edges, self._roots, self._noted  # they keep alive what is not guarded
+        del self._edges, self._roots, self._noted, self._seen  # they keep alive what is not guarded
         return reason

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import WRAPPER_ASSIGNMENTS
+from operator import is_
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -20,17 +21,16 @@ import numpy as np
 from adjoint.engine.stepwise import readable
 from adjoint.engine.watch import watch
 from adjoint.errors import AutodiffError, DTypeError
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.origin import user_place
-from adjoint.runtime.device import Device
 from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
-from adjoint.tensor.tracing import grad_enabled, open_scopes
+from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.views import share
 from adjoint.transforms.call import name_of
 from adjoint.transforms.captured import Captured
-from adjoint.transforms.jit_call import Compiled, StaleError, turn
+from adjoint.transforms.jit_call import Compiled, StaleError, ambient, turn
 from adjoint.transforms.jit_guards import MISSING, PLAIN, attribute, plain_key, tensor_type
 from adjoint.transforms.jit_reasons import Reasons, difference
 from adjoint.transforms.jit_trace import Tracer
@@ -78,17 +78,6 @@ class _Same:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and other.value is self.value
-
-
-def _ambient() -> tuple[Any, ...]:
-    """What every function may depend on."""
-    return (
-        Tensor.training,
-        dtypes.default_float,
-        dtypes.default_int,
-        Device.DEFAULT,
-        grad_enabled.get(),
-    )
 
 
 class Jitted(Generic[P, R]):
@@ -145,7 +134,7 @@ class Jitted(Generic[P, R]):
         count = len(args)
         if count > 1 and (args[0] is args[1] or (count > 2 and len({*map(id, args)}) != count)):
             raise StaleError
-        if epoch & 1 or kinds[-1] != _ambient() or not compiled.fresh(args):
+        if epoch & 1 or kinds[-1] != ambient() or not compiled.fresh(args):
             raise StaleError
         return compiled(args, epoch) if compiled.direct is None else compiled.quick(args, epoch)
 
@@ -177,7 +166,7 @@ class Jitted(Generic[P, R]):
     def _find(self, args: Any, kwargs: Any) -> Any:
         leaves, treedef = self._leaves(args, kwargs)
         checked = watch.checker is not None  # a trace that is looked at has lines of its own
-        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), _ambient(), checked)
+        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), ambient(), checked)
         found = self._tried(key, args, kwargs, leaves)
         if found is not MISSING:
             return found
@@ -250,7 +239,11 @@ class Jitted(Generic[P, R]):
         def call(handles: Sequence[Any]) -> Any:
             plain = [v.value if isinstance(v, _Frozen) else v for v in handles]
             args, kwargs = tree_unflatten(treedef, plain)
-            return self._fn(*args, **kwargs)
+            given = list(_containers_in((args, kwargs)))
+            result = self._fn(*args, **kwargs)
+            if any(not _same_items(container, before) for container, before in given):
+                self._reasons.changed()
+            return result
 
         return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef))
 
@@ -269,7 +262,7 @@ class Jitted(Generic[P, R]):
         """For the next call with nothing but tensors, each of them another."""
         flat = not kwargs and all(type(a) is Tensor for a in args)
         if flat and len({id(a) for a in args}) == len(args):
-            self._flat = ((*map(tensor_type, args), _ambient()), compiled)
+            self._flat = ((*map(tensor_type, args), ambient()), compiled)
 
     def _frozen(self, args: Sequence[Any]) -> tuple[Any, ...]:
         if not self._static:
@@ -290,6 +283,25 @@ class Jitted(Generic[P, R]):
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Lists and dicts among the arguments, and what is in them."""
+    if type(tree) in (list, tuple, dict):
+        items = list(tree.items() if type(tree) is dict else tree)
+        if type(tree) is not tuple:
+            yield tree, items
+        for item in tree.values() if type(tree) is dict else items:
+            yield from _containers_in(item)
+
+
+def _same_items(container: Any, before: list[Any]) -> bool:
+    """Whether a list or dict has what it had."""
+    if len(container) != len(before):
+        return False
+    if type(container) is list:
+        return all(map(is_, container, before))
+    return all(k is j and v is w for (k, v), (j, w) in zip(container.items(), before, strict=True))
 
 
 def _worn(fn: Any) -> dict[str, Any]:

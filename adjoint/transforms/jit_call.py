@@ -21,6 +21,7 @@ from adjoint.engine.key import graph_key, is_compiled
 from adjoint.engine.programs import PROGRAMS, moved
 from adjoint.engine.steps import FlagError
 from adjoint.engine.watch import watch
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
@@ -31,6 +32,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.marked import is_marked
 from adjoint.tensor.random import stream
 from adjoint.tensor.tensor import lift
+from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import receive, share
 from adjoint.transforms.captured import Captured
 from adjoint.transforms.checkpoint import Recomputed
@@ -44,6 +46,17 @@ _KIND: Any = _BUFFER.arg
 
 class StaleError(Exception):
     """What is there now is not what was traced."""
+
+
+def ambient() -> tuple[Any, ...]:
+    """What every function may depend on."""
+    return (
+        Tensor.training,
+        dtypes.default_float,
+        dtypes.default_int,
+        Device.DEFAULT,
+        grad_enabled.get(),
+    )
 
 
 class Turn:

@@ -16,6 +16,7 @@ _VOCABULARY = tuple(_PACKAGE + part + os.sep for part in ("ir", "ops", "tensor")
 _EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _PATHS = sysconfig.get_paths()
 _LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
+_INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 _HEAP = 1 << 9  # the flag of classes that were made at run time
 
 
@@ -50,4 +51,6 @@ def is_users_module(module: ModuleType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _users_file(path: str) -> bool:
-    return path.startswith(_EXAMPLES) or not path.startswith((_PACKAGE, *_LIBRARY, "<frozen"))
+    if path.startswith((_PACKAGE, *_LIBRARY, "<frozen")):
+        return path.startswith(_EXAMPLES)
+    return not any(folder in path for folder in _INSTALLED)

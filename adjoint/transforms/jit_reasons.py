@@ -39,6 +39,12 @@ class Reasons:
         fix = "read it outside and pass it as an argument"
         self._say(what, JitWarning("W8001", f"{problem}every call", fix))
 
+    def changed(self) -> None:
+        """Say that the caller does not see a change of a container."""
+        problem = f"jit of {self._name}: it changes a list or dict among its arguments, which the "
+        fix = "return what is new, or close over the container"
+        self._say("changed", JitWarning("W8003", f"{problem}caller does not see", fix))
+
     def _say(self, reason: str, warning: JitWarning) -> None:
         if reason not in self._said:
             self._said.add(reason)

@@ -43,6 +43,7 @@ from adjoint.transforms.jit_call import (
     SetValue,
     Store,
     Where,
+    ambient,
     turn,
 )
 from adjoint.transforms.jit_guards import Place, tensor_type
@@ -133,7 +134,7 @@ class Tracer:
     def _recorded(self) -> _Call:
         """Run the function on variables; afterwards all tensors are as they were."""
         self._realize_surroundings()
-        before = _snapshot()
+        before, before_all = _snapshot(), ambient()
         inner = None
         try:
             with scope(f"jit of {self.name}") as inner:
@@ -149,6 +150,8 @@ class Tracer:
                 survivors = self._survivors(inner, handles)
                 keys = {key: Draw(key.device) for key in inner.keys}
                 self._once(inner.once)
+                if ambient() != before_all:
+                    self._once("it sets training mode or a default, which stays")
                 self.unwatched = self.captured.unwatched(_callbacks(inner.tokens))
                 self._once(self.unwatched and f"it reads {self.unwatched}")
         finally:
@@ -219,10 +222,15 @@ class Tracer:
     def _run(self, handles: list[Any]) -> tuple[TreeDef, tuple[Any, ...]]:
         leaves, out_tree = tree_flatten(self.call(handles))
         places = tuple(
-            self._output(v.uop, v._requires_grad) if isinstance(v, Tensor) else Constant(v)
+            self._output(v.uop, v._requires_grad) if isinstance(v, Tensor) else self._constant(v)
             for v in leaves
         )
         return out_tree, places
+
+    def _constant(self, value: Any) -> Constant:
+        if self.captured.makes_anew(value):
+            self._once(f"it returns a {type(value).__name__}, another one at every call")
+        return Constant(value)
 
     def _output(self, node: UOp, flag: bool | None) -> int:
         self.nodes.append(node)
@@ -331,6 +339,8 @@ class Tracer:
                 output = self._output(new.uop, new._requires_grad)
                 self.effects.append(Store(place, position, output))
             else:
+                if self.captured.makes_anew(new):
+                    self._once(f"it keeps a {type(new).__name__}, another one at every call")
                 self.effects.append(Store(place, position, None, new))
 
     def _survivors(self, inner: Scope, handles: list[Any]) -> list[tuple[Tensor, int]]:

@@ -74,7 +74,7 @@ def _sequence(captured: Captured, value: Any) -> None:
 
 def _dict(captured: Captured, value: Any) -> None:
     captured.place(Dict, value, tuple(value), f"a {type(value).__name__}")
-    for key in value:
+    for key in tuple(value):
         captured.follow(key)
 
 

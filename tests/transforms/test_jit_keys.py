@@ -284,3 +284,86 @@ def test_a_static_argument_is_compared_deep_inside():
 def test_a_tensor_that_contains_no_tensor_is_told_what_is_wrong():
     with pytest.raises(DTypeError):
         jit(lambda x: x, static_argnums=0)(vector(1))
+
+
+# ---- what a call leaves behind
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.zeros(2),
+        lambda x: {1, 2},
+        lambda x: bytearray(b"ab"),
+        lambda x: Odd(KeyError),
+        lambda x: (n for n in range(3)),
+        lambda x: lambda: 1,
+    ],
+)
+def test_an_object_that_a_call_makes_is_another_one_at_every_call(make):
+    f = jit(lambda x: (make(x), x + 1))
+    found = [f(vector(1))[0] for _ in range(3)]
+    assert len({id(value) for value in found}) == 3
+
+
+def test_an_object_that_was_there_is_the_same_at_every_call():
+    kept = {"array": np.zeros(2), "object": Odd(KeyError)}
+    f = jit(lambda x: (kept["array"], kept["object"], "text", 1.5, np.float32, x + 1))
+    for _ in range(3):
+        array, thing, *rest = f(vector(1))
+        assert array is kept["array"]
+        assert thing is kept["object"]
+        assert rest[:3] == ["text", 1.5, np.float32]
+    assert f.traces == 1
+
+
+def test_a_list_put_into_an_object_is_another_one_at_every_call():
+    class Kept:
+        items = None
+
+    kept = Kept()
+
+    def fn(x):
+        kept.items = []
+        return x + 1
+
+    f = jit(fn)
+    for _ in range(3):
+        f(vector(1))
+        assert kept.items == []
+        kept.items.append(1)
+
+
+def test_training_mode_that_is_set_inside_is_set_at_every_call():
+    def fn(x):
+        Tensor.training = True
+        return x + 1
+
+    f, before = jit(fn), Tensor.training
+    try:
+        for _ in range(3):
+            Tensor.training = False
+            f(vector(1))
+            assert Tensor.training
+    finally:
+        Tensor.training = before
+
+
+@pytest.mark.parametrize(
+    ("change", "tree"),
+    [
+        (lambda t: t.append(1), lambda: [vector(1)]),
+        (lambda t: t.pop("a"), lambda: {"a": vector(1)}),
+        (lambda t: t[0].update(b=2), lambda: ({"a": vector(1)},)),
+        (lambda t: t["a"].clear(), lambda: {"a": [vector(1)]}),
+    ],
+)
+def test_a_container_among_the_arguments_that_is_changed_is_said(change, tree):
+    f = jit(lambda t: (change(t), vector(1))[1])
+    (warning,) = warned(lambda: f(tree()))
+    assert warning.code == "W8003"
+
+
+def test_a_container_among_the_arguments_that_is_only_read_needs_no_word():
+    f = jit(lambda t: t["a"][0] + len(t))
+    assert warned(lambda: f({"a": [vector(1)]})) == []
