@@ -320,3 +320,11 @@ class TestEqualValues:
         dx, dy = grad(fn, (0, 1))(x, y)
         assert dx.tolist()[:2] == [1, 0]
         assert dy.tolist()[:2] == [0, 1]
+
+
+def test_a_mask_of_unknown_count_says_what_has_a_fixed_length():
+    with pytest.raises(AutodiffError, match="masked_select"):
+        jit(lambda x: x[x > 0])(Tensor([1.0, -1.0]))
+    fixed = jit(lambda x: x.masked_select(x > 0, size=2))
+    assert fixed(Tensor([1.0, -1.0, 2.0])).tolist() == [1, 2]
+    assert fixed(Tensor([1.0, -1.0, -2.0])).tolist() == [1, 0]
