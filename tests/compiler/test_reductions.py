@@ -4,7 +4,7 @@ length decides about them."""
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit
+from adjoint import BoundsError, Tensor, grad, jit
 from tests.compiler.test_records import on
 
 LENGTHS = [1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 33, 100, 255, 256, 257, 273, 1000, 4095, 4096, 4097]
@@ -174,3 +174,16 @@ def test_a_sum_of_negative_zeros_is_zero(count):
     for device in ("REF", "CPU"):
         total = Tensor(np.full(count, -0.0, np.float32), device=device).sum().numpy()
         assert not np.signbit(total), device
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+@pytest.mark.parametrize("count", [1, 3, 5, 16, 19, 40, 300])
+def test_indices_inside_a_sum_are_checked_and_no_others(count, columns):
+    """Loops that do not run, and lanes beyond the rest of a row, read no index."""
+    table = values(60, columns)
+    places = np.arange(count) % 60
+    wanted = Tensor(table[places]).sum(0).numpy()
+    np.testing.assert_array_equal(Tensor(table)[Tensor(places)].sum(0).numpy(), wanted)
+    places[-1] = 60
+    with pytest.raises(BoundsError, match="index 60"):
+        Tensor(table)[Tensor(places)].sum(0).numpy()
