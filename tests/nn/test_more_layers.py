@@ -298,6 +298,17 @@ def test_backward_hooks_see_gradients_and_replace_them():
     np.testing.assert_array_equal(x.grad.numpy(), plain)
 
 
+def test_hooks_may_read_values_and_keep_them():
+    layer, seen = nn.Linear(3, 2), []
+    x = Tensor(np.ones((4, 3), np.float32), requires_grad=True)
+    layer.register_full_backward_hook(lambda m, inward, outward: seen.append(outward[0].numpy()))
+    layer.register_forward_hook(lambda m, args, y: seen.append(y))
+    y = layer(x)
+    y.sum().backward()
+    np.testing.assert_array_equal(seen[0].numpy(), y.numpy())
+    assert (seen[1] == 1).all()
+
+
 def test_jit_traces_again_when_a_hook_comes_or_goes():
     layer, x = nn.Linear(3, 2), Tensor.ones(1, 3)
     f = jit(lambda m, v: m(v))

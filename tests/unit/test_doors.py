@@ -80,6 +80,15 @@ def test_means_can_be_asked_for_in_a_dtype(name):
             getattr(X, name)(**wrong)
 
 
+def test_a_sum_without_nan_can_be_asked_for_in_a_dtype():
+    x = Tensor([1.0, float("nan"), 2.5])
+    assert x.nansum(dtype="float64").item() == 3.5
+    assert Tensor([100, 100], dtype="int8").nansum(dtype="int16").dtype is dtypes.int16
+    assert Tensor([100, 100], dtype="int8").nansum().item() == 200
+    with pytest.raises(AdjointError, match="bool"):
+        x.nansum(dtype="bool")
+
+
 def test_axes_of_ops_that_take_several_can_be_named():
     assert X.flip(dims=(0,)).tolist() == X.flip(axis=0).tolist() == VALUES[::-1].tolist()
     assert X.permute(dims=(1, 0)).shape == X.permute(axes=(1, 0)).shape == (3, 2)

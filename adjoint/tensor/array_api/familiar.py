@@ -16,7 +16,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor.tensor import Tensor, lift
 
 
-def _in_dtype(name: str) -> Any:
+def _in_dtype(name: str, kinds: str = "fc") -> Any:
     """A reduction that can be asked for in a dtype, for which its record has no option."""
 
     def method(
@@ -25,18 +25,20 @@ def _in_dtype(name: str) -> Any:
         if out is not None:
             fix = "results are new tensors"
             raise ArgumentError("E2007", "out is None here", op=name, help=fix)
-        x = self if dtype is None else self.cast(_real(name, dtype))
-        return lift(OPS[name], (x, axis, keepdim), None)
+        if dtype is None:
+            return lift(OPS[name], (self, axis, keepdim), None)
+        kind = _of_kind(name, dtype, kinds)
+        return lift(OPS[name], (self.cast(kind), axis, keepdim), None).cast(kind)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"{OPS[name].doc} In `dtype` if given."
     return spelled(method)
 
 
-def _real(op: str, dtype: Any) -> DType:
+def _of_kind(op: str, dtype: Any, kinds: str) -> DType:
     kind = as_dtype(dtype)
-    if not kind.is_inexact:
-        raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op=op)
+    if kind.kind not in kinds:
+        raise DTypeError("E2005", f"takes no result of dtype {kind.name}", op=op)
     return kind
 
 
@@ -44,6 +46,7 @@ class Familiar:
     """Installed on Tensor."""
 
     mean, nanmean = _in_dtype("mean"), _in_dtype("nanmean")
+    nansum = _in_dtype("nansum", "iufc")
 
     def dim(self: Any) -> int:
         """The number of axes."""
