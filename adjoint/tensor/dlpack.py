@@ -62,7 +62,10 @@ def _type_in(capsule: Any) -> _Type | None:
 
 
 def capsule_of(array: Array, **named: Any) -> Any:
-    """The array's capsule."""
+    """The array's capsule. NumPy's versions differ in how they refuse another device."""
+    device = named.get("dl_device")
+    if device is not None and tuple(map(int, device)) != (1, 0):
+        raise BufferError(f"a tensor in the memory of the host is not lent to device {device}")
     if array.dtype != dtypes.bfloat16.np:
         return array.__dlpack__(**named)
     capsule = array.view(np.uint16).__dlpack__(**named)
