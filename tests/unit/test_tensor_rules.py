@@ -45,7 +45,16 @@ def direct(name, x, **attrs):
 
 def _cast_twice(x):
     chains = [(m, t) for m in ALL for t in ALL if m is not x.dtype and m is not t]
-    return [x.cast(middle).cast(last) for middle, last in chains]
+    return [
+        x.cast(middle).cast(last)
+        for middle, last in chains
+        if _keeps_all(x.dtype, middle) and _keeps_all(middle, last)
+    ]
+
+
+def _keeps_all(dtype, other):
+    """A cast that would drop imaginary parts is refused."""
+    return not dtype.is_complex or other.is_complex or other.is_bool
 
 
 def _choose(truth):
