@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import adjoint
+from adjoint import Tensor
 
 from .trees import as_tensor, conj, given_back, inside, is_complex, leaves_of, tree_map
 
@@ -56,7 +57,7 @@ class VSpace:
         return tree_map(lambda leaf: np.zeros(leaf.shape, leaf.dtype)[()], self.like)
 
     def ones(self) -> Any:
-        return tree_map(lambda leaf: np.ones(leaf.shape, leaf.dtype)[()], self.like)
+        return tree_map(lambda leaf: np.full(leaf.shape, leaf.one, leaf.dtype)[()], self.like)
 
     def randn(self) -> Any:
         return tree_map(_Leaf.randn, self.like)
@@ -80,7 +81,7 @@ class VSpace:
 
     def inner_prod(self, x: Any, y: Any) -> Any:
         pairs = zip(leaves_of(x), leaves_of(y), strict=True)
-        return sum(np.real(np.vdot(np.asarray(a), np.asarray(b))) for a, b in pairs)
+        return sum(_inner(a, b) for a, b in pairs)
 
     def covector(self, x: Any) -> Any:
         return tree_map(conj, x)
@@ -94,10 +95,18 @@ class VSpace:
         return f"VSpace({self.like})"
 
 
+def _inner(a: Any, b: Any) -> Any:
+    if not (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        return np.real(np.vdot(a, b))
+    whole = adjoint.sum(conj(as_tensor(a)) * as_tensor(b))
+    return adjoint.real(whole) if whole.dtype.is_complex else whole
+
+
 class _Leaf:
     def __init__(self, shape: tuple[int, ...], of_complex: bool) -> None:
         self.shape, self.complex = tuple(shape), of_complex
         self.dtype = np.complex128 if of_complex else np.float64
+        self.one = 1 + 1j if of_complex else 1.0  # the sum of the basis
         self.size = int(np.prod(shape)) * (2 if of_complex else 1)
 
     def randn(self) -> Any:
