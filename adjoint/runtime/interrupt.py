@@ -33,7 +33,7 @@ class Abandoned(BaseException):
 
 
 @cache
-def _abandoned(kind: type[BaseException]) -> type[BaseException]:
+def _abandoned(kind: Any) -> Any:
     return type(kind.__name__, (Abandoned, kind), {"__module__": kind.__module__})
 
 
