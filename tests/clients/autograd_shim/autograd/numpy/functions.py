@@ -132,6 +132,19 @@ def _append(x: Any, values: Any, axis: int | None = None) -> Tensor:
     return adjoint.concat([x, values], axis=axis)
 
 
+def _einsum(*args: Any, **named: Any) -> Tensor:
+    if isinstance(args[0], str):
+        return Tensor.einsum(*args)
+    operands, labels = args[: len(args) // 2 * 2 : 2], args[1::2]
+    formula = ",".join(map(_letters, labels))
+    formula += "->" + _letters(args[-1]) if len(args) % 2 else ""
+    return Tensor.einsum(formula, *operands)
+
+
+def _letters(numbers: Any) -> str:
+    return "".join("..." if n is Ellipsis else chr(ord("a") + n) for n in numbers)
+
+
 def _gradient(x: Tensor, *spacing: Any, axis: Any = None) -> Any:
     axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
     found = [_gradient_along(x, a) for a in axes]
@@ -288,6 +301,7 @@ FUNCTIONS: dict[str, Any] = {
     "diagonal": _diagonal,
     "dot": _dot,
     "dsplit": _along(2),
+    "einsum": _einsum,
     "fliplr": lambda x: adjoint.flip(x, axis=1),
     "flipud": lambda x: adjoint.flip(x, axis=0),
     "fmax": lambda a, b: adjoint.maximum(adjoint.asarray(a), adjoint.asarray(b)),
