@@ -12,7 +12,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
-from functools import cache
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
@@ -32,7 +31,6 @@ class Abandoned(BaseException):
     keep: list[Any]
 
 
-@cache
 def _abandoned(kind: Any) -> Any:
     return type(kind.__name__, (Abandoned, kind), {"__module__": kind.__module__})
 
