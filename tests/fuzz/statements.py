@@ -288,9 +288,11 @@ def rounded(g: Writer) -> None:
 
 
 def scanned(g: Writer) -> None:
-    """A running sum or product of a value, or of a constant made for it."""
-    x = g.value(lambda v: v.dtype in EPS and v.bound <= 2 and v.rank > 0 and max(v.shape) <= 9)
-    op = g.pick(("cumsum", "cumprod", "cumsum", "logcumsumexp"))
+    """A running sum or product of a value (often an input, zeros and all), or of a constant."""
+    fits = lambda v: v.dtype in EPS and v.bound <= 2 and v.rank > 0 and max(v.shape) <= 9  # noqa: E731
+    x = g.value(lambda v: fits(v) and v.name in g.sources) if g.chance(0.4) else None
+    x = x or g.value(fits)
+    op = g.pick(("cumsum", "cumprod", "cumsum", "cumprod", "logcumsumexp"))
     if g.chance(0.25):
         shape = g.shape(1)
         made = f"Tensor.full({shape}, {g.pick((1.5, 0.25, 2.0, 1.0))}, dtype={g.base!r})"
@@ -560,7 +562,7 @@ def chain(g: Writer) -> None:
 
 LINKS: tuple[Callable[[Any], None], ...] = (unary, exponential, normal, move, total)
 LINKS += (written, centred, updated, scanned, controlled, rounded, through)
-LIKELY = (5, 3, 2, 2, 2, 6, 6, 2, 2, 4, 1, 1)
+LIKELY = (5, 3, 2, 2, 2, 6, 6, 2, 4, 4, 1, 1)
 
 
 STATEMENTS: dict[str, tuple[int, Callable[[Writer], None]]] = {
@@ -568,7 +570,7 @@ STATEMENTS: dict[str, tuple[int, Callable[[Writer], None]]] = {
     "constant": (11, constant),
     "twice": (14, centred),
     "round": (3, rounded),
-    "scan": (8, scanned),
+    "scan": (14, scanned),
     "write": (26, written),
     "update": (9, updated),
     "assign": (3, assigned),
