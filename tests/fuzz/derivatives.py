@@ -166,8 +166,8 @@ def jitted_gradients(runs: Runs) -> str:
 
 def forward(runs: Runs) -> str:
     """In float64, forward mode is the transpose of reverse mode, and both are differences."""
-    if runs.program.aliased:
-        return ""
+    if runs.program.aliased or runs.program.draws:
+        return ""  # rows of a batch, and so the columns of a matrix, have draws of their own
     with on("CPU"):
         return guarded(lambda: _forward(Smooth(widened(runs.program))), "jvp")
 
@@ -226,19 +226,24 @@ def slope_differs(slope: Array, below: Array, middle: Array, above: Array, half:
 def second(runs: Runs) -> str:
     """In float64, second derivatives are symmetric, the same in all orders, and differences."""
     program = widened(runs.program)
-    if program.aliased:
+    if program.aliased or program.draws:
         return ""
     with on("CPU"):
-        return guarded(lambda: _second(program), "hessian")
+        found = (guarded(lambda n=n: _second(program, n), "hessian") for n in _few(program))
+        return next(filter(None, found), "")
 
 
-def _second(program: Whole) -> str:
+def _few(program: Whole) -> list[str]:
+    """Two float arguments at most, of few elements."""
     names = floats(program)
     with on("REF"):
         sizes = {n: t.numel() for n, t in made(program, names).items()}
-    names = [n for n in names if 0 < sizes[n] <= MOST_SECOND][:1]
-    smooth = Smooth(program, names)
-    if not names or not smooth.useful:
+    return [n for n in names if 0 < sizes[n] <= MOST_SECOND][:2]
+
+
+def _second(program: Whole, name: str) -> str:
+    smooth = Smooth(program, [name])
+    if not smooth.useful:
         return ""
     x = smooth.tensors()[0]
     found = {
@@ -246,7 +251,7 @@ def _second(program: Whole) -> str:
         "reverse over forward": jacrev(jacfwd(smooth.loss))(x),
         "reverse over reverse": jacrev(jacrev(smooth.loss))(x),
     }
-    n = sizes[names[0]]
+    n = x.numel()
     matrices = {name: a.reshape(n, n) for name, a in values(found).items()}
     rough = program.cuts or not all(np.isfinite(a).all() for a in smooth.at)
     return _symmetric(matrices) or ("" if rough else _curved(smooth, matrices["hessian"]))
