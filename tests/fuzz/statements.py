@@ -298,7 +298,9 @@ def scanned(g: Writer) -> None:
         made = f"Tensor.full({shape}, {g.pick((1.5, 0.25, 2.0, 1.0))}, dtype={g.base!r})"
         g.write(f"{g.name()} = {made}.{op}({g.random.randrange(len(shape))})", bound=20.0)
     elif x is not None:
-        g.write(f"{g.name()} = {x.name}.{op}({g.axis(x)})", bound=max(9 * x.bound, x.bound**9))
+        axis = g.axis(x)
+        bound = max(x.shape[axis] * x.bound, x.bound ** x.shape[axis])
+        g.write(f"{g.name()} = {x.name}.{op}({axis})", bound=bound)
 
 
 # ---- loops and branches
