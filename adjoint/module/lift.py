@@ -250,4 +250,4 @@ _SPECIAL: dict[str, Callable[[UOp], Any]] = {
 TOTAL = frozenset(  # records that a Core opcode covers whole: they need none of their own
     {"neg", "exp", "log", "reshape", "permute", "expand", "shrink", *_BINOPS}
 )
-HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", *_ALIASES})
+HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", "axis_gather", *_ALIASES})

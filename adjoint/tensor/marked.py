@@ -17,7 +17,7 @@ from adjoint.tensor.tracing import grad_enabled
 
 # By id: backward() fills their .grad.
 wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-_marks = wanting.data  # asked at every assignment, where a method in Python would cost more
+_marks: dict[int, Any] = wanting.data  # type: ignore[attr-defined]  # asked at every assignment, where a method in Python would cost more
 _OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
 
 
