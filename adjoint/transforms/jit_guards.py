@@ -186,7 +186,7 @@ class Attributes(Place):
     __slots__ = ()
 
     def _reader(self) -> Callable[[], Any]:
-        whole = len(self.keys) > 1 and MISSING not in (self.now() or ())
+        whole = len(self.keys) > 1 and all(v is not MISSING for v in self.now() or ())
         return functools.partial(attrgetter(*self.keys), self.container) if whole else self.now
 
     def now(self) -> list[Any] | None:

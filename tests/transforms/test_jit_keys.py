@@ -367,3 +367,18 @@ def test_a_container_among_the_arguments_that_is_changed_is_said(change, tree):
 def test_a_container_among_the_arguments_that_is_only_read_needs_no_word():
     f = jit(lambda t: t["a"][0] + len(t))
     assert warned(lambda: f({"a": [vector(1)]})) == []
+
+
+class _Slotted:
+    __slots__ = ("array", "scale")
+
+
+def test_arrays_among_slots_are_compared_as_what_they_are():
+    held = _Slotted()
+    held.array, held.scale = np.ones(3), 2
+    f = jit(lambda x: x * held.scale * float(held.array.sum()))
+    assert f(Tensor([1.0])).tolist() == [6]
+    held.array[0] = 5
+    assert f(Tensor([1.0])).tolist() == [14]
+    held.scale = 3
+    assert f(Tensor([1.0])).tolist() == [21]
