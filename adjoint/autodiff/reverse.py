@@ -26,6 +26,7 @@ from adjoint.ir.derivative import (
     Vjp,
     ZeroGradient,
 )
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
@@ -113,12 +114,19 @@ def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) 
                 f"the derivative of {node.op.name} has shape {value.shape}, not {source.shape}"
             )
         present = grads.get(source)
-        grads[source] = value if present is None else present + value
+        grads[source] = value if present is None else _total(present, value)
+
+
+def _total(a: UOp, b: UOp) -> UOp:
+    """The sum of cotangents; one of a dtype that does not compute is rounded once."""
+    if not a.dtype.is_storage:
+        return a + b
+    return (a.cast(dtypes.float32) + b.cast(dtypes.float32)).cast(a.dtype)
 
 
 def _accumulate_part(grads: dict[UOp, Any], source: UOp, index: int, value: UOp) -> None:
     parts = grads.setdefault(source, [None] * len(source.dtype))
-    parts[index] = value if parts[index] is None else parts[index] + value
+    parts[index] = value if parts[index] is None else _total(parts[index], value)
 
 
 def pulled_back(node: UOp, g: Any, needs: Needs) -> Contributions:

@@ -1,7 +1,7 @@
 """How LLVM writes types and constants. Text only: no instruction is made here.
 
-A register of float16 or bfloat16 holds the bits as i16; a bool is i1 in a register and i8 in
-memory. Lanes n > 1 make a vector type.
+A register of float16 or bfloat16 holds the bits as i16, one of an 8-bit float as i8; a bool is i1
+in a register and i8 in memory. Lanes n > 1 make a vector type.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import InternalError
-from adjoint.ir.dtype import DType
+from adjoint.ir.dtype import STORAGE, DType
 
 Types = dict[str, str]
 
 _FLOATS = {"float32": "float", "float64": "double", "float16": "i16", "bfloat16": "i16"}
+_FLOATS |= {d.name: "i8" for d in STORAGE}
 
 
 @cache
@@ -69,8 +70,8 @@ def constant(value: Any, dtype: DType) -> str:
         return int_text(value, dtype.bits)
     with np.errstate(all="ignore"):
         rounded = np.array(value, np.float64).astype(dtype.np)
-    if dtype.itemsize == 2:
-        return str(int(rounded.view(np.int16)))
+    if dtype.itemsize < 4:
+        return str(int(rounded.view(f"i{dtype.itemsize}")))
     return float_text(float(rounded))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import DTypeError
+from adjoint.ir.dtype import plain
 from adjoint.ir.effect import Effect
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
@@ -145,9 +146,7 @@ def _python(element: Any) -> Any:
 
 
 def _shown(array: Any) -> Any:
-    plain = np.asarray(array)
-    plain = plain.astype(np.float32) if plain.dtype.name == "bfloat16" else plain
-    return plain.view(_Shown)
+    return plain(np.asarray(array)).view(_Shown)
 
 
 def _formatted(fmt: str, values: _Values, arrays: Sequence[Any]) -> str:

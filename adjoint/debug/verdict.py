@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.debug.blame import Array, Finding, mask_of
 from adjoint.errors import NumericError
 from adjoint.ir.derivative import Diagonal, Partials
+from adjoint.ir.dtype import plain
 from adjoint.ir.uop import UOp
 
 _AROUND = 3  # elements shown on each side
@@ -142,8 +143,8 @@ def _values(finding: Finding, value: Array, index: tuple[int, ...]) -> list[str]
 
 
 def _number(element: Any) -> str:
-    plain = element.astype(np.float32) if element.dtype.name == "bfloat16" else element
-    return f"{plain.item():.6g}" if plain.dtype.kind == "f" else str(plain.item())
+    known = plain(element)
+    return f"{known.item():.6g}" if known.dtype.kind == "f" else str(known.item())
 
 
 def _window(name: str, value: Any, index: tuple[int, ...]) -> str:

@@ -29,6 +29,7 @@ from adjoint.ir.dtype import (
 )
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
+from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp, typed
 
 Shape = tuple[int, ...]
@@ -198,6 +199,7 @@ class _Rules:
         for other in src[1:]:
             if other.dtype is not dtype or other.shape != first.shape:
                 raise _differ(self.record, src)
+        refuse_storage(self.name, src)
         if dtype.kind not in self.kinds:
             raise _bad_kind(self.record, src, self.kinds)
         return first.shape, dtype if self.result is None else self.result(dtype)

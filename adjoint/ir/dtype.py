@@ -7,6 +7,10 @@ Promotion follows the array API standard where it speaks (same kind: the wider; 
 unsigned: the next wider signed) and the practice of the field where it does not: an integer with a
 float gives that float; float16 with bfloat16 gives float32; int64 with uint64 gives float64.
 Python scalars are weak: they take the dtype of the array unless their kind is higher.
+
+The 8-bit floats hold values and do not compute: an op that only moves values takes them, and a
+cast goes in and out; any other refuses. Beside another float they become that float, beside each
+other float32.
 """
 
 from __future__ import annotations
@@ -59,6 +63,11 @@ class DType:
         return self.kind == "f"
 
     @property
+    def is_storage(self) -> bool:
+        """Whether values are only held and moved: arithmetic needs a cast first."""
+        return self.kind == "f" and self.np.itemsize == 1
+
+    @property
     def is_complex(self) -> bool:
         return self.kind == "c"
 
@@ -68,12 +77,12 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least value: -inf for floats, False for bool."""
+        """The least value: -inf for floats that have it, False for bool."""
         return _limits(self)[0]
 
     @property
     def max(self) -> Any:
-        """The greatest value: inf for floats, True for bool."""
+        """The greatest value: inf for floats that have it, True for bool."""
         return _limits(self)[1]
 
     def __repr__(self) -> str:
@@ -88,6 +97,8 @@ class DType:
 
 @cache
 def _limits(dtype: DType) -> tuple[Any, Any]:
+    if dtype is dtypes.float8_e4m3fn:  # has no infinity
+        return -448.0, 448.0
     if dtype.is_inexact:
         return -np.inf, np.inf
     if dtype.is_bool:
@@ -153,6 +164,8 @@ class dtypes(metaclass=_Defaults):
     bfloat16 = _make("bfloat16", "bf16", "f", ml_dtypes.bfloat16)
     float32 = _make("float32", "f32", "f")
     float64 = _make("float64", "f64", "f")
+    float8_e4m3fn = _make("float8_e4m3fn", "f8e4m3", "f", ml_dtypes.float8_e4m3fn)
+    float8_e5m2 = _make("float8_e5m2", "f8e5m2", "f", ml_dtypes.float8_e5m2)
     complex64 = _make("complex64", "c64", "c")
     complex128 = _make("complex128", "c128", "c")
 
@@ -160,12 +173,14 @@ class dtypes(metaclass=_Defaults):
     char, short, int, long = int8, int16, int32, int64
     uchar, ushort, uint, ulong = uint8, uint16, uint32, uint64
     half, float, double = float16, float32, float64
+    fp8e4m3, fp8e5m2 = float8_e4m3fn, float8_e5m2
     default_float, default_int = float32, int32
     index = int64  # of argmax, argsort, nonzero, … and of counts
 
     bools = (bool_,)
     sints, uints = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
-    ints, floats = (*sints, *uints), (float16, bfloat16, float32, float64)
+    fp8s = (float8_e4m3fn, float8_e5m2)
+    ints, floats = (*sints, *uints), (*fp8s, float16, bfloat16, float32, float64)
     complexes = (complex64, complex128)
     all = (*bools, *ints, *floats, *complexes)
 
@@ -182,7 +197,7 @@ class dtypes(metaclass=_Defaults):
     @staticmethod
     def fields() -> dict[str, DType]:
         """Every dtype by its name."""
-        return {d.name: d for d in ALL}
+        return {d.name: d for d in (*ALL, *STORAGE)}
 
     @staticmethod
     def finfo(dtype: Any) -> tuple[Any, Any]:
@@ -206,16 +221,16 @@ class dtypes(metaclass=_Defaults):
         return dtype.kind == "u"
 
 
-ALL: tuple[DType, ...] = tuple(
-    value for key, value in vars(dtypes).items() if isinstance(value, DType) and value.name == key
-)
+_NAMED = [v for k, v in vars(dtypes).items() if isinstance(v, DType) and v.name == k]
+STORAGE = dtypes.fp8s  # these hold values and do not compute, so ALL, whose members do, is without
+ALL: tuple[DType, ...] = tuple(d for d in _NAMED if not d.is_storage)
 ALL = (dtypes.bool_, *ALL) if dtypes.bool_ not in ALL else ALL
 BOOL = (dtypes.bool_,)
 INTS = tuple(d for d in ALL if d.is_int)
 FLOATS = tuple(d for d in ALL if d.is_float)
 COMPLEXES = tuple(d for d in ALL if d.is_complex)
-_BY_NUMPY = {d.np: d for d in ALL}
-_BY_NAME = {name: d for d in ALL for name in (d.name, d.short)}
+_BY_NUMPY = {d.np: d for d in (*ALL, *STORAGE)}
+_BY_NAME = {name: d for d in (*ALL, *STORAGE) for name in (d.name, d.short)}
 _BY_NAME |= {k: v for k, v in vars(dtypes).items() if isinstance(v, DType)}
 _BY_PYTHON: dict[Any, Callable[[], DType]] = {
     bool: lambda: dtypes.bool_,
@@ -223,6 +238,24 @@ _BY_PYTHON: dict[Any, Callable[[], DType]] = {
     float: lambda: dtypes.default_float,
     complex: lambda: dtypes.default_complex,
 }
+
+_FOREIGN = tuple(d.np for d in (dtypes.bfloat16, *STORAGE))
+
+
+def is_foreign(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is none of NumPy's own: its functions, and Python's, may not know it."""
+    return dtype in _FOREIGN
+
+
+def plain(array: Any) -> Any:
+    """The values in a dtype of NumPy's own: exact."""
+    return array.astype(np.float32) if is_foreign(array.dtype) else array
+
+
+def raw_bits(array: Any) -> Any:
+    """The array, or of a dtype that is none of NumPy's own, its bits as unsigned integers."""
+    return array.view(f"u{array.dtype.itemsize}") if is_foreign(array.dtype) else array
+
 
 # Kernel level only: neither is the type of a tensor, so neither is in ALL or has a public name.
 VOID = DType("void", "void", "v", np.dtype("V"))  # the result of an op that is run for its effect
@@ -273,7 +306,7 @@ def as_dtype(value: Any) -> DType:
         return _BY_NUMPY[np.dtype(value)]
     except (TypeError, KeyError):
         near = did_you_mean(str(value), _BY_NAME)
-        known = "known dtypes: " + ", ".join(d.name for d in ALL)
+        known = "known dtypes: " + ", ".join(dtypes.fields())
         raise DTypeError("E2001", f"{value!r} is not a dtype", help=near or known) from None
 
 

@@ -27,6 +27,7 @@ from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
 from adjoint.ir.origin import named, origin_scope
 from adjoint.ir.spelling import spelling_of
+from adjoint.ir.storage import computing
 from adjoint.ir.uop import UOp, _functions
 
 Shape = tuple[int, ...]
@@ -170,7 +171,8 @@ def _as_method(record: OpDef) -> Any:
 
 def define(name: str, doc: str, *, call: Callable[..., Any], infer: Infer, **rest: Any) -> OpDef:
     """A primitive."""
-    return register(OpDef(name, doc, "primitive", call=call, infer=infer, **rest))
+    checked = computing(name, infer)
+    return register(OpDef(name, doc, "primitive", call=call, infer=checked, **rest))
 
 
 def alias(record: OpDef, *names: str) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from adjoint.errors import AdjointError, TextError, did_you_mean
-from adjoint.ir.dtype import ALL, VOID, DType, PtrDType, pointer
+from adjoint.ir.dtype import ALL, STORAGE, VOID, DType, PtrDType, pointer
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.text import ESCAPES, type_text
 from adjoint.ir.uop import UOp
@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _UNESCAPE = {escaped: ch for ch, escaped in ESCAPES.items()}
-_DTYPES = {dtype.short: dtype for dtype in ALL}
+_DTYPES = {dtype.short: dtype for dtype in (*ALL, *STORAGE)}
 _LONGEST_INTEGER = 400  # digits; Python's own reader gives up at a few thousand, with its own error
 _DEEPEST = 40  # nested lists
 

@@ -64,7 +64,7 @@ def cast_is_lossless(source: DType, target: DType) -> bool:
 
 
 _SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_SIGNIFICAND |= {"complex64": 24, "complex128": 53}
+_SIGNIFICAND |= {"complex64": 24, "complex128": 53, "float8_e4m3fn": 4, "float8_e5m2": 3}
 
 
 def _digits(dtype: DType) -> int:
@@ -72,7 +72,7 @@ def _digits(dtype: DType) -> int:
 
 
 def _exponent(dtype: DType) -> int:
-    return {11: 5, 8: 8, 24: 8, 53: 11}[_digits(dtype)]
+    return {3: 5, 4: 4, 11: 5, 8: 8, 24: 8, 53: 11}[_digits(dtype)]
 
 
 def _saturates(source: DType, middle: DType, last: DType) -> bool:

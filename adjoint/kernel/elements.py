@@ -16,7 +16,9 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.kernel.decompose import decompose, held
+from adjoint.kernel.math_nodes import bits, number
 from adjoint.kernel.walk import Gate, Walk
+from adjoint.ops.control import convert
 
 INDEX = dtypes.int64
 
@@ -44,12 +46,15 @@ class Elements(Walk):
 
     def constant(self, node: UOp, value: Any) -> UOp:
         made = self._constant(value, node.dtype)
-        if made.dtype.is_float:
+        if made.dtype.is_float and not made.dtype.is_storage:
             self._given.add(made)
         return made
 
     def _constant(self, value: Any, dtype: DType) -> UOp:
         """A constant as it is held: a narrow float rounded to its dtype first."""
+        if dtype.is_storage:
+            byte = int(convert(value, dtype).view(np.uint8))
+            return bits(number(byte, dtypes.uint8), dtype)
         kind = held(dtype)
         if kind is not dtype and value == value:
             with np.errstate(over="ignore"):  # the nearest value may be an infinity

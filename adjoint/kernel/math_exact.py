@@ -10,6 +10,7 @@ import math
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
+from adjoint.kernel import math_bytes
 from adjoint.kernel.math_nodes import (
     NARROW,
     absolute,
@@ -128,6 +129,10 @@ def rshift(x: UOp, n: UOp) -> UOp:
 
 def convert(x: UOp, source: DType, target: DType) -> UOp:
     """CAST of a held value of dtype `source` to the held value of dtype `target`."""
+    if source.is_storage:
+        return convert(math_bytes.widened(x, source), dtypes.float32, target)
+    if target.is_storage:
+        return math_bytes.narrowed(convert(x, source, dtypes.float32), target)
     if target.is_bool:
         return x if source.is_bool else test("ne", x, 0)
     if target.is_int and source.is_float:

@@ -74,7 +74,7 @@ class Lift:
     def _spread(self, value: int, node: UOp) -> int:
         if self.tape.shape_of(value) == node.shape:
             return value
-        return self.tape.emit("Broadcast", (value,), (node.shape,), _type(node))
+        return self.tape.emit("Broadcast", (value,), (node.shape,), type_of(node))
 
     def _scalar(self, node: UOp) -> int:
         key = (node.arg.value, node.dtype)
@@ -96,7 +96,7 @@ class Lift:
         found = _SPECIAL[name](node) if name in _SPECIAL else None
         opcode, attrs = found or _generic(node)
         operands = tuple(self.value(s) for s in node.src)
-        return self.tape.emit(opcode, operands, attrs, _type(node))
+        return self.tape.emit(opcode, operands, attrs, type_of(node))
 
     def _binop(self, node: UOp) -> int:
         """An operand that the opcode broadcasts by itself is taken before it was expanded."""
@@ -112,7 +112,7 @@ class Lift:
         pair = (left_id, right_id)
         if kind in ("Add", "Mul") and left_id > right_id:
             pair = (right_id, left_id)
-        return self.tape.emit("BinOp", pair, (kind,), _type(node))
+        return self.tape.emit("BinOp", pair, (kind,), type_of(node))
 
     def _narrow(self, node: UOp) -> tuple[Any, Callable[[], int]] | None:
         if node in self.ids:
@@ -130,7 +130,7 @@ class Lift:
             raise VerificationError("E2006", problem, op="capture", help=fix)
         storage = node.arg.buffer if node.op.name == "buffer" else node.realized
         data = literal_bytes(storage.array(), node.dtype)
-        return self.tape.literal(data, _type(node))
+        return self.tape.literal(data, type_of(node))
 
 
 def _rounded(node: UOp) -> Any:
@@ -147,7 +147,13 @@ def _fits(narrow: tuple[Any, Any], other: Any, node: UOp) -> bool:
     return broadcast(narrow[0], other) == node.shape
 
 
-def _type(node: UOp) -> TensorType:
+def type_of(node: UOp) -> TensorType:
+    """The type of a node in a module, which has no dtypes that only hold values."""
+    kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
+    held = next((kind for kind in kinds if kind.is_storage), None)
+    if held is not None:
+        fix = "cast outside of what is captured: .cast('float32')"
+        raise VerificationError("E2005", f"Core has no {held.name}", op="capture", help=fix)
     return TensorType(node.dtype, node.shape)
 
 
@@ -173,7 +179,8 @@ def _closed(arg: Any) -> Any:
 def block_of(function: Function) -> Block:
     """A function as instructions. Recursion follows the nesting of functions."""
     rows = [
-        Instruction(i, "Input", (), (n.arg.name,), _type(n)) for i, n in enumerate(function.inputs)
+        Instruction(i, "Input", (), (n.arg.name,), type_of(n))
+        for i, n in enumerate(function.inputs)
     ]
     lift = Lift(Tape(rows, [], strict=False), {n: i for i, n in enumerate(function.inputs)})
     outputs = lift(function.outputs)

@@ -34,7 +34,7 @@ def _contract(a: UOp, b: UOp, spec: str) -> UOp:
         dtype = promote(a.dtype, b.dtype)
         a, b = a.cast(dtype), b.cast(dtype)
     arg, shape = _known(spec, a.shape, b.shape)
-    if shape is None:
+    if shape is None or a.dtype.is_storage:
         return UOp(contract, (a, b), arg)  # which says what does not fit
     return typed(contract, (a, b), arg, shape, a.dtype)
 

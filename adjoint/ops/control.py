@@ -11,7 +11,7 @@ from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
-from adjoint.ir.dtype import DType, as_dtype
+from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axis
@@ -44,9 +44,14 @@ def _cast_back(g: UOp, x: UOp, dtype: DType) -> UOp:
     return real.cast(x.dtype)
 
 
+_BYTES = tuple(d.np for d in STORAGE)
+
+
 def convert(x: Any, dtype: Any) -> Any:
     """Values as another dtype: floats saturate into integers, NaN becomes 0, ints wrap."""
     x, kind = np.asarray(x), as_dtype(dtype)
+    if (kind.is_storage or x.dtype in _BYTES) and x.dtype != kind.np:  # by float32: it holds them
+        x = x.astype(np.float32)
     floating = x.dtype.kind in "fV" or x.dtype.name == "bfloat16"
     if kind.is_int and floating:
         return _saturate(x.astype(np.float64), kind)

@@ -27,6 +27,7 @@ from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, fits, promote
 from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
@@ -269,6 +270,8 @@ def _scatter_type(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     if len(arg) > 1 and arg.mode not in MODES:
         problem = f"mode {arg.mode!r} is not one of {', '.join(MODES)}"
         raise ArgumentError("E2008", problem, op="scatter")
+    if len(arg) > 1 and arg.mode != "set":
+        refuse_storage("scatter", (x,))
     shape = _index_shape("scatter", x, indices, arg.axes)
     if updates.shape != shape:
         problem = f"updates have the shape {list(shape)}"

@@ -16,6 +16,7 @@ from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, Sample, composite
+from adjoint.ir.storage import storage_error
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given, real
 
@@ -79,6 +80,8 @@ def random_bits(key: UOp, shape: tuple[int, ...]) -> UOp:
 
 def _uniform_bits(dtype: DType) -> int:
     """How many random bits fill the dtype's significand."""
+    if dtype.is_storage:
+        raise storage_error("rand", dtype)
     return {2: 8 if dtype is dtypes.bfloat16 else 11, 4: 24, 8: 53}[dtype.itemsize]
 
 

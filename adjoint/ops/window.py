@@ -10,6 +10,7 @@ from adjoint.errors import BoundsError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Linear
+from adjoint.ir.dtype import raw_bits
 from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
@@ -65,7 +66,7 @@ def _window_reference(x: Any, axis: Any, size: Any, stride: Any = 1, dilation: A
         (v,) * len(axes) if isinstance(v, int) else v for v in (size, stride, dilation)
     )
     spans = [(s - 1) * d + 1 for s, d in zip(sizes, gaps, strict=True)]
-    view = np.lib.stride_tricks.sliding_window_view(x, spans, tuple(axes))
+    view = np.lib.stride_tricks.sliding_window_view(raw_bits(x), spans, tuple(axes)).view(x.dtype)
     places: list[slice] = [slice(None)] * view.ndim
     for i, a in enumerate(axes):
         places[a], places[x.ndim + i] = slice(None, None, steps[i]), slice(None, None, gaps[i])

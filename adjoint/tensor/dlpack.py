@@ -1,7 +1,8 @@
-"""DLPack capsules of NumPy arrays, with bfloat16, which NumPy cannot name there.
+"""DLPack capsules of NumPy arrays, with the floats that NumPy cannot name there.
 
-A bfloat16 array is exported as uint16 and its capsule says bfloat16 afterwards; an imported capsule
-the other way round. What may live here: that. What may not: tensors.
+A bfloat16 array is exported as uint16 and its capsule says bfloat16 afterwards, one of an 8-bit
+float as uint8; an imported capsule the other way round. What may live here: that. What may not:
+tensors.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, as_dtype, dtypes, is_foreign, raw_bits
 
 Array = np.ndarray[Any, Any]
-_UINT, _BFLOAT = 1, 4  # codes of the standard
+_UINT = 1  # codes of the standard
+_CODES = {dtypes.bfloat16: 4, dtypes.float8_e4m3fn: 10, dtypes.float8_e5m2: 12}
+_NAMED = {(code, dtype.bits): dtype for dtype, code in _CODES.items()}
 
 
 class _Type(ctypes.Structure):
@@ -66,12 +69,12 @@ def capsule_of(array: Array, **named: Any) -> Any:
     device = named.get("dl_device")
     if device is not None and tuple(map(int, device)) != (1, 0):
         raise BufferError(f"a tensor in the memory of the host is not lent to device {device}")
-    if array.dtype != dtypes.bfloat16.np:
+    if not is_foreign(array.dtype):
         return array.__dlpack__(**named)
-    capsule = array.view(np.uint16).__dlpack__(**named)
+    capsule = raw_bits(array).__dlpack__(**named)
     stated = _type_in(capsule)
     assert stated is not None
-    stated.code = _BFLOAT
+    stated.code = _CODES[as_dtype(array.dtype)]
     return capsule
 
 
@@ -79,14 +82,15 @@ def array_from(source: Any) -> Array:
     """The array of another library's object, sharing its memory."""
     given = _Given(source)
     array = np.from_dlpack(given)
-    return array.view(dtypes.bfloat16.np) if given.bfloat else array
+    return array if given.foreign is None else array.view(given.foreign.np)
 
 
 class _Given:
     """The other object, as NumPy can read it."""
 
     def __init__(self, source: Any):
-        self.source, self.bfloat = source, False
+        self.source = source
+        self.foreign: DType | None = None
 
     def __dlpack_device__(self) -> Any:
         return self.source.__dlpack_device__()
@@ -97,6 +101,7 @@ class _Given:
         except TypeError:  # an exporter from before versions
             capsule = self.source.__dlpack__()
         stated = _type_in(capsule)
-        if stated is not None and (stated.code, stated.bits) == (_BFLOAT, 16):
-            stated.code, self.bfloat = _UINT, True
+        if stated is not None and (stated.code, stated.bits) in _NAMED:
+            self.foreign = _NAMED[stated.code, stated.bits]
+            stated.code = _UINT
         return capsule

@@ -22,7 +22,7 @@ from adjoint.errors import (
     did_you_mean,
 )
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.dtype import dtypes, to_float
+from adjoint.ir.dtype import dtypes, plain, to_float
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.spelling import spelled
 from adjoint.ir.uop import UOp
@@ -95,10 +95,9 @@ class Dynamic:
         With a flag a tuple: the values, then the first index of each in the flattened tensor, where
         each element is among the values, and how often each occurs.
         """
-        array = host_values(self.uop).reshape(-1)
-        sortable = array.astype(np.float32) if self.dtype.name == "bfloat16" else array
+        array = plain(host_values(self.uop).reshape(-1))
         _, first, inverse, counts = np.unique(
-            sortable, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+            array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
         )
         values = self.reshape(-1)[first]
         wanted = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, DTypeError, ScalarError
-from adjoint.ir.dtype import as_dtype
+from adjoint.ir.dtype import as_dtype, plain, raw_bits
 from adjoint.ir.opdef import OPS
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
@@ -46,10 +46,9 @@ class Interchange:
         return self._buffer().array()
 
     def data(self) -> memoryview:
-        """The values as a memory view (bfloat16, which Python cannot name, as uint16)."""
+        """The values as a memory view (floats that Python cannot name as unsigned integers)."""
         array = self.numpy()
-        plain = array.view(np.uint16) if array.dtype.name == "bfloat16" else array
-        whole: Any = np.ascontiguousarray(plain).reshape(array.shape)
+        whole: Any = np.ascontiguousarray(raw_bits(array)).reshape(array.shape)
         return memoryview(whole)
 
     def item(self: Any) -> Any:
@@ -63,7 +62,7 @@ class Interchange:
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
         array = self.numpy()
-        return _plain(array).tolist()
+        return plain(array).tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -158,9 +157,8 @@ class Interchange:
         return cls(stored(array, place))  # type: ignore[call-arg]
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        array, name = self.numpy(), self.dtype.name
-        raw = array.view(np.uint16) if name == "bfloat16" else array
-        return _unpickle, (type(self), np.array(raw), name, self.device, self.requires_grad)
+        raw, name = np.array(raw_bits(self.numpy())), self.dtype.name
+        return _unpickle, (type(self), raw, name, self.device, self.requires_grad)
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
         given = kept_apart(self.uop) if is_lent(self.uop) else self.uop
@@ -182,16 +180,12 @@ class Interchange:
             return (
                 f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}, lazy)"
             )
-        shown = np.array2string(_plain(self.numpy()), separator=", ", prefix="Tensor(")
+        shown = np.array2string(plain(self.numpy()), separator=", ", prefix="Tensor(")
         return f"Tensor({shown}, dtype={self.dtype.name}, device={self.device!r})"
 
 
-def _plain(array: Array) -> Array:
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
-
-
 def _python(array: Array) -> Any:
-    return _plain(array).item()
+    return plain(array).item()
 
 
 def _unpickle(cls: Any, raw: Array, dtype: str, device: str, requires_grad: bool | None) -> Any:

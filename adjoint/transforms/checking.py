@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.errors import AutodiffError, DTypeError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
+from adjoint.ir.storage import storage_error
 from adjoint.ops.leaves import checked_shape
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, scope
@@ -118,6 +119,8 @@ def check_grads(
         return [t for t in results if t.dtype.is_inexact]
 
     kind = min((t.dtype for t in tensors), key=lambda d: (d.itemsize, d.name == "float16"))
+    if kind.is_storage:
+        raise storage_error("check_grads", kind, tensors)
     limit = TOLERANCES[kind.name]
     check = _Check(
         name_of(fn),

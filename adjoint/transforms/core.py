@@ -18,7 +18,7 @@ from adjoint.ir.uop import UOp
 from adjoint.module import Instruction, Module, TensorType
 from adjoint.module.canonical import canonicalise
 from adjoint.module.generic import opcode_named
-from adjoint.module.lift import Lift
+from adjoint.module.lift import Lift, type_of
 from adjoint.module.lower import lowered
 from adjoint.module.numbers import literal_array
 from adjoint.module.tape import Tape
@@ -39,7 +39,7 @@ def capture(fn: Callable[..., Any], *example_args: Any) -> Module:
     """
     traced = trace(closing(fn), *example_args)
     rows = [
-        Instruction(i, "Input", (), (name,), TensorType(node.dtype, node.shape))
+        Instruction(i, "Input", (), (name,), type_of(node))
         for i, (node, name) in enumerate(
             zip(traced.input_nodes, _distinct(traced.labels), strict=True)
         )

@@ -52,8 +52,11 @@ def test_every_8_bit_float_is_read_exactly(kind, tmp_path):
     bits = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, kind))
     safe_save({"x": bits}, tmp_path / "x")
     found = safe_load(tmp_path / "x")["x"]
-    assert found.dtype.name == "float16"
-    assert np.array_equal(found.numpy().astype(float), bits.astype(float), equal_nan=True)
+    assert found.dtype.name == kind
+    assert found.numpy().tobytes() == bits.tobytes()
+    assert np.array_equal(found.float().numpy(), bits.astype(np.float32), equal_nan=True)
+    safe_save({"x": found}, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "x").read_bytes()
 
 
 def test_the_file_is_what_the_format_says(tmp_path):

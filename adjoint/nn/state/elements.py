@@ -1,7 +1,7 @@
 """Element types of files: what they are called there, and which tensors they become.
 
-A type that tensors do not have (8-bit floats) is read as the narrowest one that holds all its
-values. What may live here: types and checked sizes. What may not: files, containers.
+A type that tensors do not have (rarer 8-bit floats) is read as the narrowest one that holds all
+its values. What may live here: types and checked sizes. What may not: files, containers.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def _narrow(name: str, wide: DType) -> dict[str, Element]:
     return {} if kind is None else {name: Element(np.dtype(kind), wide)}
 
 
-# float16 holds every value of these but the last, which is made of powers of two.
+# Two are dtypes of tensors. float16 holds every value of the others but the last, which is made of
+# powers of two.
 FLOAT8: dict[str, Element] = {
-    **_narrow("float8_e4m3fn", dtypes.float16),
-    **_narrow("float8_e5m2", dtypes.float16),
+    **_narrow("float8_e4m3fn", dtypes.float8_e4m3fn),
+    **_narrow("float8_e5m2", dtypes.float8_e5m2),
     **_narrow("float8_e4m3fnuz", dtypes.float16),
     **_narrow("float8_e5m2fnuz", dtypes.float16),
     **_narrow("float8_e8m0fnu", dtypes.float32),

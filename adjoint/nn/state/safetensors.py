@@ -105,8 +105,8 @@ class Contents:
 def safe_load(path: str | os.PathLike[str], device: str | None = None) -> dict[str, Tensor]:
     """The tensors of a safetensors file by name.
 
-    The file is mapped: a tensor is read when it is used. 8-bit floats become float16. A damaged
-    file is E9001, one that cannot be opened E9006.
+    The file is mapped: a tensor is read when it is used. Rarer 8-bit floats (FNUZ, E8M0)
+    become float16 and float32. A damaged file is E9001, one that cannot be opened E9006.
     """
     contents = read_contents(path, "safe_load")
     return {name: contents.tensor(name, device) for name in contents.entries}

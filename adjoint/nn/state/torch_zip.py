@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adjoint.ir.dtype import DType, as_dtype
+from adjoint.ir.dtype import DType, as_dtype, is_dtype
 from adjoint.nn.state.elements import FLOAT8, Element, element
 from adjoint.nn.state.lazy import lazy_tensor
 from adjoint.nn.state.mapped import MappedFile
@@ -120,7 +120,7 @@ class _Loader:
         if full == "torch.storage.UntypedStorage":
             return _Kind(name, element("uint8"))
         if module == "torch" and name in _DTYPES:
-            return as_dtype(name) if name not in FLOAT8 else _Kind(name, FLOAT8[name])
+            return as_dtype(name) if is_dtype(name) else _Kind(name, FLOAT8[name])
         raise UnreadableError(f"the file wants the global {full!r}, which holds no plain data")
 
     # ---- tensors

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from adjoint.errors import DTypeError, TextError, did_you_mean
-from adjoint.ir.dtype import DType, dtypes, promote, promote_scalar
+from adjoint.ir.dtype import DType, dtypes, is_foreign, promote, promote_scalar
 from adjoint.tensor.array_api.calls import apply, tensor_of
 from adjoint.tensor.tensor import Tensor
 
@@ -20,6 +20,7 @@ uint8, uint16, uint32, uint64 = dtypes.uint8, dtypes.uint16, dtypes.uint32, dtyp
 float32, float64 = dtypes.float32, dtypes.float64
 complex64, complex128 = dtypes.complex64, dtypes.complex128
 float16, bfloat16 = dtypes.float16, dtypes.bfloat16  # beside the standard's
+float8_e4m3fn, float8_e5m2 = dtypes.float8_e4m3fn, dtypes.float8_e5m2
 
 KINDS = {
     "bool": "b",
@@ -90,7 +91,7 @@ def finfo(type: DType | Tensor, /) -> finfo_object:
     if not kind.is_inexact:
         raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op="finfo")
     real = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}.get(kind, kind)
-    info: Any = ml_dtypes.finfo(real.np) if real is bfloat16 else np.finfo(real.np)
+    info: Any = ml_dtypes.finfo(real.np) if is_foreign(real.np) else np.finfo(real.np)
     eps, most, least, small = map(float, (info.eps, info.max, info.min, info.smallest_normal))
     return finfo_object(int(info.bits), eps, most, least, small, real)
 
