@@ -1,13 +1,23 @@
-"""The standard's statistical functions.
+"""The standard's statistical functions, and NumPy's median, which its clients call.
 
 Sums and products of integers have 64 bits unless a dtype is named; floats keep theirs.
 """
 
 from __future__ import annotations
 
+import math
+
 from adjoint.errors import ShapeError
 from adjoint.ir.dtype import DType
-from adjoint.tensor.array_api.calls import Axis, apply, at_least, axis_of, of_kind, tensor_of
+from adjoint.tensor.array_api.calls import (
+    Axis,
+    apply,
+    at_least,
+    axes_of,
+    axis_of,
+    of_kind,
+    tensor_of,
+)
 from adjoint.tensor.array_api.creation import full
 from adjoint.tensor.array_api.manipulation import concat
 from adjoint.tensor.tensor import Tensor
@@ -67,6 +77,30 @@ def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The mean along the axes."""
     return apply("mean", tensor_of("mean", x), axis, keepdims)
+
+
+def median(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The middle element along the axes, or the mean of the two in the middle, as NumPy's is; NaN
+    if there is one. An empty axis is an error. The method `x.median(dim)` is torch's."""
+    x = of_kind("median", tensor_of("median", x), "biuf", "real numbers")
+    axes = axes_of("median", axis, x.ndim, x)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    count = math.prod(x.shape[a] for a in axes)
+    if not count:
+        problem = "an empty axis has no median"
+        raise ShapeError("E3006", problem, op="median", operands=[("x", x)])
+    y = _middle(x.permute(*kept, *axes).reshape(*(x.shape[a] for a in kept), count))
+    return y.reshape(*(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else y
+
+
+def _middle(rows: Tensor) -> Tensor:
+    """The median along the last axis. NaN is sorted to the end."""
+    order, n = rows.sort(-1)[0], rows.shape[-1]
+    if order.dtype.is_bool:
+        order = order.cast("int8")
+    middle = order[..., (n - 1) // 2 : n // 2 + 1].mean(-1)
+    last = order[..., -1]
+    return last.isnan().where(last, middle) if last.dtype.is_float else middle
 
 
 def min(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
