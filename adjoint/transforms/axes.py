@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, UnknownNameError
+from adjoint.errors import ArgumentError, UnknownNameError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, spread
 from adjoint.ir.derivative import Linear
@@ -160,6 +160,6 @@ def _senders(size: int, pairs: list[Any]) -> list[int]:
         if not fits or found[target] != -1 or sources.count(source) > 1:
             problem = f"the pair ({source}, {target}) is out of range, or names an example again"
             fix = f"give pairs (from, to) of {size} examples; each sends and receives once at most"
-            raise DTypeError("E2001", problem, op="ppermute", help=fix)
+            raise ArgumentError("E2008", problem, op="ppermute", help=fix)
         found[target] = source
     return found

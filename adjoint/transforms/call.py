@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError, DTypeError
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import capture, origin_scope
@@ -130,7 +130,7 @@ def _checked_names(op: str, argnames: Any) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in names:
         if not isinstance(name, str):
-            raise DTypeError("E2001", f"argnames are strings, not {name!r}", op=op)
+            raise ArgumentError("E2008", f"argnames are strings, not {name!r}", op=op)
     return names
 
 

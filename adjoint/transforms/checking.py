@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.storage import storage_error
@@ -104,7 +104,7 @@ def check_grads(
     element. Steps and tolerances follow the narrowest dtype unless given.
     """
     if not set(modes) <= {"fwd", "rev"} or not modes:
-        raise DTypeError("E2001", f"modes are 'fwd' and 'rev', not {modes!r}", op="check_grads")
+        raise ArgumentError("E2008", f"modes are 'fwd' and 'rev', not {modes!r}", op="check_grads")
     leaves, treedef = tree_flatten(tuple(args))
     places = [i for i, leaf in enumerate(leaves) if _moves(leaf)]
     if not places:

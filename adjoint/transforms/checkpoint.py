@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, overload
 
 from adjoint.autodiff.forward import push_forward
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.batch import Flags
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import function_of
@@ -83,7 +83,7 @@ def checkpoint(fn: Any = None, *, policy: Any = None) -> Any:
     if policy is not None and not callable(policy):
         problem = f"policy is a function of a value, not {policy!r}"
         fix = "use one of adjoint.checkpoint_policies"
-        raise DTypeError("E2001", problem, op="checkpoint", help=fix)
+        raise ArgumentError("E2008", problem, op="checkpoint", help=fix)
     if fn is None:
         return lambda function: checkpoint(function, policy=policy)
 

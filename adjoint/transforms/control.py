@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adjoint.autodiff.reverse import results
-from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AutodiffError, DTypeError, ShapeError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.function import Function, parameters
 from adjoint.ir.opdef import OPS
@@ -161,7 +161,7 @@ def map_(fn: Fn, xs: Any, batch_size: int | None = None) -> Any:
         return scan(lambda _, x: (None, fn(x)), None, xs)[1]
     op = f"map of {name_of(fn)}"
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise DTypeError("E2001", f"batch_size is an int ≥ 1, not {batch_size!r}", op=op)
+        raise ArgumentError("E2008", f"batch_size is an int ≥ 1, not {batch_size!r}", op=op)
     count = _length(op, _leaves(op, xs)[0], None)
     whole = count - count % batch_size
     parts = []
@@ -330,7 +330,7 @@ def _bounded(op: str, cond_fn: Fn, body_fn: Fn, init: Any, most: int) -> Any:
     """A scan whose steps do nothing once the condition has failed."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         problem = f"max_iterations is an int ≥ 0, not {most!r}"
-        raise DTypeError("E2001", problem, op=op, help="leave it out for a loop without a limit")
+        raise ArgumentError("E2008", problem, op=op, help="leave it out for a loop without a limit")
 
     def step(value: Any, _: Any) -> tuple[Any, None]:
         return cond(cond_fn(value), body_fn, lambda same: same, value), None

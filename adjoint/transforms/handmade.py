@@ -17,7 +17,14 @@ import numpy as np
 from adjoint.codegen.uopgraph import UOpGraph, connect
 from adjoint.codegen.uops import LANGUAGES, source_of
 from adjoint.engine.custom import computed, run_arrays
-from adjoint.errors import AutodiffError, DeviceError, DTypeError, ShapeError, did_you_mean
+from adjoint.errors import (
+    ArgumentError,
+    AutodiffError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    did_you_mean,
+)
 from adjoint.ir.batch import Flags, Sources, spread_all
 from adjoint.ir.dtype import as_dtype
 from adjoint.ir.opdef import OPS
@@ -127,7 +134,7 @@ def called(kernel: Any, inputs: Sequence[Any], out: Any, vjp_rule: VjpRule | Non
         fix = "a parameter that is written is DEFINE_GLOBAL with arg=(slot, name, True)"
         raise DTypeError("E2007", "writes nothing, so there is no result", op=op, help=fix)
     if vjp_rule is not None and not callable(vjp_rule):
-        raise DTypeError("E2001", f"vjp_rule is a function, not {vjp_rule!r}", op=op)
+        raise ArgumentError("E2008", f"vjp_rule is a function, not {vjp_rule!r}", op=op)
     for i, tensor in zip(handmade.operands, tensors, strict=True):
         _check_buffer(op, buffers[i], tensor.dtype, tensor.shape, tensor)
     for i, (dtype, shape) in zip(handmade.results, types, strict=True):
@@ -209,7 +216,7 @@ class Kernel:
         """The kernel in c, opencl, cuda, metal or wgsl."""
         if language not in LANGUAGES:
             near = did_you_mean(str(language), LANGUAGES) or f"one of {', '.join(LANGUAGES)}"
-            raise DTypeError("E2002", f"no language {language!r}", op=self.name, help=near)
+            raise ArgumentError("E2008", f"no language {language!r}", op=self.name, help=near)
         return source_of(LANGUAGES[language], self.handmade.program)
 
     def __call__(self, *args: Any) -> Any:

@@ -14,7 +14,7 @@ from adjoint.engine import explain
 from adjoint.engine.memory import peak_bytes
 from adjoint.engine.pipeline import compile_graph
 from adjoint.engine.steps import work_of
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.uop import UOp
 from adjoint.stages import Schedule
 from adjoint.transforms.call import name_of
@@ -54,7 +54,7 @@ class Lowered:
         """The code of the kernels: what runs, LLVM's, or the same in another language."""
         if language not in LANGUAGES:
             problem = f"no source in {language!r}"
-            raise DTypeError("E2001", problem, op="lower", help=f"one of {', '.join(LANGUAGES)}")
+            raise ArgumentError("E2008", problem, op="lower", help=f"one of {', '.join(LANGUAGES)}")
         return explain.source_text(self.plan, language)
 
     @property

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 from adjoint.batching import batch
-from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AutodiffError, ShapeError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -44,7 +44,7 @@ def vmap(
     if randomness not in _MODES:
         problem = f"randomness is one of {', '.join(_MODES)}, not {randomness!r}"
         fix = "'different': a draw per example; 'same': one for all; 'error': none"
-        raise DTypeError("E2001", problem, op="vmap", help=fix)
+        raise ArgumentError("E2008", problem, op="vmap", help=fix)
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -127,3 +127,28 @@ def test_a_value_that_an_option_cannot_have_is_a_value_error(name):
     with pytest.raises(ValueError, match="E") as caught:
         OPTIONS[name]()
     assert isinstance(caught.value, AdjointError)
+
+
+TRANSFORM_OPTIONS = {
+    "vmap randomness": lambda: adjoint.vmap(lambda x: x, randomness="some"),
+    "checkpoint policy": lambda: adjoint.checkpoint(lambda x: x, policy="all"),
+    "check_grads modes": lambda: adjoint.check_grads(lambda x: x, (X,), modes=("back",)),
+    "grad argnames": lambda: adjoint.grad(lambda x: x.sum(), argnames=(1,))(X),
+    "map batch_size": lambda: adjoint.map(lambda x: x, X, batch_size=0),
+    "while_loop max_iterations": lambda: adjoint.while_loop(
+        lambda x: x < 3, lambda x: x + 1, SCALAR, max_iterations=-1
+    ),
+    "ppermute pairs": lambda: adjoint.vmap(
+        lambda x: adjoint.ppermute(x, "i", [(0, 7)]), axis_name="i"
+    )(X),
+    "source language": lambda: adjoint.lower(lambda x: x + 1)(X).source("basic"),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORM_OPTIONS)
+def test_a_wrong_option_of_a_transform_is_a_value_error_and_a_type_error(name):
+    for kind in (ValueError, TypeError):
+        with pytest.raises(kind) as caught:
+            TRANSFORM_OPTIONS[name]()
+        assert caught.value.code == "E2008"
+        assert isinstance(caught.value, AdjointError)

@@ -403,7 +403,7 @@ def test_a_wrong_result_is_an_error(code, out):
 
 
 def test_a_rule_that_is_no_function_is_an_error():
-    with pytest.raises(AdjointError, match=r"E2001.*vjp_rule is a function"):
+    with pytest.raises(AdjointError, match=r"E2008.*vjp_rule is a function"):
         custom_kernel(total(4).g, Tensor(floats(4)), out=(1, "float32"), vjp_rule=3)
 
 

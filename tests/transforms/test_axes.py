@@ -144,5 +144,5 @@ def test_a_name_that_nobody_gave_is_an_error(fn):
 
 @pytest.mark.parametrize("pairs", [[(0, 3)], [(0, 1), (2, 1)], [(0, 1), (0, 2)], [(-1, 0)]])
 def test_pairs_that_do_not_permute_are_an_error(pairs):
-    with pytest.raises(AdjointError, match="E2001"):
+    with pytest.raises(AdjointError, match="E2008"):
         mapped(lambda v: ppermute(v, "i", pairs), f64(X))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import AutodiffError, DTypeError, ShapeError, Tensor
+from adjoint import ArgumentError, AutodiffError, ShapeError, Tensor
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
 from adjoint.transforms.custom import custom_jvp, custom_vjp
 
@@ -57,7 +57,7 @@ class TestCheckGrads:
             check_grads(lambda x: x.sqrt(), (Tensor(np.array([0.0])),), order=1)
 
     def test_a_mode_that_does_not_exist(self):
-        with pytest.raises(DTypeError, match="'fwd' and 'rev'"):
+        with pytest.raises(ArgumentError, match="'fwd' and 'rev'"):
             check_grads(lambda x: x, (Tensor(X),), modes=("both",))
 
     def test_nothing_to_move(self):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import AutodiffError, DTypeError, Tensor
+from adjoint import ArgumentError, AutodiffError, Tensor
 from adjoint.engine.memory import peak_bytes
 from adjoint.engine.realize import schedule
 from adjoint.ir.uop import toposort
@@ -237,5 +237,5 @@ def test_a_policy_is_given_to_the_decorator():
 
 
 def test_a_policy_that_is_no_function_is_an_error():
-    with pytest.raises(DTypeError, match=r"E2001.*policy"):
+    with pytest.raises(ArgumentError, match=r"E2008.*policy"):
         checkpoint(layers, policy="dots")

@@ -197,7 +197,7 @@ class TestVmap:
         fails(lambda: vmap(square, out_axes=(0, 0))(f64(X)), "E3010", "vmap of square")
 
     def test_an_unknown_kind_of_randomness(self):
-        fails(lambda: vmap(square, randomness="some"), "E2001", "different, same, error")
+        fails(lambda: vmap(square, randomness="some"), "E2008", "different, same, error")
 
     def test_a_result_that_is_no_tensor(self):
         fails(lambda: vmap(lambda x: "text")(f64(X)), "E2001", "str")
