@@ -18,7 +18,9 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.indexing import gathered, positions
+from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
+from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
 
 _IDENTITIES = frozenset({"detach", "contiguous", "contiguous_backward", "unique_identity", "shard"})
@@ -87,11 +89,32 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
     lead, rest = x.shape[:first], x.shape[last + 1 :]
     whole = count - count % BLOCK
     flat = x.reshape(*lead, count, *rest)
+    if count > whole and _is_worth_keeping(x):
+        whole = count = whole + BLOCK
+        flat = _filled_up(flat, first, count, _EMPTY[node.op.name])
     blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
     sums = node.op(blocks, (first + 1,), False)
     if count > whole:
         sums = sums.cat(node.op(_part(flat, first, whole, count), (first,), True), dim=first)
     return node.op(sums, (first,), False)
+
+
+def _is_worth_keeping(x: UOp) -> bool:
+    """Whether two kernels that read it would rather have it in memory, all of it."""
+    cost, stack, seen = 0, [x], set[UOp]()
+    while stack and cost <= classify.CHEAP:
+        node = stack.pop()
+        if node not in seen and classify.kind_of(node) in (classify.VIEW, classify.POINTWISE):
+            seen.add(node)
+            cost += classify.weight(node) if classify.kind_of(node) == classify.POINTWISE else 0
+            stack += node.src
+    return cost > classify.CHEAP
+
+
+def _filled_up(x: UOp, axis: int, count: int, neutral: Any) -> UOp:
+    """One axis made longer with what changes no sum: one kernel reads the blocks, and the last."""
+    missing = [count - n if d == axis else 0 for d, n in enumerate(x.shape)]
+    return padded(x, [0] * len(x.shape), missing, value=neutral)
 
 
 def _part(x: UOp, axis: int, start: int, stop: int) -> UOp:

@@ -203,6 +203,14 @@ def test_an_elementwise_tail_of_a_product_is_one_kernel():
     assert counts(lambda x, y: (x @ y.T + 1).tanh().exp(), X, WEIGHTS) == (1, 1, 0)
 
 
+@pytest.mark.parametrize("size", [256, 300, 1999])
+def test_a_long_sum_of_a_costly_expression_is_never_in_memory_whole(size):
+    x = floats(size)
+    plan = lower(lambda x: (x.reshape(-1, 1) * x).sin().sum())(x).plan
+    assert max(slot.nbytes for slot in plan.slots) < 4 * size * 8
+    assert len(plan.steps) == 2
+
+
 # ---- kernels with an algorithm
 
 

@@ -11,8 +11,8 @@ from tests.compiler.interrupted import ENDS, WORK, outcomes
 PATIENT = 300.0  # seconds; with both cores busy a process may wait long for its turn
 
 
-def test_thirty_interrupted_processes_end_with_the_right_code():
-    found = list(outcomes(30, seed=time.strftime("%F"), patience=PATIENT, longest=0.7))
+def test_twenty_interrupted_processes_end_with_the_right_code():
+    found = list(outcomes(20, seed=time.strftime("%F"), patience=PATIENT, longest=0.7))
     assert {(o.work, o.how) for o in found} == {(work, how) for work in WORK for how in ENDS}
     assert [o for o in found if not o.right] == []
 

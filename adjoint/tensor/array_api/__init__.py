@@ -362,6 +362,8 @@ STANDARD: tuple[str, ...] = tuple(__all__)
 for _name in STANDARD:  # by either name of an option; see ir/spelling.py
     if isinstance(_function := globals()[_name], FunctionType) and has_twins(_function):
         globals()[_name] = spelled(_function)
+        if _name in linalg.__all__:  # the extension has the same products
+            setattr(linalg, _name, globals()[_name])
 _others = functions(hidden=STANDARD)
 globals().update(_others)
 __all__ += list(_others)
