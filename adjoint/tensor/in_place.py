@@ -18,6 +18,7 @@ from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.lift import HIDDEN
 from adjoint.tensor.load import stored
+from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import become
 
@@ -88,6 +89,25 @@ class InPlace:
         """Draw all elements from a normal distribution."""
         drawn = type(self).normal(self.shape, mean=mean, std=std, dtype=self.dtype, **_at(self))
         return self.copy_(drawn)
+
+    def detach_(self: Any) -> Any:
+        """End its history here: no gradient passes from it to what made it."""
+        return end_history(self)
+
+    def squeeze_(self: Any, dim: Any = None) -> Any:
+        """Drop axes of size 1, all or those named."""
+        return turn(self, "squeeze_", "squeeze", dim)
+
+    def unsqueeze_(self: Any, dim: int) -> Any:
+        """Insert an axis of size 1."""
+        return turn(self, "unsqueeze_", "unsqueeze", dim)
+
+    def t_(self: Any) -> Any:
+        """Transpose a matrix; vectors and scalars stay."""
+        if self.ndim > 2:
+            problem = f"takes two axes at most, not {self.ndim}"
+            raise ShapeError("E3002", problem, op="t_", operands=[("x", self)])
+        return turn(self, "t_", "permute", tuple(reversed(range(self.ndim))))
 
 
 def _at(tensor: Any) -> dict[str, Any]:
