@@ -22,11 +22,45 @@ from adjoint import Tensor, grad, jit
 
 RESULTS = Path(__file__).parent / "results" / "reductions.md"
 LENGTHS = {"2^20": 2**20, "2^24 - 3": 2**24 - 3, "2^26": 2**26}
+CHANNELS = (0, 2, 3)  # all axes but that of the channels
+PICTURES = [
+    (64, 64, 28, 28),
+    (64, 32, 32, 32),
+    (32, 64, 14, 14),
+    (64, 512, 7, 7),
+    (64, 512, 3, 3),
+    (512, 32, 3, 3),
+]
 Case = tuple[Any, tuple[int, ...], int]
 
 
 def _norm_gradients(x: Tensor) -> Any:
     return grad(lambda x: ((x.layernorm() * 1.5 + 1) * x).sum())(x)
+
+
+def _batch_norm(x: Tensor) -> Tensor:
+    mean = x.mean(CHANNELS, keepdim=True)
+    apart = x - mean
+    return apart / ((apart * apart).mean(CHANNELS, keepdim=True) + 1e-5).sqrt()
+
+
+def _batch_norm_gradient(x: Tensor) -> Any:
+    return grad(lambda x: (_batch_norm(x) * x).sum())(x)
+
+
+def _per_channel() -> dict[str, Case]:
+    """Sums over all axes but the second, of pictures of several sizes."""
+    uses = {
+        "sum per channel": lambda x: x.sum(CHANNELS),
+        "variance per channel": lambda x: x.var(CHANNELS),
+        "batch norm": _batch_norm,
+        "gradient of a batch norm": _batch_norm_gradient,
+    }
+    return {
+        f"{use}, {' x '.join(map(str, shape))}": (fn, shape, 40)
+        for shape in PICTURES
+        for use, fn in uses.items()
+    }
 
 
 CASES: dict[str, Case] = {
@@ -38,8 +72,7 @@ CASES: dict[str, Case] = {
     "column sums 2^20 x 17": (lambda x: x.sum(0), (2**20, 17), 7),
     "row sums 2^20 x 4": (lambda x: x.sum(1), (2**20, 4), 7),
     "softmax 512 x 4095": (lambda x: x.softmax(-1), (512, 4095), 20),
-    "variance per channel, 64 x 64 x 28 x 28": (lambda x: x.var((0, 2, 3)), (64, 64, 28, 28), 20),
-    "variance per channel, 64 x 512 x 7 x 7": (lambda x: x.var((0, 2, 3)), (64, 512, 7, 7), 20),
+    **_per_channel(),
     "sum of 1000": (lambda x: x.sum(), (1000,), 300),
     "softmax 64 x 100": (lambda x: x.softmax(-1), (64, 100), 300),
 }

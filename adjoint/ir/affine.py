@@ -253,28 +253,6 @@ def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
     return tuple(reversed(index))
 
 
-def stepped_over(
-    position: Lin, step: Lin, shape: Shape
-) -> list[tuple[tuple[Lin, ...], tuple[tuple[str, Lin, int], ...]]]:
-    """`unflattened` where `step` is a part of the position: the index in a row and, where the step
-    may lead into the next row, the index there; each with the condition `("in", x, n)`, 0 ≤ x < n,
-    under which it holds."""
-    plain = unflattened(position, shape)
-    if len(shape) != 2 or shape[1] <= step.bounds()[1] or not _divides(plain, step):
-        return [(plain, ())]
-    row, column = divided(position + step * -1, shape[1])
-    over = column + step + -shape[1]
-    here = (row, column + step), (("in", column + step, shape[1]),)
-    return [here, ((row + 1, over), (("in", over, shape[1]),))]
-
-
-def _divides(index: Sequence[Lin], step: Lin) -> bool:
-    """Whether a part of the index is a quotient or remainder of something with the step inside."""
-    inside = step.atoms()
-    divisions = [a for x in index for a, _ in x.terms if isinstance(a, Division)]
-    return any(inside & a.of.atoms() for a in divisions)
-
-
 def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
     """An index into shape `old` as one into shape `new` of the same elements.
 

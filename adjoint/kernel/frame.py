@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adjoint.ir.affine import ZERO, Lin, Var, stepped_over, unflattened, var
+from adjoint.ir.affine import ZERO, Lin, Var, unflattened, var
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.walk import REDUCTIONS, At, Gate
+from adjoint.kernel.walk import REDUCTIONS, At
 from adjoint.stages import Group, Index
 
 Atoms = tuple[int, ...]
@@ -100,7 +100,6 @@ def _levels(group: Group) -> dict[UOp, int]:
     return levels
 
 
-Turn = tuple[list[Lin], Gate]  # the loops, and where they are there
 Runs = Sequence[int]  # how many neighbouring loops are one, from the outside in
 
 
@@ -116,15 +115,17 @@ class Counters:
     def sizes(self) -> tuple[int, ...]:
         return tuple(v.size for v in self.vars)
 
-    def turns(self, position: Lin, lane: Lin) -> list[Turn]:
-        """The loops at a position, `lane` of which differs side by side: lanes that go on in the
-        next row are a turn of their own, so that neighbours stay neighbours in memory."""
-        found = stepped_over(position, lane, self.sizes)
-        return [(self._unjoined(each), gate) for each, gate in found]
+    def go(self, position: Lin) -> None:
+        """From here on the loops are at a position, counted in row-major order."""
+        self._at(unflattened(position, self.sizes))
 
-    def _unjoined(self, each: Sequence[Lin]) -> list[Lin]:
+    def go_to(self, line: Lin, column: Lin) -> None:
+        """From here on the last loop is at a column, those around it at a line."""
+        self._at((*unflattened(line, self.sizes[:-1]), column))
+
+    def _at(self, each: Sequence[Lin]) -> None:
         pairs = zip(each, self.runs, strict=True)
-        return [x for at, run in pairs for x in unflattened(at, run)]
+        self.places = [x for at, run in pairs for x in unflattened(at, run)]
 
     @staticmethod
     def of(sizes: Sequence[int], runs: Runs | None = None) -> Counters:

@@ -20,10 +20,11 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.choose import TILE, Choice, choose
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.elements import INDEX, Elements
-from adjoint.kernel.frame import Assignment, Counters, Frame, Turn, adds, frame_of
+from adjoint.kernel.frame import Assignment, Counters, Frame, adds, frame_of
 from adjoint.kernel.nest import Nest
 from adjoint.kernel.special import checked, flag_code
-from adjoint.kernel.tree import Tree, TreeLoops
+from adjoint.kernel.tree import Copy, Part, Spot, Tree
+from adjoint.kernel.tree_lines import LineLoops
 from adjoint.kernel.walk import At, Gate, joined, reduced_operands
 from adjoint.ops.cost import DEAR
 from adjoint.ops.tree import BLOCK, GROUP, LANES
@@ -55,7 +56,7 @@ class Lowering(Elements):
         self.paths: list[list[tuple[UOp, ...]]] = [[] for _ in frame.stages]  # of loops
         self.trees: dict[int, Tree] = {}  # stages in which floats are added up
         self.flat: dict[int, Lin] = {}  # the position in the loops of a stage
-        self.turns: list[Turn] = []  # of the part of a tree that is being written
+        self.spots: tuple[Spot, ...] = ()  # where the element that is being written may lie
         self.own: Gate = ()  # where the loops that are being written are inside
         self.results: dict[UOp, UOp] = {}
         self.grid: UOp | None = None
@@ -106,7 +107,8 @@ class Lowering(Elements):
                 if source in self._given:
                     found[source] = None
         fixed = (*_PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
-        return tuple(n for n in found if float(n.arg.value) not in fixed)
+        by = {n.src[1] for n in body if n.op.name in ("floordiv", "mod")} if self.trees else set()
+        return tuple(n for n in found if n not in by and float(n.arg.value) not in fixed)
 
     def _range(
         self, size: int, lanes: int = 1, grid: bool = False, count: UOp | None = None
@@ -145,9 +147,9 @@ class Lowering(Elements):
             self.paths[number] = [tuple(loops)] if loops else []
 
     def _tree(self, number: int) -> Tree:
-        count = prod(v.size for v in self.counters.stages[number].vars)
+        sizes = self.counters.stages[number].sizes
         make = lambda size, lanes, run: self._range(size, lanes, False, run)  # noqa: E731
-        loops = TreeLoops(count, make, self.index, self._index.__setitem__)
+        loops = LineLoops(prod(sizes), sizes[-1], make, self.index, self._index.__setitem__)
         return loops.tree(self.choice.lanes != "outer")
 
     def _open_tiles(self, loops: list[Var]) -> None:
@@ -216,29 +218,86 @@ class Lowering(Elements):
         for node, index, places in stage.reductions:
             value = self._summand(node, index, places)
             self._reduce(node, value, loops, before)
-        for _, gate in self._turned(number):
-            for node, index in stage.stores:
+        self._write_stores(number)
+
+    def _write_stores(self, number: int) -> None:
+        for gate in self._spotted(number):
+            for node, index in self.frame.stages[number].stores:
                 at = self.counters.at(index, node, number)
                 self.effects[number].append(self._store(node, at, gate))
 
-    def _turned(self, number: int) -> Iterator[tuple[Counters, Gate]]:
-        """The counters at each turn of the part that is being written, and where they are there."""
-        counters = self.counters.stages[number]
-        for places, gate in self.turns or [(counters.places, ())]:
-            counters.places = places
-            yield counters, joined(self.own, gate)
+    def _spotted(self, number: int) -> Iterator[Gate]:
+        """The gate of each spot, with the counters of the stage there."""
+        if not self.spots:
+            yield self.own
+        for line, column, gate in self.spots:
+            self.counters.stages[number].go_to(line, column)
+            yield joined(self.own, gate)
 
     def _write_tree(self, number: int, counters: Counters) -> None:
         """Whole rows, then what is left of one; then every total goes to the one around it."""
-        last: dict[UOp, UOp] = {}
-        for part in self.trees[number].parts:
-            self.flat[number], self.own = part.place, part.gate
-            self.turns = counters.turns(part.place, part.lane)
+        tree = self.trees[number]
+        around = tree.parts[0].loops[:-1]
+        carried = self._carried(number, around) if tree.carried else {}
+        last = dict(carried)
+        copied = {} if tree.copy is None else self._copied(number, counters, tree.copy)
+        for part in tree.parts:
+            self.flat[number], self.own, self.spots = part.place, part.gate, part.spots
+            if tree.copy is not None:
+                self._add_copied(copied, part.inside + tree.copy.first, part, last)
+                continue
+            if not part.spots:
+                counters.go(part.place)
             self._write_part(number, part.loops, last)
-        self.own, self.turns = (), []
-        around = self.trees[number].parts[0].loops[:-1]
+        self.own, self.spots = (), ()
         for node, total in last.items():
-            self.results[node] = rounded(self._risen(node, total, around), node.dtype)
+            outside = around
+            if node in carried:
+                total, outside = OPS["phi"](carried[node], total, around[-1]), around[:-1]
+                self.effects[number].append(total)
+            self.results[node] = rounded(self._risen(node, total, outside), node.dtype)
+
+    def _carried(self, number: int, loops: tuple[UOp, ...]) -> dict[UOp, UOp]:
+        """Totals that go on from turn to turn of the innermost of these loops."""
+        nodes = [node for node, _, _ in self.frame.stages[number].reductions if adds(node)]
+        return {node: self._accumulator(node, loops[:-1], loops[-1:]) for node in nodes}
+
+    def _copied(self, number: int, counters: Counters, copy: Copy) -> dict[UOp, UOp]:
+        """Everything but the sums of floats, whose summands go to scratch: which, for each."""
+        line, column, once = copy.spot
+        self.flat[number] = line * counters.sizes[-1] + column
+        counters.go_to(line, column)
+        place = self.index(copy.place)
+        lines: dict[UOp, UOp] = {}  # of summands
+        found: dict[UOp, UOp] = {}
+        for node, index, places in self.frame.stages[number].reductions:
+            value = self._summand(node, index, places)
+            if not adds(node):
+                neutral = self._constant(_joining(node)[1], value.dtype)
+                value = self.select(once, value, neutral) if once else value
+                self._reduce(node, value, copy.loops, {})
+                continue
+            if value not in lines:
+                lines[value] = self._line(f"block{number}_{len(lines)}", value, counters)
+                self.effects[number].append(OPS["store"](lines[value], place, value))
+            found[node] = lines[value]
+        self._write_stores(number)
+        return found
+
+    def _line(self, name: str, value: UOp, counters: Counters) -> UOp:
+        """Scratch for the values of a block."""
+        size = min(max(prod(counters.sizes), LANES), BLOCK + 2 * counters.sizes[-1])
+        line: UOp = OPS["define_local"](name, value.dtype, 1 << (size - 1).bit_length())
+        self.nest.first(line)
+        return line
+
+    def _add_copied(self, lines: dict[UOp, UOp], at: Lin, part: Part, last: dict[UOp, UOp]) -> None:
+        """A part of a tree whose summands are in scratch."""
+        place = self.index(at)
+        for node, line in lines.items():
+            neutral = self._constant(_joining(node)[1], held(node.dtype))
+            inside = (self.condition(part.gate), neutral) if part.gate else ()
+            self._reduce(node, OPS["load"](line, place, *inside), part.loops, last)
 
     def _risen(self, node: UOp, total: UOp, loops: tuple[UOp, ...]) -> UOp:
         """A total of the innermost loop, added up in each loop around it in turn."""
@@ -277,10 +336,10 @@ class Lowering(Elements):
         """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
         kind = held(node.dtype)
         total = self._constant(_joining(node)[1], kind)
-        for _, turn in self._turned(self.stage):
+        for spot in self._spotted(self.stage):
             at, loops = (self.counters.at(i, node, self.stage) for i in (index, places))
             operands, inside = reduced_operands(node, at, loops)
-            gate = joined(turn, inside)
+            gate = joined(spot, inside)
             values = [self.value(s, p, gate) for s, p in zip(node.src, operands, strict=True)]
             value = self._term(node, values, kind)
             total = self.select(gate, value, total) if gate else value
@@ -358,8 +417,8 @@ class Lowering(Elements):
             return None
         if node.op.name not in DEAR or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
-        sizes = self.counters.stages[self.stage].sizes
-        if prod(sizes) * 8 > _KEEP_BYTES:
+        sizes, tree = self.counters.stages[self.stage].sizes, self.trees.get(self.stage)
+        if prod(sizes) * 8 > _KEEP_BYTES or (tree is not None and tree.in_spots):
             return None
         flat = self.flat[self.stage]
         found = tuple(_along(x, flat) for x in at)

@@ -22,6 +22,7 @@ from adjoint.kernel.walk import Gate
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 
 Make = Callable[[int, int, UOp | None], UOp]  # a loop: size, lanes, how often it runs
+Spot = tuple[Lin, Lin, Gate]  # a line of memory, the column in it, and where the element is there
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,8 +31,19 @@ class Part:
 
     loops: tuple[UOp, ...]
     place: Lin
-    lane: Lin  # what differs from lane to lane in the place
+    inside: Lin  # the place in its block
     gate: Gate
+    spots: tuple[Spot, ...] = ()  # where the place is in memory, if that is known
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Copy:
+    """The loops in which the lines of a block are copied to scratch."""
+
+    loops: tuple[UOp, ...]
+    spot: Spot  # of an element; the gate is true once for each element, which may come again
+    place: Lin  # of the element in scratch
+    first: Lin  # where the block begins in scratch
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,10 +51,17 @@ class Tree:
     """The loops in which each total is added to the one around it; the rest of a row, if any."""
 
     parts: tuple[Part, ...]  # all whole rows, and what is left
+    copy: Copy | None = None  # what is added up lies in scratch
+    carried: bool = False  # a total goes on in the second loop from the inside, as in the first
 
     @property
     def paths(self) -> list[tuple[UOp, ...]]:
-        return [part.loops for part in self.parts]
+        copied = [] if self.copy is None else [self.copy.loops]
+        return [*copied, *(part.loops for part in self.parts)]
+
+    @property
+    def in_spots(self) -> bool:
+        return any(len(part.spots) > 1 for part in self.parts)
 
 
 class TreeLoops:
@@ -58,10 +77,10 @@ class TreeLoops:
         blocks = -(-self.count // BLOCK)
         around, block = self._items(blocks, None) if blocks > 1 else ((), ZERO)
         if side_by_side:
-            return self._vectors(around, block)
+            return self._side_by_side(around, block)
         left = self._left(block) if self.count % BLOCK else None
         inside, at = self._items(min(self.count, BLOCK), left if blocks > 1 else None)
-        return Tree((Part((*around, *inside), block * BLOCK + at, ZERO, ()),))
+        return Tree((Part((*around, *inside), block * BLOCK + at, at, ()),))
 
     def _left(self, block: Lin) -> UOp:
         """How many elements there are from the start of a block on."""
@@ -113,18 +132,21 @@ class TreeLoops:
 
     # ---- lanes side by side
 
-    def _vectors(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+    def _side_by_side(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+        return Tree(self._vectors(around, block))
+
+    def _vectors(self, around: tuple[UOp, ...], block: Lin) -> tuple[Part, ...]:
         count, rest = self.count, self.count % LANES
         if count < LANES:
             width = 1 << (count - 1).bit_length()
             loop, lane = self._loop(count, None, width)
-            return Tree((Part((loop,), lane, lane, ()),))
+            return (Part((loop,), lane, lane, ()),)
         loop, lane = self._loop(LANES, None, LANES)
         around = (*around, loop)
         whole, rows = self._whole_rows(block), min(count // LANES, BLOCK // LANES)
         if not rest:
             more, row = self._rows(rows, whole) if rows > 1 else ([], ZERO)
-            return Tree((Part((*around, *more), self._at(block, row, lane), lane, ()),))
+            return (self._part((*around, *more), block, row * LANES + lane),)
         return self._with_rest(around, block, lane, rows, whole)
 
     def _whole_rows(self, block: Lin) -> UOp | None:
@@ -135,7 +157,7 @@ class TreeLoops:
 
     def _with_rest(
         self, around: tuple[UOp, ...], block: Lin, lane: Lin, rows: int, whole: UOp | None
-    ) -> Tree:
+    ) -> tuple[Part, ...]:
         """What is left of a row is the last element of its lanes' last group."""
         most = min(-(-self.count // LANES), BLOCK // LANES)
         if whole is None and rows < GROUP:
@@ -148,16 +170,17 @@ class TreeLoops:
         loop, row = self._loop(min(rows, GROUP), None if held is None else self._least(held, GROUP))
         after = UOp(OPS["sub"], (self.index(Lin(GROUP)), held)) if held is not None else None
         once, _ = self._loop(1, None if after is None else self._least(after, 1))
-        place = Lin(self.count - self.count % LANES) + lane
-        main = Part((*around, loop), self._at(block, group * GROUP + row, lane), lane, ())
-        return Tree((main, Part((*around, once), place, lane, (("in", place, self.count),))))
+        main = self._part((*around, loop), block, (group * GROUP + row) * LANES + lane)
+        place = lane + (self.count - self.count % LANES)
+        inside = lane + (self.count - self.count % LANES) % BLOCK  # there is one in the last block
+        return main, Part((*around, once), place, inside, (("in", place, self.count),))
 
     def _clamped_groups(self, run: UOp | None) -> UOp | None:
         groups = self._groups(run)
         return None if groups is None else self._least(groups, BLOCK // LANES // GROUP)
 
-    def _at(self, block: Lin, row: Lin, lane: Lin) -> Lin:
-        return block * BLOCK + row * LANES + lane
+    def _part(self, loops: tuple[UOp, ...], block: Lin, inside: Lin) -> Part:
+        return Part(loops, block * BLOCK + inside, inside, ())
 
     # ---- arithmetic of counts
 
@@ -166,6 +189,9 @@ class TreeLoops:
 
     def _plus(self, x: UOp, by: int) -> UOp:
         return UOp(OPS["add"], (x, self._number(by)))
+
+    def _less(self, x: UOp, y: UOp) -> UOp:
+        return UOp(OPS["sub"], (x, y))
 
     def _over(self, x: UOp, by: int) -> UOp:
         return UOp(OPS["floordiv"], (x, self._number(by)))

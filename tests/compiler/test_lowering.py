@@ -301,3 +301,15 @@ def test_no_division_where_a_view_divides():
 
 def test_a_kernel_names_the_users_line():
     assert any("test_lowering.py" in line for line in program_of(lambda x: x.exp() + 1, X).lines)
+
+
+@pytest.mark.parametrize(
+    "lines", [(5, 3), (64, 9), (30, 49), (90, 49), (9, 64), (3, 100), (50, 196)]
+)
+def test_sums_over_lines_of_memory_give_the_bits_of_the_reference(lines):
+    """Lines that are copied, and lines that rows of the tree go across, run by the interpreter."""
+    count, length = lines
+    x = floats(count, 2, length)
+    outputs, _ = run(plan_of(lambda x: x.var((0, 2)), [x]), [x])
+    wanted = Tensor(x, device="REF").var((0, 2)).numpy()
+    assert outputs[0].tobytes() == wanted.tobytes()

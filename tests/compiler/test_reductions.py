@@ -96,6 +96,75 @@ def test_several_axes_are_summed_in_row_major_order(shape, axis):
     np.testing.assert_array_equal(Tensor(rows).sum(-1).numpy(), wanted)
 
 
+LINES = [
+    2,
+    3,
+    9,
+    15,
+    16,
+    17,
+    25,
+    48,
+    49,
+    63,
+    64,
+    65,
+    100,
+    144,
+    196,
+    256,
+    257,
+    784,
+    1000,
+    4096,
+    5000,
+]
+SEPARATED = {
+    **USES,
+    "of a view": lambda x, axis: x.flip(0).pad(((1, 2), (0, 0), (3, 1))).sum(axis),
+    "of an exponential, and that": lambda x, axis: x.abs().sqrt() / x.abs().sqrt().sum(axis, True),
+    "of two, one with the other": lambda x, axis: (x - x.mean(axis, True)).square().sum(axis) * 2,
+    "gradient": lambda x, axis: grad(lambda x: (x.var(axis) * x.mean(axis)).sum())(x),
+}
+
+
+@pytest.mark.parametrize("use", SEPARATED)
+@pytest.mark.parametrize("length", LINES)
+def test_lines_of_any_length_are_summed_by_the_tree(length, use):
+    """Axes with another between them: memory goes on elsewhere after each line."""
+    for count in {2, 5, 17, -(-4100 // length), -(-9000 // length)} - {1}:
+        found = []
+        for device in ("REF", "CPU"):
+            with on(device), np.errstate(all="ignore"):
+                x = Tensor(values(count, 3, length))
+                found.append(SEPARATED[use](x, (0, 2)).numpy())
+        assert bits(found[0]) == bits(found[1]), count
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(6, 2, 7, 3, 7), (40, 2, 3, 3, 50), (3, 2, 5, 2, 784)])
+@pytest.mark.parametrize("axis", [(0, 2, 4), (0, 4), (0, 3, 4), (2, 4), (0, 1, 4), (0, 2)])
+def test_lines_under_several_axes_are_summed_by_the_tree(shape, axis, dtype):
+    for move in (lambda x: x, lambda x: x.transpose(0, 4), lambda x: x.flip(4)[:, :, ::2]):
+        found = []
+        for device in ("REF", "CPU"):
+            with on(device), np.errstate(all="ignore"):
+                x = move(Tensor(values(*shape, dtype=dtype)))
+                found.append(bits(x.sum(axis).numpy()))
+        assert found[0] == found[1]
+
+
+def test_what_lies_behind_a_line_is_not_read():
+    """A row across the end of the last line stops there: beyond it is memory of another."""
+    x = values(40, 3, 49)
+    x[:, 1:] = np.nan
+    assert np.isfinite(Tensor(x).sum((0, 2)).numpy()).tolist() == [True, False, False]
+    for length in (49, 100, 196):
+        x = values(21, 3, length)
+        x[:, 2] = np.inf
+        assert np.isfinite(Tensor(x).sum((0, 2)).numpy()).tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize("length", [7, 40, 130, 1000, 5000])
 def test_the_length_alone_decides(length):
     """Not how many other rows there are, nor the layout, nor the fusion."""
