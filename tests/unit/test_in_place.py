@@ -12,6 +12,7 @@ from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import _functions
 
 OWN = {"copy", "shard"}  # written by hand
+OWN |= {"detach", "squeeze", "unsqueeze"}  # change the handle, not the values: test_turning.py
 TWINS = sorted(
     name
     for name, record in _functions.items()
@@ -23,6 +24,7 @@ cosh cumprod cumsum div eq erf exp expm1 fill floor fmod frac ge gt index_add in
 index_fill le lerp log log10 log1p log2 logical_and logical_not lt masked_fill
 masked_scatter mul nan_to_num ne neg normal pow reciprocal relu round rsqrt scatter
 scatter_add sigmoid sign sin sinh sqrt square sub tan tanh tril triu trunc uniform zero
+detach squeeze t unsqueeze
 """
 
 
