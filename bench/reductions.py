@@ -132,7 +132,7 @@ def _data(length: int) -> list[tuple[str, Any]]:
 def page(before: str | None) -> str:
     """The results as a page."""
     here = str(Path(__file__).resolve().parents[1])
-    rounds = [(elsewhere(here), elsewhere(before) if before else None) for _ in range(2)]
+    rounds = [(elsewhere(here), elsewhere(before) if before else None) for _ in range(3)]
     lines = ["# Sums", "", f"`python -m bench.reductions`, NumPy {np.__version__}, float32.", ""]
     lines += ["| error, relative to float64 | Adjoint | NumPy |", "|---|---|---|", *errors(), ""]
     lines += ["| time, ms | one tree | before it |", "|---|---|---|"]
