@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir import axes
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -91,12 +91,17 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
     flat = x.reshape(*lead, count, *rest)
     if count > whole and _is_worth_keeping(x):
         whole = count = whole + BLOCK
-        flat = _filled_up(flat, first, count, _EMPTY[node.op.name])
+        flat = _filled_up(flat, first, count, _neutral(node.op.name, x.dtype))
     blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
     sums = node.op(blocks, (first + 1,), False)
     if count > whole:
         sums = sums.cat(node.op(_part(flat, first, whole, count), (first,), True), dim=first)
     return node.op(sums, (first,), False)
+
+
+def _neutral(name: str, dtype: DType) -> Any:
+    """The element that changes no result of the reduction."""
+    return dtype.min if name == "max" else dtype.max if name == "min" else _EMPTY[name]
 
 
 def _is_worth_keeping(x: UOp) -> bool:

@@ -47,3 +47,17 @@ def test_values_and_gradients_are_those_of_the_reference(name):
     for w, g in zip(wanted, got, strict=True):
         assert (g.shape, g.dtype) == (w.shape, w.dtype)
         np.testing.assert_allclose(g.astype(np.float64), w.astype(np.float64), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "int32", "int8", "uint16", "bool"])
+@pytest.mark.parametrize("name", ["max", "min", "any", "all", "sum", "prod"])
+def test_a_long_reduction_of_a_costly_value_takes_every_kind_and_any_length(name, kind):
+    n = (1 << 15) + 3
+    x = Tensor(np.linspace(-3, -1, n, dtype=np.float32))
+    costly = (x.sin().exp().cos() * 20 - 25).cast(kind)  # negative, or none at all if unsigned
+    if name == "prod":
+        costly = costly.ne(0).cast(kind)
+    found = getattr(costly, name)()
+    wanted = getattr(costly.to("REF"), name)()
+    assert found.dtype is wanted.dtype
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
