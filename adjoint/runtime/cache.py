@@ -223,7 +223,7 @@ def _checked(folder: Path) -> Path | None:
 def _default(folder: Path) -> Path | None:
     """The user's directory, or one among temporary files where the user's cannot be written to."""
     found = _checked(folder)
-    if folder.is_dir() and (found is None or os.access(folder, os.W_OK)):
+    if os.path.isdir(folder) and (found is None or os.access(folder, os.W_OK)):
         return found
     other = (
         Path(tempfile.gettempdir())
