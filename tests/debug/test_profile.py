@@ -34,7 +34,7 @@ def model(x, w):
 
 def operands():
     random = np.random.default_rng(0)
-    x, w = random.standard_normal((16, 8)), random.standard_normal((8, 8))
+    x, w = random.standard_normal((16, 12)), random.standard_normal((12, 8))
     return Tensor(x.astype(np.float32)), Tensor(w.astype(np.float32))
 
 
@@ -77,11 +77,11 @@ def test_every_step_is_a_slice_with_its_lines_shapes_bytes_and_rates(tmp_path):
         bits(f(*args))
     found = slices(tmp_path / "t.json", *STEPS)
     (product,) = [e for e in found if e["cat"] == "library" and "8x16" not in e["name"]]
-    assert product["name"] == "gemm f32 1x16x8x8"
+    assert product["name"] == "gemm f32 1x16x12x8"
     assert product["args"]["lines"] == [f"matmul at {place('the product')}"]
-    assert product["args"]["shapes"] == "f32[16, 8], f32[8, 8] -> f32[1, 16, 8]"
-    assert product["args"]["bytes"] == 4 * (16 * 8 + 8 * 8 + 16 * 8)
-    assert product["args"]["flops"] == 2 * 16 * 8 * 8
+    assert product["args"]["shapes"] == "f32[16, 12], f32[12, 8] -> f32[1, 16, 8]"
+    assert product["args"]["bytes"] == 4 * (16 * 12 + 12 * 8 + 16 * 8)
+    assert product["args"]["flops"] == 2 * 16 * 12 * 8
     assert product["args"]["GFLOP/s"] > 0
     kernels = [e for e in found if e["cat"] == "kernel"]
     soft = next(e for e in kernels if any("softmax" in line for line in e["args"]["lines"]))
