@@ -460,6 +460,7 @@ print("fine")
 
 
 @linux
+@pytest.mark.slow
 def test_ten_thousand_different_shapes_leave_memory_flat_and_need_few_compiles():
     text = """
 for rows in range(1, 101):
