@@ -27,7 +27,7 @@ from adjoint.codegen.cstyle import (
 )
 from adjoint.engine import native
 from adjoint.engine.programs import PROGRAMS
-from adjoint.errors import DeviceError, DTypeError
+from adjoint.errors import ArgumentError, DeviceError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -418,7 +418,7 @@ def test_lower_shows_kernels_in_every_language(language: str) -> None:
 
 
 def test_lower_refuses_other_languages() -> None:
-    with pytest.raises(DTypeError, match="llvm, c, opencl, cuda, metal, wgsl"):
+    with pytest.raises(ArgumentError, match="llvm, c, opencl, cuda, metal, wgsl"):
         lower(_rows)(Tensor(np.ones((4, 9), np.float32))).source("pascal")
 
 
