@@ -226,8 +226,9 @@ def _unknown(inner: Scope, value: UOp) -> AutodiffError:
     if inner.defers and dependent([value], set(inner.keys)):
         reason = "it depends on a random number, which is drawn when the program runs"
         fix = "draw it outside and pass its value as an argument, or "
-    fix += "use .where(), cond or scan instead of Python's if, while, float() or .item()"
     if value.dtype.is_bool and value.shape:
-        fix = "a mask whose count is fixed: x.masked_select(mask, size=n), mask.nonzero(size=n)"
+        fix += "fix the count of the mask: x.masked_select(mask, size=n), mask.nonzero(size=n)"
+    else:
+        fix += "use .where(), cond or scan instead of Python's if, while, float() or .item()"
     problem = f"the value is not known inside {inner.name}: {reason}"
     return AutodiffError("E5004", problem, op=inner.name, operands=[("value", value)], help=fix)
