@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from adjoint.ir.opdef import OPS, OpDef, explained
 from adjoint.ir.origin import named
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
+from adjoint.tensor.living import noted
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import tie, tie_results
@@ -98,9 +98,9 @@ class Lifter:
         tensor.uop = node
         tensor._requires_grad = requires_grad
         tensor._grad = tensor._tie = None
-        scopes = open_scopes.get()
+        reference, scopes = noted(tensor), open_scopes.get()
         if scopes:
-            scopes[-1].handles.append(ref(tensor))
+            scopes[-1].handles.append(reference)
         return tensor
 
 

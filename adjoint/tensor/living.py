@@ -1,26 +1,44 @@
-"""Every tensor that exists.
+"""Every tensor that exists, by weak reference.
 
-What may live here: finding them. What may not: what is done with them.
+What may live here: noting and finding them. What may not: what is done with them.
 """
 
 from __future__ import annotations
 
-import gc
-from itertools import chain
+from typing import TYPE_CHECKING
+from weakref import ref
 
 from adjoint.ir.collector import collector_paused
-from adjoint.tensor.tensor import Tensor
 
-_is_tensor = Tensor.__instancecheck__
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+
+class Living(ref["Tensor"]):
+    """A weak reference that knows its place: a tensor's hash and `==` are not for tables."""
+
+    __slots__ = ("key",)
+    key: int
+
+
+def noted(tensor: Tensor) -> Living:
+    """A weak reference to a new tensor, which `living` finds from now on."""
+    reference = Living(tensor, _forget)
+    reference.key = key = id(tensor)
+    _LIVING[key] = reference
+    return reference
 
 
 def living() -> list[Tensor]:
-    """All tensors: what refers to their class, and is one.
-
-    A list of all objects would also have tuples in it that other threads are only making, and they
-    cannot finish one that somebody else holds. Hence the question for referrers, and one call into
-    C for all of it, during which no other thread runs.
-    """
-    with collector_paused():
-        found = list(filter(_is_tensor, chain.from_iterable(map(gc.get_referrers, (Tensor,)))))
+    """All tensors, in the order in which they were made."""
+    with collector_paused():  # a collection would remove some while the table is copied
+        references = list(_LIVING.values())
+    found = [tensor for reference in references if (tensor := reference()) is not None]
     return [t for t in found if hasattr(t, "uop") and hasattr(t, "_grad")]  # others are half made
+
+
+_LIVING: dict[int, Living] = {}
+
+
+def _forget(reference: Living) -> None:
+    _LIVING.pop(reference.key, None)

@@ -18,6 +18,7 @@ from adjoint.errors import AutodiffError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
+from adjoint.tensor.living import noted
 
 NOW, KEPT, DROPPED = "now", "kept", "dropped"  # effects inside a scope (transforms/effects.py)
 
@@ -90,10 +91,10 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def register(handle: Any) -> None:
-    """Note a handle made while a scope is open."""
-    scopes = open_scopes.get()
+    """Note a new handle, also in the scope it is made in."""
+    reference, scopes = noted(handle), open_scopes.get()
     if scopes:
-        scopes[-1].handles.append(weakref.ref(handle))
+        scopes[-1].handles.append(reference)
 
 
 def register_key(key: UOp) -> None:

@@ -1,9 +1,10 @@
 """Finding every tensor, also while other threads are busy."""
 
+import gc
 import sys
 import threading
 
-from adjoint import Tensor
+from adjoint import Tensor, jit
 from adjoint.tensor.living import living
 
 
@@ -40,3 +41,24 @@ def test_other_threads_can_go_on_making_tuples():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_what_the_collector_was_told_to_leave_alone_is_found():
+    kept = Tensor([1.0])
+    gc.freeze()
+    try:
+        add = jit(lambda x: kept.assign(kept + x))
+        for _ in range(3):
+            add(Tensor([2.0]))
+        assert id(kept) in {id(t) for t in living()}
+        assert kept.tolist() == [7.0]
+    finally:
+        gc.unfreeze()
+
+
+def test_what_is_gone_is_forgotten():
+    before = len(living())
+    made = [Tensor([1.0]) + 1 for _ in range(20)]
+    assert len(living()) >= before + 20
+    del made
+    assert len(living()) == before
