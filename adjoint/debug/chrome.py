@@ -82,7 +82,8 @@ def _rates(span: Span) -> dict[str, float]:
     if span.end <= span.start:
         return {}
     amounts = {"GB/s": span.details.get("bytes"), "GFLOP/s": span.details.get("flops")}
-    return {k: round(v / (span.end - span.start), 3) for k, v in amounts.items() if v}
+    rates = {k: v / (span.end - span.start) for k, v in amounts.items() if v}
+    return {k: float(f"{rate:.4g}") for k, rate in rates.items()}
 
 
 # ---- the file

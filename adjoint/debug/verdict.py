@@ -85,10 +85,17 @@ def _sources(node: UOp) -> list[tuple[str, Any]]:
 
 
 def _shown(node: UOp) -> Any:
-    """The node; an argument of a traced function without its line, which is that of the trace."""
-    if node.op.name != "input":
+    """The node; without its line where that is another's: an argument of a traced function has the
+    trace's, and equal constants are one node, made by whoever needed it first."""
+    if node.op.name != "input" and not _is_constant(node):
         return node
     return SimpleNamespace(shape=node.shape, dtype=node.dtype, origin=None)
+
+
+def _is_constant(node: UOp) -> bool:
+    while node.op.name in ("expand", "reshape"):
+        (node,) = node.src
+    return node.op.name == "const"
 
 
 def _one(finding: Finding, inf: bool) -> tuple[Array, int | None]:
@@ -118,8 +125,8 @@ def _count(value: Any, inf: bool) -> str:
 
 
 def _origin(node: UOp) -> list[str]:
-    origin = _shown(node).origin
-    if origin is None:
+    origin = node.origin
+    if origin is None or node.op.name == "input":
         return []
     place = f"{origin.method} at {origin.file}:{origin.line}"
     return [f"in the backward pass of {place}" if origin.backward else f"built by {place}"]

@@ -22,6 +22,7 @@ from tests.fuzz.smaller import shrunk, signature
 from tests.fuzz.source import Whole, script
 
 PATIENCE = 120.0  # seconds without a word from a process that has something to do
+PROGRESS = 60.0  # seconds between two lines on how far it is
 
 
 class Worker:
@@ -121,7 +122,7 @@ class Campaign:
         self.report, self.lock = Report(), threading.Lock()
         self.classes: dict[str, Find] = {}
         self.counts: dict[str, int] = {}
-        self.began = time.monotonic()
+        self.began = self.told = time.monotonic()
 
     def run(self) -> Report:
         threads = [threading.Thread(target=self._work) for _ in range(self.jobs)]
@@ -158,6 +159,9 @@ class Campaign:
                 if find.signature not in self.classes:
                     self.classes[find.signature] = find
                     self._show(find)
+            if time.monotonic() - self.told > PROGRESS:
+                self.told = time.monotonic()
+                print(f"{self.report.programs} programs", file=sys.stderr, flush=True)
 
     def _show(self, find: Find) -> None:
         spent = time.monotonic() - self.began
