@@ -491,6 +491,8 @@ def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[in
     pairs = []
     for store in (n for n in body if n.op.name == "store" and len(n.src) == 3):
         out, place = store.src[:2]
+        if out.op.name != "define_global":  # kept for a later loop of the same kernel
+            continue
         below = set(toposort([store.src[2]]))
         pairs += [
             (out.arg.index, buffer.arg.index)

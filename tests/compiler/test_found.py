@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import Tensor
+from adjoint import Tensor, checkpoint, cond, hessian
 
 FOUND = {
     "a result without elements": "x[:0].maximum(y[0])",
@@ -61,3 +61,14 @@ def test_a_long_reduction_of_a_costly_value_takes_every_kind_and_any_length(name
     wanted = getattr(costly.to("REF"), name)()
     assert found.dtype is wanted.dtype
     np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def test_what_a_kernel_keeps_for_itself_takes_no_operands_place():
+    def loss(x):
+        sums = x + 2 + x
+        kept = checkpoint(lambda z: ((z + sums).atan() * sums).tanh())(x + 2)
+        flag = Tensor.full((2, 2), 0.25, device=x.device).max() > 0.25
+        return cond(flag, lambda z: (z - kept - kept).tanh(), lambda z: z.sin().tanh(), kept).sum()
+
+    wanted, got = (hessian(loss)(Tensor([0.3, 0.7]).to(device)) for device in ("REF", "CPU"))
+    np.testing.assert_allclose(got.numpy(), wanted.numpy(), 1e-5, 1e-5)
