@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.engine.interpreter import is_known, known_value, run_function, schedule
+from adjoint.engine.interpreter import run_function, schedule
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known, known_value
 from adjoint.runtime.reference import evaluate
 
 Array = np.ndarray[Any, Any]

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adjoint.engine.interpreter import is_known, storage
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import Origin
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known, storage
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
 from adjoint.tensor import Tensor

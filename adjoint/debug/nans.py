@@ -12,11 +12,11 @@ from typing import Any
 from adjoint import config
 from adjoint.debug.blame import is_bad, search
 from adjoint.debug.verdict import error, unexplained
-from adjoint.engine.interpreter import known_value
 from adjoint.engine.watch import watch
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function, Own
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import known_value
 from adjoint.runtime.buffer import Buffer
 
 

@@ -6,7 +6,7 @@ here: ordering nodes, and running them one after another. What may not: the comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -16,58 +16,17 @@ import numpy as np
 from adjoint import config
 from adjoint.engine.stepwise import node_details
 from adjoint.errors import DeviceError
+from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
-from adjoint.ir.opdef import expand_composite
 from adjoint.ir.spec import verify
-from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, known_value, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.reference import evaluate
 from adjoint.runtime.timeline import recorders, span
 from adjoint.stages import ExecItem, NodeSchedule
 from adjoint.target import targets_of
-
-
-def is_known(node: UOp) -> bool:
-    """Whether the node's value exists already."""
-    return node.realized is not None or node.op.name == "buffer"
-
-
-def storage(node: UOp) -> Buffer:
-    """The buffer of a node whose value exists."""
-    return node.arg.buffer if node.op.name == "buffer" else node.realized
-
-
-def known_value(node: UOp) -> Any:
-    """The array of a node whose value exists."""
-    return storage(node).array()
-
-
-def expand(roots: Sequence[UOp]) -> list[UOp]:
-    """Before: softmax(x). After: its primitives. Nodes with values are leaves and stay."""
-    new: dict[UOp, UOp] = {}
-    _expand_into(roots, new)
-    return [new[root] for root in roots]
-
-
-def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
-    """Recursion follows the nesting of composites, never the depth of the graph."""
-    for node in toposort(roots, stop=lambda n: n in new or is_known(n)):
-        if node in new:
-            continue
-        if is_known(node):
-            new[node] = node
-            continue
-        src = tuple(new[s] for s in node.src)
-        if node.op.name == "part" and src[0].op.name == "bundle":
-            new[node] = src[0].src[node.arg.index]
-            continue
-        same = node if src == node.src else rebuild(node, src)
-        if same.op.kind == "composite" and not is_known(same):
-            body = expand_composite(same)
-            _expand_into([body], new)
-            same = new[body]
-        new[node] = new[same] = same
 
 
 def schedule(roots: Iterable[UOp]) -> NodeSchedule:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from adjoint.engine.interpreter import is_known, known_value
-from adjoint.engine.stepwise import places_of
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import places_of
 from adjoint.ir.uop import UOp, substitute, toposort
+from adjoint.ir.values import is_known, known_value
 from adjoint.kernel.lower import lower
 from adjoint.kernel.special import Special, build, sort_program
 from adjoint.runtime.timeline import span

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.engine.interpreter import expand
 from adjoint.engine.lowering import scheduled
+from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
 from adjoint.runtime.timeline import span

@@ -11,25 +11,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adjoint.engine import interpreter
-from adjoint.engine.interpreter import (
-    check_single,
-    expand,
-    is_known,
-    known_value,
-    run,
-    run_function,
-    schedule,
-    storage,
-)
+from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
 from adjoint.engine.programs import PROGRAMS
 from adjoint.engine.steps import FlagError
-from adjoint.engine.stepwise import readable
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
-from adjoint.ir.origin import user_place
+from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, storage
 from adjoint.runtime.device import Device
 from adjoint.runtime.timeline import span
 from adjoint.stages import ExecItem, Schedule, Step
@@ -150,17 +141,3 @@ def run_schedule(items: Iterable[Any]) -> None:
         problem = "compiled steps run together, as the list that Tensor.schedule() gave"
         raise DeviceError("E6003", problem, op="run_schedule", help="pass the list itself")
     interpreter.run_items(listed)
-
-
-__all__ = [
-    "expand",
-    "is_known",
-    "known_value",
-    "realize",
-    "run",
-    "run_function",
-    "run_schedule",
-    "schedule",
-    "scheduled",
-    "storage",
-]

@@ -7,12 +7,11 @@ not: how steps run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adjoint.engine.steps import read, work_of, written
-from adjoint.ir.origin import Raw, resolve
+from adjoint.ir.origin import readable
 from adjoint.ir.uop import UOp
 from adjoint.runtime import timeline
 from adjoint.runtime.launch import NativeProgram, chunk_of
@@ -102,29 +101,6 @@ def lines_of(step: Step) -> list[str]:
     if isinstance(step, KernelStep) and step.places:
         return readable(step.places)
     return readable([step.node.raw_origin])
-
-
-def readable(places: Iterable[Raw | None]) -> list[str]:
-    """`sum at train.py:41` for every place, each once."""
-    found = (resolve(place) for place in dict.fromkeys(places))
-    return list(dict.fromkeys(str(origin) for origin in found if origin is not None))
-
-
-def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Raw, ...]:
-    """Where the nodes between inputs and outputs come from, each place once, sources first."""
-    ends, places = set(inputs), dict[Raw, None]()
-    seen: set[UOp] = set()
-    stack: list[tuple[UOp, bool]] = [(node, False) for node in outputs][::-1]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            if node.raw_origin is not None and node.op.name != "const":
-                places[node.raw_origin] = None
-        elif node not in seen and node not in ends:
-            seen.add(node)
-            stack.append((node, True))
-            stack += [(s, False) for s in reversed(node.src)]
-    return tuple(places)
 
 
 def node_details(node: UOp) -> dict[str, Any]:

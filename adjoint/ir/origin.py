@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint import config
+
+if TYPE_CHECKING:
+    from adjoint.ir.uop import UOp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +138,29 @@ def _line(code: CodeType, offset: int) -> int:
         if start <= offset < stop and line is not None:
             return line
     return code.co_firstlineno
+
+
+def readable(places: Iterable[Raw | None]) -> list[str]:
+    """`sum at train.py:41` for every place, each once."""
+    found = (resolve(place) for place in dict.fromkeys(places))
+    return list(dict.fromkeys(str(origin) for origin in found if origin is not None))
+
+
+def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Raw, ...]:
+    """Where the nodes between inputs and outputs come from, each place once, sources first."""
+    ends, places = set(inputs), dict[Raw, None]()
+    seen: set[UOp] = set()
+    stack: list[tuple[UOp, bool]] = [(node, False) for node in outputs][::-1]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            if node.raw_origin is not None and node.op.name != "const":
+                places[node.raw_origin] = None
+        elif node not in seen and node not in ends:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(s, False) for s in reversed(node.src)]
+    return tuple(places)
 
 
 def enter_origin(raw: Raw | None) -> Token[Place | None]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.engine.interpreter import is_known, known_value
 from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
+from adjoint.ir.values import is_known, known_value
 from adjoint.tensor import Tensor
 
 

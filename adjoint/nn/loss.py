@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.engine.interpreter import is_known, known_value
 from adjoint.errors import ArgumentError, IndexKindError, ShapeError
+from adjoint.ir.values import is_known, known_value
 from adjoint.nn.checks import check_float, check_range, check_tensor
 from adjoint.tensor import Tensor
 

@@ -18,6 +18,7 @@ from adjoint.errors import AdjointError, BoundsError, DTypeError, IndexKindError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import known_value
 from adjoint.ops.indexing import wrapped
 from adjoint.runtime.device import Device
 from adjoint.tensor import load
@@ -133,7 +134,7 @@ def host_values(node: UOp) -> Array:
     near = OPS["copy"](node, "CPU") if far else node
     check_concrete([near])
     engine.realize(near)
-    return engine.known_value(near)
+    return known_value(near)
 
 
 def plan_of(op: str, x: UOp, key: Any) -> Plan:

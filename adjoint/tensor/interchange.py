@@ -15,6 +15,7 @@ from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype, plain, raw_bits
 from adjoint.ir.opdef import OPS
+from adjoint.ir.values import is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
@@ -39,7 +40,7 @@ class Interchange:
         source = self if Device.is_host(self.device) else self.to("CPU")
         check_concrete([source.uop])
         source.realize()
-        return engine.storage(source.uop)
+        return storage(source.uop)
 
     def numpy(self) -> Array:
         """The values as a read-only NumPy array that shares memory; copy it to write."""
@@ -173,10 +174,10 @@ class Interchange:
             engine.realize(self.uop)
         except AdjointError:  # an index out of range, a device that is missing: not now
             return False
-        return engine.is_known(self.uop)
+        return is_known(self.uop)
 
     def __repr__(self: Any) -> str:
-        if not engine.is_known(self.uop) and not self._can_show():
+        if not is_known(self.uop) and not self._can_show():
             return (
                 f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}, lazy)"
             )

@@ -26,6 +26,7 @@ from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.values import is_known, known_value
 from adjoint.ops.samples import given
 from adjoint.tensor.tracing import DROPPED, KEPT, NOW, Scope, open_scopes
 
@@ -93,7 +94,7 @@ def emit(effect: Effect, nodes: Sequence[UOp], ordered: bool) -> None:
     _check_bound(effect, nodes)
     if scope is None:
         engine.realize(*nodes)
-        effect([engine.known_value(n) for n in nodes])
+        effect([known_value(n) for n in nodes])
         return
     scope.tokens.append(UOp(tap, (latest(ordered), *nodes), TapArg(effect)))
 
@@ -120,7 +121,7 @@ def token_symbol() -> UOp:
 def _check_bound(effect: Effect, nodes: Sequence[UOp]) -> None:
     """A parameter of a function that is not being traced has no value that anybody could see."""
     traced = {v for scope in open_scopes.get() for v in scope.variables}
-    order = toposort(nodes, stop=lambda n: n in traced or engine.is_known(n))
+    order = toposort(nodes, stop=lambda n: n in traced or is_known(n))
     unbound = next((n for n in order if n.op.name == "input" and n not in traced), None)
     if unbound is not None:
         problem = "a rule that is differentiated inside a loop cannot be looked into"

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
-from adjoint.engine.interpreter import check_device, run_function, storage
+from adjoint.engine.interpreter import check_device, run_function
 from adjoint.engine.key import graph_key, is_compiled
 from adjoint.engine.programs import PROGRAMS, moved
 from adjoint.engine.steps import FlagError
@@ -26,6 +26,7 @@ from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, leaf
+from adjoint.ir.values import storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor

@@ -20,6 +20,7 @@ from adjoint.engine.key import closed
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
@@ -123,7 +124,7 @@ class Tracer:
             call = self._recorded()
         compiled = self._compiled(call)
         engine.realize(*call.keys)
-        drawn = {id(draw): engine.storage(key) for key, draw in call.keys.items()}
+        drawn = {id(draw): storage(key) for key, draw in call.keys.items()}
         return compiled, self._finished(compiled, drawn, call.survivors)
 
     def function(self) -> Function:
@@ -178,8 +179,8 @@ class Tracer:
     def _realize_surroundings(self) -> None:
         """Values of tensors in reach exist, so that each of them is a node of its own."""
         found = [place.values[i] for place, i in self.captured.tensors.values()]
-        wanted = [t for t in found if not engine.is_known(t.uop)]
-        wanted += [t for t in self.leaves if isinstance(t, Tensor) and not engine.is_known(t.uop)]
+        wanted = [t for t in found if not is_known(t.uop)]
+        wanted += [t for t in self.leaves if isinstance(t, Tensor) and not is_known(t.uop)]
         if wanted:
             wanted[0].realize(*wanted[1:])
         given = [t for t in self.leaves if isinstance(t, Tensor)]
@@ -190,9 +191,9 @@ class Tracer:
         owners: dict[UOp, Tensor] = {}
         for tensor in tensors:
             shared = owners.setdefault(tensor.uop, tensor) is not tensor
-            if shared and not tensor._requires_grad and engine.is_known(tensor.uop):
+            if shared and not tensor._requires_grad and is_known(tensor.uop):
                 node = OPS["unique_identity"](tensor.uop)
-                node.realized = engine.storage(tensor.uop)
+                node.realized = storage(tensor.uop)
                 put_back(tensor, node)
 
     def _symbols(self) -> tuple[dict[int, UOp], list[Any]]:
@@ -390,10 +391,10 @@ class Tracer:
 
     def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function, list[UOp]]:
         """What the graph's parameters are, the graph, and the nodes it was made of."""
-        order = toposort(self.nodes, stop=lambda n: n in sources or engine.is_known(n))
-        free = [n for n in order if n in sources or engine.is_known(n)]
+        order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
+        free = [n for n in order if n in sources or is_known(n)]
         roots, parameters = closed(self.nodes, free)
-        inputs = tuple(sources[n] if n in sources else engine.storage(n) for n in free)
+        inputs = tuple(sources[n] if n in sources else storage(n) for n in free)
         ends = set(free)
         return (
             inputs,

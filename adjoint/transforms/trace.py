@@ -19,6 +19,7 @@ from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.origin import Origin
 from adjoint.ir.text import text, type_text
 from adjoint.ir.uop import UOp, substitute, toposort
+from adjoint.ir.values import is_known, storage
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, check_concrete, scope
 from adjoint.transforms.call import check_real, name_of, result_leaves, select, variables
@@ -49,8 +50,7 @@ class OpNode:
     def values(self) -> tuple[Tensor | None, ...]:
         """The results as they are now; None for one that is not computed."""
         return tuple(
-            Tensor(OPS["buffer"](engine.storage(n))) if engine.is_known(n) else None
-            for n in self.outputs
+            Tensor(OPS["buffer"](storage(n))) if is_known(n) else None for n in self.outputs
         )
 
 
@@ -90,7 +90,7 @@ class Trace:
         for node in bound:
             node.realized = None
         for node, argument in zip(self.input_nodes, self.arguments, strict=True):
-            node.realized = engine.storage(argument)
+            node.realized = storage(argument)
         engine.realize(*(n for node in self.nodes for n in node.outputs))
 
     def __str__(self) -> str:

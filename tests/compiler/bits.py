@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from adjoint import Device, Tensor
-from adjoint.engine.interpreter import is_known
 from adjoint.engine.pipeline import compile_graph
 from adjoint.ir.uop import toposort
+from adjoint.ir.values import is_known
 from adjoint.stages import ControlStep, KernelStep
 from tests.ops.cases import RECORDS, adapted, call, dtypes_of, outputs
 

@@ -26,8 +26,10 @@ from adjoint.engine.program import Program
 from adjoint.engine.programs import PROGRAMS, VALUES, Programs
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.expand import expand
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import toposort
+from adjoint.ir.values import is_known, known_value, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.stages import ControlStep, HostStep, Schedule, Slot
 
@@ -103,8 +105,8 @@ def test_the_root_may_be_a_leaf_or_stand_twice():
     own = OPS["unique_identity"](a.uop)
     twice = (a + 1).uop
     engine.realize(own, twice, OPS["unique_identity"](twice))
-    assert engine.known_value(own).tolist() == [1, 2]
-    assert engine.known_value(twice).tolist() == [2, 3]
+    assert known_value(own).tolist() == [1, 2]
+    assert known_value(twice).tolist() == [2, 3]
 
 
 # ---- programs
@@ -125,7 +127,7 @@ def test_a_number_that_changes_becomes_an_argument():
         y = vector(1, 2) * (i + 7.0) + 0.5
         key = key_of(y)
         bound = programs.find(key, [y.uop])
-        buffers = [engine.storage(n) for n in key.leaves]
+        buffers = [storage(n) for n in key.leaves]
         value = bound.run(key, buffers, ["CPU"])[0].array()
         assert value.tolist() == [i + 7.5, 2 * i + 14.5]
         found.append(bound)
@@ -167,7 +169,7 @@ def test_results_are_fresh_buffers():
     a, b = (x + 1).realize(), (x + 1).realize()
     first = a.numpy()
     (x + 1).realize()
-    assert engine.storage(a.uop) is not engine.storage(b.uop)
+    assert storage(a.uop) is not storage(b.uop)
     assert first.tolist() == [2, 3]
 
 
@@ -177,9 +179,9 @@ def test_a_donated_input_gives_its_memory():
     z = ((x.uop + y.uop).contiguous(), None)[0].exp().reduce_sum((0,)).expand((2,)).contiguous()
     roots, parameters = closed([z], [x.uop, y.uop])
     program = Program(compile_graph(roots, parameters))
-    want = program.run([engine.storage(t.uop) for t in (x, y)])[0].array().tolist()
-    buffer = engine.storage(x.uop)
-    got = program.run([buffer, engine.storage(y.uop)], ("CPU",), donated=(0,))[0].array().tolist()
+    want = program.run([storage(t.uop) for t in (x, y)])[0].array().tolist()
+    buffer = storage(x.uop)
+    got = program.run([buffer, storage(y.uop)], ("CPU",), donated=(0,))[0].array().tolist()
     assert got == want
 
 
@@ -201,7 +203,7 @@ def test_a_donated_argument_is_written_over_where_that_is_safe(name):
     p, g = (Tensor(np.sin(np.arange(4096.0) * i).reshape(64, 64), "CPU") for i in (1, 2))
     want = [t.tolist() for t in tree_leaves(fn(p + 0.5, g))]
     donated = (p + 0.5).realize()
-    address = engine.storage(donated.uop).address
+    address = storage(donated.uop).address
     got = tree_leaves(jit(fn, donate_argnums=0)(donated, g))
     assert [t.tolist() for t in got] == want
     assert any(t.uop.arg.buffer.address == address for t in got) is over
@@ -228,13 +230,13 @@ def test_steps_of_the_host_between_native_ones():
 def as_host(schedule, roots, inputs):
     """A schedule of the host alone for the same roots, one step per node."""
     slots, steps, places = [], [], {}
-    for node in toposort(engine.expand(roots)):
+    for node in toposort(expand(roots)):
         places[node] = len(slots)
         slots.append(Slot(node.dtype, node.shape))
         if node not in inputs:
             operands = tuple(places[s] for s in node.src)
             steps.append(HostStep(node, (places[node],), operands))
-    outputs = tuple(places[r] for r in engine.expand(roots))
+    outputs = tuple(places[r] for r in expand(roots))
     return Schedule(tuple(steps), tuple(slots), tuple(places[i] for i in inputs), outputs, 0)
 
 
@@ -387,9 +389,9 @@ def test_schedule_lists_steps_and_run_schedule_runs_them():
     steps = x.schedule()
     assert len(steps) >= 1
     assert all(str(step) for step in steps)
-    assert not engine.is_known(x.uop)
+    assert not is_known(x.uop)
     engine.run_schedule(steps)
-    assert engine.is_known(x.uop)
+    assert is_known(x.uop)
     with pytest.raises(DeviceError, match="run together"):
         engine.run_schedule(list((vector(1) + 1).schedule()))
 

@@ -5,8 +5,8 @@ import pytest
 
 import adjoint
 from adjoint import ArgumentError, AutodiffError, Tensor
+from adjoint.engine.interpreter import schedule
 from adjoint.engine.memory import peak_bytes
-from adjoint.engine.realize import schedule
 from adjoint.ir.uop import toposort
 from adjoint.transforms.checkpoint import checkpoint, checkpoint_policies
 from adjoint.transforms.forward import jvp

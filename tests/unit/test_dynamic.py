@@ -5,8 +5,8 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, dtypes
-from adjoint.engine.realize import is_known
 from adjoint.ir.opdef import OPS
+from adjoint.ir.values import is_known
 
 RNG = np.random.default_rng(0)
 SPARSE = [

@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, dtypes
-from adjoint.engine.realize import is_known
+from adjoint.ir.values import is_known
 
 N = 20000
 

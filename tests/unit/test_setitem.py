@@ -5,8 +5,8 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, dtypes, no_grad
-from adjoint.engine.realize import is_known
 from adjoint.ir.opdef import OPS
+from adjoint.ir.values import is_known
 from adjoint.tensor.tracing import scope
 from tests.unit.test_getitem import (
     ALL,

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from adjoint.engine.realize import known_value, realize
+from adjoint.engine.realize import realize
 from adjoint.ir.dtype import ALL, COMPLEXES, FLOATS, INTS, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.rewrite import rewrite
 from adjoint.ir.tensor_rules import cast_is_lossless, tensor_rules
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import known_value
 from adjoint.ops.control import convert
 from adjoint.runtime.buffer import Buffer
 

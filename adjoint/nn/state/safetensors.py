@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.engine.realize import is_known
 from adjoint.errors import DTypeError, FileError
+from adjoint.ir.values import is_known
 from adjoint.nn.state.atomic import Piece, write_atomically
 from adjoint.nn.state.elements import FLOAT8, Element, byte_count, element
 from adjoint.nn.state.lazy import lazy_tensor

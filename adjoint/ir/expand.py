@@ -1,0 +1,40 @@
+"""Composites become their bodies.
+
+Before: softmax(x).
+After: its primitives: max, sub, exp, reduce_sum, true_div. Nodes with values are leaves and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjoint.ir.opdef import expand_composite
+from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.values import is_known
+
+
+def expand(roots: Sequence[UOp]) -> list[UOp]:
+    """The roots over primitives alone."""
+    new: dict[UOp, UOp] = {}
+    _expand_into(roots, new)
+    return [new[root] for root in roots]
+
+
+def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
+    """Recursion follows the nesting of composites, never the depth of the graph."""
+    for node in toposort(roots, stop=lambda n: n in new or is_known(n)):
+        if node in new:
+            continue
+        if is_known(node):
+            new[node] = node
+            continue
+        src = tuple(new[s] for s in node.src)
+        if node.op.name == "part" and src[0].op.name == "bundle":
+            new[node] = src[0].src[node.arg.index]
+            continue
+        same = node if src == node.src else rebuild(node, src)
+        if same.op.kind == "composite" and not is_known(same):
+            body = expand_composite(same)
+            _expand_into([body], new)
+            same = new[body]
+        new[node] = new[same] = same
