@@ -32,6 +32,7 @@ from adjoint.errors import (
     UnknownNameError,
     VerificationError,
 )
+from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
@@ -71,13 +72,12 @@ from adjoint.transforms.control import (
     while_loop,
 )
 from adjoint.transforms.control import map_ as map  # noqa: F401 - not for `import *`
-from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
+from adjoint.transforms.custom_rules.custom import custom_jvp, custom_vjp, stop_gradient
+from adjoint.transforms.custom_rules.operation import Operation
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.jacobian import hessian, jacfwd, jacrev
-from adjoint.transforms.jit import jit
-from adjoint.transforms.kernels import custom_kernel
+from adjoint.transforms.jit.jitted import jit
 from adjoint.transforms.linear import linear_transpose
-from adjoint.transforms.operation import Operation
 from adjoint.transforms.paths import (
     keystr,
     ravel_pytree,

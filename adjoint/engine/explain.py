@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjoint import config
-from adjoint.codegen.cstyle import LANGUAGES, render_all
-from adjoint.codegen.llvm import render
+from adjoint.codegen.c.render import LANGUAGES, render_all
+from adjoint.codegen.llvm.render import render
 from adjoint.codegen.show import show
 from adjoint.errors import DeviceError
 from adjoint.ir.text import text

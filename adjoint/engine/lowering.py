@@ -16,8 +16,8 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import places_of
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, known_value
+from adjoint.kernel.algorithms.table import Special, build, sort_program
 from adjoint.kernel.lower import lower
-from adjoint.kernel.special import Special, build, sort_program
 from adjoint.runtime.timeline import span
 from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.divide import Division, Work, divide

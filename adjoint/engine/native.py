@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.engine import counters
 from adjoint.engine.control import BoundBody, emit_control
 from adjoint.engine.host import constant

@@ -2,7 +2,7 @@
 
     expand      composites become their bodies
     split       complex arithmetic becomes real (schedule/split_complex.py)
-    prepare     the words that kernels are made of (schedule/prepare.py)
+    prepare     the words that kernels are made of (schedule/legalise.py)
     fuse        which nodes share a kernel (schedule/fuse.py)
     lower       each group as loops (kernel/lower.py)
     plan        one arena for everything between inputs and outputs (schedule/memory.py)

@@ -14,18 +14,27 @@ from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
-from adjoint.kernel import (
-    math_arc,
-    math_division,
-    math_error,
-    math_exact,
-    math_exp,
-    math_gamma,
-    math_log,
-    math_power,
-    math_trig,
+from adjoint.kernel.mathematics import (
+    arc,
+    division,
+    error,
+    exact,
+    exp,
+    gamma,
+    log,
+    power,
+    trig,
 )
-from adjoint.kernel.math_nodes import NARROW, apply, held, negated, over, rounded, test, where
+from adjoint.kernel.mathematics.nodes import (
+    NARROW,
+    apply,
+    held,
+    negated,
+    over,
+    rounded,
+    test,
+    where,
+)
 
 Rule = Callable[..., UOp]
 
@@ -40,11 +49,11 @@ def decompose(
     name = op.name
     kind = source or src[0].dtype
     if name == "cast":
-        return math_exact.convert(src[0], kind, dtype)
+        return exact.convert(src[0], kind, dtype)
     if name == "bitcast":
-        return math_exact.reinterpret(src[0], kind, dtype)
+        return exact.reinterpret(src[0], kind, dtype)
     if name == "nextafter" and dtype in NARROW:
-        return math_exact.nextafter_narrow(src[0], src[1], dtype)
+        return exact.nextafter_narrow(src[0], src[1], dtype)
     value = _rule(name, src[-1].dtype)(*src)
     return value if name in _UNROUNDED else rounded(value, dtype)
 
@@ -105,43 +114,43 @@ _ON_INT: dict[str, Rule] = {
     **dict.fromkeys(("floor", "ceil", "trunc", "round"), _same),
     **{name: _plain(name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")},
     "abs": lambda x: x if x.dtype.kind == "u" else apply("abs", x),
-    "idiv": math_exact.idiv,
-    "fmod": math_exact.fmod,
-    "floordiv": math_exact.floordiv,
-    "mod": math_exact.mod,
-    "lshift": math_exact.lshift,
-    "rshift": math_exact.rshift,
-    "threefry": math_exact.threefry,
+    "idiv": exact.idiv,
+    "fmod": exact.fmod,
+    "floordiv": exact.floordiv,
+    "mod": exact.mod,
+    "lshift": exact.lshift,
+    "rshift": exact.rshift,
+    "threefry": exact.threefry,
 }
 _ON_FLOAT: dict[str, Rule] = {
     **{name: _plain(name) for name in ("abs", "true_div", "sqrt", "copysign")},
     **{name: _plain(name) for name in ("floor", "ceil", "trunc", "round")},
     "reciprocal": lambda x: over(1.0, x),
     "idiv": lambda a, b: apply("trunc", over(a, b)),
-    "fmod": math_division.fmod,
-    "floordiv": math_division.floordiv,
-    "mod": math_division.mod,
-    "nextafter": math_exact.nextafter,
-    "rsqrt": math_power.rsqrt,
-    "hypot": math_power.hypot,
-    **{name: getattr(math_exp, name) for name in ("exp", "exp2", "expm1", "sigmoid")},
-    **{name: getattr(math_exp, name) for name in ("tanh", "sinh", "cosh")},
-    **{name: getattr(math_log, name) for name in ("log", "log2", "log10", "log1p")},
-    **{name: getattr(math_log, name) for name in ("asinh", "acosh", "atanh", "logaddexp")},
-    **{name: getattr(math_trig, name) for name in ("sin", "cos", "tan")},
-    **{name: getattr(math_arc, name) for name in ("asin", "acos", "atan", "atan2")},
-    **{name: getattr(math_error, name) for name in ("erf", "erfinv")},
-    "lgamma": math_gamma.lgamma,
+    "fmod": division.fmod,
+    "floordiv": division.floordiv,
+    "mod": division.mod,
+    "nextafter": exact.nextafter,
+    "rsqrt": power.rsqrt,
+    "hypot": power.hypot,
+    **{name: getattr(exp, name) for name in ("exp", "exp2", "expm1", "sigmoid")},
+    **{name: getattr(exp, name) for name in ("tanh", "sinh", "cosh")},
+    **{name: getattr(log, name) for name in ("log", "log2", "log10", "log1p")},
+    **{name: getattr(log, name) for name in ("asinh", "acosh", "atanh", "logaddexp")},
+    **{name: getattr(trig, name) for name in ("sin", "cos", "tan")},
+    **{name: getattr(arc, name) for name in ("asin", "acos", "atan", "atan2")},
+    **{name: getattr(error, name) for name in ("erf", "erfinv")},
+    "lgamma": gamma.lgamma,
 }
 _ON_ALL: dict[str, Rule] = {
     **{name: _plain(name) for name in ("add", "sub", "mul", "neg", "maximum", "minimum")},
     **{name: _comparison(name) for name in ("lt", "le", "eq", "ne")},
-    "pow": math_power.pow_,
-    "relu": math_exact.relu,
-    "sign": math_exact.sign,
-    "isnan": math_exact.isnan,
-    "isinf": math_exact.isinf,
-    "isfinite": math_exact.isfinite,
+    "pow": power.pow_,
+    "relu": exact.relu,
+    "sign": exact.sign,
+    "isnan": exact.isnan,
+    "isinf": exact.isinf,
+    "isfinite": exact.isfinite,
     "logical_not": lambda x: test("eq", x, 0),
     "where": where,
 }

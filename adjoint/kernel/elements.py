@@ -16,8 +16,8 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.kernel.decompose import decompose, held
-from adjoint.kernel.math_nodes import bits, number
-from adjoint.kernel.walk import Gate, Walk
+from adjoint.kernel.index_maps import Gate, Walk
+from adjoint.kernel.mathematics.nodes import bits, number
 from adjoint.ops.control import convert
 
 INDEX = dtypes.int64

@@ -2,8 +2,8 @@
 
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
 the maximum, one that sums and keeps the exponentials, one that divides and stores. What may live
-here: writing the kernel-level nodes. What may not: the choice of loops (`choose.py`), the order of
-nodes (`nest.py`), arithmetic in terms of basic ops (`decompose.py`).
+here: writing the kernel-level nodes. What may not: the choice of loops (`loop_strategy.py`), the
+order of nodes (`loop_tree.py`), arithmetic in terms of basic ops (`decompose.py`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.choose import TILE, Choice, choose
+from adjoint.kernel.algorithms.table import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.elements import INDEX, Elements
-from adjoint.kernel.frame import Assignment, Counters, Frame, adds, frame_of
-from adjoint.kernel.nest import Nest
-from adjoint.kernel.special import checked, flag_code
-from adjoint.kernel.tree import Copy, Part, Spot, Tree
-from adjoint.kernel.tree_lines import LineLoops
-from adjoint.kernel.walk import At, Gate, joined, reduced_operands
+from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
+from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
+from adjoint.kernel.loop_strategy import TILE, Choice, choose
+from adjoint.kernel.loop_tree import Nest
+from adjoint.kernel.reduction_lines import LineLoops
+from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
 from adjoint.ops.cost import DEAR
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram

@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.tensor import Tensor
-from adjoint.transforms.custom import custom_vjp
+from adjoint.transforms.custom_rules.custom import custom_vjp
 
 Hook = Callable[..., Any]
 

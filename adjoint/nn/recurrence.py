@@ -18,11 +18,11 @@ from typing import Any
 from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.control import scan
-from adjoint.transforms.cotangents import filled, tangents_of
+from adjoint.transforms.custom_rules.cotangents import filled, tangents_of
+from adjoint.transforms.custom_rules.rules import Rule, applied, spread_cotangents
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.reverse import vjp
-from adjoint.transforms.rules import Rule, applied, spread_cotangents
 from adjoint.transforms.subgraph import Arguments, custom_vjp_op
 from adjoint.transforms.traced import Absent, Nodes
 

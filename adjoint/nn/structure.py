@@ -26,7 +26,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.tensor import Tensor
 from adjoint.tensor.marked import has_own_node, is_marked
 from adjoint.tensor.views import put_back
-from adjoint.transforms.jit_guards import PLAIN, plain_key
+from adjoint.transforms.jit.guards import PLAIN, plain_key
 from adjoint.transforms.pytree import TreeDef, register_pytree_node, tree_flatten, tree_unflatten
 
 _SIMPLE = frozenset({bool, int, str, type(None)})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adjoint.ir.uop import UOp
 from adjoint.schedule.fuse import Fuser, Unit
-from adjoint.schedule.prepare import prepare
+from adjoint.schedule.legalise import prepare
 from adjoint.schedule.split_complex import split_complex
 from adjoint.stages import Group, Index
 

@@ -1,7 +1,7 @@
 """Which nodes share a kernel.
 
 Nodes are placed from the results back to the leaves. A consumer's loop counters flow to what it
-reads (`atoms.py`); a node joins the kernel of its consumers where it would be computed once per
+reads (`loop_axes.py`); a node joins the kernel of its consumers where it would be computed once per
 point of that kernel's loops, is computed again where that is cheap, and gets memory and a kernel of
 its own where neither holds. A reduction joins if its result lives on loops that enclose the rest: a
 row. What may live here: this decision. What may not: how anything is computed.
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule import classify
-from adjoint.schedule.atoms import Atoms, Axis, Index
 from adjoint.schedule.classify import (
     CHEAP,
     CONTROL,
@@ -33,6 +32,7 @@ from adjoint.schedule.classify import (
     weight,
 )
 from adjoint.schedule.layout import matrix_base, sorts
+from adjoint.schedule.loop_axes import Atoms, Axis, Index
 
 _ROW = 1 << 16  # a row longer than this is not worth holding on to, unless there are
 _ROWS = 64  # at least so many rows

@@ -26,7 +26,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import check_concrete
-from adjoint.transforms.closing import closing
+from adjoint.transforms.custom_rules.closing import closing
 from adjoint.transforms.trace import trace
 
 

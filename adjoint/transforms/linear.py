@@ -14,7 +14,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes, scope
 from adjoint.transforms.call import as_tensor, check_inexact, name_of, result_leaves
 from adjoint.transforms.checking import ShapeDtype
-from adjoint.transforms.cotangents import zeros_of
+from adjoint.transforms.custom_rules.cotangents import zeros_of
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
 from adjoint.transforms.reverse import checked_cotangent, finished

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adjoint.codegen.cstyle import LANGUAGES as CSTYLE
+from adjoint.codegen.c.render import LANGUAGES as CSTYLE
 from adjoint.engine import explain
 from adjoint.engine.memory import peak_bytes
 from adjoint.engine.pipeline import compile_graph
@@ -19,7 +19,7 @@ from adjoint.ir.uop import UOp
 from adjoint.stages import Schedule
 from adjoint.transforms.call import name_of
 from adjoint.transforms.core import capture
-from adjoint.transforms.jit import Jitted, jit
+from adjoint.transforms.jit.jitted import Jitted, jit
 
 LANGUAGES = ("llvm", *CSTYLE)
 

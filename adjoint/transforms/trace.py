@@ -23,7 +23,11 @@ from adjoint.ir.values import is_known, storage
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, check_concrete, scope
 from adjoint.transforms.call import check_real, name_of, result_leaves, select, variables
-from adjoint.transforms.cotangents import _accumulate_cotangent, _reduce_to_shape, zeros_of
+from adjoint.transforms.custom_rules.cotangents import (
+    _accumulate_cotangent,
+    _reduce_to_shape,
+    zeros_of,
+)
 from adjoint.transforms.forward import checked_tangents
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import TreeDef, matching_leaves, tree_flatten, tree_unflatten

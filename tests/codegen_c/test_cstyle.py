@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, cond, grad, linalg, scan
-from adjoint.codegen.cstyle import (
+from adjoint.codegen.c.render import (
     LANGUAGES,
     CLanguage,
     CUDALanguage,

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import adjoint  # noqa: F401  # registers the ops
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.target import ARM64
 from tests.kernels_c.choice import PARTS, SMALL_PARTS, every, few
 from tests.kernels_c.corpus import corpus_of

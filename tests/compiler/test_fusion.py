@@ -11,8 +11,8 @@ from adjoint.engine.key import closed, graph_key
 from adjoint.engine.pipeline import compile_graph
 from adjoint.engine.steps import read, written
 from adjoint.ir.opdef import OPS
-from adjoint.schedule.atoms import Atoms
 from adjoint.schedule.divide import divide
+from adjoint.schedule.loop_axes import Atoms
 from adjoint.schedule.memory import ALIGN, Lifetime, place
 from adjoint.stages import KernelStep
 from tests.fuzz.graphs import grown

@@ -12,7 +12,7 @@ from adjoint.errors import AdjointError, InternalError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.kernel.special_loops import Loops, number
+from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.runtime.interpret import interpret
 from adjoint.stages import LoopProgram
 

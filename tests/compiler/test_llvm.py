@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.codegen.show import show
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import as_dtype, dtypes

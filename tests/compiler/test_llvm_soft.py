@@ -8,10 +8,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from adjoint.codegen import llvm_types as ty
-from adjoint.codegen.llvm_cast import convert
-from adjoint.codegen.llvm_ops import apply
-from adjoint.codegen.llvm_writer import Writer
+from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.cast import convert
+from adjoint.codegen.llvm.ops import apply
+from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime import interpret
 from adjoint.runtime.image import Image

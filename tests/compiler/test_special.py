@@ -7,13 +7,13 @@ import ctypes
 import numpy as np
 import pytest
 
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.ir.dtype import ALL, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel import special
-from adjoint.kernel.special import Special, bad_index, build, build_scatter, sort_program
+from adjoint.kernel.algorithms import table as special
+from adjoint.kernel.algorithms.table import Special, bad_index, build, build_scatter, sort_program
 from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
 from adjoint.ops.scan import ScanArg
 from adjoint.runtime.compiler import compile_source

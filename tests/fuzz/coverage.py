@@ -12,7 +12,7 @@ from typing import Any
 
 from adjoint.engine import lowering
 from adjoint.ir.uop import UOp
-from adjoint.schedule import prepare
+from adjoint.schedule import legalise as prepare
 from adjoint.schedule.divide import Division, Work
 
 

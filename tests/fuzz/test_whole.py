@@ -12,7 +12,7 @@ import pytest
 
 from adjoint import Tensor
 from adjoint.ir.opdef import OPS
-from adjoint.schedule import prepare
+from adjoint.schedule import legalise as prepare
 from tests.fuzz import campaign, modes
 from tests.fuzz.chunk import CHUNK, Chunk, from_data, to_data
 from tests.fuzz.grown import grown

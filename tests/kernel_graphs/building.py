@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint import dtypes
-from adjoint.codegen.uops import BinaryOps, UOpGraph, UOps
+from adjoint.handbuilt.uops import BinaryOps, UOpGraph, UOps
 
 DEVICES = ("CPU", "REF")
 INT, FLOAT = dtypes.int, dtypes.float

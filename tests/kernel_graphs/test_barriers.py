@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from adjoint.codegen.uops import BinaryOps, UOps
+from adjoint.handbuilt.kernel import Handmade, prepared
+from adjoint.handbuilt.uops import BinaryOps, UOps
 from adjoint.ir.spec import verify_order
-from adjoint.kernel.handmade import Handmade, prepared
 from tests.kernel_graphs.building import (
     INT,
     Build,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor, custom_kernel
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOps
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOps
 from tests.kernel_graphs.building import (
     DEVICES,
     FLOAT,

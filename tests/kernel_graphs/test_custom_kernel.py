@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor, counters, custom_kernel, grad, jit, jvp, show, vmap
-from adjoint.codegen.uops import BinaryOps
+from adjoint.handbuilt.uops import BinaryOps
 from tests.kernel_graphs.building import (
     DEVICES,
     FLOAT,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError
-from adjoint.codegen.uops import LANGUAGES as ALL
-from adjoint.codegen.uops import BinaryOps, UOps, uops_to_cstyle
+from adjoint.handbuilt.uops import LANGUAGES as ALL
+from adjoint.handbuilt.uops import BinaryOps, UOps, uops_to_cstyle
 from tests.kernel_graphs.building import INT, Build, saxpy
 
 BOOL = "bool"

@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UOps
-from adjoint.kernel.handmade import Handmade, prepared
+from adjoint.handbuilt.kernel import Handmade, prepared
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UOps
 from tests.kernel_graphs.building import FLOAT, INT, Build, floats, matmul, ran, saxpy, total
 
 

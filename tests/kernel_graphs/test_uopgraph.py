@@ -5,7 +5,7 @@ import math
 import pytest
 
 from adjoint import AdjointError, dtypes
-from adjoint.codegen.uops import (
+from adjoint.handbuilt.uops import (
     BinaryOps,
     CLanguage,
     CUDALanguage,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.codegen.uops import BinaryOps, UOpGraph, UOps
+from adjoint.handbuilt.uops import BinaryOps, UOpGraph, UOps
 from adjoint.ir.dtype import DType, dtypes
 from tests.kernels_c.corpus import Array
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import Device, Tensor, grad
-from adjoint.codegen.llvm import render
+from adjoint.codegen.llvm.render import render
 from adjoint.engine import native
 from adjoint.engine.programs import PROGRAMS
 from adjoint.errors import AdjointError

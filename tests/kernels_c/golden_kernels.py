@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from adjoint import Tensor
-from adjoint.codegen.cstyle import LANGUAGES, render
-from adjoint.codegen.uops import BinaryOps, UOpGraph, UOps
+from adjoint.codegen.c.render import LANGUAGES, render
+from adjoint.handbuilt.uops import BinaryOps, UOpGraph, UOps
 from adjoint.ir.dtype import dtypes
 from adjoint.stages import LoopProgram
 from tests.kernels_c.corpus import Corpus

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
 from adjoint.ir.dtype import DType
 from tests.kernels_c.corpus import Array
 

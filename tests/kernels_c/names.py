@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from adjoint.codegen.cstyle_names import RESERVED
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
+from adjoint.codegen.c.names import RESERVED
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
 from adjoint.ir.dtype import dtypes
 from adjoint.stages import LoopProgram
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, CLanguage, render_all
-from adjoint.codegen.uops import UOpGraph, settled
+from adjoint.codegen.c.render import LANGUAGES, CLanguage, render_all
+from adjoint.handbuilt.uops import UOpGraph, settled
 from adjoint.stages import LoopProgram, Source
 from tests.kernels_c.corpus import Array, Kernel, Run, Sample
 

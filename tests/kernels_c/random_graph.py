@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOpGraph, UOps
 from adjoint.ir.dtype import DType, dtypes
 from tests.kernels_c.corpus import Array
 

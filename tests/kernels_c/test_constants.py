@@ -4,9 +4,9 @@ import ctypes
 
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES
-from adjoint.codegen.uops import MetalLanguage, WGSLLanguage, uops_to_cstyle
+from adjoint.codegen.c.render import LANGUAGES
 from adjoint.errors import AdjointError
+from adjoint.handbuilt.uops import MetalLanguage, WGSLLanguage, uops_to_cstyle
 from adjoint.ir.dtype import dtypes
 from tests.kernels_c import lockstep
 from tests.kernels_c.constants import KINDS, divisions, expected, graph, memory, values

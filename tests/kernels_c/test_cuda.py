@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, render_all
+from adjoint.codegen.c.render import LANGUAGES, render_all
 from tests.kernels_c.choice import PARTS, every, few
 from tests.kernels_c.constants import KINDS, divisions, graph
 from tests.kernels_c.corpus import corpus_of

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, CLanguage, render_all
-from adjoint.codegen.cstyle_names import free
-from adjoint.codegen.uops import UOpGraph, uops_to_cstyle
+from adjoint.codegen.c.names import free
+from adjoint.codegen.c.render import LANGUAGES, CLanguage, render_all
+from adjoint.handbuilt.uops import UOpGraph, uops_to_cstyle
 from tests.kernels_c.names import WORDS, programs
 from tests.kernels_c.native_c import built
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, render_all
+from adjoint.codegen.c.render import LANGUAGES, render_all
 from tests.kernels_c import lockstep
 from tests.kernels_c.choice import PARTS, every
 from tests.kernels_c.constants import KINDS, expected, graph

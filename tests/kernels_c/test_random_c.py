@@ -5,8 +5,8 @@ import ctypes
 import pytest
 
 import adjoint  # noqa: F401  # connects the passes that finish a graph
-from adjoint.codegen.uops import BinaryOps, TernaryOps, UnaryOps, UOps
-from adjoint.kernel.handmade import prepared
+from adjoint.handbuilt.kernel import prepared
+from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOps
 from tests.kernels_c import lockstep
 from tests.kernels_c.native_c import library, same_bits
 from tests.kernels_c.random_graph import KINDS, RandomGraph, WideGraph

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.codegen.cstyle import LANGUAGES, render
+from adjoint.codegen.c.render import LANGUAGES, render
 from adjoint.errors import AdjointError
 from adjoint.ir.dtype import dtypes
 from tests.kernels_c.choice import PARTS, singles

@@ -5,7 +5,7 @@ import pytest
 
 from adjoint import ArgumentError, AutodiffError, ShapeError, Tensor
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
-from adjoint.transforms.custom import custom_jvp, custom_vjp
+from adjoint.transforms.custom_rules.custom import custom_jvp, custom_vjp
 
 X = np.array([[0.3, -1.2, 0.7], [2.1, 0.4, -0.5]])
 

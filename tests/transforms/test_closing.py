@@ -9,8 +9,8 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import toposort
 from adjoint.transforms.checkpoint import checkpoint
-from adjoint.transforms.closing import closing
 from adjoint.transforms.control import scan
+from adjoint.transforms.custom_rules.closing import closing
 from adjoint.transforms.reverse import vjp
 from adjoint.transforms.traced import TracedCall
 from adjoint.transforms.vmap import vmap

@@ -9,10 +9,10 @@ import pytest
 from adjoint import AutodiffError, DTypeError, ShapeError, Tensor
 from adjoint.ir.text import text
 from adjoint.transforms.control import cond, scan
-from adjoint.transforms.custom import custom_jvp, custom_vjp, stop_gradient
+from adjoint.transforms.custom_rules.custom import custom_jvp, custom_vjp, stop_gradient
+from adjoint.transforms.custom_rules.operation import Operation
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.jacobian import hessian, jacrev
-from adjoint.transforms.operation import Operation
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.vmap import vmap
 

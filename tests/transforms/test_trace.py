@@ -5,8 +5,8 @@ import pytest
 
 from adjoint import AutodiffError, ShapeError, Tensor, vmap
 from adjoint.ir.uop import UOp
+from adjoint.transforms.custom_rules.operation import Operation
 from adjoint.transforms.forward import jvp
-from adjoint.transforms.operation import Operation
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.trace import (
     OpNode,

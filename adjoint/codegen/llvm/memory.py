@@ -1,0 +1,218 @@
+"""LOAD and STORE as LLVM instructions.
+
+The stride of the index along the lanes decides: 1 is one access to consecutive elements, -1 the
+same turned around, 0 a scalar, anything else a gather or scatter. Memory is touched only where the
+gate holds and the lane runs: where all lanes agree on a gate, a closed one turns the access to
+spare memory of the function, which costs no branch; else the access is masked.
+"""
+
+from __future__ import annotations
+
+from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.writer import Value, Writer
+from adjoint.ir.dtype import DType
+from adjoint.ir.uop import UOp
+
+
+def load(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> Value:
+    """The value of a LOAD."""
+    buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
+    gate = _gate(node.src[2:3], value_of)
+    alt = value_of[node.src[3]] if gate is not None and len(node.src) > 3 else None
+    if index.stride == 0:
+        return _load_one(w, node.dtype, buffer, index, gate, alt)
+    return _load_lanes(w, node.dtype, buffer, index, gate, alt)
+
+
+def store(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> None:
+    """A STORE."""
+    buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
+    value, dtype = value_of[node.src[2]], node.src[2].dtype
+    gate = _gate(node.src[3:4], value_of)
+    if index.stride == 0 and value.stride == 0:
+        held = None if gate is None else _any_lane(w, gate)
+        pointer = _pointer(w, dtype, buffer, index.name, held, 1)
+        kind = ty.memory_type(dtype)
+        w.effect(f"store {kind} {_to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
+        return
+    vector = _to_memory(w, w.vector(value, dtype), dtype, w.lanes)
+    _store_lanes(w, dtype, buffer, index, vector, gate)
+
+
+def _gate(gates: tuple[UOp, ...], value_of: dict[UOp, Value]) -> Value | None:
+    """The gate's value; an IF is a branch already, so it is none."""
+    return value_of[gates[0]] if gates and gates[0].op.name != "if" else None
+
+
+def _wide(w: Writer, index: Value, dtype: DType) -> Value:
+    """The index in 64 bits."""
+    if dtype.bits == 64:
+        return index
+    op = "sext" if dtype.kind == "i" else "zext"
+    lanes = w.lanes if index.stride is None else 1
+    source, target = ty.type_of(dtype, lanes), ty.vector_of("i64", lanes)
+    return index._replace(name=w.emit(f"{op} {source} {index.name} to {target}"), constant=False)
+
+
+# ---- one address for all lanes
+
+
+def _load_one(
+    w: Writer, dtype: DType, buffer: Value, index: Value, gate: Value | None, alt: Value | None
+) -> Value:
+    held = None if gate is None else _any_lane(w, gate)
+    pointer = _pointer(w, dtype, buffer, index.name, held, 1)
+    found = _from_memory(w, w.emit(f"load {ty.memory_type(dtype)}, ptr {pointer}"), dtype, 1)
+    value = Value(found, 0, w.level)
+    if gate is None or alt is None:
+        return value
+    if gate.stride == 0 and alt.stride == 0:
+        kind = ty.type_of(dtype)
+        name = w.emit(f"select i1 {gate.name}, {kind} {found}, {kind} {alt.name}")
+        return Value(name, 0, w.level)
+    kind = ty.type_of(dtype, w.lanes)
+    truth = "i1" if gate.stride == 0 else ty.vector_of("i1", w.lanes)
+    both = f"{kind} {w.vector(value, dtype)}, {kind} {w.vector(alt, dtype)}"
+    return Value(w.emit(f"select {truth} {gate.name}, {both}"), None, w.level)
+
+
+def _any_lane(w: Writer, gate: Value) -> str:
+    """Whether the gate holds in any lane that runs."""
+    if gate.stride == 0:
+        return gate.name
+    truth, bits = ty.vector_of("i1", w.lanes), f"i{w.lanes}"
+    name = gate.name if w.mask is None else w.emit(f"and {truth} {gate.name}, {w.mask}")
+    return w.emit(f"icmp ne {bits} {w.emit(f'bitcast {truth} {name} to {bits}')}, 0")
+
+
+def _pointer(
+    w: Writer, dtype: DType, buffer: Value, index: str, held: str | None, lanes: int
+) -> str:
+    """The address of an element; spare memory for `lanes` of them where the gate does not hold."""
+    kind = ty.memory_type(dtype)
+    place = f"{kind}, ptr {buffer.name}, i64 {index}"
+    if held is None:
+        return w.emit(f"getelementptr inbounds {place}")
+    spare = w.spare_memory(dtype.itemsize * lanes)
+    pointer = w.emit(f"getelementptr {place}")
+    return w.emit(f"select i1 {held}, ptr {pointer}, ptr {spare}")
+
+
+# ---- an address per lane
+
+
+def _load_lanes(
+    w: Writer, dtype: DType, buffer: Value, index: Value, gate: Value | None, alt: Value | None
+) -> Value:
+    other = None if alt is None else w.vector(alt, dtype)
+    consecutive = index.stride in (1, -1)
+    if consecutive and w.mask is None and (gate is None or gate.stride == 0):
+        found = _load_plain(w, dtype, buffer, index, gate)
+        if other is not None and gate is not None:
+            kind = ty.type_of(dtype, w.lanes)
+            found = w.emit(f"select i1 {gate.name}, {kind} {found}, {kind} {other}")
+        return Value(found, None, w.level)
+    rest = None if other is None else _to_memory(w, other, dtype, w.lanes)
+    mask = _lane_mask(w, gate)
+    access = _load_masked if consecutive else _gather
+    found = access(w, dtype, buffer, index, mask, rest or "zeroinitializer")
+    return Value(_from_memory(w, found, dtype, w.lanes), None, w.level)
+
+
+def _load_plain(w: Writer, dtype: DType, buffer: Value, index: Value, gate: Value | None) -> str:
+    held = None if gate is None else gate.name
+    pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
+    kind = ty.memory_type(dtype, w.lanes)
+    found = w.emit(f"load {kind}, ptr {pointer}, align {dtype.itemsize}")
+    return _from_memory(w, _turned(w, index, kind, found), dtype, w.lanes)
+
+
+def _load_masked(
+    w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str
+) -> str:
+    kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
+    pointer = w.emit(
+        f"getelementptr {ty.memory_type(dtype)}, ptr {buffer.name}, i64 {_lowest(w, index)}"
+    )
+    mask = _turned(w, index, truth, mask)
+    other = _turned(w, index, kind, other)
+    name = f"llvm.masked.load.{ty.suffix(ty.memory_type(dtype), w.lanes)}.p0"
+    align = f"i32 {dtype.itemsize}"
+    text = w.call(kind, name, f"ptr {pointer}", align, f"{truth} {mask}", f"{kind} {other}")
+    return _turned(w, index, kind, w.emit(text))
+
+
+def _gather(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str) -> str:
+    kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
+    pointers = f"<{w.lanes} x ptr> {_pointers(w, dtype, buffer, index)}"
+    name = f"llvm.masked.gather.{ty.suffix(ty.memory_type(dtype), w.lanes)}.v{w.lanes}p0"
+    align = f"i32 {dtype.itemsize}"
+    return w.emit(w.call(kind, name, pointers, align, f"{truth} {mask}", f"{kind} {other}"))
+
+
+def _store_lanes(
+    w: Writer, dtype: DType, buffer: Value, index: Value, vector: str, gate: Value | None
+) -> None:
+    kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
+    short = ty.suffix(ty.memory_type(dtype), w.lanes)
+    align = f"i32 {dtype.itemsize}"
+    if index.stride not in (1, -1):
+        pointers = f"<{w.lanes} x ptr> {_pointers(w, dtype, buffer, index)}"
+        name, mask = f"llvm.masked.scatter.{short}.v{w.lanes}p0", _lane_mask(w, gate)
+        w.effect(w.call("void", name, f"{kind} {vector}", pointers, align, f"{truth} {mask}"))
+        return
+    vector = _turned(w, index, kind, vector)
+    if w.mask is None and (gate is None or gate.stride == 0):
+        held = None if gate is None else gate.name
+        pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
+        w.effect(f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}")
+        return
+    element = ty.memory_type(dtype)
+    pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {_lowest(w, index)}")
+    mask = _turned(w, index, truth, _lane_mask(w, gate))
+    name = f"llvm.masked.store.{short}.p0"
+    w.effect(w.call("void", name, f"{kind} {vector}", f"ptr {pointer}", align, f"{truth} {mask}"))
+
+
+def _pointers(w: Writer, dtype: DType, buffer: Value, index: Value) -> str:
+    """An address per lane: from lane 0 on by constant steps, if the stride is known."""
+    kind, indices = ty.memory_type(dtype), ty.vector_of("i64", w.lanes)
+    if index.stride:
+        first = w.emit(f"getelementptr {kind}, ptr {buffer.name}, i64 {index.name}")
+        offsets = ty.steps("i64", w.lanes, index.stride)
+        return w.emit(f"getelementptr {kind}, ptr {first}, {indices} {offsets}")
+    places = w.spread(index, "i64")
+    return w.emit(f"getelementptr {kind}, ptr {buffer.name}, {indices} {places}")
+
+
+def _lane_mask(w: Writer, gate: Value | None) -> str:
+    """The lanes that run and whose gate holds."""
+    if gate is None:
+        return w.mask or "splat (i1 true)"
+    held = w.spread(gate, "i1")
+    return held if w.mask is None else w.emit(f"and {ty.vector_of('i1', w.lanes)} {held}, {w.mask}")
+
+
+def _lowest(w: Writer, index: Value) -> str:
+    """The least of the consecutive indices: that of the last lane, if they go down."""
+    return index.name if index.stride == 1 else w.emit(f"sub i64 {index.name}, {w.lanes - 1}")
+
+
+def _turned(w: Writer, index: Value, kind: str, vector: str) -> str:
+    """The lanes backwards if the index goes down."""
+    if index.stride != -1 or vector[0] not in "%<":
+        return vector
+    pick = ty.picked(w.lanes - 1, -1)
+    return w.emit(f"shufflevector {kind} {vector}, {kind} poison, {pick}")
+
+
+def _from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+    if not dtype.is_bool:
+        return name
+    return w.emit(f"icmp ne {ty.vector_of('i8', lanes)} {name}, zeroinitializer")
+
+
+def _to_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+    if not dtype.is_bool:
+        return name
+    return w.emit(f"zext {ty.type_of(dtype, lanes)} {name} to {ty.vector_of('i8', lanes)}")

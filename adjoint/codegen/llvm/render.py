@@ -1,0 +1,370 @@
+"""From a loop program to LLVM IR, as text.
+
+The function takes the cells of a launch and the part of the grid to do. A loop with lanes becomes a
+loop over full groups of lanes and one masked group for what is left; everything that depends on it
+is a vector. Accumulators are SSA values; with a value per lane they are joined by halving where
+the outermost of their loops ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from adjoint.codegen.blocks import Block, Join, Nest, nest
+from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.cast import convert
+from adjoint.codegen.llvm.memory import load, store
+from adjoint.codegen.llvm.ops import apply, node_value
+from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
+from adjoint.errors import InternalError
+from adjoint.ir.dtype import DType
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.stages import LoopProgram, Source
+from adjoint.target import Processor
+
+
+def render(program: LoopProgram, processor: Processor) -> Source:
+    """The program as LLVM IR, for a processor."""
+    walk = _Walk(program, processor)
+    walk.block(walk.nest.root)
+    return Source("llvm", program.name, walk.text())
+
+
+class _Leaves(dict[UOp, Value]):
+    """Values by node; constants, parameters and variables appear when they are first used."""
+
+    def __init__(self, leaf: Callable[[UOp], Value]) -> None:
+        super().__init__()
+        self.leaf = leaf
+
+    def __missing__(self, node: UOp) -> Value:
+        value = self[node] = self.leaf(node)
+        return value
+
+
+class _Walk:
+    """One walk over the blocks of a program."""
+
+    def __init__(self, program: LoopProgram, processor: Processor) -> None:
+        self.program = program
+        self.nest: Nest = nest(program)
+        self.w = Writer(processor)
+        self.value = _Leaves(self.leaf)
+        first = len(program.buffers) + len(program.variables)
+        self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
+        self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
+        self.rows: dict[str, Callable[[UOp], None]] = {
+            "load": self.load,
+            "store": self.store,
+            "define_acc": self.define_acc,
+            "phi": self.phi,
+            "define_local": self.define_local,
+        }
+
+    # ---- the function around the blocks
+
+    def text(self) -> str:
+        w, name = self.w, _symbol(self.program.name)
+        if w.spare:
+            w.entry.append(f"  %spare = alloca [{w.spare} x i8], align 64")
+        comments = [f"; {line}" for line in self.program.lines]
+        head = f"define void {name}(ptr noalias %args, i64 %begin, i64 %end) #0 {{"
+        body = flatten(["start:", w.entry, w.lines], [])
+        width = w.processor.width
+        marks = f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{width}"'
+        attributes = f'attributes #0 = {{ nounwind "no-trapping-math"="true" {marks} }}'
+        tail = ["  ret void", "}", *w.declared.values(), attributes, *_loop_marks(w.loops), ""]
+        return "\n".join([*comments, head, *body, *tail])
+
+    def leaf(self, node: UOp) -> Value:
+        match node.op.name:
+            case "const" if node in self.parameters:
+                return Value(self.narrowed(self.cell(self.parameters[node], "i64"), node.dtype))
+            case "const":
+                return Value(ty.constant(node.arg.value, node.dtype), 0, 0, True)
+            case "define_global":
+                return Value(self.cell(node.arg.index, "ptr"))
+            case "variable":
+                at = len(self.program.buffers) + self.program.variables.index(node)
+                return Value(self.narrowed(self.cell(at, "i64"), node.dtype))
+            case _:
+                raise InternalError(f"{self.program.name}: {node!r} is used before it is computed")
+
+    def cell(self, index: int, kind: str) -> str:
+        """A cell of the launch, read in the entry block."""
+        w = self.w
+        place, name = w.fresh(), w.fresh()
+        w.entry.append(f"  {place} = getelementptr inbounds i64, ptr %args, i64 {index}")
+        w.entry.append(f"  {name} = load {kind}, ptr {place}")
+        return name
+
+    def narrowed(self, cell: str, dtype: DType) -> str:
+        """The low bits of a cell as a value of the dtype."""
+        if dtype.bits < 64:
+            short = self.w.fresh()
+            self.w.entry.append(f"  {short} = trunc i64 {cell} to i{dtype.bits}")
+            cell = short
+        if not dtype.is_float:
+            return cell
+        name = self.w.fresh()
+        self.w.entry.append(f"  {name} = bitcast i{dtype.bits} {cell} to {ty.type_of(dtype)}")
+        return name
+
+    # ---- nodes
+
+    def block(self, block: Block) -> None:
+        rows, value, w = self.rows, self.value, self.w
+        for item in block.items:
+            if isinstance(item, Block):
+                self.inner(item)
+                continue
+            row = rows.get(item.op.name)
+            if row is None:
+                value[item] = node_value(w, item, [value[s] for s in item.src])
+            else:
+                row(item)
+
+    def load(self, node: UOp) -> None:
+        if node.shape:
+            raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
+        self.value[node] = load(self.w, node, self.value)
+
+    def store(self, node: UOp) -> None:
+        store(self.w, node, self.value)
+
+    def define_local(self, node: UOp) -> None:
+        name, kind = self.w.fresh(), ty.memory_type(node.arg.dtype)
+        self.w.entry.append(f"  {name} = alloca [{max(node.arg.size, 1)} x {kind}], align 64")
+        self.value[node] = Value(name)
+
+    def define_acc(self, node: UOp) -> None:
+        start = self.value[node.src[0]]
+        if node in self.nest.per_lane:
+            start = Value(self.w.vector(start, node.dtype), None, self.w.level)
+        self.value[node] = start
+
+    def phi(self, node: UOp) -> None:
+        acc, new = node.src[0], self.value[node.src[1]]
+        if acc in self.joined or acc in self.nest.per_lane:
+            new = Value(self.masked(acc, self.w.vector(new, node.dtype)), None, self.w.level)
+        self.value[node] = self.value[acc] = new
+
+    def masked(self, acc: UOp, new: str) -> str:
+        """The update of an accumulator, in the lanes that run."""
+        w = self.w
+        if w.mask is None or acc not in self.joined:
+            return new
+        truth, kind = ty.vector_of("i1", w.lanes), ty.type_of(acc.dtype, w.lanes)
+        return w.emit(f"select {truth} {w.mask}, {kind} {new}, {kind} {self.value[acc].name}")
+
+    # ---- blocks
+
+    def inner(self, block: Block) -> None:
+        head = block.head
+        assert head is not None
+        self.w.open_scope()
+        if head.op.name == "if":
+            self.branch(block, self.value[head.src[0]])
+        else:
+            self.loop(block, head)
+        self.w.close_scope()
+        for acc in block.accumulators:
+            self.settle(acc, self.value[acc]._replace(level=self.w.level))
+
+    def branch(self, block: Block, condition: Value) -> None:
+        if condition.stride != 0:
+            raise InternalError(f"{self.program.name}: a branch differs from lane to lane")
+        self.when(condition.name, block.accumulators, lambda: self.block(block))
+
+    def when(self, condition: str, accumulators: Iterable[UOp], inside: Callable[[], None]) -> None:
+        """Code that runs if the condition holds, and the accumulators it updates after that."""
+        w = self.w
+        before = [(acc, self.value[acc]) for acc in accumulators]
+        source, body, after = w.label, w.new_label(), w.new_label()
+        w.effect(f"br i1 {condition}, label %{body}, label %{after}")
+        w.start_block(body)
+        inside()
+        last = w.label
+        w.effect(f"br label %{after}")
+        w.start_block(after)
+        for acc, old in before:
+            self.settle(acc, self.merge(acc, (old, source), (self.value[acc], last)))
+
+    def merge(self, acc: UOp, *sources: tuple[Value, str]) -> Value:
+        """The accumulator's value, by the block that control comes from."""
+        inner = ", ".join(f"[ {value.name}, %{label} ]" for value, label in sources)
+        kind, w = self.type_of_acc(acc), self.w
+        return Value(w.emit(f"phi {kind} {inner}"), sources[0][0].stride, w.level)
+
+    def type_of_acc(self, acc: UOp) -> str:
+        lanes = self.joined.get(acc) or (self.w.lanes if acc in self.nest.per_lane else 1)
+        return ty.type_of(acc.dtype, lanes)
+
+    def settle(self, acc: UOp, value: Value) -> None:
+        """From here on this is the value of an accumulator and of its updates."""
+        self.value[acc] = value
+        for phi in self.nest.updates[acc]:
+            self.value[phi] = value
+
+    # ---- loops
+
+    def loop(self, block: Block, head: UOp) -> None:
+        w, outer = self.w, self.w.lanes
+        if block.lanes > 1 and outer > 1:
+            raise InternalError(f"{self.program.name}: a loop with lanes inside another")
+        for acc, join in block.joins.items():
+            self.widen(acc, join.lanes)
+        w.lanes = max(outer, block.lanes)
+        if head.arg.grid or self.length_of(head) is not None:
+            self.counted(block, head)
+        else:
+            self.sized(block, head)
+        w.lanes = outer
+        for acc, join in block.joins.items():
+            del self.joined[acc]
+            self.settle(acc, self.halved(acc, join))
+
+    def length_of(self, head: UOp) -> UOp | None:
+        """The node that gives the length of a loop, if that is known only when it runs."""
+        if head.src:
+            return head.src[0]
+        size = OPS["const"](head.arg.size, head.dtype, (), None)
+        return size if size in self.parameters else None
+
+    def widen(self, acc: UOp, lanes: int) -> None:
+        """Give an accumulator a value per lane, each of which starts from the same."""
+        w, outer = self.w, self.w.lanes
+        w.lanes = self.joined[acc] = lanes
+        start = Value(w.vector(self.value[acc], acc.dtype), None, w.level)
+        self.value[acc] = start
+        w.lanes = outer
+
+    def halved(self, acc: UOp, join: Join) -> Value:
+        """The lanes as one value: the first half of them op the second, until one is left."""
+        w, name, lanes = self.w, self.value[acc].name, join.lanes
+        while lanes > 1:
+            kind = ty.type_of(acc.dtype, lanes)
+            lanes //= 2
+            halves = [self.part(kind, name, at, lanes) for at in (0, lanes)]
+            name = apply(w, join.op, acc.dtype, halves, lanes)
+        return Value(name, 0, w.level)
+
+    def part(self, kind: str, name: str, at: int, lanes: int) -> str:
+        if lanes == 1:
+            return self.w.emit(f"extractelement {kind} {name}, i64 {at}")
+        pick = ty.picked(at, at + lanes)
+        return self.w.emit(f"shufflevector {kind} {name}, {kind} poison, {pick}")
+
+    def sized(self, block: Block, head: UOp) -> None:
+        """A loop whose length is known."""
+        start, size, lanes = head.arg.start, head.arg.size, block.lanes
+        full = size - size % lanes
+        if full == lanes:
+            self.group(block, head, _number(start))
+        elif full:
+            self.repeat(block, head, str(start), str(start + full), guarded=False)
+        if size > full:
+            w = self.w
+            w.mask = ty.first_lanes(size - full, lanes)
+            self.group(block, head, _number(start + full))
+            w.mask = None
+
+    def counted(self, block: Block, head: UOp) -> None:
+        """A loop whose length is known when it runs."""
+        w, kind, lanes = self.w, ty.type_of(head.dtype), block.lanes
+        first, length = self.extent(head, kind)
+        stop = w.emit(f"add {kind} {first}, {length}")
+        if lanes == 1:
+            self.repeat(block, head, first, stop, guarded=True)
+            return
+        whole = w.emit(f"and {kind} {length}, {-lanes}")
+        middle = w.emit(f"add {kind} {first}, {whole}")
+        self.repeat(block, head, first, middle, guarded=True)
+        left = w.emit(f"sub {kind} {stop}, {middle}")
+        more = w.emit(f"icmp sgt {kind} {left}, 0")
+        self.when(more, block.accumulators, lambda: self.rest(block, head, middle, left))
+
+    def extent(self, head: UOp, kind: str) -> tuple[str, str]:
+        """Where the counter starts, and how many iterations there are."""
+        w, start = self.w, str(head.arg.start)
+        if not head.arg.grid:
+            length = self.length_of(head)
+            assert length is not None
+            count = convert(w, self.value[length].name, length.dtype, head.dtype, 1)
+            least = w.emit(f"icmp sgt {kind} {count}, 0")
+            return start, w.emit(f"select i1 {least}, {kind} {count}, {kind} 0")
+        begin, end = "%begin", "%end"
+        if kind != "i64":
+            begin, end = (w.emit(f"trunc i64 {n} to {kind}") for n in (begin, end))
+        first = begin if start == "0" else w.emit(f"add {kind} {begin}, {start}")
+        return first, w.emit(f"sub {kind} {end}, {begin}")
+
+    def rest(self, block: Block, head: UOp, first: str, left: str) -> None:
+        """The last group, in which `left` lanes run."""
+        w, kind = self.w, ty.type_of(head.dtype)
+        short = left if kind == "i32" else w.emit(f"trunc {kind} {left} to i32")
+        lanes = ty.vector_of("i32", w.lanes)
+        limit = w.spread(Value(short, 0, w.level), "i32")
+        w.mask = w.emit(f"icmp slt {lanes} {ty.steps('i32', w.lanes, 1)}, {limit}")
+        self.group(block, head, Value(first, 0, w.level))
+        w.mask = None
+
+    def group(self, block: Block, head: UOp, first: Value) -> None:
+        """One iteration of every lane."""
+        self.value[head] = first if block.lanes == 1 else first._replace(stride=1)
+        self.block(block)
+        for acc in block.accumulators:
+            self.settle(acc, self.value[acc])
+
+    def repeat(self, block: Block, head: UOp, first: str, stop: str, guarded: bool) -> None:
+        """The loop from `first` to `stop`; `guarded`: it may have nothing to do."""
+        w, kind = self.w, ty.type_of(head.dtype)
+        before = [(acc, self.value[acc]) for acc in block.accumulators]
+        source, inside, after = w.label, w.new_label(), w.new_label()
+        if guarded:
+            more = w.emit(f"icmp slt {kind} {first}, {stop}")
+            w.effect(f"br i1 {more}, label %{inside}, label %{after}")
+        else:
+            w.effect(f"br label %{inside}")
+        w.start_block(inside)
+        header: Lines = []
+        w.lines.append(header)
+        counter = w.fresh()
+        for acc, old in before:
+            self.value[acc] = Value(w.fresh(), old.stride, w.level)
+        carried = [self.value[acc].name for acc, _ in before]
+        self.group(block, head, Value(counter, 0, w.level))
+        following = w.emit(f"add {kind} {counter}, {block.lanes}")
+        more = w.emit(f"icmp slt {kind} {following}, {stop}")
+        last = w.label
+        w.effect(f"br i1 {more}, label %{inside}, label %{after}, !llvm.loop !{2 + w.loops}")
+        w.loops += 1
+        header.append(f"  {counter} = phi {kind} [ {first}, %{source} ], [ {following}, %{last} ]")
+        for (acc, old), name in zip(before, carried, strict=True):
+            new, t = self.value[acc].name, self.type_of_acc(acc)
+            header.append(f"  {name} = phi {t} [ {old.name}, %{source} ], [ {new}, %{last} ]")
+        w.start_block(after)
+        if guarded:
+            for acc, old in before:
+                self.settle(acc, self.merge(acc, (old, source), (self.value[acc], last)))
+
+
+def _number(value: int) -> Value:
+    return Value(str(value), 0, 0, True)
+
+
+def _symbol(name: str) -> str:
+    plain = name.replace("_", "a").replace(".", "a").isalnum() and name.isascii()
+    return f"@{name}" if plain else f'@"{name.encode("unicode_escape").decode()}"'
+
+
+def _loop_marks(count: int) -> list[str]:
+    """What LLVM is told about the loops: they are as wide as they should be."""
+    if not count:
+        return []
+    known = [
+        '!0 = !{!"llvm.loop.vectorize.enable", i1 false}',
+        '!1 = !{!"llvm.loop.unroll.disable"}',
+    ]
+    return [*known, *(f"!{i} = distinct !{{!{i}, !0, !1}}" for i in range(2, 2 + count))]

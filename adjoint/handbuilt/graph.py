@@ -1,0 +1,236 @@
+"""`UOpGraph`: a kernel that is put together by hand, node by node, and checked as it grows.
+
+A node is a node of the kernel level (`ops/kernel.py`) at a place in a list; the graph keeps the
+order, which loops and conditions are open, and whose line each node came from. `program` gives the
+list to the passes of the compiler and gets a loop program back, the same that renderers and the
+runtime take from everybody. What may live here: the graph, and what it says when it is asked for
+something wrong. What may not: how each kind of node is made (`uopgraph_nodes.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.handbuilt.compiled import Kernel
+from adjoint.handbuilt.legalise import settle
+from adjoint.handbuilt.nodes import MAKERS, Draft, Made, fault
+from adjoint.handbuilt.vocabulary import UOps
+from adjoint.ir.dtype import VOID
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import Origin, Raw, capture, resolve
+from adjoint.ir.uop import UOp
+from adjoint.stages import LoopProgram
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Scope:
+    """The whole kernel, or what is between LOOP and ENDLOOP, or between IF and ENDIF."""
+
+    head: Node | None
+    parent: Scope | None
+    open: bool = True
+
+    @property
+    def is_loop(self) -> bool:
+        return self.head is not None and self.head.kind is UOps.LOOP
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Node:
+    """What `add` returns: a number in the list, and the node of the kernel level behind it."""
+
+    graph: UOpGraph
+    number: int
+    kind: UOps
+    dtype: Any
+    vin: tuple[Node, ...]
+    arg: Any
+    value: UOp
+    scope: Scope
+    raw: Raw | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def origin(self) -> Origin | None:
+        """The user's file and line."""
+        return resolve(self.raw)
+
+    def __repr__(self) -> str:
+        arg = "" if self.arg is None else f" {_shown(self.arg)}"
+        operands = f" ({', '.join(str(n.number) for n in self.vin)})" if self.vin else ""
+        kind = "" if self.dtype is VOID else f" : {self.dtype.short}"
+        return f"{self.kind.name}{arg}{operands}{kind}"
+
+
+def _shown(arg: Any) -> str:
+    return str(getattr(arg, "name", None) or arg)
+
+
+class UOpGraph:
+    """A kernel in the making: `add` appends a node and returns it.
+
+    Equal constants and equal arithmetic may be one node; loads and effects never are.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._body: list[UOp] = []  # in running order; what was asked for twice may stand twice
+        self._scope = Scope(None, None)
+        self._found: dict[UOp, Node] = {}
+        self._updates: dict[Node, Node] = {}  # the PHI of every DEFINE_ACC that has one
+        self._versions: dict[UOp, dict[Scope, UOp]] = {}
+        self._counts: Counter[UOps] = Counter()
+        self._programs: dict[str, LoopProgram] = {}
+
+    def add(self, uop: UOps, dtype: Any = None, vin: Sequence[Node] = (), arg: Any = None) -> Node:
+        """Append a node. `vin` are the nodes it takes, `arg` is what its kind says."""
+        draft = Draft(self, len(self.nodes), uop, vin, arg, capture())
+        draft.check(dtype)
+        with draft.blamed():
+            made = MAKERS[uop](draft)
+        known = self._found.get(made.value)
+        if made.shared and known is not None and known.scope.open:
+            return known
+        return self._append(draft, made)
+
+    def _append(self, draft: Draft, made: Made) -> Node:
+        self._programs.clear()
+        root = self._root if made.at_top else self._scope
+        parts = draft.number, draft.kind, made.value.dtype, draft.vin, draft.arg, made.value, root
+        node = Node(self, *parts, draft.raw)
+        self.nodes.append(node)
+        self._counts[draft.kind] += 1
+        if made.shared:
+            self._found[made.value] = node
+        if draft.kind not in (UOps.CONST, UOps.DEFINE_GLOBAL):
+            self._body.append(made.value)
+        self._follow(node)
+        return node
+
+    def _follow(self, node: Node) -> None:
+        """Open and close scopes; a register is known beyond the loops that update it."""
+        match node.kind:
+            case UOps.LOOP | UOps.IF:
+                node.scope = self._scope = Scope(node, self._scope)
+            case UOps.ENDLOOP | UOps.ENDIF:
+                ended = self._scope
+                assert ended.parent is not None
+                ended.open, self._scope = False, ended.parent
+                node.scope = self._scope
+                for acc, phi in self._updates.items():
+                    if phi.scope is ended and acc.scope is not ended:
+                        phi.scope = self._scope
+            case UOps.PHI:
+                self._updates[node.vin[0]] = node
+
+    @property
+    def _root(self) -> Scope:
+        scope = self._scope
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    # ---- what makers of nodes ask
+
+    @property
+    def innermost(self) -> Node | None:
+        """The LOOP or IF that is open."""
+        return self._scope.head
+
+    @property
+    def effects(self) -> tuple[UOp, ...]:
+        """The last node that was added for its effect, if any."""
+        found = next((n for n in reversed(self._body) if n.dtype is VOID), None)
+        return () if found is None or found.op.name == "if" else (found,)
+
+    def open_since(self, node: Node) -> list[Scope]:
+        """The loops and conditions opened after this node that are open, outermost first."""
+        found: list[Scope] = []
+        scope: Scope | None = self._scope
+        while scope is not None and scope is not node.scope:
+            found.insert(0, scope)
+            scope = scope.parent
+        return found
+
+    def update_of(self, acc: Node) -> Node | None:
+        """The PHI that updates a DEFINE_ACC."""
+        return self._updates.get(acc)
+
+    def count(self, kind: UOps) -> int:
+        """How many nodes of this kind there are."""
+        return self._counts[kind]
+
+    def read(self, node: Node) -> UOp:
+        """The value of an operand here. A register changes: where it is read in another loop than
+        before, it is a node of its own, so that nobody takes the older value for the newer."""
+        if node.kind not in (UOps.DEFINE_ACC, UOps.PHI):
+            return node.value
+        phi = node if node.kind is UOps.PHI else self._updates.get(node)
+        if phi is not None:
+            return self._version(phi.value, phi.scope)
+        loops = [s for s in self.open_since(node) if s.is_loop]
+        return self._version(node.value, loops[-1]) if loops else node.value.src[0]
+
+    def _version(self, value: UOp, scope: Scope) -> UOp:
+        known = self._versions.setdefault(value, {scope: value})
+        if scope not in known:
+            last = next(reversed(known.values()))
+            known[scope] = OPS["where"](OPS["const"](True, "bool"), last, last)
+        return known[scope]
+
+    # ---- what comes out
+
+    def program(self, name: str = "kernel") -> LoopProgram:
+        """The finished kernel, in ops that every renderer knows."""
+        if name not in self._programs:
+            self._check_finished(name)
+            self._programs[name] = settle(name, self.buffers, self._body)
+        return self._programs[name]
+
+    def compile(self, device: str = "CPU", name: str = "kernel") -> Kernel:
+        """The kernel as something to call with one tensor or array per DEFINE_GLOBAL, in order.
+
+        NumPy arrays are written in place where the kernel may write; of tensors the results are
+        new tensors.
+        """
+        return Kernel(self.program(name), device)
+
+    @property
+    def buffers(self) -> tuple[UOp, ...]:
+        """The parameters of the kernel, in order."""
+        return tuple(n.value for n in self.nodes if n.kind is UOps.DEFINE_GLOBAL)
+
+    def _check_finished(self, name: str) -> None:
+        head = self._scope.head
+        if head is not None:
+            end = "ENDLOOP" if head.kind is UOps.LOOP else "ENDIF"
+            fix = f"g.add(UOps.{end}, vin=(node {head.number},))"
+            raise fault("E4001", head, f"is never ended: an {end} is missing", help=fix)
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+            raise fault("E1002", None, f"{name!r} is no name of a kernel")
+        parameters = (n for n in self.nodes if n.kind is UOps.DEFINE_GLOBAL)
+        for place, node in enumerate(parameters):
+            if node.value.arg.index != place:
+                fix = "number the parameters 0, 1, 2, …"
+                raise fault("E4004", node, f"there is no parameter {place}", help=fix)
+
+    def __str__(self) -> str:
+        lines, depth = [], 0
+        width = len(str(max(len(self.nodes) - 1, 0)))
+        for node in self.nodes:
+            depth -= node.kind in (UOps.ENDLOOP, UOps.ENDIF)
+            lines.append(f"{node.number:>{width}}  {'  ' * depth}{node!r}")
+            depth += node.kind in (UOps.LOOP, UOps.IF)
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<UOpGraph of {len(self.nodes)} nodes>"
+
+
+__all__ = ["Node", "Scope", "UOpGraph"]

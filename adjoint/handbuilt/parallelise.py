@@ -1,0 +1,127 @@
+"""A hand-built program → one whose loops are done by several threads of the machine, and by lanes.
+
+    before: for i: store(b0, i, x)          after: grid i, 8 lanes: store(b0, i, x)
+
+Both are for loops whose turns do not meet: what one of them writes, no other reads or writes. Then
+their order does not matter, and a value is computed as it was before, so the bits are the same. The
+outermost loop is divided among threads. Lanes go to loops along which memory is contiguous; a loop
+that updates a register keeps its order and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from adjoint.handbuilt.linear_index import Terms, linear, span
+from adjoint.handbuilt.scopes import Scope, cost_of, nested
+from adjoint.ir.dtype import DType
+from adjoint.ir.uop import UOp, rebuild
+from adjoint.kernel.algorithms.loops import lanes_for
+from adjoint.stages import LoopProgram
+
+
+def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
+    """The program for many threads and lanes; all of them may write the flag."""
+    root = nested(program.body)
+    first = root.items[0] if len(root.items) == 1 else None
+    alone = isinstance(first, Scope) and _turns_are_apart(first, flag)
+    whole = first if isinstance(first, Scope) and alone else root
+    lanes = dict(_widened(root, flag))
+    new: dict[UOp, UOp] = {}
+    for node in program.body:
+        if node is whole.head or node in lanes:
+            arg = node.arg.replace(grid=node is whole.head, lanes=lanes.get(node, 1))
+            new[node] = UOp(node.op, (), arg)
+        else:
+            new[node] = rebuild(node, tuple(new.get(s, s) for s in node.src))
+    grid = None if whole.head is None else new[whole.head]
+    body = tuple(new[n] for n in program.body)
+    return replace(program, body=body, grid=grid, cost=cost_of(whole))
+
+
+# ---- turns that do not meet
+
+
+def _turns_are_apart(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> bool:
+    """Whether this is a loop, and what one turn writes is read and written by no other, while the
+    counters around it stand still."""
+    outer = scope.head
+    if outer is None or outer.op.name != "range":
+        return False
+    accesses = _accesses(scope, flag)
+    own = {n for n in scope.nodes() if n.op.name == "define_local"}
+    written = {n.src[0] for n in accesses if n.op.name == "store"} - own
+    steps: dict[UOp, tuple[int, Terms]] = {}
+    spans: dict[UOp, tuple[int, int]] = {}
+    for memory, index in (n.src[:2] for n in accesses if n.src[0] in written):
+        found = linear(index)
+        by = 0 if found is None else found[0].pop(outer, 0)
+        if found is None or not by:
+            return False
+        still = {n: found[0].pop(n) for n in around if n in found[0]}
+        if steps.setdefault(memory, (by, still)) != (by, still):
+            return False
+        lo, hi = span(*found)
+        before = spans.get(memory, (lo, hi))
+        spans[memory] = min(before[0], lo), max(before[1], hi)
+    return all(hi - lo < abs(steps[m][0]) for m, (lo, hi) in spans.items())
+
+
+def _accesses(scope: Scope, flag: UOp) -> list[UOp]:
+    """Loads and stores, without those of the flag."""
+    nodes = scope.nodes()
+    return [n for n in nodes if n.op.name in ("load", "store") and n.src[0] is not flag]
+
+
+# ---- lanes
+
+
+def _widened(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[tuple[UOp, int]]:
+    """The loops whose turns go side by side, and how many of them; never one inside another."""
+    for item in scope.items:
+        if not isinstance(item, Scope) or item.head is None:
+            continue
+        head = item.head
+        lanes = _lanes_of(item, flag, around) if head.op.name == "range" else 1
+        if lanes > 1:
+            yield head, lanes
+        else:
+            yield from _widened(item, flag, (*around, head))
+
+
+def _lanes_of(scope: Scope, flag: UOp, around: tuple[UOp, ...]) -> int:
+    if not (_is_straight(scope) and _is_contiguous(scope, flag)):
+        return 1
+    if not _turns_are_apart(scope, flag, around):
+        return 1
+    assert scope.head is not None
+    kinds: list[DType] = [n.src[0].arg.dtype for n in _accesses(scope, flag)]
+    return lanes_for(scope.head.arg.size, max(kinds, key=lambda d: d.itemsize))
+
+
+def _is_straight(scope: Scope) -> bool:
+    """Whether there are no branches inside, no memory of a turn's own, and no register that lives
+    longer than a turn."""
+    own = {n for n in scope.nodes() if n.op.name in ("define_acc", "define_local")}
+    local = any(n.op.name == "define_local" for n in own)
+    carried = any(n.op.name == "phi" and n.src[0] not in own for n in scope.nodes())
+    return not local and not carried and not _branches(scope)
+
+
+def _branches(scope: Scope) -> bool:
+    inner = [item for item in scope.items if isinstance(item, Scope)]
+    return any(s.head is None or s.head.op.name == "if" or _branches(s) for s in inner)
+
+
+def _is_contiguous(scope: Scope, flag: UOp) -> bool:
+    """Whether neighbouring turns write neighbouring elements, and read such or the same."""
+    steps, head = set(), scope.head
+    assert head is not None
+    for node in _accesses(scope, flag):
+        found = linear(node.src[1])
+        steps.add((node.op.name, None if found is None else found[0].get(head, 0)))
+    return ("store", 1) in steps and steps <= {("store", 1), ("load", 1), ("load", 0)}
+
+
+__all__ = ["shared_out"]

@@ -1,0 +1,216 @@
+"""SCATTER and SCATTER_ADD as loops: the updates one after another, the other axes side by side.
+
+Every piece of the grid owns some positions along the axes that are not indexed and goes through all
+updates, so repeated indices have one defined result whatever the number of threads. An index out of
+range touches nothing: the flag cell gets a code, from which `bad_index` reads what was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import (
+    Loops,
+    Shape,
+    Special,
+    lanes_for,
+    linear,
+    number,
+    product,
+    split,
+    strides_of,
+)
+from adjoint.kernel.algorithms.scan import combined, held
+
+_MODES = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
+_INDEX_BITS = 56  # of a flag's code; the axis is above
+_INDEX_LIMIT = 1 << (_INDEX_BITS - 1)
+
+
+def flag_code(axis: int, index: UOp) -> UOp:
+    """What the flag cell holds for a bad index along an axis: never 0.
+
+    An index beyond ±2**55 is reported as that.
+    """
+    if index.dtype.itemsize == 8:
+        index = index.minimum(_INDEX_LIMIT - 1)
+    wide = index.cast(dtypes.int64).maximum(-_INDEX_LIMIT)
+    return wide + (((axis + 1) << _INDEX_BITS) + _INDEX_LIMIT)
+
+
+def bad_index(code: int) -> tuple[int, int]:
+    """The axis and the index that a flag's code tells of."""
+    above, index = divmod(code, 1 << _INDEX_BITS)
+    return above - 1, index - _INDEX_LIMIT
+
+
+def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
+    """A loaded index as int64, and whether it lies inside."""
+    if index.dtype is dtypes.uint64:
+        return index.cast(dtypes.int64), index < extent
+    wide = index.cast(dtypes.int64)
+    inside = wide < extent
+    return wide, inside if index.dtype.kind == "u" else inside.logical_and(wide >= 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Layout:
+    """How the axes of x divide: those indexed, a contiguous run at the end, and the others."""
+
+    shape: Shape
+    axes: Shape
+    others: Shape  # axes neither indexed nor part of the run
+    inner: int  # elements of the run
+    lanes: int  # of the run that go side by side
+
+    @staticmethod
+    def of(x: UOp, axes: Shape) -> _Layout:
+        rank = len(x.shape)
+        first = rank
+        while first > 0 and first - 1 not in axes:
+            first -= 1
+        inner = product(x.shape[first:])
+        lanes = lanes_for(inner, x.dtype)
+        if lanes == 1:
+            first, inner = rank, 1
+        others = tuple(a for a in range(first) if a not in axes)
+        return _Layout(x.shape, axes, others, inner, lanes)
+
+    @property
+    def sizes(self) -> Shape:
+        """Of the grid: the other axes, and the blocks of the run."""
+        return (*(self.shape[a] for a in self.others), -(-self.inner // self.lanes))
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The indexed axes as (extent, stride), neighbours merged."""
+        strides, found = strides_of(self.shape), dict[int, tuple[int, int]]()
+        for axis in sorted(self.axes):
+            before = found.pop(axis - 1, (1, 0))[0]
+            found[axis] = before * self.shape[axis], strides[axis]
+        return list(found.values())
+
+
+class _Scatter:
+    """The kernel of one node, part by part."""
+
+    def __init__(self, node: UOp) -> None:
+        x, *indices, updates = node.src
+        self.node, self.loops = node, Loops()
+        self.layout = _Layout.of(x, node.arg.axes)
+        self.op = _MODES.get("add" if node.op.name == "scatter_add" else node.arg.mode)
+        self.kind = held(node.dtype)
+        self.count = product(indices[0].shape)
+        buffer = self.loops.buffer
+        self.out = buffer("out", node.dtype, node.size, True)
+        self.x = buffer("x", x.dtype, x.size)
+        self.indices = [buffer(f"index{i}", s.dtype, max(s.size, 1)) for i, s in enumerate(indices)]
+        self.updates = buffer("updates", updates.dtype, max(updates.size, 1))
+        # Sums and products of narrow floats are rounded once, when all updates are in.
+        self.rounded = self.kind is not node.dtype and self.op in ("add", "mul")
+        self.target = buffer("wide", self.kind, node.size, True) if self.rounded else self.out
+        self.flag = buffer("flag", dtypes.int64, 1, True)
+
+    def build(self, name: str, in_place: bool) -> Special:
+        layout = self.layout
+        with self.loops.grid(product(layout.sizes)) as position:
+            *at, block = split(position, layout.sizes)
+            strides = strides_of(layout.shape)
+            terms = [(c, strides[a]) for c, a in zip(at, layout.others, strict=True)]
+            start = linear(*terms, (block, layout.lanes))
+            if not in_place or self.rounded:
+                self.copy(self.out if in_place else self.x, self.target, start, block)
+            if self.count:
+                self.apply(position, start, block)
+            if self.rounded:
+                self.copy(self.target, self.out, start, block)
+        scratch = ((self.kind, self.node.size),) if self.rounded else ()
+        pieces = product(n for n, _ in layout.runs) + 4 * self.count
+        program = self.loops.program(self.node, name, pieces * layout.lanes)
+        return Special(program, scratch, flag=True)
+
+    def lane(self, stack: ExitStack, block: UOp) -> UOp:
+        """Open the loop over one block of the run."""
+        layout = self.layout
+        if layout.lanes == 1:
+            return number(0)
+        left = None
+        if layout.inner % layout.lanes:
+            left = (layout.inner - block * layout.lanes).minimum(layout.lanes)
+        return stack.enter_context(self.loops.loop(layout.lanes, layout.lanes, left))
+
+    def copy(self, source: UOp, target: UOp, start: UOp, block: UOp) -> None:
+        """All elements that this piece owns, in the dtype of the target."""
+        runs, layout = self.layout.runs, self.layout
+        with ExitStack() as stack:
+            terms = [(start, 1)]
+            for extent, stride in runs:
+                contiguous = layout.lanes == 1 and stride == 1
+                lanes = lanes_for(extent, self.kind) if contiguous else 1
+                terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
+            at = linear(*terms, (self.lane(stack, block), 1))
+            value = self.loops.load(source, at)
+            self.loops.store(target, at, value.cast(target.dtype.base))
+
+    def apply(self, position: UOp, start: UOp, block: UOp) -> None:
+        """The updates, in the order of the flattened index."""
+        loops, zero = self.loops, number(0)
+        registers = [loops.register(zero) for _ in self.indices]
+        with loops.loop(self.count) as u:
+            offset, inside, codes = self.places(registers, u)
+            with loops.when(inside), ExitStack() as stack:
+                lane = self.lane(stack, block)
+                value = loops.load(self.updates, self.update_at(position, u, block, lane))
+                self.combine(linear((start, 1), (offset, 1), (lane, 1)), value)
+        code = codes[-1]
+        for earlier in codes[-2::-1]:
+            code = earlier.ne(0).where(earlier, code)
+        reports = code.ne(0)
+        if position.op.name == "range":  # every piece sees the same indices: one of them reports
+            reports = reports.logical_and(position.eq(0))
+        loops.store(self.flag, zero, code, reports)
+
+    def places(self, registers: Sequence[UOp], u: UOp) -> tuple[UOp, UOp, list[UOp]]:
+        """The offset of update u, whether it is inside, and the first bad index of every axis."""
+        strides, terms, tests, codes = strides_of(self.layout.shape), [], [], []
+        for axis, buffer, register in zip(self.layout.axes, self.indices, registers, strict=True):
+            index = self.loops.load(buffer, u)
+            wide, inside = checked(index, self.layout.shape[axis])
+            terms.append((wide, strides[axis]))
+            tests.append(inside)
+            seen = inside.logical_or(register.ne(0)).where(register, flag_code(axis, index))
+            codes.append(self.loops.update(register, seen, u))
+        every = tests[0]
+        for test in tests[1:]:
+            every = every.logical_and(test)
+        return linear(*terms), every, codes
+
+    def update_at(self, position: UOp, u: UOp, block: UOp, lane: UOp) -> UOp:
+        """Where the update for this position stands: the axes that are not indexed, in order."""
+        layout = self.layout
+        rest = tuple(layout.shape[a] for a in layout.others)
+        *at, _ = split(position, layout.sizes)
+        strides = strides_of((*rest, layout.inner))
+        terms = zip(at, strides, strict=False)
+        whole = product(rest) * layout.inner
+        return linear((u, whole), *terms, (block, layout.lanes), (lane, 1))
+
+    def combine(self, at: UOp, value: UOp) -> None:
+        if self.op is None:
+            self.loops.store(self.target, at, value)
+            return
+        before = self.loops.load(self.target, at).cast(self.kind)
+        after = combined(self.op, before, value.cast(self.kind))
+        self.loops.store(self.target, at, after.cast(self.target.dtype.base))
+
+
+def build_scatter(node: UOp, name: str = "", in_place: bool = False) -> Special:
+    """The kernel of a scatter on contiguous operands.
+
+    With `in_place` the result's memory already holds x, and only the updates are done.
+    """
+    return _Scatter(node).build(name, in_place)

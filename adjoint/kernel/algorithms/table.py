@@ -1,0 +1,43 @@
+"""The kernels of ops that are no plain loop of an expression: a table from op to builder.
+
+A builder takes a node whose operands are contiguous row-major buffers, and a name for the kernel
+(by default made from op and shape). Buffers of the program: results, operands in order, then what
+`Special` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import Special
+from adjoint.kernel.algorithms.scan import build_scan
+from adjoint.kernel.algorithms.scatter import bad_index, build_scatter, checked, flag_code
+from adjoint.kernel.algorithms.sort import build_argsort, sort_program
+
+BUILDERS: dict[str, Callable[[UOp, str], Special]] = {
+    "scan_sum": build_scan,
+    "scan_prod": build_scan,
+    "scan_max": build_scan,
+    "scan_min": build_scan,
+    "scatter": build_scatter,
+    "scatter_add": build_scatter,
+    "argsort": build_argsort,
+}
+
+
+def build(node: UOp, name: str = "") -> Special:
+    """The kernel of a node of an op in the table."""
+    return BUILDERS[node.op.name](node, name)
+
+
+__all__ = [
+    "BUILDERS",
+    "Special",
+    "bad_index",
+    "build",
+    "build_scatter",
+    "checked",
+    "flag_code",
+    "sort_program",
+]

@@ -1,0 +1,230 @@
+"""How the loops of a kernel run: which are joined, which run side by side, and how wide.
+
+A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
+the loop along which most memory is contiguous gets the lanes. Only the group decides, never the
+machine's load or the number of threads, so the same group always gives the same program. What may
+live here: these choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from adjoint.ir.affine import ZERO, Lin, Loaded, Var, flattened, var
+from adjoint.ir.dtype import DType
+from adjoint.ir.uop import UOp
+from adjoint.kernel.index_maps import At, Gate, Walk, reduced_operands
+from adjoint.kernel.loop_stages import Assignment, Counters, Frame, Runs
+
+_FEWEST = 4  # lanes below this are not worth it
+_TINY = 1 << 17  # elements times ops
+TILE = 16  # the elements of four bytes in a cache line
+_LIGHT = 16  # a kernel of at most this many ops keeps its values in registers at full width
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Choice:
+    """What was chosen: runs of loops, where the lanes are, how many, and the innermost loops."""
+
+    outer: Runs
+    stages: tuple[Runs, ...]
+    lanes: str  # "inner", "outer" or "none"
+    width: int
+    lane: int  # which outer run has the lanes
+    last: tuple[int, ...]  # in each stage, the run that goes innermost
+    tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
+
+
+class Probe(Walk):
+    """Notes the indices of memory and of everything else."""
+
+    def __init__(self, inputs: Sequence[UOp]):
+        super().__init__(inputs)
+        self.memory: list[Lin] = []
+        self.others: list[Lin] = []
+        self.ops = 0
+        self.itemsize = 1
+        self._places: dict[Any, Lin] = {}
+
+    def load(self, node: UOp, place: Lin, gate: Gate) -> Any:
+        self.memory.append(place)
+        self.others.extend(x for _, x, _ in gate)
+        self._sized(node.dtype)
+        return None
+
+    def constant(self, node: UOp, value: Any) -> Any:
+        return None
+
+    def counted(self, node: UOp, x: Lin) -> Any:
+        self.others.append(x)
+        return None
+
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
+        self.ops += 1
+        self._sized(node.dtype)
+        return None
+
+    def select(self, gate: Gate, value: Any, other: Any) -> Any:
+        self.others.extend(x for _, x, _ in gate)
+        return None
+
+    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Lin:
+        self.value(index, at, gate)
+        key = (index, at)
+        if key not in self._places:
+            self._places[key] = var(Loaded(at, size))
+        self.others.extend(at)
+        return self._places[key]
+
+    def reduction(self, node: UOp, at: At) -> Any:
+        return None
+
+    def _sized(self, dtype: DType) -> None:
+        self.itemsize = max(
+            self.itemsize, 4 if dtype.is_float and dtype.itemsize < 4 else dtype.itemsize
+        )
+
+    def visit(self, frame: Frame, counters: Assignment) -> None:
+        for number, stage in enumerate(frame.stages):
+            for node, index, loops in stage.reductions:
+                places = counters.at(loops, node, number)
+                at = counters.at(index, node, number)
+                operands, gate = reduced_operands(node, at, places)
+                for source, place in zip(node.src, operands, strict=True):
+                    self.value(source, place, gate)
+                self.others.extend(x for _, x, _ in gate)
+                self.ops += 1
+            for node, index in stage.stores:
+                self._stored(node, counters.at(index, node, number))
+        for node, index in frame.rows:
+            self._stored(node, counters.at(index, node, None))
+
+    def _stored(self, node: UOp, at: At) -> None:
+        self.value(node, at)
+        self.memory.append(flattened(at, node.shape))
+
+
+def choose(frame: Frame) -> Choice:
+    """The choice for a kernel."""
+    counters = Assignment.of(frame)
+    probe = Probe(frame.group.inputs)
+    probe.visit(frame, counters)
+    seen = list(dict.fromkeys([*probe.memory, *probe.others]))
+    outer = _runs(counters.outer, seen)
+    stages = tuple(_runs(c, seen) for c in counters.stages)
+    memory = list(dict.fromkeys(probe.memory))
+    inner_best = [_best(c, runs, memory) for c, runs in zip(counters.stages, stages, strict=True)]
+    outer_best = _best(counters.outer, outer, memory)
+    lanes, size = _side(frame, inner_best, outer_best)
+    gathers = any(_scattered(x, inner_best if lanes == "inner" else [outer_best]) for x in memory)
+    points = prod(frame.group.sizes[a] for a in frame.outer) * sum(
+        prod(s.sizes) for s in frame.stages
+    )
+    tiny = points * max(probe.ops, 1) < _TINY
+    width = _width(probe, size, gathers, tiny) if lanes != "none" else 1
+    if width < _FEWEST:
+        lanes, width = "none", 1
+    tile = _tile(frame, counters, stages, inner_best, memory) if lanes == "inner" else None
+    last = tuple(b.run for b in inner_best)
+    return Choice(outer, stages, lanes, width, outer_best.run, last, tile)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Best:
+    """The loop of a nest that lanes would go to."""
+
+    run: int
+    size: int
+    score: int
+    last: Var | None  # the innermost counter of the run
+
+
+def _runs(counters: Counters, seen: Sequence[Lin]) -> Runs:
+    """Neighbours that every index moves along as if they were one loop."""
+    runs: list[int] = []
+    for i, inner in enumerate(counters.vars):
+        if runs and all(_alike(x, counters.vars[i - 1], inner) for x in seen):
+            runs[-1] += 1
+        else:
+            runs.append(1)
+    return tuple(runs)
+
+
+def _alike(x: Lin, outer: Var, inner: Var) -> bool:
+    a, b = x.factor(outer), x.factor(inner)
+    return a is not None and b is not None and a == b * inner.size
+
+
+def _tile(
+    frame: Frame,
+    counters: Assignment,
+    stages: tuple[Runs, ...],
+    best: list[_Best],
+    memory: Sequence[Lin],
+) -> int | None:
+    """A loop along which memory is contiguous that is read across it by the lanes: a transpose.
+
+    Small strips of both loops use all of a cache line before it is gone.
+    """
+    if frame.outer or frame.group.reduced or best[0].size < TILE or best[0].last is None:
+        return None
+    across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
+    at = 0
+    for number, length in enumerate(stages[0]):
+        members = counters.stages[0].vars[at : at + length]
+        at += length
+        along = any(x.factor(members[-1]) == 1 for x in across)
+        if number != best[0].run and along and prod(v.size for v in members) >= TILE:
+            return number
+    return None
+
+
+def _best(counters: Counters, runs: Runs, memory: Sequence[Lin]) -> _Best:
+    best = _Best(0, 0, -(1 << 30), None)
+    at = 0
+    for number, length in enumerate(runs):
+        members = counters.vars[at : at + length]
+        at += length
+        size = prod(member.size for member in members)
+        score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
+        if score >= best.score:
+            best = _Best(number, size, score, members[-1])
+    return best
+
+
+def _score(factor: int | None) -> int:
+    if factor is None:
+        return -4
+    return {1: 4, 0: 2, -1: 2}.get(factor, -4)
+
+
+def _side(frame: Frame, inner: list[_Best], outer: _Best) -> tuple[str, int]:
+    """Lanes inside the stages or across rows; and how long that loop is."""
+    long = [b for b in inner if b.size >= 2]
+    if not frame.outer or not frame.group.reduced:
+        return ("inner", max(b.size for b in long)) if long else ("none", 1)
+    total = sum(b.score for b in inner)
+    short = max((b.size for b in inner), default=0) < 8
+    if outer.size >= 8 and (short or outer.score * max(len(inner), 1) > total):
+        return "outer", outer.size
+    return ("inner", max(b.size for b in long)) if long else ("none", 1)
+
+
+def _scattered(x: Lin, bests: list[_Best]) -> bool:
+    return any(b.last is not None and _score(x.factor(b.last)) < 0 for b in bests)
+
+
+def _width(probe: Probe, size: int, gathers: bool, tiny: bool) -> int:
+    """Lanes: two to four registers of 32 bytes a value, fewer where there is much to hold; one
+    where there is so little to do that compiling is what takes time."""
+    room = 32 if tiny else 128 if probe.ops <= _LIGHT and not gathers else 64
+    width = min(room // probe.itemsize, 32)
+    while width > size:
+        width //= 2
+    return max(width, 1)
+
+
+__all__ = ["ZERO", "Choice", "choose"]

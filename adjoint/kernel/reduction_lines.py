@@ -1,0 +1,161 @@
+"""The loops of a sum whose elements lie in several lines of memory, as those of `x.sum((0, 2, 3))`.
+
+A row is sixteen neighbours of the tree; a line is a stretch of memory, such as one picture of one
+channel. Each group of rows is divided into the lines that they begin in, and only a row that goes
+on in the next line reads two of them:
+
+    for group: for line: { for row in the line: add;  the row across its end, if there is one }
+
+The lines of a block are copied to scratch if they are short, and added up from there. So nothing is
+divided per row, and memory is read as it lies. What may live here: these loops, for lanes side by
+side. What may not: another order of the additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adjoint.ir.affine import ZERO, Lin, Loaded, Var, var
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.kernel.index_maps import Gate
+from adjoint.kernel.reduction_tree import Copy, Make, Part, Spot, Tree, TreeLoops
+from adjoint.ops.tree import BLOCK, GROUP, LANES
+
+SHORT = 64  # shorter lines are copied
+
+
+class LineLoops(TreeLoops):
+    """The loops for elements in lines of one length."""
+
+    def __init__(
+        self,
+        count: int,
+        length: int,
+        make: Make,
+        index: Callable[[Lin], UOp],
+        bind: Callable[[Var, UOp], None],
+    ):
+        super().__init__(count, make, index, bind)
+        self.length, self.lines = length, count // length
+
+    def _side_by_side(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+        if self.lines == 1 or (self.length >= LANES and self.length.bit_count() == 1):
+            return super()._side_by_side(around, block)
+        if self.length < SHORT:
+            copy = self._copied(around, block)
+            return Tree(self._vectors(around, block), copy)
+        return self._by_lines(around, block)
+
+    # ---- long lines
+
+    def _by_lines(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+        """Rows that are in one line, and rows across the end of one, or of all."""
+        vector, lane = self._loop(LANES, None, LANES)
+        rows = -(-self.count // LANES)
+        groups, group = self._loop(-(-min(rows, BLOCK // LANES) // GROUP), self._groups_in(block))
+        first = block * (BLOCK // LANES) + group * GROUP
+        stop = self._least(self.index(first + GROUP), rows)
+        loop, line = self._lines_of(first, stop)
+        loops = (*around, vector, groups, loop)
+        parts = [self._whole(loops, line, first, stop, lane)]
+        if self.length % LANES:
+            parts.append(self._across(loops, line, stop, lane))
+        return Tree(tuple(parts), carried=True)
+
+    def _groups_in(self, block: Lin) -> UOp | None:
+        """How many groups a block has, if not all have the same."""
+        if self.count <= BLOCK or self.count % BLOCK == 0:
+            return None
+        groups = self._over(self._plus(self._left(block), LANES * GROUP - 1), LANES * GROUP)
+        return self._least(groups, GROUP)
+
+    def _lines_of(self, first: Lin, stop: UOp) -> tuple[UOp, Lin]:
+        """A loop over the lines in which the rows of a group begin."""
+        start = self.index(first * LANES // self.length)
+        last = self._over(self._times(self._plus(stop, -1), LANES), self.length)
+        most = min(self.lines, LANES * GROUP // self.length + 2)
+        loop = self.make(most, 1, self._plus(self._less(last, start), 1))
+        return loop, var(Loaded(UOp(OPS["add"], (start, loop)), self.lines))
+
+    def _whole(self, loops: tuple[UOp, ...], line: Lin, first: Lin, stop: UOp, lane: Lin) -> Part:
+        """The rows of a group that are inside a line."""
+        begin = self._over(self.index(line * self.length + (LANES - 1)), LANES)
+        start = UOp(OPS["maximum"], (begin, self.index(first)))
+        end = UOp(OPS["minimum"], (self._rows_until(line), stop))
+        most = min(GROUP, self.length // LANES)
+        loop, row = self._loop(most if most > 1 else 2, self._less(end, start))
+        column = self._column(line, start, self.length - LANES + 1) + row * LANES + lane
+        return self._found((*loops, loop), line, column, ((line, column, ()),))
+
+    def _across(self, loops: tuple[UOp, ...], line: Lin, stop: UOp, lane: Lin) -> Part:
+        """The row that goes on in the next line: what is there is another spot."""
+        row = self._rows_until(line)
+        behind = self._over(self.index(line * self.length + (self.length + LANES - 1)), LANES)
+        count = self._less(UOp(OPS["minimum"], (behind, stop)), UOp(OPS["minimum"], (row, stop)))
+        once, turn = self._loop(2, count)
+        column, following = self._column(line, row, self.length) + turn * LANES + lane, line + 1
+        here: Gate = (("in", column, self.length),)
+        over = column + -self.length
+        there: Gate = (("in", over, self.length),)
+        if self.count % LANES:
+            there = (*there, ("in", following, self.lines))
+        spots: tuple[Spot, ...] = ((line, column, here), (following, over, there))
+        return self._found((*loops, once), line, column, spots)
+
+    def _rows_until(self, line: Lin) -> UOp:
+        """How many whole rows there are until a line ends."""
+        return self._over(self.index(line * self.length + self.length), LANES)
+
+    def _column(self, line: Lin, row: UOp, columns: int) -> Lin:
+        """Where in a line a row begins."""
+        at = self._less(self._times(row, LANES), self.index(line * self.length))
+        return var(Loaded(at, columns))
+
+    def _found(
+        self, loops: tuple[UOp, ...], line: Lin, column: Lin, spots: tuple[Spot, ...]
+    ) -> Part:
+        return Part(loops, line * self.length + column, ZERO, (), spots)
+
+    # ---- short lines
+
+    def _copied(self, around: tuple[UOp, ...], block: Lin) -> Copy:
+        """The lines that have an element of a block, whole."""
+        if self.count <= BLOCK:
+            lines, line = self._loop(self.lines)
+            return self._copy((lines,), line, line, ZERO, None)
+        first = block * BLOCK
+        start = first // self.length
+        end = self._least(self.index(first + BLOCK), self.count)
+        stop = self._over(self._plus(end, self.length - 1), self.length)
+        most = min(self.lines, BLOCK // self.length + 2)
+        lines, turn = self._loop(most, self._less(stop, self.index(start)))
+        line = var(Loaded(self.index(start + turn), self.lines))
+        begin = var(Loaded(self.index(first + start * -self.length), self.length))
+        return self._copy((*around, lines), line, turn, begin, first)
+
+    def _copy(
+        self, loops: tuple[UOp, ...], line: Lin, turn: Lin, begin: Lin, own: Lin | None
+    ) -> Copy:
+        """The loops around one line with those over it; `own`: where the block begins."""
+        more, column, new = self._columns()
+        place = line * self.length + column
+        gate = new if own is None else (*new, ("in", place + own * -1, BLOCK))
+        return Copy((*loops, *more), (line, column, gate), turn * self.length + column, begin)
+
+    def _columns(self) -> tuple[tuple[UOp, ...], Lin, Gate]:
+        """Loops over a line, the column in them, and where it was not in the row before."""
+        if self.length <= LANES:
+            loop, column = self._loop(self.length, None, 1 << (self.length - 1).bit_length())
+            return (loop,), column, ()
+        rows, row = self._loop(-(-self.length // LANES))
+        loop, lane = self._loop(LANES, None, LANES)
+        start = self._least(self.index(row * LANES), self.length - LANES)
+        column = var(Loaded(start, self.length - LANES + 1)) + lane
+        return (rows, loop), column, (("in", column + row * -LANES, LANES),)
+
+    def _times(self, x: UOp, by: int) -> UOp:
+        return UOp(OPS["mul"], (x, self._number(by)))
+
+
+__all__ = ["LineLoops"]

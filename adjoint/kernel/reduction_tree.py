@@ -1,0 +1,206 @@
+"""The loops of a sum, so that its order is the one tree of `ops/tree.py`.
+
+Elements of a block lie at 16·(16·group + row) + lane. Where the lanes of a kernel go along a row,
+the sixteen lanes are a vector:
+
+    for block: for lane (16 side by side): for group: { for row: add;  the rest, in its lanes }
+
+Where they go across rows, a lane is a number whose bits are loops of two, the highest innermost:
+adding in that order is halving. Blocks are always found like that. What may live here: which loops
+there are and the place of an element in them. What may not: what is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adjoint.ir.affine import ZERO, Lin, Var, var
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.kernel.index_maps import Gate
+from adjoint.ops.tree import BLOCK, GROUP, LANES
+
+Make = Callable[[int, int, UOp | None], UOp]  # a loop: size, lanes, how often it runs
+Spot = tuple[Lin, Lin, Gate]  # a line of memory, the column in it, and where the element is there
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Part:
+    """Loops from the outside in, the place of an element in them, and where it is one."""
+
+    loops: tuple[UOp, ...]
+    place: Lin
+    inside: Lin  # the place in its block
+    gate: Gate
+    spots: tuple[Spot, ...] = ()  # where the place is in memory, if that is known
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Copy:
+    """The loops in which the lines of a block are copied to scratch."""
+
+    loops: tuple[UOp, ...]
+    spot: Spot  # of an element; the gate is true once for each element, which may come again
+    place: Lin  # of the element in scratch
+    first: Lin  # where the block begins in scratch
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tree:
+    """The loops in which each total is added to the one around it; the rest of a row, if any."""
+
+    parts: tuple[Part, ...]  # all whole rows, and what is left
+    copy: Copy | None = None  # what is added up lies in scratch
+    carried: bool = False  # a total goes on in the second loop from the inside, as in the first
+
+    @property
+    def paths(self) -> list[tuple[UOp, ...]]:
+        copied = [] if self.copy is None else [self.copy.loops]
+        return [*copied, *(part.loops for part in self.parts)]
+
+    @property
+    def in_spots(self) -> bool:
+        return any(len(part.spots) > 1 for part in self.parts)
+
+
+class TreeLoops:
+    """The loops for a number of elements."""
+
+    def __init__(
+        self, count: int, make: Make, index: Callable[[Lin], UOp], bind: Callable[[Var, UOp], None]
+    ):
+        self.count, self.make, self.index, self.bind = count, make, index, bind
+
+    def tree(self, side_by_side: bool) -> Tree:
+        """All loops; `side_by_side`: the lanes of the tree are those of the kernel."""
+        blocks = -(-self.count // BLOCK)
+        around, block = self._items(blocks, None) if blocks > 1 else ((), ZERO)
+        if side_by_side:
+            return self._side_by_side(around, block)
+        left = self._left(block) if self.count % BLOCK else None
+        inside, at = self._items(min(self.count, BLOCK), left if blocks > 1 else None)
+        return Tree((Part((*around, *inside), block * BLOCK + at, at, ()),))
+
+    def _left(self, block: Lin) -> UOp:
+        """How many elements there are from the start of a block on."""
+        return self.index(block * -BLOCK + self.count)
+
+    def _loop(self, size: int, count: UOp | None = None, lanes: int = 1) -> tuple[UOp, Lin]:
+        loop, counter = self.make(size, lanes, count), Var(size)
+        self.bind(counter, loop)
+        return loop, var(counter)
+
+    # ---- lanes as numbers
+
+    def _items(self, most: int, left: UOp | None) -> tuple[tuple[UOp, ...], Lin]:
+        """Loops over at most so many items in the order of the tree; `left`: how many there are."""
+        loops: list[UOp] = []
+        lane = ZERO
+        for bit in range((min(most, LANES) - 1).bit_length()):
+            loop, at = self._loop(2)
+            loops.append(loop)
+            lane = lane + at * (1 << bit)
+        rows = -(-most // LANES)
+        even = left is None and (most % LANES == 0 or most in (1, 2, 4, 8))
+        run = None if even else self._rows_of(lane, most, left)
+        if rows == 1 and run is None:
+            return tuple(loops), lane
+        more, row = self._rows(rows, run)
+        return (*loops, *more), row * LANES + lane
+
+    def _rows_of(self, lane: Lin, most: int, left: UOp | None) -> UOp:
+        """How many rows have this lane."""
+        if left is None:
+            return self.index((lane * -1 + (most + LANES - 1)) // LANES)
+        there = UOp(OPS["sub"], (left, self.index(lane + (1 - LANES))))
+        return self._least(self._over(there, LANES), -(-most // LANES))
+
+    def _rows(self, most: int, run: UOp | None) -> tuple[list[UOp], Lin]:
+        """Groups of rows, and rows in a group."""
+        if most <= GROUP:  # what is read in a loop that may not run depends on its counter
+            loop, row = self._loop(most if run is None else max(most, 2), run)
+            return [loop], row
+        even = run is None and most % GROUP == 0
+        groups, group = self._loop(-(-most // GROUP), self._groups(run))
+        held = None if even else self._least(self._minus(run, most, group), GROUP)
+        loop, row = self._loop(GROUP, held)
+        return [groups, loop], group * GROUP + row
+
+    def _groups(self, run: UOp | None) -> UOp | None:
+        return None if run is None else self._over(self._plus(run, GROUP - 1), GROUP)
+
+    # ---- lanes side by side
+
+    def _side_by_side(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+        return Tree(self._vectors(around, block))
+
+    def _vectors(self, around: tuple[UOp, ...], block: Lin) -> tuple[Part, ...]:
+        count, rest = self.count, self.count % LANES
+        if count < LANES:
+            width = 1 << (count - 1).bit_length()
+            loop, lane = self._loop(count, None, width)
+            return (Part((loop,), lane, lane, ()),)
+        loop, lane = self._loop(LANES, None, LANES)
+        around = (*around, loop)
+        whole, rows = self._whole_rows(block), min(count // LANES, BLOCK // LANES)
+        if not rest:
+            more, row = self._rows(rows, whole) if rows > 1 else ([], ZERO)
+            return (self._part((*around, *more), block, row * LANES + lane),)
+        return self._with_rest(around, block, lane, rows, whole)
+
+    def _whole_rows(self, block: Lin) -> UOp | None:
+        """How many whole rows a block has, if not all have the same."""
+        if self.count <= BLOCK or self.count % BLOCK == 0:
+            return None
+        return self._least(self._over(self._left(block), LANES), BLOCK // LANES)
+
+    def _with_rest(
+        self, around: tuple[UOp, ...], block: Lin, lane: Lin, rows: int, whole: UOp | None
+    ) -> tuple[Part, ...]:
+        """What is left of a row is the last element of its lanes' last group."""
+        most = min(-(-self.count // LANES), BLOCK // LANES)
+        if whole is None and rows < GROUP:
+            held, group = None, ZERO
+        else:
+            run = None if whole is None else self._plus(whole, 1)  # one more than there may be
+            groups, group = self._loop(-(-most // GROUP), self._clamped_groups(run))
+            held = self._minus(whole, rows, group)
+            around = (*around, groups)
+        loop, row = self._loop(min(rows, GROUP), None if held is None else self._least(held, GROUP))
+        after = UOp(OPS["sub"], (self.index(Lin(GROUP)), held)) if held is not None else None
+        once, _ = self._loop(1, None if after is None else self._least(after, 1))
+        main = self._part((*around, loop), block, (group * GROUP + row) * LANES + lane)
+        place = lane + (self.count - self.count % LANES)
+        inside = lane + (self.count - self.count % LANES) % BLOCK  # there is one in the last block
+        return main, Part((*around, once), place, inside, (("in", place, self.count),))
+
+    def _clamped_groups(self, run: UOp | None) -> UOp | None:
+        groups = self._groups(run)
+        return None if groups is None else self._least(groups, BLOCK // LANES // GROUP)
+
+    def _part(self, loops: tuple[UOp, ...], block: Lin, inside: Lin) -> Part:
+        return Part(loops, block * BLOCK + inside, inside, ())
+
+    # ---- arithmetic of counts
+
+    def _number(self, value: int) -> UOp:
+        return self.index(Lin(value))
+
+    def _plus(self, x: UOp, by: int) -> UOp:
+        return UOp(OPS["add"], (x, self._number(by)))
+
+    def _less(self, x: UOp, y: UOp) -> UOp:
+        return UOp(OPS["sub"], (x, y))
+
+    def _over(self, x: UOp, by: int) -> UOp:
+        return UOp(OPS["floordiv"], (x, self._number(by)))
+
+    def _least(self, x: UOp, most: int) -> UOp:
+        return UOp(OPS["minimum"], (x, self._number(most)))
+
+    def _minus(self, run: UOp | None, rows: int, group: Lin) -> UOp:
+        """How many rows are left from a group on."""
+        if run is None:
+            return self.index(group * -GROUP + rows)
+        return UOp(OPS["sub"], (run, self.index(group * GROUP)))

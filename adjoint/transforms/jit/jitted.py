@@ -1,0 +1,380 @@
+"""jit: a function traced once per signature, then run as one program.
+
+A call looks for a trace whose arguments have the same pytree, shapes, dtypes, devices and plain
+values, and whose surroundings (closures, globals, attributes that the function reads) are the
+same; if there is none, the function is traced again: an answer is never stale. Inside another
+transform the function is simply called. What may live here: finding the trace of a call.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import WRAPPER_ASSIGNMENTS
+from operator import is_
+from types import MethodType
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from adjoint.engine.watch import watch
+from adjoint.errors import AutodiffError, DTypeError
+from adjoint.ir.dtype import DType
+from adjoint.ir.function import Function
+from adjoint.ir.origin import readable, user_place
+from adjoint.runtime.timeline import span
+from adjoint.tensor import Tensor
+from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.views import share
+from adjoint.transforms.call import name_of
+from adjoint.transforms.jit.call import Compiled, StaleError, ambient, turn
+from adjoint.transforms.jit.captured import Captured
+from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
+from adjoint.transforms.jit.reasons import Reasons, difference
+from adjoint.transforms.jit.trace import Tracer
+from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
+
+P = ParamSpec("P")
+R = TypeVar("R")
+KEPT = 256  # traces of one function
+_BOTH = 4  # traces of one signature in different surroundings
+
+
+class _Frozen:
+    """A static argument: compared by its value if it has one, else by identity."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = _static_key(value)
+
+
+def _static_key(value: Any) -> Any:
+    if isinstance(value, (*PLAIN, DType)):
+        return plain_key(value) if isinstance(value, PLAIN) else value
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_static_key, value)
+    if isinstance(value, dict):
+        return dict, *((k, _static_key(v)) for k, v in value.items())
+    if isinstance(value, Tensor):
+        problem = "a static argument is a Python value, not a tensor"
+        raise DTypeError("E2001", problem, op="jit", operands=[("argument", value)])
+    return _Same(value)
+
+
+class _Same:
+    """An object as a key: equal only to itself, and alive as long as the key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+class Jitted(Generic[P, R]):
+    """A function that runs as a program."""
+
+    __wrapped__: Callable[P, R]
+    __name__: str
+
+    def __init__(
+        self,
+        fn: Callable[P, R],
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...],
+    ):
+        self.__dict__.update(_worn(fn), __wrapped__=fn)
+        self._fn, self._name = fn, name_of(fn)
+        self._static, self._static_names = set(static_argnums), set(static_argnames)
+        self._donated = set(donate_argnums)
+        self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
+        self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
+        self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
+        self.traces = 0  # how often the function was traced
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if open_scopes.get():
+            return self._fn(*args, **kwargs)
+        if watch.on:
+            return self._watched(args, kwargs)
+        last = self._flat
+        if last is not None and not kwargs and len(args) == len(last[0]) - 1:
+            try:
+                if last[1].effects:
+                    with turn.lock:
+                        return self._like(last, args)
+                return self._like(last, args)
+            except StaleError:
+                self._flat = None
+        return self._find(args, kwargs)
+
+    def _like(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Any:
+        """This call by the trace of the last one; StaleError if it is not like it."""
+        kinds, compiled = last
+        epoch = turn.epoch
+        for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
+            if type(arg) is not Tensor:
+                raise StaleError
+            node = arg.uop
+            if (node.shape, node.dtype, node.device, arg._requires_grad) != kind:
+                raise StaleError
+        count = len(args)
+        if count > 1 and (args[0] is args[1] or (count > 2 and len({*map(id, args)}) != count)):
+            raise StaleError
+        if epoch & 1 or kinds[-1] != ambient() or not compiled.fresh(args):
+            raise StaleError
+        return compiled(args, epoch) if compiled.direct is None else compiled.quick(args, epoch)
+
+    def _watched(self, args: Any, kwargs: Any) -> Any:
+        """The same for somebody who looks on: no short cuts."""
+        with span(f"jit {self._name}", "python", lines=readable([user_place()])):
+            return self._find(args, kwargs)
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """What a call with these arguments would run, stage by stage; see `adjoint.lower`."""
+        from adjoint.transforms.lower import lower  # it stands on this file, and on the compiler
+
+        return lower(self)(*args, **kwargs)
+
+    def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
+        """The closed graph of a call with these arguments, which is not made."""
+        return self._tracer(*self._leaves(args, kwargs)).function()
+
+    def _leaves(self, args: Any, kwargs: Any) -> tuple[list[Any], TreeDef]:
+        try:
+            leaves, treedef = tree_flatten((self._frozen(args), self._frozen_names(kwargs)))
+        except RecursionError:
+            problem = "an argument contains itself, or containers without end"
+            fix = "pass a tree; close over what refers to itself"
+            raise DTypeError("E2001", problem, op=f"jit of {self._name}", help=fix) from None
+        device = next((v.device for v in leaves if isinstance(v, Tensor)), None)
+        return [Tensor(v, device) if isinstance(v, np.ndarray) else v for v in leaves], treedef
+
+    def _find(self, args: Any, kwargs: Any) -> Any:
+        leaves, treedef = self._leaves(args, kwargs)
+        checked = watch.checker is not None  # a trace that is looked at has lines of its own
+        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), ambient(), checked)
+        found = self._tried(key, args, kwargs, leaves)
+        if found is not MISSING:
+            return found
+        with turn.lock:
+            found = self._tried(key, args, kwargs, leaves)  # another thread may have traced it
+            return self._traced(key, leaves, treedef, args, kwargs) if found is MISSING else found
+
+    def _tried(self, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
+        """The result by a trace that fits, or MISSING."""
+        for compiled in tuple(self._traces.get(key, ())):
+            with turn.lock if compiled.effects else nullcontext():
+                epoch = turn.epoch
+                if epoch & 1 or not compiled.fresh(leaves):
+                    continue
+                try:
+                    result = compiled(leaves, epoch)
+                except StaleError:
+                    continue
+            self._remember(key, compiled, args, kwargs, leaves)
+            return result
+        return MISSING
+
+    def _traced(self, key: Any, leaves: list[Any], treedef: TreeDef, args: Any, kwargs: Any) -> Any:
+        tracer = self._tracer(leaves, treedef)
+        given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if share(given, tracer.captured.held()):
+            if tracer.sets():  # arguments that are views of one another: only a plain call is right
+                self._reasons.add("arguments that show one value, which is written")
+                return self._fn(*args, **kwargs)
+            tracer = self._tracer(leaves, treedef)
+        if self.traces:
+            self._reasons.add(self._reason(key, leaves))
+        self.traces, self._last_key, self._once = self.traces + 1, key, ""
+        compiled, result = self._run(tracer)
+        self._once = tracer.reason
+        if tracer.unwatched:
+            self._reasons.unwatched(tracer.unwatched)
+        if tracer.replayable and tracer.captured.complete:
+            kept = self._traces.setdefault(key, [])
+            kept.insert(0, compiled)
+            del kept[_BOTH:]
+            self._traces.move_to_end(key)
+            while len(self._traces) > KEPT:
+                self._traces.popitem(last=False)
+            self._remember(key, compiled, args, kwargs, leaves)
+        return result
+
+    def _run(self, tracer: Tracer) -> tuple[Compiled, Any]:
+        try:
+            return tracer.trace()
+        except RecursionError as error:
+            problem = "it calls itself, or one another, without end while it is traced"
+            fix = "end the recursion by a Python value, or loop with while_loop or fori_loop"
+            raise AutodiffError("E5004", problem, op=f"jit of {self._name}", help=fix) from error
+
+    def _reason(self, key: Any, leaves: list[Any]) -> str:
+        """Why no trace fits."""
+        if self._once:
+            return f"what it does: {self._once}"
+        for compiled in self._traces.get(key, ()):
+            return compiled.captured.difference() or compiled.difference(leaves) or "another thread"
+        last = self._last_key
+        return "a cleared cache" if last in (None, key) else difference(last, key)
+
+    def _tracer(self, leaves: list[Any], treedef: TreeDef) -> Tracer:
+        objects = [v.value if isinstance(v, _Frozen) else v for v in leaves]
+        others = (v for v in objects if not isinstance(v, Tensor))
+        captured = Captured([self._fn, *others, *_containers(treedef)])
+
+        def call(handles: Sequence[Any]) -> Any:
+            plain = [v.value if isinstance(v, _Frozen) else v for v in handles]
+            args, kwargs = tree_unflatten(treedef, plain)
+            given = list(_containers_in((args, kwargs)))
+            result = self._fn(*args, **kwargs)
+            if any(not _same_items(container, before) for container, before in given):
+                self._reasons.changed()
+            return result
+
+        return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef))
+
+    def _donated_leaves(self, treedef: TreeDef) -> set[int]:
+        """The positions of leaves of donated arguments."""
+        place, found = 0, set()
+        for number, child in enumerate(treedef.children[0].children):
+            if number in self._donated:
+                found |= set(range(place, place + child.leaves))
+            place += child.leaves
+        return found
+
+    def _remember(
+        self, key: Any, compiled: Compiled, args: Any, kwargs: Any, leaves: list[Any]
+    ) -> None:
+        """For the next call with nothing but tensors, each of them another."""
+        flat = not kwargs and all(type(a) is Tensor for a in args)
+        if flat and len({id(a) for a in args}) == len(args):
+            self._flat = ((*map(tensor_type, args), ambient()), compiled)
+
+    def _frozen(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        if not self._static:
+            return tuple(args)
+        chosen = {i % len(args) for i in self._static if -len(args) <= i < len(args)}
+        return tuple(_Frozen(a) if i in chosen else a for i, a in enumerate(args))
+
+    def _frozen_names(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        names = self._static_names
+        return {k: _Frozen(v) if k in names else v for k, v in kwargs.items()}
+
+    def clear_cache(self) -> None:
+        """Forget all traces."""
+        with turn.lock:
+            self._traces.clear()
+            self._flat = self._last_key = None
+
+    def cache_size(self) -> int:
+        """How many traces are kept."""
+        return sum(map(len, self._traces.values()))
+
+
+def _containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Lists and dicts among the arguments, and what is in them."""
+    if type(tree) in (list, tuple, dict):
+        items = list(tree.items() if type(tree) is dict else tree)
+        if type(tree) is not tuple:
+            yield tree, items
+        for item in tree.values() if type(tree) is dict else items:
+            yield from _containers_in(item)
+
+
+def _same_items(container: Any, before: list[Any]) -> bool:
+    """Whether a list or dict has what it had."""
+    if len(container) != len(before):
+        return False
+    if type(container) is list:
+        return all(map(is_, container, before))
+    return all(k is j and v is w for (k, v), (j, w) in zip(container.items(), before, strict=True))
+
+
+def _worn(fn: Any) -> dict[str, Any]:
+    """Attributes that the wrapper has from what it wraps, whatever its `__getattr__` raises."""
+    own = attribute(fn, "__dict__", {})
+    named = {name: attribute(fn, name, MISSING) for name in WRAPPER_ASSIGNMENTS}
+    return {**own, **{name: value for name, value in named.items() if value is not MISSING}}
+
+
+def _containers(treedef: TreeDef) -> Iterator[Any]:
+    """Classes of containers among the arguments, whose methods may read anything, and what their
+    metas say that they hold."""
+    if treedef.kind not in _PLAIN_CONTAINERS:
+        yield treedef.kind
+        yield from getattr(treedef.meta, "reads", ())
+    for child in treedef.children:
+        if child.kind is not None:
+            yield from _containers(child)
+
+
+_PLAIN_CONTAINERS = (None, list, tuple, dict, type(None))
+
+
+def _leaf_key(leaf: Any) -> Any:
+    if type(leaf) is Tensor:
+        return tensor_type(leaf)
+    if isinstance(leaf, _Frozen):
+        return leaf.key
+    if isinstance(leaf, PLAIN):
+        return plain_key(leaf)
+    return leaf if isinstance(leaf, DType) else _Same(leaf)
+
+
+def _aliases(leaves: Sequence[Any]) -> tuple[int, ...] | None:
+    """Which leaves are one tensor, if any are."""
+    ids = [id(leaf) for leaf in leaves if type(leaf) is Tensor]
+    return None if len(set(ids)) == len(ids) else tuple(map(ids.index, ids))
+
+
+@overload
+def jit(
+    fn: Callable[P, R],
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fn: None = None,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+def jit(
+    fn: Any = None,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Iterable[int] = (),
+) -> Any:
+    """A function that computes what `fn` does as one compiled program.
+
+    `fn` is traced once for every combination of shapes, dtypes, devices, pytree structures and
+    Python values among its arguments, and again when something that it reads besides them (a
+    closure, a global, an attribute) has changed. Tensors that it reads or changes are inputs and
+    outputs of the program; random numbers advance as without jit. Static arguments are Python
+    values in any case; the memory of donated ones may be used for results.
+    """
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    given = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+    if fn is None:
+        return lambda f: Jitted(f, numbers, names, given)
+    return Jitted(fn, numbers, names, given)

@@ -1,0 +1,463 @@
+"""Tracing one call of a jitted function: which graph it builds, what it reads, what it changes.
+
+Every tensor that exists before the call may be read or changed by it, so all of them are compared
+before and after: a changed one is an output that is stored back at every call. What the function
+keeps in a place that nobody can find again makes the trace good for one call only. What may live
+here: making a `Compiled` from a call.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from types import CodeType, FunctionType
+from typing import Any
+
+from adjoint.engine import realize as engine
+from adjoint.engine.key import closed
+from adjoint.ir.function import Function
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, storage
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.timeline import span
+from adjoint.tensor import Tensor
+from adjoint.tensor.living import living
+from adjoint.tensor.random import stream
+from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
+from adjoint.tensor.views import is_view, put_back, share
+from adjoint.transforms.jit.call import (
+    Argument,
+    Compiled,
+    Constant,
+    Draw,
+    Effect,
+    GradientOf,
+    Held,
+    Known,
+    Read,
+    Runner,
+    SetGradient,
+    SetValue,
+    Store,
+    Where,
+    ambient,
+    turn,
+)
+from adjoint.transforms.jit.captured import Captured
+from adjoint.transforms.jit.guards import Place, tensor_type
+from adjoint.transforms.pytree import TreeDef, tree_flatten
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Before:
+    """A tensor as it was before the call."""
+
+    tensor: Tensor
+    node: UOp
+    grad: Tensor | None
+    flag: bool | None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether it has its value and its gradient."""
+        return not self.changed and self.tensor._grad is self.grad
+
+    @property
+    def moved(self) -> bool:
+        """Whether the handle is not as it was."""
+        return self.tensor.uop is not self.node or self.tensor._grad is not self.grad
+
+    @property
+    def changed(self) -> bool:
+        """Whether it has another value now; that its value was computed is no change."""
+        node = self.tensor.uop
+        if node is self.node:
+            return False
+        return not (node.op.name == "buffer" and node.arg.buffer is self.node.realized)
+
+    def restore(self) -> None:
+        """As it was."""
+        if self.tensor.uop is not self.node:
+            put_back(self.tensor, self.node)
+            self.tensor._requires_grad = self.flag
+        if self.tensor._grad is not self.grad:
+            self.tensor._grad = self.grad
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Call:
+    """What a call has left: free nodes and what they are, and the shape of its result."""
+
+    sources: dict[UOp, Any]
+    keys: dict[UOp, Draw]
+    survivors: list[tuple[Tensor, int]]
+    out_tree: TreeDef
+    out_leaves: tuple[Any, ...]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Tracer:
+    """One call: `call` runs the function on leaves of the arguments."""
+
+    name: str
+    call: Callable[[Sequence[Any]], Any]
+    leaves: list[Any]  # tensors are inputs, everything else is as it is
+    captured: Captured
+    donated: set[int]
+    nodes: list[UOp] = field(default_factory=list)  # outputs, then effects and their tokens
+    flags: list[bool | None] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    pinned: list[tuple[int, Held]] = field(default_factory=list)  # leaves found elsewhere, too
+    watched: list[tuple[Where, Any]] = field(default_factory=list)
+    views: list[tuple[Held, Tensor]] = field(default_factory=list)
+    marked: list[tuple[Tensor, bool | None]] = field(default_factory=list)
+    replayable: bool = True
+    reason: str = ""  # why it is not
+    unwatched: str = ""  # what it reads that jit cannot watch
+
+    def trace(self) -> tuple[Compiled, Any]:
+        """The compiled call, good for later ones if `replayable`, and this call's result."""
+        with span(f"trace {self.name}", "compile"), turn.tracing():
+            call = self._recorded()
+        compiled = self._compiled(call)
+        engine.realize(*call.keys)
+        drawn = {id(draw): storage(key) for key, draw in call.keys.items()}
+        return compiled, self._finished(compiled, drawn, call.survivors)
+
+    def function(self) -> Function:
+        """The graph of the call, closed; nothing is computed or changed."""
+        with turn.tracing(), stream.untouched(), self.captured.untouched():
+            return self._closed(self._recorded().sources)[1]
+
+    def _recorded(self) -> _Call:
+        """Run the function on variables; afterwards all tensors are as they were."""
+        self._realize_surroundings()
+        before, before_all = _snapshot(), ambient()
+        inner = None
+        try:
+            with scope(f"jit of {self.name}") as inner:
+                inner.defers, inner.effects = True, KEPT
+                symbols, handles = self._symbols()
+                inner.variables.update(symbols.values())
+                inner.variables.update(self._nodes_in_reach())
+                inner.outside = {was.node for was in before}
+                out_tree, out_leaves = self._run(handles)
+                self._collect(before, handles, symbols, inner)
+                for token in inner.tokens:
+                    self._output(token, None)
+                survivors = self._survivors(inner, handles)
+                keys = {key: Draw(key.device) for key in inner.keys}
+                self._once(inner.once)
+                if ambient() != before_all:
+                    self._once("it sets training mode or a default, which stays")
+                self.unwatched = self.captured.unwatched(_callbacks(inner.tokens))
+                self._once(self.unwatched and f"it reads {self.unwatched}")
+        finally:
+            for was in before:
+                if was.moved and (inner is None or self._is_own(was, inner)):
+                    was.restore()
+        sources = self._sources(symbols, before) | keys
+        return _Call(sources, keys, survivors, out_tree, out_leaves)
+
+    def _finished(
+        self, compiled: Compiled, keys: dict[int, Buffer], survivors: list[tuple[Tensor, int]]
+    ) -> Any:
+        """The call itself, by what was compiled."""
+        nodes = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
+        compiled.apply(self.leaves, nodes)
+        for tensor, flag in self.marked:
+            tensor._requires_grad = flag
+        for tensor, output in survivors:
+            put_back(tensor, nodes[output])
+        return compiled.result(nodes)
+
+    # ---- before
+
+    def _realize_surroundings(self) -> None:
+        """Values of tensors in reach exist, so that each of them is a node of its own."""
+        found = [place.values[i] for place, i in self.captured.tensors.values()]
+        wanted = [t for t in found if not is_known(t.uop)]
+        wanted += [t for t in self.leaves if isinstance(t, Tensor) and not is_known(t.uop)]
+        if wanted:
+            wanted[0].realize(*wanted[1:])
+        given = [t for t in self.leaves if isinstance(t, Tensor)]
+        self._part([*found, *(t._grad for t in (*found, *given) if t._grad is not None)])
+
+    def _part(self, tensors: list[Tensor]) -> None:
+        """A node for each of those that share a buffer now: at a later call they may differ."""
+        owners: dict[UOp, Tensor] = {}
+        for tensor in tensors:
+            shared = owners.setdefault(tensor.uop, tensor) is not tensor
+            if shared and not tensor._requires_grad and is_known(tensor.uop):
+                node = OPS["unique_identity"](tensor.uop)
+                node.realized = storage(tensor.uop)
+                put_back(tensor, node)
+
+    def _symbols(self) -> tuple[dict[int, UOp], list[Any]]:
+        """A variable for every tensor among the leaves; the same tensor twice is one."""
+        symbols: dict[int, UOp] = {}
+        handles: list[Any] = list(self.leaves)
+        first: dict[int, Tensor] = {}
+        for i, leaf in enumerate(self.leaves):
+            if not isinstance(leaf, Tensor):
+                continue
+            if id(leaf) in self.captured.tensors:
+                self.pinned.append((i, Held(*self.captured.tensors[id(leaf)])))
+                continue  # the function has it twice: as an argument, and where it was found
+            if id(leaf) not in first:
+                node = OPS["input"](f"x{i}", leaf.shape, leaf.dtype, leaf.uop.device)
+                symbols[i] = OPS["unique_identity"](node)
+                made = Tensor(symbols[i])
+                made.requires_grad = leaf._requires_grad
+                made._grad = leaf._grad
+                first[id(leaf)] = made
+            handles[i] = first[id(leaf)]
+        return symbols, handles
+
+    def _nodes_in_reach(self) -> list[UOp]:
+        return [place.values[i].uop for place, i in self.captured.tensors.values()]
+
+    def _run(self, handles: list[Any]) -> tuple[TreeDef, tuple[Any, ...]]:
+        leaves, out_tree = tree_flatten(self.call(handles))
+        places = tuple(
+            self._output(v.uop, v._requires_grad) if isinstance(v, Tensor) else self._constant(v)
+            for v in leaves
+        )
+        return out_tree, places
+
+    def _constant(self, value: Any) -> Constant:
+        if self.captured.makes_anew(value):
+            self._once(f"it returns a {type(value).__name__}, another one at every call")
+        return Constant(value)
+
+    def _output(self, node: UOp, flag: bool | None) -> int:
+        self.nodes.append(node)
+        self.flags.append(flag)
+        return len(self.nodes) - 1
+
+    # ---- after
+
+    def _collect(
+        self, before: list[Before], handles: list[Any], symbols: dict[int, UOp], inner: Scope
+    ) -> None:
+        """What the call changed: values and gradients of tensors, contents of containers."""
+        touched = {i: read for i, (_, read) in inner.gradients.items()}
+        rows: list[tuple[Before, Argument | Held | Known]] = [
+            (Before(handles[i], s, leaf._grad, leaf._requires_grad), Argument(i))
+            for i, s in symbols.items()
+            for leaf in (self.leaves[i],)
+        ]
+        for was in before:
+            if was.moved and not self._is_own(was, inner):
+                self._once("a tensor is changed that jit did not find among what it reads")
+            elif was.moved or id(was.tensor) in touched:
+                rows.append((was, self._where(was.tensor)))
+        for was, where in rows:
+            read = touched.get(id(was.tensor))
+            self._changes(was, where, read is False)
+            if read:
+                self.watched.append((where, None if was.grad is None else tensor_type(was.grad)))
+        self._note_views(before)
+        self._flags(before, rows)
+        if not self.captured.steady():
+            self._once("it changes an array, a class, or what a function has")
+        if self.captured.is_written():
+            self._once("it adds to a container by a bound method")
+        for place in self.captured.places:
+            now = place.now()
+            if now is None:
+                self._once(f"it changes the keys or the length of {place.owner}")
+            elif not all(map(is_, now, place.values)):
+                self._stores(place, now)
+
+    def _note_views(self, before: list[Before]) -> None:
+        """Found tensors that share a changed value with another: which is a view of which is part
+        of the graph now."""
+        ties = [was.tensor._tie for was in before if was.tensor._tie is not None and was.changed]
+        changed = {tie.storage for tie in ties}
+        places = [Held(*found) for found in self.captured.tensors.values()]
+        pairs = [(held, held.tensor(())) for held in places]
+        self.views += [(h, t) for h, t in pairs if is_view(t) and t._tie.storage in changed]
+
+    def sets(self) -> bool:
+        """Whether the call gives tensors new values; nothing is computed or changed."""
+        with turn.tracing(), stream.untouched(), self.captured.untouched():
+            self._recorded()
+        return any(isinstance(effect, SetValue) for effect in self.effects)
+
+    def _flags(self, before: list[Before], rows: list[tuple[Before, Any]]) -> None:
+        """`requires_grad` that the call has set stays, and no program sets it."""
+        for was, where in rows:
+            if isinstance(where, Argument) and was.tensor._requires_grad is not was.flag:
+                self.leaves[where.position].requires_grad = was.tensor._requires_grad
+                self._once("it sets requires_grad")
+        found = [was.tensor for was in before if was.tensor._requires_grad is not was.flag]
+        self.marked = [(tensor, tensor._requires_grad) for tensor in found]
+        self._once("it sets requires_grad" if found else "")
+
+    def _is_own(self, was: Before, inner: Scope) -> bool:
+        """Whether a change is this call's: of a tensor in reach, or made of what it was given.
+        Any other may be another thread's, and is one that needs no program to be right."""
+        tensor = was.tensor
+        if (
+            was.unchanged
+            or id(tensor) in self.captured.tensors
+            or share([tensor], self.captured.held())
+        ):
+            return True
+        nodes = [tensor.uop] if tensor._grad is None else [tensor.uop, tensor._grad.uop]
+        return bool(dependent(nodes, inner.variables))
+
+    def _once(self, reason: str) -> None:
+        """The trace is good for this call only, if there is a reason."""
+        if reason:
+            self.replayable, self.reason = False, self.reason or reason
+
+    def _changes(self, was: Before, where: Argument | Held | Known, was_set: bool) -> None:
+        """The effects on one tensor. A gradient that was set without a look at the old one is set
+        at every call, though nothing is new at this one."""
+        tensor = was.tensor
+        if was.changed and not is_view(tensor):  # the base of a view is set
+            self.effects.append(SetValue(where, self._output(tensor.uop, None)))
+        if tensor._grad is not was.grad or was_set:
+            new = tensor._grad
+            output = None if new is None else self._output(new.uop, None)
+            flag = None if new is None else new._requires_grad
+            self.effects.append(SetGradient(where, output, flag))
+
+    def _where(self, tensor: Tensor) -> Held | Known:
+        found = self.captured.tensors.get(id(tensor))
+        return Known(tensor) if found is None else Held(*found)
+
+    def _stores(self, place: Place, now: list[Any]) -> None:
+        for position, (old, new) in enumerate(zip(place.values, now, strict=True)):
+            if old is new:
+                continue
+            if isinstance(new, Tensor):
+                output = self._output(new.uop, new._requires_grad)
+                self.effects.append(Store(place, position, output))
+            else:
+                if self.captured.makes_anew(new):
+                    self._once(f"it keeps a {type(new).__name__}, another one at every call")
+                self.effects.append(Store(place, position, None, new))
+
+    def _survivors(self, inner: Scope, handles: list[Any]) -> list[tuple[Tensor, int]]:
+        """Tensors made inside that somebody still holds, each with the output for its value."""
+        own = {id(h) for h in handles}
+        numbers = self._placed()
+        alive = _alive(inner, own)
+        if any(t.uop not in numbers for t in alive):
+            alive = []
+            gc.collect()  # a cycle is nobody
+            alive = _alive(inner, own)
+        found = []
+        for tensor in alive:
+            if tensor.uop not in numbers:
+                self._once("it keeps a tensor in a place that jit did not find")
+                numbers[tensor.uop] = self._output(tensor.uop, tensor._requires_grad)
+            found.append((tensor, numbers[tensor.uop]))
+        return found
+
+    def _placed(self) -> dict[UOp, int]:
+        """Nodes of tensors whose place is known (gradients, contents of containers) → outputs."""
+        kinds = (SetGradient, Store)
+        numbers = [e.output for e in self.effects if isinstance(e, kinds)]
+        return {self.nodes[n]: n for n in numbers if n is not None}
+
+    # ---- the program
+
+    def _sources(self, symbols: dict[int, UOp], before: list[Before]) -> dict[UOp, Any]:
+        """What each free node of the graph is; arguments win over what is found elsewhere."""
+        sources: dict[UOp, Any] = {}
+        held = {i: Held(*found) for i, found in self.captured.tensors.items()}
+        for was in before:
+            where = held.get(id(was.tensor))
+            own = was.node.op.name in ("buffer", "unique_identity")
+            if where is not None or (own and was.node not in sources):
+                sources[was.node] = _read(where or Known(was.tensor), was.tensor, own)
+            if was.grad is not None:
+                owner = GradientOf(where or Known(was.tensor))
+                sources[was.grad.uop] = _read(owner, was.grad, True)
+        for i in symbols:
+            grad = self.leaves[i]._grad
+            if grad is not None:
+                sources[grad.uop] = _read(GradientOf(Argument(i)), grad, True)
+        for i, symbol in symbols.items():
+            sources[symbol] = _read(Argument(i), self.leaves[i], True)
+        return sources
+
+    def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function, list[UOp]]:
+        """What the graph's parameters are, the graph, and the nodes it was made of."""
+        order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
+        free = [n for n in order if n in sources or is_known(n)]
+        roots, parameters = closed(self.nodes, free)
+        inputs = tuple(sources[n] if n in sources else storage(n) for n in free)
+        ends = set(free)
+        return (
+            inputs,
+            Function(tuple(parameters), tuple(roots)),
+            [n for n in order if n not in ends],
+        )
+
+    def _compiled(self, call: _Call) -> Compiled:
+        inputs, function, order = self._closed(call.sources)
+        return Compiled(
+            name=self.name,
+            captured=self.captured,
+            runner=Runner.of(function, self.nodes, order),
+            inputs=inputs,
+            draws=tuple(call.keys.values()),
+            out_tree=call.out_tree,
+            out_leaves=call.out_leaves,
+            flags=tuple(self.flags),
+            effects=tuple(self.effects),
+            donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
+            watched=tuple(self.watched),
+            pinned=tuple(self.pinned),
+            views=tuple(self.views),
+            unread=self._unread(inputs),
+        )
+
+    def _unread(self, inputs: Sequence[Any]) -> tuple[tuple[Held, Any], ...]:
+        """Tensors in reach whose value is no input; Python may have looked at their types."""
+        read = {
+            (id(s.where.place), s.where.position)
+            for s in inputs
+            if isinstance(s, Read) and isinstance(s.where, Held)
+        }
+        rest = [
+            Held(*at) for at in self.captured.tensors.values() if (id(at[0]), at[1]) not in read
+        ]
+        return tuple((held, tensor_type(held.tensor(()))) for held in rest)
+
+    def _is_donated(self, source: Any) -> bool:
+        argument = isinstance(source, Read) and isinstance(source.where, Argument)
+        return argument and source.where.position in self.donated
+
+
+def _read(where: Where, tensor: Tensor, own: bool) -> Read:
+    return Read(where, tensor_type(tensor), None if own else tensor.uop)
+
+
+def _snapshot() -> list[Before]:
+    """Every tensor that exists."""
+    return [Before(t, t.uop, t._grad, t._requires_grad) for t in living()]
+
+
+def _callbacks(tokens: Sequence[UOp]) -> set[CodeType]:
+    """The code that effects run when the program does."""
+    taps = [n.arg.effect.perform for n in toposort(tokens) if n.op.name == "tap"] if tokens else []
+    held = (cell.cell_contents for perform in taps for cell in perform.__closure__ or ())
+    called = (getattr(value, "__func__", value) for value in held)
+    return {f.__code__ for f in called if isinstance(f, FunctionType)}
+
+
+def _alive(inner: Scope, own: set[int]) -> list[Tensor]:
+    """Handles made in the scope that are still held, and depend on its variables."""
+    handles = [h for h in (reference() for reference in inner.handles) if h is not None]
+    others = [h for h in handles if id(h) not in own]
+    tainted = dependent([h.uop for h in others], inner.variables)
+    return [h for h in others if h.uop in tainted]
