@@ -1,7 +1,7 @@
 """The polynomials of adjoint/kernel/mathematics/coefficients.py, fitted with mpmath.
 
 Run `python bench/math_fit.py > adjoint/kernel/mathematics/coefficients.py` with mpmath installed.
-Each fit interpolates a smooth quotient at Chebyshev points with 60 digits, so the leading terms of a
+Each fit interpolates a smooth quotient at Chebyshev points with 60 digits, so leading terms of a
 series (the 1 of exp, the x of sin) stay exact; the coefficients are then rounded to the dtype.
 """
 

@@ -38,8 +38,8 @@ class Raw:
         object.__setattr__(self, "backward", other)
 
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
-_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
+PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_EXAMPLES = PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _RUNNER = "<frozen runpy>"  # which runs programs for us
 _places: dict[tuple[str, int, int], Raw] = {}  # with the id of the code, whose hash is slow
 _MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
@@ -115,7 +115,7 @@ def user_place() -> Raw | None:
 
 
 def _is_inside(file: str) -> bool:
-    return file == _RUNNER or (file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES))
+    return file == _RUNNER or (file.startswith(PACKAGE) and not file.startswith(_EXAMPLES))
 
 
 def _place(key: tuple[str, int, int], code: CodeType) -> Raw:

@@ -11,9 +11,10 @@ import sys
 import sysconfig
 from types import CodeType, ModuleType
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_VOCABULARY = tuple(_PACKAGE + part + os.sep for part in ("ir", "ops", "tensor"))  # hold no users'
-_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
+from adjoint.ir.origin import PACKAGE
+
+_VOCABULARY = tuple(PACKAGE + part + os.sep for part in ("ir", "ops", "tensor"))  # hold no users'
+_EXAMPLES = PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _PATHS = sysconfig.get_paths()
 _LIBRARY = tuple({_PATHS[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib")})
 _INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
@@ -51,6 +52,6 @@ def is_users_module(module: ModuleType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _users_file(path: str) -> bool:
-    if path.startswith((_PACKAGE, *_LIBRARY, "<frozen")):
+    if path.startswith((PACKAGE, *_LIBRARY, "<frozen")):
         return path.startswith(_EXAMPLES)
     return not any(folder in path for folder in _INSTALLED)
