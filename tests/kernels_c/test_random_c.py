@@ -22,7 +22,13 @@ def agree(seed, found, wanted, whose):
         assert same.all(), f"graph {seed}, data{number}: {got[~same]}, {whose} {want[~same]}"
 
 
-@pytest.mark.parametrize("first", range(0, GRAPHS, CHUNK))
+CHUNKS = [
+    pytest.param(n, marks=[pytest.mark.slow] if n >= GRAPHS // 2 else [])
+    for n in range(0, GRAPHS, CHUNK)
+]
+
+
+@pytest.mark.parametrize("first", CHUNKS)
 def test_random_graphs_in_c_give_what_the_interpreter_gives(first, tmp_path):
     graphs = {seed: RandomGraph(seed) for seed in range(first, first + CHUNK)}
     effort = "-O1" if first < GRAPHS // 4 else "-O0"  # a compiler that works takes its time
