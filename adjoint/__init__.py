@@ -106,11 +106,11 @@ from adjoint.transforms.vmap import vmap
 if TYPE_CHECKING:
     from adjoint import data, debug, nn, training
     from adjoint.debug import debug_nans, memory, profile
-    from adjoint.transforms.core import capture
+    from adjoint.transforms.capture import capture
     from adjoint.transforms.lower import lower
 
 _LATER = {  # names that are loaded when they are asked for, and where they are
-    "capture": "adjoint.transforms.core",
+    "capture": "adjoint.transforms.capture",
     "data": "adjoint.data",
     "debug": "adjoint.debug",
     "debug_nans": "adjoint.debug",

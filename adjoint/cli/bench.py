@@ -20,7 +20,7 @@ from adjoint.errors import did_you_mean
 from adjoint.runtime.device import Device
 from adjoint.runtime.pool import thread_count
 from adjoint.runtime.processor import processor
-from adjoint.training.line import number
+from adjoint.training.progress_text import number
 
 EXAMPLES = """\
   adjoint bench

@@ -13,7 +13,7 @@ from adjoint import config
 from adjoint.cli.exits import OK, add_json, say
 from adjoint.cli.parser import add_subparser, subparsers
 from adjoint.runtime import cache
-from adjoint.training.line import size
+from adjoint.training.progress_text import size
 
 EXAMPLES = """\
   adjoint cache ls

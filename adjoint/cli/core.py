@@ -24,7 +24,7 @@ from adjoint.module import (
     parse,
 )
 from adjoint.module.instruction import MAX_TEXT, PROFILES
-from adjoint.transforms.core import run as run_module
+from adjoint.transforms.capture import run as run_module
 
 EXAMPLES = """\
   adjoint core check model.core

@@ -26,7 +26,7 @@ from adjoint.runtime.device import Device
 from adjoint.runtime.pool import available_cores
 from adjoint.runtime.processor import processor
 from adjoint.target import TARGETS
-from adjoint.training.line import number, size
+from adjoint.training.progress_text import number, size
 
 _SLOW_IMPORT = 1.5  # seconds
 _LITTLE_DISK = 100e6  # bytes

@@ -21,7 +21,7 @@ from adjoint.cli.program import exit_code, look_here, show_error
 from adjoint.errors import AdjointError, FileError, did_you_mean
 from adjoint.module import GradientOptions, Module, canonicalise, differentiate
 from adjoint.module.instruction import PROFILES
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 
 EXAMPLES = """\
   adjoint grad model.py:loss --args "f32[4,3]" "f32[3]"

@@ -16,7 +16,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
 from adjoint.tensor import Tensor
-from adjoint.tensor.living import living
+from adjoint.tensor.live_tensors import living
 
 SHOWN = 10
 

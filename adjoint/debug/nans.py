@@ -1,6 +1,6 @@
 """`debug_nans`: every result is looked at, and a NaN is traced to the op that made it.
 
-What may live here: the switch, and what is looked at. What may not: the search (`blame.py`).
+What may live here: the switch, and what is looked at. What may not: the search (`nan_search.py`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adjoint import config
-from adjoint.debug.blame import is_bad, search
-from adjoint.debug.verdict import error, unexplained
+from adjoint.debug.nan_error import error, unexplained
+from adjoint.debug.nan_search import is_bad, search
 from adjoint.engine.watch import watch
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function, Own

@@ -1,7 +1,7 @@
 """`profile`: what ran, when and for how long, as a trace to look at and as a table.
 
-What may live here: recording and handing over. What may not: the form of the trace (`chrome.py`),
-the table (`summary.py`), or how steps are run one by one (`engine/stepwise.py`).
+What may live here: recording and handing over. What may not: the form of the trace
+(`chrome_trace.py`), the table (`summary.py`), or how steps are run one by one (`engine/stepwise.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from adjoint.debug import chrome
-from adjoint.debug.chrome import Sample, Span
+from adjoint.debug import chrome_trace as chrome
+from adjoint.debug.chrome_trace import Sample, Span
 from adjoint.debug.summary import table
 from adjoint.engine import counters
 from adjoint.engine.counters import Counters

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjoint.debug.chrome import Span
+from adjoint.debug.chrome_trace import Span
 from adjoint.engine.counters import Counters
 
 STEPS = ("kernel", "library", "host", "control")

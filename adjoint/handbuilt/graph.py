@@ -1,6 +1,6 @@
 """`UOpGraph`: a kernel that is put together by hand, node by node, and checked as it grows.
 
-A node is a node of the kernel level (`ops/kernel.py`) at a place in a list; the graph keeps the
+A node is a node of the kernel level (`ops/loop_ops.py`) at a place in a list; the graph keeps the
 order, which loops and conditions are open, and whose line each node came from. `program` gives the
 list to the passes of the compiler and gets a loop program back, the same that renderers and the
 runtime take from everybody. What may live here: the graph, and what it says when it is asked for

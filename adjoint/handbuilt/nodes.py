@@ -37,8 +37,8 @@ from adjoint.ir.dtype import VOID, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import Raw, resolve
 from adjoint.ir.uop import UOp
-from adjoint.ops.control import CastArg
-from adjoint.ops.kernel import LoadArg
+from adjoint.ops.casts import CastArg
+from adjoint.ops.loop_ops import LoadArg
 
 if TYPE_CHECKING:
     from adjoint.handbuilt.graph import Node, UOpGraph

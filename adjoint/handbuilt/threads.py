@@ -20,7 +20,7 @@ from adjoint.handbuilt.scopes import Scope, Written, cost_of, nested
 from adjoint.ir.dtype import VOID
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.ops.kernel import LoadArg
+from adjoint.ops.loop_ops import LoadArg
 from adjoint.stages import LoopProgram
 
 _STAYS = ("range", "load", "phi", "define_acc", "define_local")

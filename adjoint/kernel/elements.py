@@ -18,7 +18,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.decompose import decompose, held
 from adjoint.kernel.index_maps import Gate, Walk
 from adjoint.kernel.mathematics.nodes import bits, number
-from adjoint.ops.control import convert
+from adjoint.ops.casts import convert
 
 INDEX = dtypes.int64
 

@@ -22,14 +22,14 @@ from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
 from adjoint.module import extension
 from adjoint.module.core import COMMUTING
+from adjoint.module.from_graph import HIDDEN, TOTAL, Lift, generic_name
 from adjoint.module.functions import FORMS, check_functions
 from adjoint.module.instruction import Block, Instruction, TensorType, fault
-from adjoint.module.lift import HIDDEN, TOTAL, Lift, generic_name
-from adjoint.module.lower import lowered
 from adjoint.module.numbers import scalar
 from adjoint.module.opcode import OPCODES, Contributions, Literal, Opcode, Types
 from adjoint.module.shapes import check_extents
 from adjoint.module.tape import Tape
+from adjoint.module.to_graph import lowered
 
 assert extension  # Core's names are taken before the others are given
 _GENERIC: dict[str, Opcode] = {}

@@ -1,8 +1,8 @@
 """`Module`: the closed, numbered, printable form of a graph.
 
 A list of instructions and a list of outputs. Duplicates survive: nothing here is shared or
-simplified. Running a module and calling it on tensors needs the engine: `transforms/core.py` does
-both, loaded when asked for. What may live here: the module as data.
+simplified. Running a module and calling it on tensors needs the engine: `transforms/capture.py`
+does both, loaded when asked for. What may live here: the module as data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from adjoint.module.instruction import Instruction, ValueId, fault
 from adjoint.module.text import module_text
 
-_ENGINE = "adjoint.transforms.core"  # which stands on this package
+_ENGINE = "adjoint.transforms.capture"  # which stands on this package
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)

@@ -112,7 +112,7 @@ from adjoint.nn.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
-from adjoint.nn.positions import RotaryEmbedding, SinusoidalEncoding
+from adjoint.nn.positional_encodings import RotaryEmbedding, SinusoidalEncoding
 from adjoint.nn.recurrent import GRU, LSTM, RNN
 from adjoint.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from adjoint.nn.reshaping import Flatten, PixelShuffle, Unflatten, Upsample

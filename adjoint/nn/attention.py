@@ -19,7 +19,7 @@ from adjoint.nn.checks import check_float, check_positive, check_probability
 from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.linear import Linear
 from adjoint.nn.module import Module, Parameter
-from adjoint.nn.positions import RotaryEmbedding
+from adjoint.nn.positional_encodings import RotaryEmbedding
 from adjoint.tensor import Tensor
 
 

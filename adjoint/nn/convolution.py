@@ -13,7 +13,7 @@ from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module
-from adjoint.ops.composite.patches import per_axis
+from adjoint.ops.composite.unfold import per_axis
 from adjoint.tensor import Tensor
 
 _MODES = ("zeros", "reflect", "replicate", "circular")

@@ -13,9 +13,9 @@ from typing import Any, Self
 from adjoint.errors import ArgumentError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.nn.hooks import Hook, HookHandle, call
+from adjoint.nn.module_pytree import Structured
 from adjoint.nn.show import tree_text
 from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
-from adjoint.nn.structure import Structured
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.views import base_of, receive

@@ -13,7 +13,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module
-from adjoint.nn.running import update_buffers
+from adjoint.nn.running_statistics import update_buffers
 from adjoint.tensor import Tensor
 from adjoint.tensor.array_api import finfo
 

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn.checks import check_float, check_rank, check_tensor
 from adjoint.nn.module import Module
-from adjoint.ops.composite.patches import axis_windows, per_axis
+from adjoint.ops.composite.unfold import axis_windows, per_axis
 from adjoint.tensor import Tensor
 
 _LETTERS = ("L", "H, W", "D, H, W")

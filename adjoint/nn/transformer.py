@@ -1,7 +1,7 @@
 """Transformer layers and stacks of them, with PyTorch's arguments, names and initial values.
 
 What may live here: encoder, decoder and their layers. What may not: both together
-(`transformer_model.py`), attention (`attention.py`), positions (`positions.py`).
+(`transformer_model.py`), attention (`attention.py`), positions (`positional_encodings.py`).
 """
 
 from __future__ import annotations

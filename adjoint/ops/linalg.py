@@ -18,7 +18,7 @@ from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, real_of, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.decompose import (
+from adjoint.ops.factorisations import (
     eig,
     eigh,
     eigvals,

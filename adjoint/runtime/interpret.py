@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
 from adjoint.ir.uop import UOp
-from adjoint.ops.control import convert
+from adjoint.ops.casts import convert
 from adjoint.runtime.reference import evaluate
 from adjoint.stages import LoopProgram
 

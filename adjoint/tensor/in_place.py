@@ -16,8 +16,8 @@ import numpy as np
 from adjoint.errors import AdjointError, DTypeError, ShapeError
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, _functions
+from adjoint.tensor.from_data import stored
 from adjoint.tensor.lift import HIDDEN
-from adjoint.tensor.load import stored
 from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import become

@@ -21,7 +21,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.ops.indexing import wrapped
 from adjoint.runtime.device import Device
-from adjoint.tensor import load
+from adjoint.tensor import from_data as load
 from adjoint.tensor.tracing import check_concrete
 
 Array = np.ndarray[Any, Any]

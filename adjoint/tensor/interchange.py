@@ -20,7 +20,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
 from adjoint.tensor.dlpack import array_from, capsule_of
-from adjoint.tensor.load import is_lent, kept_apart, stored
+from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
 from adjoint.tensor.views import is_view, same_value
 

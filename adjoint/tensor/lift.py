@@ -16,7 +16,7 @@ from adjoint.ir.opdef import OPS, OpDef, explained
 from adjoint.ir.origin import named
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
-from adjoint.tensor.living import noted
+from adjoint.tensor.live_tensors import noted
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import tie, tie_results

@@ -24,7 +24,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.ops.movement import unpacked
 from adjoint.ops.random import threefry2x32
 from adjoint.runtime.device import Device
-from adjoint.tensor.load import stored
+from adjoint.tensor.from_data import stored
 from adjoint.tensor.tracing import good_once, register_key
 
 

@@ -21,8 +21,8 @@ from adjoint.ir.dtype import DType, dtypes, promote, to_float
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
+from adjoint.tensor.from_data import stored
 from adjoint.tensor.lift import Lifter
-from adjoint.tensor.load import stored
 from adjoint.tensor.random import key_node
 
 Shape = tuple[int, ...]

@@ -23,9 +23,9 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
 from adjoint.ir.uop import UOp, _functions, leaf
 from adjoint.runtime.device import Device
-from adjoint.tensor import load, tracing
+from adjoint.tensor import from_data, tracing
 from adjoint.tensor.creation import Creation
-from adjoint.tensor.dynamic import Dynamic
+from adjoint.tensor.data_dependent import Dynamic
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.in_place import OPERATORS, InPlace, operator
@@ -77,7 +77,9 @@ class Tensor(
         requires_grad: bool | None = None,
     ):
         kind = None if dtype is None else as_dtype(dtype)
-        self.uop = load.node_of(data, None if device is None else Device.canonicalize(device), kind)
+        self.uop = from_data.node_of(
+            data, None if device is None else Device.canonicalize(device), kind
+        )
         self._grad = self._tie = None
         self._requires_grad = None
         if requires_grad is None:
@@ -88,7 +90,7 @@ class Tensor(
 
     def _inherit(self, data: Any) -> None:
         """A tensor made of others has their history, unless gradients are off."""
-        if not isinstance(data, (Tensor, list, tuple)) or not load.wants_gradient(data):
+        if not isinstance(data, (Tensor, list, tuple)) or not from_data.wants_gradient(data):
             return
         if grad_enabled.get() and self.uop.dtype.is_inexact:
             self._requires_grad = True
@@ -117,7 +119,7 @@ class Tensor(
     @property
     def size(self) -> Any:
         """The number of elements; called, the shape or one of its extents: `size()`, `size(0)`."""
-        return load.Size(self.uop.size, self.uop.shape)
+        return from_data.Size(self.uop.size, self.uop.shape)
 
     def numel(self) -> int:
         return self.uop.size
@@ -198,8 +200,8 @@ class Tensor(
 
     def clone(self) -> Tensor:
         """The same values in a buffer of their own."""
-        if load.is_lent(self.uop):
-            return lift(load.kept_apart, (self,), None)
+        if from_data.is_lent(self.uop):
+            return lift(from_data.kept_apart, (self,), None)
         return self.contiguous()
 
     def _copied_to(self, device: Any) -> Tensor:
@@ -240,7 +242,7 @@ class Tensor(
         return lift(_functions[name].call, operands, None)
 
     def __pos__(self) -> Any:
-        if load.is_lent(self.uop):
+        if from_data.is_lent(self.uop):
             return self.clone()
         return lift.handle(self.uop, self._requires_grad)
 

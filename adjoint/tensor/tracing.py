@@ -18,7 +18,7 @@ from adjoint.errors import AutodiffError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
-from adjoint.tensor.living import noted
+from adjoint.tensor.live_tensors import noted
 
 NOW, KEPT, DROPPED = "now", "kept", "dropped"  # effects inside a scope (transforms/effects.py)
 

@@ -6,7 +6,7 @@ Public names only.
 from adjoint.training.context import seed
 from adjoint.training.interrupt import Interrupted
 from adjoint.training.loop import Loop
-from adjoint.training.picture import save_curves
+from adjoint.training.plot_svg import save_curves
 from adjoint.training.progress import Progress
 
 __all__ = ["Interrupted", "Loop", "Progress", "save_curves", "seed"]

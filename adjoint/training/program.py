@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.module import differentiate
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from adjoint.transforms.lower import lower
 from adjoint.transforms.pytree import tree_leaves
 from adjoint.transforms.reverse import value_and_grad

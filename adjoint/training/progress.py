@@ -1,7 +1,7 @@
 """Progress: a bar on a terminal, plain lines elsewhere.
 
 Drawing is bounded in time, not in steps: a step costs one look at the clock. What may live here:
-when and where a line is written. What may not: what a line says (see `line.py`), training.
+when and where a line is written. What may not: what a line says (see `progress_text.py`), training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from adjoint import config
-from adjoint.training.line import Status, columns, fitted, plain
+from adjoint.training.progress_text import Status, columns, fitted, plain
 
 _REFRESH = 0.1  # seconds between two drawings of a bar
 _PLAIN_LEAST, _PLAIN_MOST = 1.0, 10.0  # seconds between two plain lines

@@ -18,7 +18,7 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.uop import UOp
 from adjoint.stages import Schedule
 from adjoint.transforms.call import name_of
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from adjoint.transforms.jit.jitted import Jitted, jit
 
 LANGUAGES = ("llvm", *CSTYLE)

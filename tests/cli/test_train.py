@@ -11,7 +11,7 @@ import pytest
 
 import adjoint.examples
 from adjoint.cli.program import examples, find
-from adjoint.training.line import columns
+from adjoint.training.progress_text import columns
 from tests.training.terminal import drawn, on_terminal
 
 SCRIPT = '''\

@@ -4,7 +4,7 @@ import random
 import re
 
 from adjoint.module import differentiate, parse
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from tests.module.captured import SCALARS
 
 HAND_WRITTEN = """\

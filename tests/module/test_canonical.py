@@ -5,7 +5,7 @@ import pytest
 from adjoint import Tensor
 from adjoint.errors import AdjointError
 from adjoint.module import Module, canonicalise, parse
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from tests.module.captured import OTHERS, SCALARS
 from tests.module.mutations import HAND_WRITTEN
 

@@ -12,7 +12,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.module import differentiate, parse
 from adjoint.module.generic import generic_opcodes
 from adjoint.tensor.tensor import lift
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from tests.module.captured import OTHERS, SCALARS, real
 from tests.module.test_text import EXAMPLE
 from tests.ops.cases import RECORDS, _leaves, _mapped

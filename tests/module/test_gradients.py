@@ -8,7 +8,7 @@ import adjoint
 from adjoint import Tensor
 from adjoint.errors import AdjointError, AutodiffError
 from adjoint.module import GradientOptions, Module, canonicalise, differentiate, parse, verify
-from adjoint.transforms.core import capture
+from adjoint.transforms.capture import capture
 from tests.module.rules import RULES, module, real
 from tests.module.test_text import EXAMPLE
 

@@ -7,7 +7,7 @@ from adjoint import AdjointError, Tensor, grad, jit, no_grad, scan, tree_map, vm
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.attention_masks import square_subsequent_mask
 from adjoint.nn.kv_cache import KVCache
-from adjoint.nn.positions import RotaryEmbedding, SinusoidalEncoding
+from adjoint.nn.positional_encodings import RotaryEmbedding, SinusoidalEncoding
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 from adjoint import AdjointError, Tensor, grad, jit, value_and_grad
 from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.normalisation import LayerNorm
-from adjoint.nn.positions import RotaryEmbedding
+from adjoint.nn.positional_encodings import RotaryEmbedding
 from adjoint.nn.transformer import (
     TransformerDecoder,
     TransformerDecoderLayer,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from adjoint.training.line import Status, columns, duration, fitted, number, plain, size
+from adjoint.training.progress_text import Status, columns, duration, fitted, number, plain, size
 
 FULL = Status(45, 100, "digits", {"loss": 0.12345, "acc": 0.987}, 12.5, 4.4, 85_000_000)
 

@@ -8,7 +8,7 @@ import pytest
 
 from adjoint import FileError
 from adjoint.training import save_curves
-from adjoint.training.picture import svg
+from adjoint.training.plot_svg import svg
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 

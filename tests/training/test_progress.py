@@ -9,7 +9,7 @@ import time
 import pytest
 
 from adjoint.training import Progress
-from adjoint.training.line import columns
+from adjoint.training.progress_text import columns
 from tests.training.terminal import drawn, on_terminal
 
 BARS = """

@@ -5,7 +5,7 @@ import sys
 import threading
 
 from adjoint import Tensor, jit
-from adjoint.tensor.living import living
+from adjoint.tensor.live_tensors import living
 
 
 def test_all_tensors_are_found():

@@ -11,7 +11,7 @@ from adjoint.ir.expand import expand
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify, verify_order
 from adjoint.ir.uop import UOp
-from adjoint.ops import kernel as k
+from adjoint.ops import loop_ops as k
 from tests.ops.cases import RECORDS, adapted, call, dtypes_of, outputs
 
 a, b = OPS["input"]("a", (2, 3), "float32"), OPS["input"]("b", (2, 3), "float32")

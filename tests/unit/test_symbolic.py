@@ -17,7 +17,7 @@ from adjoint.ir.symbolic import index_rules, simplify
 from adjoint.ir.tensor_rules import tensor_rules
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ops.kernel import range_, special, variable
+from adjoint.ops.loop_ops import range_, special, variable
 
 CONSTANTS = (-128, -7, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 24, 63, 127)
 RANGES = ((-128, 127), (0, 255), (-9, 7), (0, 11), (0, 3), (5, 20), (-20, -3), (2, 2), (0, 1))

@@ -10,7 +10,7 @@ from adjoint.ir.rewrite import rewrite
 from adjoint.ir.tensor_rules import cast_is_lossless, tensor_rules
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
-from adjoint.ops.control import convert
+from adjoint.ops.casts import convert
 from adjoint.runtime.buffer import Buffer
 
 SPECIAL = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.5, -2.5, 1e-40, 3e38, 0.5, -1.0]

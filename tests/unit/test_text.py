@@ -11,7 +11,7 @@ from adjoint.ir.dtype import ALL, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.parse import parse
 from adjoint.ir.text import text, value_text
-from adjoint.ops import kernel as k
+from adjoint.ops import loop_ops as k
 from tests.ops.cases import RECORDS, adapted, call, dtypes_of, outputs
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, typed
-from adjoint.ops.control import CastArg
+from adjoint.ops.casts import CastArg
 
 _CONST, _FMA, _WHERE = OPS["const"], OPS["fma"], OPS["where"]
 _CAST, _BITCAST = OPS["cast"], OPS["bitcast"]

@@ -14,7 +14,7 @@ from adjoint.errors import DTypeError, VerificationError, did_you_mean
 from adjoint.nn.optim.group import Group
 from adjoint.nn.optim.parameters import Named, listed_groups, trainable
 from adjoint.nn.optim.pure import PureOptimizer
-from adjoint.nn.running import waiting_buffers
+from adjoint.nn.running_statistics import waiting_buffers
 from adjoint.nn.state import LoadReport, get_state_dict, load_state_dict
 from adjoint.tensor import Tensor
 

@@ -10,7 +10,7 @@ from adjoint.errors import DTypeError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.control import convert
+from adjoint.ops.casts import convert
 from adjoint.ops.samples import SPECIAL, given, real, whole
 
 # A float result of a float operand has the operand's dtype in the op tests, so the conversions to

@@ -1,7 +1,7 @@
 """Convolution and its adjoint in any number of dimensions, and the linear layer.
 
 Images are NC* (batch, channels, then one axis per spatial dimension), filters OI*. What may live
-here: ops with weights. What may not: how windows lie (see `patches.py`).
+here: ops with weights. What may not: how windows lie (see `unfold.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adjoint.errors import ShapeError, VerificationError
 from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.patches import (
+from adjoint.ops.composite.unfold import (
     bordered,
     check_window,
     each,

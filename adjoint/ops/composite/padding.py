@@ -15,7 +15,7 @@ from adjoint.ir.broadcast import check_scalar
 from adjoint.ir.dtype import DType, fits
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.joining import interleaved, joined, listed, part_of, whole_number
+from adjoint.ops.composite.concatenate import interleaved, joined, listed, part_of, whole_number
 from adjoint.ops.leaves import checked_shape
 from adjoint.ops.movement import padded, sliced, unpacked
 from adjoint.ops.samples import later, real, whole

@@ -17,7 +17,8 @@ from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.patches import (
+from adjoint.ops.composite.resize import taken
+from adjoint.ops.composite.unfold import (
     Plan,
     axis_windows,
     bordered,
@@ -28,7 +29,6 @@ from adjoint.ops.composite.patches import (
     per_axis,
     window_plan,
 )
-from adjoint.ops.composite.resize import taken
 from adjoint.ops.indexing import check_index, positions, scattered
 from adjoint.ops.samples import later, real, whole
 

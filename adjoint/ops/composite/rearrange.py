@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.errors import AdjointError, DTypeError, ShapeError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.joining import whole_number
+from adjoint.ops.composite.concatenate import whole_number
 from adjoint.ops.samples import later, real
 
 _MATRIX = np.ones((2, 3))

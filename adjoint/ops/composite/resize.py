@@ -13,7 +13,7 @@ from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import accumulator, to_float
 from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.patches import each, per_axis
+from adjoint.ops.composite.unfold import each, per_axis
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import inverse
 from adjoint.ops.samples import later, real

@@ -1,7 +1,7 @@
 """Shapes: the same elements under other axes, and the parts of matrices.
 
-Views, axis orders, diagonals, triangles, rotations, sliding windows. What splits,
-joins and repeats is in `joining.py`, what pads in `padding.py`, einops formulas in `rearrange.py`.
+Views, axis orders, diagonals, triangles, rotations, sliding windows. What splits, joins and repeats
+is in `concatenate.py`, what pads in `padding.py`, einops formulas in `rearrange.py`.
 All are made of movement ops.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.errors import AxisError, DTypeError, ShapeError
 from adjoint.ir.opdef import Bad, Sample, alias, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite import joining, padding, rearrange  # noqa: F401 (their records)
+from adjoint.ops.composite import concatenate, padding, rearrange  # noqa: F401 (their records)
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis, expand, padded, reshape, sliced
 from adjoint.ops.samples import later, real
@@ -131,17 +131,17 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
 )
 def unflatten(x: UOp, dim: int, sizes: Sequence[int]) -> UOp:
     """The axis `dim` divided into axes of these sizes, one of which may be -1."""
-    axis = joining.own_axis("unflatten", dim, x)
+    axis = concatenate.own_axis("unflatten", dim, x)
     name = "the size of an axis"
     n, parts = (
         x.shape[axis],
-        [joining.whole_number("unflatten", name, s, -1) for s in joining.listed(sizes)],
+        [concatenate.whole_number("unflatten", name, s, -1) for s in concatenate.listed(sizes)],
     )
     known = prod(s for s in parts if s != -1)
     if parts.count(-1) == 1 and known > 0:
         parts[parts.index(-1)], known = n // known, n // known * known
     if parts.count(-1) < 2 and known != n:
-        problem = f"{n} elements of axis {axis} do not fill {joining.listed(sizes)}"
+        problem = f"{n} elements of axis {axis} do not fill {concatenate.listed(sizes)}"
         raise ShapeError("E3007", problem, op="unflatten", operands=[("x", x)])
     return x.reshape(*x.shape[:axis], *parts, *x.shape[axis + 1 :])
 
@@ -292,7 +292,7 @@ def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
     if len(axes) != 2:
         raise DTypeError("E2007", f"turns in a plane of two axes, got {dims!r}", op="rot90")
     first, second = axes
-    turns = joining.whole_number("rot90", "k", k) % 4
+    turns = concatenate.whole_number("rot90", "k", k) % 4
     if turns == 2:
         return x.flip(axes)
     if turns == 1:
@@ -348,7 +348,7 @@ def diagonal(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
     """The diagonal of the matrices in two axes, as a new last axis; a positive offset is above."""
     _needs_rank("diagonal", x, 2)
     rows, columns = checked_axes("diagonal", (dim1, dim2), x)
-    shift = joining.whole_number("diagonal", "offset", offset)
+    shift = concatenate.whole_number("diagonal", "offset", offset)
     rest = [a for a in range(len(x.shape)) if a not in (rows, columns)]
     m, n = x.shape[rows], x.shape[columns]
     count = max(0, min(m, n - shift) if shift >= 0 else min(m + shift, n))
@@ -386,7 +386,7 @@ def diag(x: UOp, diagonal: int = 0) -> UOp:
     if len(x.shape) != 1:
         problem = "takes a vector or a matrix"
         raise ShapeError("E3002", problem, op="diag", operands=[("x", x)])
-    shift = joining.whole_number("diag", "diagonal", diagonal)
+    shift = concatenate.whole_number("diag", "diagonal", diagonal)
     n, m = x.size, x.size + abs(shift)
     start = shift if shift >= 0 else -shift * m
     span = (n - 1) * (m + 1) + 1 if n else 0
@@ -396,7 +396,7 @@ def diag(x: UOp, diagonal: int = 0) -> UOp:
 def _triangle(op: str, x: UOp, diagonal: int, upper: bool) -> UOp:
     _needs_rank(op, x, 2)
     m, n = x.shape[-2:]
-    shift = max(-m, min(n, joining.whole_number(op, "diagonal", diagonal)))
+    shift = max(-m, min(n, concatenate.whole_number(op, "diagonal", diagonal)))
     row = positions(m, 0, 2, x.device) + shift
     column = positions(n, 1, 2, x.device)
     zero = UOp._apply("const", 0, x.dtype, (), x.device)
@@ -460,9 +460,9 @@ def _unfold_reference(x: Array, dim: int, size: int, step: int) -> Array:
 )
 def unfold(x: UOp, dim: int, size: int, step: int) -> UOp:
     """Windows of `size` elements every `step` along `dim`; a new last axis runs inside a window."""
-    axis = joining.own_axis("unfold", dim, x)
-    extent = joining.whole_number("unfold", "size", size, 0)
-    stride = joining.whole_number("unfold", "step", step, 1)
+    axis = concatenate.own_axis("unfold", dim, x)
+    extent = concatenate.whole_number("unfold", "size", size, 0)
+    stride = concatenate.whole_number("unfold", "step", step, 1)
     if extent:
         return x.window((axis,), extent, stride)
     shape = list(x.shape)

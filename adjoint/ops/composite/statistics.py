@@ -2,7 +2,7 @@
 
 `axis` is None (all), an int or a tuple. Means and norms of float16 and bfloat16 are worked out in
 float32 and rounded once. The softmax family lives in `softmax.py`, what sorts or counts in
-`order.py`, what runs along an axis in `running.py`.
+`order.py`, what runs along an axis in `cumulative.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_d
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import reduce
-from adjoint.ops.composite import order, running, softmax
+from adjoint.ops.composite import cumulative, order, softmax
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.movement import checked_axes, checked_axis
 from adjoint.ops.samples import SPECIAL, Maker, given, real, whole
@@ -421,4 +421,4 @@ def corrcoef(x: UOp) -> UOp:
     return (y if len(x.shape) == 2 else y.reshape(())).cast(to_float(x.dtype))
 
 
-__all__ = ["order", "running", "softmax"]
+__all__ = ["cumulative", "order", "softmax"]

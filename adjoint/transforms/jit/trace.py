@@ -24,7 +24,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.timeline import span
 from adjoint.tensor import Tensor
-from adjoint.tensor.living import living
+from adjoint.tensor.live_tensors import living
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
 from adjoint.tensor.views import is_view, put_back, share

@@ -1,6 +1,6 @@
 """What is said about a NaN: the op, its operands, the values around it, the user's line.
 
-What may live here: the text of the error. What may not: the search for it (`blame.py`).
+What may live here: the text of the error. What may not: the search for it (`nan_search.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.debug.blame import Array, Finding, mask_of
+from adjoint.debug.nan_search import Array, Finding, mask_of
 from adjoint.errors import NumericError
 from adjoint.ir.derivative import Diagonal, Partials
 from adjoint.ir.dtype import plain

@@ -16,7 +16,7 @@ from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes, promote, promote_scalar
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.ops.control import convert
+from adjoint.ops.casts import convert
 from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer
 from adjoint.runtime.device import Device
 

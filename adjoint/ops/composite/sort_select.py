@@ -1,4 +1,4 @@
-"""Picking: sorts, selections by index, searches. What places values is in `placing.py`.
+"""Picking: sorts, selections by index, searches. What places values is in `scatter_update.py`.
 
 All are made of GATHER and ARGSORT. An index outside its axis is E6001 when it runs,
 never a silent zero; where Python indexing would, negative indices count from the end.
@@ -17,8 +17,8 @@ from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, Sample, composite, derived, scalar_like
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.joining import own_axis, part_of, whole_number
-from adjoint.ops.composite.placing import index_of, places_of
+from adjoint.ops.composite.concatenate import own_axis, part_of, whole_number
+from adjoint.ops.composite.scatter_update import index_of, places_of
 from adjoint.ops.indexing import check_index, gathered, positions, wrapped
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, later, real, whole

@@ -15,7 +15,7 @@ from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, Sample, derived, scalar_like
 from adjoint.ir.uop import UOp
-from adjoint.ops.composite.joining import own_axis
+from adjoint.ops.composite.concatenate import own_axis
 from adjoint.ops.indexing import along, check_index, gathered, scattered, wrapped
 from adjoint.ops.samples import SPECIAL, later, real, whole
 

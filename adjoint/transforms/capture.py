@@ -17,11 +17,11 @@ from adjoint.ir.text import type_text
 from adjoint.ir.uop import UOp
 from adjoint.module import Instruction, Module, TensorType
 from adjoint.module.canonical import canonicalise
+from adjoint.module.from_graph import Lift, type_of
 from adjoint.module.generic import opcode_named
-from adjoint.module.lift import Lift, type_of
-from adjoint.module.lower import lowered
 from adjoint.module.numbers import literal_array
 from adjoint.module.tape import Tape
+from adjoint.module.to_graph import lowered
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
