@@ -1,8 +1,8 @@
 """Core modules: the static view of a graph. Parsed, verified, canonical, differentiated, printed.
 
 In: text, or a traced function (`transforms/capture.py`). Out: a `Module`, its gradient module, text
-that is the same bytes every time. May import `ir`, `ops` and `autodiff`; never a tensor, a device or
-the engine.
+that is the same bytes every time. May import `ir`, `ops` and `autodiff`; never a tensor, a device
+or the engine.
 """
 
 from adjoint.module import extension as _extension  # registers the opcodes of core+g
