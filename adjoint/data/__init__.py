@@ -7,11 +7,18 @@ from adjoint.data.archives import read_npz
 from adjoint.data.bundled import breast_cancer, diabetes, digits, iris, wine
 from adjoint.data.collate import collate
 from adjoint.data.dataset import Dataset, Mapped, Samples, Subset
-from adjoint.data.images import shapes
 from adjoint.data.loader import Loader
 from adjoint.data.prepare import Scaling, check_labels, one_hot, standardise, train_test_split
-from adjoint.data.sequences import adding, copying, sine_waves, sorting
-from adjoint.data.synthetic import blobs, spirals, two_moons
+from adjoint.data.synthetic import (
+    adding,
+    blobs,
+    copying,
+    shapes,
+    sine_waves,
+    sorting,
+    spirals,
+    two_moons,
+)
 from adjoint.data.tables import read_csv
 from adjoint.data.text import Text, docstrings
 

@@ -117,12 +117,12 @@ from adjoint.nn.recurrent import GRU, LSTM, RNN
 from adjoint.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from adjoint.nn.reshaping import Flatten, PixelShuffle, Unflatten, Upsample
 from adjoint.nn.transformer import (
+    Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from adjoint.nn.transformer_model import Transformer
 
 __all__ = [
     "CELU",

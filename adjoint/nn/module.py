@@ -7,14 +7,14 @@ What may live here: the class and what everybody asks a module for. What may not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Self
 
 from adjoint.errors import ArgumentError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.nn.hooks import Hook, HookHandle, call
 from adjoint.nn.module_pytree import Structured
-from adjoint.nn.show import tree_text
 from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
@@ -258,3 +258,34 @@ def _move(tensor: Tensor, device: str | None, dtype: DType | None) -> None:
     if moved.dtype is not tensor.dtype or moved.device != tensor.device:
         receive(tensor, moved.realize().uop)
         tensor.grad = None
+
+
+def tree_text(title: str, extra: str, parts: Sequence[tuple[str, Any]]) -> str:
+    """`Title(extra)` or, with parts, a line or more for each of them."""
+    if not parts:
+        return f"{title}({extra})"
+    lines = [extra] if extra else []
+    lines += _lines(parts)
+    inside = "\n".join(lines).replace("\n", "\n  ")
+    return f"{title}(\n  {inside}\n)"
+
+
+def _lines(parts: Sequence[tuple[str, Any]]) -> Iterable[str]:
+    """One entry per part; neighbours with equal texts and consecutive numbers share one."""
+    shown = [(name, repr(part)) for name, part in parts]
+    for text, run in groupby(shown, key=lambda pair: pair[1]):
+        names = [name for name, _ in run]
+        if len(names) > 1 and _consecutive(names):
+            yield f"({names[0]}-{names[-1].rpartition('.')[2]}): {len(names)} x {text}"
+        else:
+            yield from (f"({name}): {text}" for name in names)
+
+
+def _consecutive(names: Sequence[str]) -> bool:
+    """Whether names are `layers.0`, `layers.1`, … of one list."""
+    heads = {name.rpartition(".")[0] for name in names}
+    tails = [name.rpartition(".")[2] for name in names]
+    if len(heads) != 1 or not all(tail.isdigit() for tail in tails):
+        return False
+    first = int(tails[0])
+    return tails == [str(first + i) for i in range(len(tails))]

@@ -6,7 +6,7 @@ it keeps and in what it takes out of the loop: products are kept, not computed a
 of the weight is one product of matrices over all steps, not a sum carried along. For an LSTM of 35
 steps, batch 20 and 200 hidden units, forward and backward take 12 ms in that way, 19 ms unrolled
 and 22 ms as a plain scan; and the program has the same size for any length. Forward mode is that of
-the loop itself. What may live here: this node. What may not: cells (`recurrent_steps.py`).
+the loop itself. What may live here: this node and the arithmetic of a step. What may not: cells.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.errors import ArgumentError
 from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.control import scan
@@ -164,3 +165,48 @@ def _flat(rows: Tensor) -> Tensor:
 
 def _plus(x: Tensor, seed: Tensor | None) -> Tensor:
     return x if seed is None else x + seed
+
+
+def _parts(gates: Tensor, count: int) -> list[Tensor]:
+    """The gates one by one, along the last axis."""
+    size = gates.shape[-1] // count
+    return [gates[..., i * size : (i + 1) * size] for i in range(count)]
+
+
+def _tanh_step(x: Tensor, product: Tensor, state: State) -> State:
+    return ((x + product).tanh(),)
+
+
+def _relu_step(x: Tensor, product: Tensor, state: State) -> State:
+    return ((x + product).relu(),)
+
+
+def _lstm_step(x: Tensor, product: Tensor, state: State) -> State:
+    enter, forget, new, leave = _parts(x + product, 4)
+    c = forget.sigmoid() * state[1] + enter.sigmoid() * new.tanh()
+    return leave.sigmoid() * c.tanh(), c
+
+
+def _gru_step(x: Tensor, product: Tensor, state: State) -> State:
+    """The new gate sees the hidden state's part, its bias with it, after the reset gate."""
+    (xr, xz, xn), (pr, pz, pn) = _parts(x, 3), _parts(product, 3)
+    update = (xz + pz).sigmoid()
+    new = (xn + (xr + pr).sigmoid() * pn).tanh()
+    return (new + update * (state[0] - new),)
+
+
+TANH = Gates(_tanh_step, count=1, states=1, summed=True)
+RELU = Gates(_relu_step, count=1, states=1, summed=True)
+LSTM = Gates(_lstm_step, count=4, states=2, summed=True)
+GRU = Gates(_gru_step, count=3, states=1, summed=False)
+
+
+def nonlinear(op: str, name: str) -> Gates:
+    """The plain cell of that nonlinearity."""
+    if name not in _PLAIN:
+        problem = f"nonlinearity is 'tanh' or 'relu', not {name!r}"
+        raise ArgumentError("E2008", problem, op=op)
+    return _PLAIN[name]
+
+
+_PLAIN = {"tanh": TANH, "relu": RELU}

@@ -3,7 +3,7 @@
 The input of a layer meets its weights in one product of matrices for all steps, outside the loop;
 what is left for each step is the hidden state's product and the gates (`recurrence.py`: one
 compiled loop, whatever the length). What may live here: the three layers. What may not: the
-arithmetic of a step (`recurrent_steps.py`), cells (`recurrent_cells.py`).
+arithmetic of a step (`recurrence.py`), cells (`recurrent_cells.py`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from adjoint.nn.checks import (
     check_rank,
 )
 from adjoint.nn.module import Module
-from adjoint.nn.recurrence import Gates, State, recurrence
+from adjoint.nn.recurrence import GRU as GRU_GATES
+from adjoint.nn.recurrence import LSTM as LSTM_GATES
+from adjoint.nn.recurrence import Gates, State, nonlinear, recurrence
 from adjoint.nn.recurrent_cells import as_state, check_state, drawn
-from adjoint.nn.recurrent_steps import GRU as GRU_GATES
-from adjoint.nn.recurrent_steps import LSTM as LSTM_GATES
-from adjoint.nn.recurrent_steps import nonlinear
 from adjoint.tensor import Tensor
 
 

@@ -1,7 +1,7 @@
 """RNNCell, LSTMCell, GRUCell: one step of a recurrent network, with its parameters.
 
 What may live here: the cells, and how the parameters of recurrent layers begin. What may not: the
-arithmetic of a step (`recurrent_steps.py`), sequences (`recurrent.py`).
+arithmetic of a step (`recurrence.py`), sequences (`recurrent.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from adjoint.errors import DTypeError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module, Parameter
-from adjoint.nn.recurrence import Gates, State
-from adjoint.nn.recurrent_steps import GRU, LSTM, nonlinear
+from adjoint.nn.recurrence import GRU, LSTM, Gates, State, nonlinear
 from adjoint.tensor import Tensor
 
 

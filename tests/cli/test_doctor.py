@@ -6,14 +6,14 @@ import warnings
 import numpy as np
 import pytest
 
-from adjoint.cli import doctor_checks
+from adjoint.cli import doctor as checks
 
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path_factory):
     """Without the process that measures the import, and with little in the cache."""
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-    monkeypatch.setattr(doctor_checks, "_load", lambda: iter(()))
+    monkeypatch.setattr(checks, "_load", lambda: iter(()))
 
 
 @pytest.fixture
@@ -79,15 +79,15 @@ def test_a_cache_that_is_turned_off_or_a_file_warns(doctor, monkeypatch, tmp_pat
 
 
 def test_a_gradient_that_is_wrong_fails(doctor, monkeypatch):
-    gradient = doctor_checks._gradient
+    gradient = checks._gradient
     wrong = {"CPU": 1.0, "REF": 0.0}
-    monkeypatch.setattr(doctor_checks, "_gradient", lambda d: gradient("REF") + wrong[d])
+    monkeypatch.setattr(checks, "_gradient", lambda d: gradient("REF") + wrong[d])
     code, data = doctor()
     assert (code, named(data, "smoke test")[0]["status"]) == (1, "fail")
 
 
 def test_a_gradient_that_is_nan_fails(doctor, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "_gradient", lambda device: np.full(3, np.nan))
+    monkeypatch.setattr(checks, "_gradient", lambda device: np.full(3, np.nan))
     assert doctor()[0] == 1
 
 
@@ -95,7 +95,7 @@ def test_a_check_that_breaks_is_a_failure_and_the_others_go_on(doctor, monkeypat
     def broken(device):
         raise ImportError("no LLVM here", name="llvmlite")
 
-    monkeypatch.setattr(doctor_checks, "_gradient", broken)
+    monkeypatch.setattr(checks, "_gradient", broken)
     code, data = doctor()
     failed = [c for c in data["checks"] if c["status"] == "fail"]
     assert code == 1
@@ -105,17 +105,17 @@ def test_a_check_that_breaks_is_a_failure_and_the_others_go_on(doctor, monkeypat
 
 def test_old_and_missing_libraries_say_what_to_install(doctor, monkeypatch):
     versions = {"numpy": "1.20.0", "llvmlite": None}
-    monkeypatch.setattr(doctor_checks, "_version", lambda name: versions.get(name, "99"))
+    monkeypatch.setattr(checks, "_version", lambda name: versions.get(name, "99"))
     code, data = doctor()
     failed = {c["text"]: c["fix"] for c in named(data, "library") if c["status"] == "fail"}
     assert code == 1
-    least = next(version for name, version, _ in doctor_checks._requirements() if name == "numpy")
+    least = next(version for name, version, _ in doctor._requirements() if name == "numpy")
     assert failed[f"numpy 1.20.0 is older than {least}"] == f"pip install 'numpy>={least}'"
     assert failed["llvmlite is not installed"].startswith("pip install 'llvmlite>=")
 
 
 def test_an_extra_that_is_not_installed_is_fine_and_says_how(doctor, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "_requirements", lambda: [("nothing", "1", "extra")])
+    monkeypatch.setattr(checks, "_requirements", lambda: [("nothing", "1", "extra")])
     code, data = doctor()
     (found,) = named(data, "extra")
     assert (code, found["status"]) == (0, "ok")
@@ -123,7 +123,7 @@ def test_an_extra_that_is_not_installed_is_fine_and_says_how(doctor, monkeypatch
 
 
 def test_more_threads_than_cores_warn(doctor, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "available_cores", lambda: 2)
+    monkeypatch.setattr(checks, "available_cores", lambda: 2)
     monkeypatch.setenv("ADJOINT_THREADS", "64")
     (found,) = named(doctor()[1], "threads")
     assert (found["status"], found["text"]) == ("warn", "64 threads on 2 cores")

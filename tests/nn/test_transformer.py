@@ -10,12 +10,12 @@ from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.normalisation import LayerNorm
 from adjoint.nn.positional_encodings import RotaryEmbedding
 from adjoint.nn.transformer import (
+    Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from adjoint.nn.transformer_model import Transformer
 
 SMALL = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "dropout": 0.0, "dtype": "float64"}
 
