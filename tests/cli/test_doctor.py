@@ -109,7 +109,7 @@ def test_old_and_missing_libraries_say_what_to_install(doctor, monkeypatch):
     code, data = doctor()
     failed = {c["text"]: c["fix"] for c in named(data, "library") if c["status"] == "fail"}
     assert code == 1
-    least = next(version for name, version, _ in doctor._requirements() if name == "numpy")
+    least = next(version for name, version, _ in checks._requirements() if name == "numpy")
     assert failed[f"numpy 1.20.0 is older than {least}"] == f"pip install 'numpy>={least}'"
     assert failed["llvmlite is not installed"].startswith("pip install 'llvmlite>=")
 
