@@ -21,7 +21,6 @@ from adjoint.ir.derivative import NotDifferentiable, Stop, ZeroGradient
 from adjoint.ir.dtype import ALL, DType
 from adjoint.ir.opdef import OPS, Bad, OpDef, Sample
 from adjoint.ir.uop import UOp, _functions
-from adjoint.tensor.lift import HIDDEN
 from docs.op_calls import (
     adapted,
     arrays_of,
@@ -55,7 +54,7 @@ _READING = (
 def _records() -> list[OpDef]:
     """The ops of `adjoint.ops` that are called by name; what has no sample is built by others."""
     own = {v.name for module in MODULES for v in vars(module).values() if isinstance(v, OpDef)}
-    public = [r for r in OPS.values() if r.level != "kernel" and r.name not in HIDDEN]
+    public = [r for r in OPS.values() if r.public]
     return [r for r in public if r.name in own and list(r.samples())]
 
 

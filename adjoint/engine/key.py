@@ -15,6 +15,7 @@ from typing import Any
 from adjoint.engine.interpreter import check_device, run_function
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, Own
+from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.runtime.reference import evaluate
@@ -23,7 +24,6 @@ from adjoint.target import targets_of
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
 )
-_SAME = {_UNIQUE, OPS["copy"], OPS["shard"]}
 _compiled: dict[Any, bool] = {None: True}  # by device, filled as devices are seen
 
 
@@ -161,8 +161,9 @@ def _substitute(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
 
 
 def _replaced(node: UOp, src: tuple[UOp, ...]) -> UOp:
-    if node.op in _SAME:
-        return src[0]
+    kernel = node.op.kernel
+    if type(kernel) is Identity and kernel.places:
+        return src[kernel.operand]
     if node.op is _CONST:
         arg = node.arg
         return _CONST.call(arg.value, arg.dtype, arg.shape) if arg.device is not None else node

@@ -129,6 +129,6 @@ def _of_size(buffer: UOp, size: int | None) -> UOp:
     return made
 
 
-BUILDERS["custom_kernel"] = build_handmade
+BUILDERS["hand-built"] = build_handmade
 
 __all__ = ["GIVEN", "KEPT", "ZEROS", "Handmade", "build_handmade", "prepared", "repeated"]

@@ -13,6 +13,7 @@ from typing import Any
 from adjoint.ir.arg import Arg
 from adjoint.ir.derivative import NotDifferentiable
 from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import HandBuilt
 from adjoint.ir.opdef import OpDef, register
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
@@ -50,6 +51,8 @@ custom_kernel_op: OpDef = register(
         samples=given(),
         widen=False,
         batch=_later("batched"),
+        kernel=HandBuilt(),
+        public=False,
     ),
     method=False,
 )

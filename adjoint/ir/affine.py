@@ -268,6 +268,16 @@ def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
     return tuple(result)
 
 
+class _Linear:
+    """Index expressions as what an index map is evaluated over."""
+
+    zero = ZERO
+    reshaped = staticmethod(reshaped)
+
+
+LINEAR = _Linear()
+
+
 @lru_cache(maxsize=4096)
 def _runs(old: Shape, new: Shape) -> tuple[tuple[slice, slice], ...]:
     """Runs of axes that hold the same elements in both shapes, as short as they can be."""

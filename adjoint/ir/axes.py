@@ -1,44 +1,58 @@
 """Axes as letters: `"mk,kn->mn"`.
 
-A spec names the axes of every operand and of the result. From it follow the result's shape, which
-axes are summed, and the specs of the two transposes. What may live here: parsing and algebra of
-specs. What may not: nodes.
+Letters name the axes of every operand and of the result. From those of a contraction follow its
+shape, which axes are summed, and the letters of the two transposes; a record's `axes` gives those
+of a node of its op. What may live here: the algebra of letters. What may not: particular ops.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from adjoint.errors import AxisError, ShapeError
 
+if TYPE_CHECKING:
+    from adjoint.ir.uop import UOp
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MORE = "αβγδεζηθικλμ"  # NumPy's arrays have up to 64 axes
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
-    """The letters of two operands and of the result."""
+class Letters:
+    """The letters of the operands and of the result.
 
-    lhs: str
-    rhs: str
+    A letter that only operands have is reduced, one that only the result has is repeated; "1" is an
+    axis of one element that no other axis goes with.
+    """
+
+    terms: tuple[str, ...]
     out: str
 
     def __str__(self) -> str:
-        return f"{self.lhs},{self.rhs}->{self.out}"
+        return f"{','.join(self.terms)}->{self.out}"
 
     @property
-    def terms(self) -> tuple[str, str]:
-        """The letters of the operands."""
-        return self.lhs, self.rhs
+    def lhs(self) -> str:
+        """The letters of the first operand."""
+        return self.terms[0]
+
+    @property
+    def rhs(self) -> str:
+        """The letters of the second operand."""
+        return self.terms[1]
 
     @property
     def summed(self) -> str:
-        """Letters in both operands and not in the result."""
-        return "".join(c for c in self.lhs if c in self.rhs and c not in self.out)
+        """Letters of operands that the result does not have."""
+        gone = [c for term in self.terms for c in term if c not in self.out and c != "1"]
+        return "".join(dict.fromkeys(gone))
 
     @property
     def batch(self) -> str:
-        """Letters in both operands and in the result."""
+        """Letters of two operands that the result has too."""
         return "".join(c for c in self.lhs if c in self.rhs and c in self.out)
 
     def solve(self, side: str) -> str:
@@ -49,13 +63,13 @@ class Spec:
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Spec:
-    """`"mk,kn->mn"` as a Spec; every letter once per term, a dropped letter in both operands."""
+def parse(text: str) -> Letters:
+    """`"mk,kn->mn"` as Letters; every letter once per term, a dropped letter in both operands."""
     sides, arrow, out = text.partition("->")
     terms = sides.split(",")
     if not arrow or len(terms) != 2:
         raise ShapeError("E3002", f"{text!r} is not of the form 'mk,kn->mn'", op="contract")
-    spec = Spec(terms[0], terms[1], out)
+    spec = Letters((terms[0], terms[1]), out)
     _check(text, spec)
     return spec
 
@@ -66,7 +80,18 @@ def solved(text: str, side: str) -> str:
     return parse(text).solve(side)
 
 
-def _check(text: str, spec: Spec) -> None:
+def letters(rank: int) -> str:
+    """A letter for each of so many axes."""
+    return (LETTERS + _MORE)[:rank]
+
+
+def same_axes(node: UOp) -> Letters:
+    """Those of an op that computes an element from the elements at the same place."""
+    term = letters(len(node.shape))
+    return Letters((term,) * len(node.src), term)
+
+
+def _check(text: str, spec: Letters) -> None:
     for term in (spec.lhs, spec.rhs, spec.out):
         if len(set(term)) != len(term) or any(c not in LETTERS for c in term):
             problem = f"{text!r}: each term is made of distinct letters"

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
 from adjoint.ir.dtype import (
@@ -27,6 +28,7 @@ from adjoint.ir.dtype import (
     promote_scalar,
     to_float,
 )
+from adjoint.ir.kernel_kind import Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
 from adjoint.ir.storage import refuse_storage
@@ -146,6 +148,7 @@ def elementwise(
     partials: Callable[..., Any] | None = None,
     ad: Derivative | None = None,
     sample_kinds: str | None = None,
+    cost: int = 1,
     **rest: Any,
 ) -> OpDef:
     """A primitive applied element by element to operands of one dtype.
@@ -159,7 +162,13 @@ def elementwise(
         raise DTypeError("E2007", f"op {name!r} declares no derivative", op=name)
     rules = _Rules(name, arity, kinds, cast, result)
     call, know = _CALLS.get(arity, _any_call)(rules)
-    options: dict[str, Any] = {"level": "both", "batch": same_op, "errors": _MISMATCH[arity]} | rest
+    options: dict[str, Any] = {
+        "level": "both",
+        "batch": same_op,
+        "errors": _MISMATCH[arity],
+        "kernel": Pointwise(cost),
+        "axes": same_axes,
+    } | rest
     record = register(
         OpDef(
             name,

@@ -25,6 +25,7 @@ from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
+from adjoint.ir.kernel_kind import EXPAND, HOST, Kernel
 from adjoint.ir.origin import named, origin_scope
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.storage import computing
@@ -72,6 +73,10 @@ class OpDef:
     device: Callable[[tuple[UOp, ...], Any], str | None] | None = None
     bounds: Callable[..., tuple[Any, Any]] | None = None  # integer ranges in, integer range out
     batch: Any = None  # a BatchRule: the op under vmap (see ir/batch.py); composites expand instead
+    kernel: Kernel = HOST  # what the compiler makes of it: see ir/kernel_kind.py
+    axes: Any = None  # node → the letters of its axes (ir/axes.py); None: no letters say it
+    public: bool = True  # a Tensor method, a function of the namespace, a page of the docs
+    opcode: bool = True  # a module has an opcode of its own for it
     level: str = "tensor"  # tensor, kernel, or both
     kinds: str = "biufc"  # kinds of dtype its samples are tried with
     commutative: bool = False
@@ -191,6 +196,7 @@ def derived(
         doc = fn.__doc__ or ""
         rest.setdefault("ad", ThroughBody())
         fields = {"call": fn, "reference": reference, "samples": samples, "signature": fn}
+        fields["kernel"] = EXPAND
         return register(OpDef(name or _public(fn), doc, "derived", **fields, **rest))
 
     return decorate
@@ -218,6 +224,7 @@ def composite(
             infer=layout.infer,
             body=fn,
             signature=fn,
+            kernel=EXPAND,
             **rest,
         )
         layout.record.append(record)

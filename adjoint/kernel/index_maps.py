@@ -7,13 +7,26 @@ not: what is done with the elements found; `Probe` and `Lowering` say that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.errors import InternalError
-from adjoint.ir import axes
-from adjoint.ir.affine import ZERO, Lin, Loaded, flattened, reshaped, var
+from adjoint.ir.affine import LINEAR, ZERO, Lin, Loaded, flattened, var
+from adjoint.ir.kernel_kind import (
+    CONSTANT,
+    Counting,
+    Gather,
+    Read,
+    View,
+    filled_value,
+    is_reduction,
+    kernel_of,
+    reduce_of,
+)
+from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
+from adjoint.ops.arithmetic import add, mul, sub
+from adjoint.ops.control import cast
+from adjoint.ops.logic import lt, where
 
 At = tuple[Lin, ...]  # an index: one expression per axis
 Condition = tuple[str, Lin, int]  # ("in", x, n): 0 ≤ x < n; ("step", x, n): n divides x
@@ -81,42 +94,39 @@ class Walk:
     def _value(self, node: UOp, at: At, gate: Gate) -> Any:
         if node in self.inputs:
             return self.load(node, flattened(at, node.shape), gate)
-        name = node.op.name
-        if name == "const":
+        kernel = kernel_of(node)
+        if kernel is CONSTANT:
             return self.constant(node, node.arg.value)
-        if name in ("pad_constant", "cat"):
-            return self._pieces(node, at, gate)
-        if name in _VIEWS:
-            return self.value(node.src[0], moved(node, at), gate)
-        if name in REDUCTIONS:
+        if type(kernel) is View:
+            return self._viewed(node, kernel, at, gate)
+        if is_reduction(node):
             return self.reduction(node, at)
-        if name == "scan_sum":
+        if type(kernel) is Counting:
             return self.counted(node, self._counting(node, at))
         found = self.kept(node, at, gate)
         if found is not None:
             return found
-        if name == "gather":
+        if type(kernel) is Gather:
             return self._gathered(node, at, gate)
         return self.apply(node, [self.value(s, at, gate) for s in node.src], at, gate)
 
-    def _pieces(self, node: UOp, at: At, gate: Gate) -> Any:
-        """PAD and CAT: the piece that the index falls into."""
-        if node.op.name == "pad_constant":
-            place, inside = padded(node, at)
-            inner = self.value(node.src[0], place, joined(gate, inside))
-            if not inside:
-                return inner
-            return self.select(inside, inner, self.constant(node.src[0], node.arg.value))
-        axis, start, result = node.arg.axis, 0, None
-        for source in node.src:
-            extent = source.shape[axis]
-            if extent == 0:
-                continue
-            place = (*at[:axis], at[axis] + -start, *at[axis + 1 :])
-            inside = within(place[axis], extent)
-            inner = self.value(source, place, joined(gate, inside))
-            result = inner if result is None else self.select(inside, inner, result)
-            start += extent
+    def _viewed(self, node: UOp, kernel: View, at: At, gate: Gate) -> Any:
+        """The element of the operand that has one at the index, else what fills the view.
+
+        Reads are in the order of the operands; a later one is taken where it exists.
+        """
+        reads = kernel.index_map(node, at, LINEAR)
+        first = reads[0]
+        if first.steps is None:
+            return self.value(first.source, first.place, gate)
+        result = None
+        for read in reads:
+            place, inside = placed(read)
+            inner = self.value(read.source, place, joined(gate, inside))
+            if inside and kernel.fill is not None and result is None:
+                result = self.constant(read.source, kernel.fill(node))
+            sure = result is None or not inside
+            result = inner if sure else self.select(inside, inner, result)
         return result
 
     def _gathered(self, node: UOp, at: At, gate: Gate) -> Any:
@@ -135,12 +145,9 @@ class Walk:
 
     def _counting(self, node: UOp, at: At) -> Lin:
         """A running sum of one integer: the integer times how many there are so far."""
-        below = node.src[0]
-        while below.op.name != "const":
-            below = below.src[0]
         axis, reverse = node.arg
         steps = at[axis] * -1 + node.shape[axis] if reverse else at[axis] + 1
-        return steps * int(below.arg.value)
+        return steps * int(filled_value(node.src[0]))
 
     def affine(self, node: UOp, at: At) -> Lin | None:
         """The element as an index expression, if it is one: counting, shifted and scaled."""
@@ -150,34 +157,38 @@ class Walk:
         return self._lins[key]
 
     def _affine(self, node: UOp, at: At) -> Lin | None:
-        name = node.op.name
+        kernel = node.op.kernel
         if node in self.inputs or not node.dtype.is_int:
             return None
-        if name == "const":
+        if kernel is CONSTANT:
             return Lin(int(node.arg.value))
-        if name in _VIEWS:
-            return self.affine(node.src[0], moved(node, at))
-        if name == "where":
+        if type(kernel) is View:
+            return self._affine_view(node, kernel, at)
+        if node.op is where:
             return self._affine_where(node, at)
         found = self._affine_value(node, at)
         return found if found is not None and _fits(found, node) else None
 
+    def _affine_view(self, node: UOp, kernel: View, at: At) -> Lin | None:
+        """Through a view whose elements all are its operand's."""
+        read, *others = kernel.index_map(node, at, LINEAR)
+        return None if others or read.steps else self.affine(read.source, read.place)
+
     def _affine_value(self, node: UOp, at: At) -> Lin | None:
         """What the op would give if its dtype had no bounds."""
-        name = node.op.name
-        if name == "scan_sum":
+        if type(kernel_of(node)) is Counting:
             return self._counting(node, at)
-        if name == "cast":
+        if node.op is cast:
             return self.affine(node.src[0], at)
-        if name not in ("add", "sub", "mul"):
+        if node.op not in _LINEAR:
             return None
         a, b = (self.affine(s, at) for s in node.src)
-        return None if a is None or b is None else _combined(name, a, b)
+        return None if a is None or b is None else _LINEAR[node.op](a, b)
 
     def _affine_where(self, node: UOp, at: At) -> Lin | None:
         """`where(x < 0, x + n, x)` of an index that is never negative."""
         condition = node.src[0]
-        if condition.op.name != "lt":
+        if condition.op is not lt:
             return None
         a, b = (self.affine(s, at) for s in condition.src)
         if a is None or b is None:
@@ -186,12 +197,17 @@ class Walk:
         return self.affine(node.src[1 if hi < 0 else 2], at) if hi < 0 or lo >= 0 else None
 
 
-def _combined(name: str, a: Lin, b: Lin) -> Lin | None:
-    if name == "mul":
-        if a.terms and b.terms:
-            return None
-        return a * b.const if not b.terms else b * a.const
-    return a + (b if name == "add" else b * -1)
+def _product(a: Lin, b: Lin) -> Lin | None:
+    if a.terms and b.terms:
+        return None
+    return a * b.const if not b.terms else b * a.const
+
+
+_LINEAR: dict[OpDef, Callable[[Lin, Lin], Lin | None]] = {
+    add: lambda a, b: a + b,
+    sub: lambda a, b: a + b * -1,
+    mul: _product,
+}
 
 
 def _fits(x: Lin, node: UOp) -> bool:
@@ -200,55 +216,19 @@ def _fits(x: Lin, node: UOp) -> bool:
     return bool(node.dtype.min <= lo and hi <= node.dtype.max)
 
 
-# ---- views
-
-_VIEWS = frozenset({"reshape", "permute", "expand", "flip", "shrink", "window", "wait"})
-REDUCTIONS = frozenset(
-    {"reduce_sum", "reduce_prod", "max", "min", "any", "all", "fold", "contract"}
-)
+# ---- reads
 
 
-def moved(node: UOp, at: At) -> At:
-    """The index into a view's operand."""
-    name, x = node.op.name, node.src[0]
-    if name == "reshape":
-        return reshaped(at, node.shape, x.shape)
-    if name == "permute":
-        back = dict(zip(node.arg.order, at, strict=True))
-        return tuple([back[a] for a in range(len(at))])
-    if name == "expand":
-        lead = len(node.shape) - len(x.shape)
-        return tuple([ZERO if n == 1 else at[lead + i] for i, n in enumerate(x.shape)])
-    if name == "flip":
-        sides = enumerate(zip(at, x.shape, strict=True))
-        return tuple([i * -1 + (n - 1) if d in node.arg.axis else i for d, (i, n) in sides])
-    if name == "shrink":
-        start, _, step = node.arg
-        return tuple([i * s + a for i, a, s in zip(at, start, step, strict=True)])
-    if name == "window":
-        return _windowed(node, at)
-    if name == "wait":
-        return at
-    raise InternalError(f"{name} is no view")
-
-
-def _windowed(node: UOp, at: At) -> At:
-    base = len(node.src[0].shape)
-    result = list(at[:base])
-    for i, (axis, _, stride, dilation) in enumerate(zip(*node.arg, strict=True)):
-        result[axis] = at[axis] * stride + at[base + i] * dilation
-    return tuple(result)
-
-
-def padded(node: UOp, at: At) -> tuple[At, Gate]:
-    """The index into what is padded, and where it is inside."""
-    place: list[Lin] = []
+def placed(read: Read) -> tuple[At, Gate]:
+    """The index of a read in its operand, and the condition under which the element exists."""
+    if read.steps is None:
+        return read.place, ()
+    place = list(read.place)
     inside: Gate = ()
-    fields = zip(at, node.src[0].shape, node.arg.before, node.arg.interior, strict=True)
-    for i, extent, before, interior in fields:
-        at_source, conditions = stepped(i + -before, interior + 1, extent)
-        place.append(at_source)
-        inside = joined(inside, conditions)
+    for d, step in enumerate(read.steps):
+        if step:
+            place[d], conditions = stepped(place[d], step, read.source.shape[d])
+            inside = joined(inside, conditions)
     return tuple(place), inside
 
 
@@ -265,36 +245,15 @@ def stepped(x: Lin, step: int, extent: int) -> tuple[Lin, Gate]:
 # ---- reductions
 
 
-def reduced_operands(node: UOp, at: At, loops: Sequence[Lin]) -> tuple[list[At], Gate]:
+def reduced_operands(node: UOp, at: At, loops: At) -> tuple[list[At], Gate]:
     """Where a reduction at an index reads its operands in one turn of its loops, and if it does."""
-    name = node.op.name
-    if name == "contract":
-        spec = axes.parse(node.arg.spec)
-        place = dict(zip(spec.out, at, strict=True)) | dict(zip(spec.summed, loops, strict=True))
-        return [tuple(place[c] for c in term) for term in spec.terms], ()
-    if name == "fold":
-        return _folded(node, at, loops)
-    x, (dims, keepdim) = node.src[0], node.arg
-    kept, inner = iter(at), iter(loops)
-    result = []
-    for d in range(len(x.shape)):
-        if d not in dims:
-            result.append(next(kept))
-            continue
-        if keepdim:
-            next(kept)
-        result.append(next(inner))
-    return [tuple(result)], ()
-
-
-def _folded(node: UOp, at: At, loops: Sequence[Lin]) -> tuple[list[At], Gate]:
-    arg, result = node.arg, list(at)
+    places: list[At] = []
     gate: Gate = ()
-    for d, stride, dilation, offset in zip(arg.axis, arg.stride, arg.dilation, loops, strict=True):
-        place = at[d] + offset * -dilation
-        result[d], inside = stepped(place, stride, node.src[0].shape[d])
+    for read in reduce_of(node).reads(node, at, loops):
+        place, inside = placed(read)
+        places.append(place)
         gate = joined(gate, inside)
-    return [(*result, *loops)], gate
+    return places, gate
 
 
 __all__ = ["At", "Gate", "Loaded", "Walk", "reduced_operands", "var", "within"]

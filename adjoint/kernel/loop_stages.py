@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adjoint.ir.affine import ZERO, Lin, Var, unflattened, var
+from adjoint.ir.kernel_kind import is_reduction, reduce_of
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.index_maps import REDUCTIONS, At
+from adjoint.kernel.index_maps import At
 from adjoint.stages import Group, Index
 
 Atoms = tuple[int, ...]
@@ -36,7 +37,7 @@ class Stage:
 
 def adds(node: UOp) -> bool:
     """Whether a reduction follows the tree: other orders do not matter, or are their own."""
-    return node.op.name in ("reduce_sum", "reduce_prod") and node.dtype.is_float
+    return reduce_of(node).tree and bool(node.dtype.is_float)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,7 +63,7 @@ def frame_of(group: Group) -> Frame:
     stages: Stages = {}
     for node, index, loops in group.reduced:
         level = max(levels[s] for s in node.src)
-        stage = _stage(stages, group, level, flat(loops), node, node.op.name == "fold")
+        stage = _stage(stages, group, level, flat(loops), node, reduce_of(node).apart)
         stage.reductions.append((node, index, loops))
     rows = []
     for node, index in group.outputs:
@@ -95,7 +96,7 @@ def _levels(group: Group) -> dict[UOp, int]:
     levels: dict[UOp, int] = {}
     for node in toposort([n for n, _ in group.outputs], stop=known.__contains__):
         below = 0 if node in known else max((levels[s] for s in node.src), default=0)
-        inside = node in known or node.op.name not in REDUCTIONS
+        inside = node in known or not is_reduction(node)
         levels[node] = below if inside else below + 1
     return levels
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.kernel_kind import EXPENSIVE, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
@@ -26,7 +27,6 @@ from adjoint.kernel.loop_strategy import TILE, Choice, choose
 from adjoint.kernel.loop_tree import Nest
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
-from adjoint.ops.cost import DEAR
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
 
@@ -415,7 +415,7 @@ class Lowering(Elements):
         """A key that is the same in every stage of these loops; None for what is not kept."""
         if len(self.frame.stages) < 2 or self.stage >= len(self.frame.stages):
             return None
-        if node.op.name not in DEAR or self.choice.lanes == "outer":
+        if not _is_expensive(node) or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
         sizes, tree = self.counters.stages[self.stage].sizes, self.trees.get(self.stage)
         if prod(sizes) * 8 > _KEEP_BYTES or (tree is not None and tree.in_spots):
@@ -427,7 +427,7 @@ class Lowering(Elements):
         return node, prod(sizes), found
 
     def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
-        if gate != self.own or node.op.name not in DEAR:
+        if gate != self.own or not _is_expensive(node):
             return None
         key = self._keepable(node, at)
         found = None if key is None else self._computed.get(key)
@@ -448,6 +448,11 @@ class Lowering(Elements):
         return scratch
 
 
+def _is_expensive(node: UOp) -> bool:
+    """Whether an element is worth keeping for a later loop."""
+    return getattr(node.op.kernel, "cost", 1) >= EXPENSIVE
+
+
 def _along(x: Lin, flat: Lin) -> tuple[Lin, int] | None:
     """An index as something that is the same in all loops, plus a multiple of the position."""
     step = min((f for _, f in flat.terms), default=0)
@@ -463,18 +468,7 @@ def _along(x: Lin, flat: Lin) -> tuple[Lin, int] | None:
 
 
 def _joining(node: UOp) -> tuple[str, Any]:
-    """The op that joins two partial results, and what changes nothing under it."""
-    name, kind = node.op.name, node.dtype
-    if name in ("any", "all") or kind is dtypes.bool_:
-        both = name in ("all", "min", "reduce_prod")
-        return ("logical_and", True) if both else ("logical_or", False)
-    if name == "reduce_prod":
-        return "mul", 1
-    if name in ("max", "min"):
-        least = -inf if kind.is_float else kind.min
-        most = inf if kind.is_float else kind.max
-        return ("maximum", least) if name == "max" else ("minimum", most)
-    return "add", 0
+    return reduce_of(node).joining(node.dtype)
 
 
 def _lines(group: Group) -> tuple[str, ...]:

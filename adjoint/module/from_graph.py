@@ -16,6 +16,7 @@ from adjoint.errors import VerificationError
 from adjoint.ir import axes as letters
 from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
+from adjoint.ir.kernel_kind import Identity, Kernel, View
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.uop import UOp, toposort
 from adjoint.module.functions import FORMS
@@ -31,7 +32,6 @@ from adjoint.module.opcode import OPCODES
 from adjoint.module.shapes import broadcast
 from adjoint.module.tape import Tape
 
-_ALIASES = ("unique_identity", "copy", "shard", "wait")  # the first operand, for a module
 _LATE = ("const", "expand")  # emitted where somebody needs them in full
 _BINOPS = {"add": "Add", "sub": "Sub", "mul": "Mul", "true_div": "Div"}
 
@@ -85,7 +85,7 @@ class Lift:
 
     def _emitted(self, node: UOp) -> int:
         name = node.op.name
-        if name in _ALIASES:
+        if _is_alias(node.op.kernel):
             return self.value(node.src[0])
         if name in _BINOPS:
             return self._binop(node)
@@ -131,6 +131,13 @@ class Lift:
         storage = node.arg.buffer if node.op.name == "buffer" else node.realized
         data = literal_bytes(storage.array(), node.dtype)
         return self.tape.literal(data, type_of(node))
+
+
+def _is_alias(kernel: Kernel) -> bool:
+    """Whether the op is its first operand for a module, which has no places and no order."""
+    if type(kernel) is Identity:
+        return kernel.places
+    return type(kernel) is View and kernel.waits
 
 
 def _rounded(node: UOp) -> Any:
@@ -257,4 +264,3 @@ _SPECIAL: dict[str, Callable[[UOp], Any]] = {
 TOTAL = frozenset(  # records that a Core opcode covers whole: they need none of their own
     {"neg", "exp", "log", "reshape", "permute", "expand", "shrink", *_BINOPS}
 )
-HIDDEN = frozenset({"const", "buffer", "input", "spent", "checkpoint", "axis_gather", *_ALIASES})

@@ -22,7 +22,7 @@ from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
 from adjoint.module import extension
 from adjoint.module.core import COMMUTING
-from adjoint.module.from_graph import HIDDEN, TOTAL, Lift, generic_name
+from adjoint.module.from_graph import TOTAL, Lift, generic_name
 from adjoint.module.functions import FORMS, check_functions
 from adjoint.module.instruction import Block, Instruction, TensorType, fault
 from adjoint.module.numbers import scalar
@@ -67,7 +67,7 @@ def _derive_all() -> None:
     """Records come in as packages are imported, so look again whenever a name is not known."""
     for record in OPS.values():
         named = record.kind != "derived" and record.level != "kernel"
-        if named and record.name not in HIDDEN and record.name not in TOTAL:
+        if named and record.opcode and record.name not in TOTAL:
             name = generic_name(record)
             known = _GENERIC.get(name)
             if known is None or known.record is not record:

@@ -10,6 +10,7 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
+from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.opdef import Bad, Sample, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.roots import ABS, constant_value
@@ -76,6 +77,7 @@ true_div = elementwise(
     kinds="fc",
     cast=to_float,
     partials=lambda y, a, b: (1 / b, -y / b),
+    cost=3,
     reference=lambda a, b: np.true_divide(*_floats(a, b)),
     samples=binary(),
     errors=_MISMATCH,
@@ -96,6 +98,7 @@ reciprocal = elementwise(
     kinds="fc",
     cast=to_float,
     partials=lambda y, x: (-y * y,),
+    cost=3,
     reference=lambda x: np.reciprocal(*_floats(x)),
     samples=unary(0.5, 3),
 )
@@ -169,6 +172,7 @@ floordiv = elementwise(
     "Quotient rounded down, `x // y`. An integer divided by zero gives 0.",
     kinds="iuf",
     ad=ZeroGradient(_STEPS),
+    cost=EXPENSIVE,
     reference=_floordiv_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -179,6 +183,7 @@ mod = elementwise(
     "Remainder with the sign of the divisor, `x % y`. An integer modulo zero gives 0.",
     kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).floor())),
+    cost=EXPENSIVE,
     reference=_mod_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -199,6 +204,7 @@ fmod = elementwise(
     "Remainder with the sign of the dividend. An integer modulo zero gives 0.",
     kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).trunc())),
+    cost=EXPENSIVE,
     reference=_fmod_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -273,6 +279,7 @@ pow_ = elementwise(
     "Power `x ** y`. A negative integer power of an integer is truncated towards zero.",
     kinds="iufc",
     partials=_pow_partials,
+    cost=EXPENSIVE,
     reference=_power_reference,
     samples=lambda: [
         *binary(0.3, 3)(),

@@ -9,9 +9,11 @@ import numpy as np
 
 from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
+from adjoint.ir.kernel_kind import MEMORY, Identity, Kernel, PerNode, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axis
@@ -95,6 +97,8 @@ cast = define(
     kinds="biuf",
     widen=False,
     batch=same_op,
+    kernel=Pointwise(),
+    axes=same_axes,
 )
 
 
@@ -118,6 +122,14 @@ def _bitcast_reference(x: Any, dtype: Any) -> Any:
     return np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
 
 
+_BITS = Pointwise()
+
+
+def _bitcast_kernel(node: UOp) -> Kernel:
+    """Elements of another width are other bytes: their number changes."""
+    return _BITS if node.dtype.itemsize == node.src[0].dtype.itemsize else MEMORY
+
+
 bitcast = define(
     "bitcast",
     "The same bytes read as another dtype; a different width changes the last axis.",
@@ -135,6 +147,7 @@ bitcast = define(
     kinds="iu",
     widen=False,
     batch=same_op,
+    kernel=PerNode(_bitcast_kernel),
 )
 
 
@@ -152,6 +165,8 @@ detach = define(
     reference=np.asarray,
     samples=_ANY,
     batch=same_op,
+    kernel=Identity(),
+    axes=same_axes,
 )
 contiguous = define(
     "contiguous",
@@ -162,6 +177,8 @@ contiguous = define(
     reference=lambda x: np.array(x, order="C"),
     samples=_ANY,
     batch=same_op,
+    kernel=Identity(),
+    axes=same_axes,
 )
 contiguous_backward = define(
     "contiguous_backward",
@@ -172,6 +189,8 @@ contiguous_backward = define(
     reference=np.asarray,
     samples=_ANY,
     batch=same_op,
+    kernel=Identity(),
+    axes=same_axes,
 )
 
 
@@ -198,6 +217,9 @@ unique_identity: OpDef = define(
     reference=lambda x, token=0: np.asarray(x),
     samples=_ANY,
     batch=same_op,
+    kernel=Identity(places=True),
+    axes=same_axes,
+    opcode=False,
 )
 
 
@@ -227,6 +249,8 @@ assign = define(
     samples=given((real(2, 3), real(2, 3, seed=1))),
     errors=(Bad("E3003", (real(2), real(3)), match="shapes differ"),),
     batch=same_op,
+    kernel=Identity(operand=1),
+    axes=same_axes,
 )
 
 
@@ -256,6 +280,10 @@ copy = define(
     samples=given((real(2, 3), "CPU")),
     errors=(Bad("E6002", (real(2), "GPUU"), match="GPU"),),
     batch=same_op,
+    kernel=Identity(places=True),
+    axes=same_axes,
+    public=False,
+    opcode=False,
 )
 
 
@@ -308,6 +336,9 @@ shard = define(
         Bad("E3004", (real(2), ("CPU", "CPU:1"), 3), match="axis 3"),
     ),
     batch=_batched_shard,
+    kernel=Identity(places=True),
+    axes=same_axes,
+    opcode=False,
 )
 
 

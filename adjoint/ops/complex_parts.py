@@ -16,6 +16,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import DType, complex_of, real_of
+from adjoint.ir.kernel_kind import HOST
 from adjoint.ir.opdef import Bad, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import zeros_of
@@ -53,6 +54,7 @@ complex_ = elementwise(
     kinds="f",
     cast=part_dtype,
     result=complex_of,
+    kernel=HOST,
     ad=Linear(lambda g, re, im: (g.real(), -g.imag()), tangent=_complex_tangent),
     reference=_joined,
     samples=given(

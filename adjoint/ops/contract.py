@@ -17,6 +17,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Bilinear
 from adjoint.ir.dtype import promote
+from adjoint.ir.kernel_kind import At, Library, Read, Reduce
 from adjoint.ir.opdef import Bad, define, derived
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.samples import given, real
@@ -83,7 +84,7 @@ def _contract_reference(a: Any, b: Any, spec: str) -> Array:
     return _by_matmul(a, b, parsed).astype(a.dtype)
 
 
-def _by_matmul(a: Array, b: Array, spec: axes.Spec) -> Array:
+def _by_matmul(a: Array, b: Array, spec: axes.Letters) -> Array:
     """Batch, rows and columns gathered into three axes, so that NumPy's matmul can be used."""
     batch, summed = spec.batch, spec.summed
     rows = "".join(c for c in spec.lhs if c not in batch + summed)
@@ -108,6 +109,19 @@ def _batched_contract(node: UOp, src: Sources, batched: Flags, size: int) -> UOp
     letter = next(c for c in axes.LETTERS[::-1] if c not in spec.lhs + spec.rhs)
     lhs, rhs = (letter * flag + term for flag, term in zip(batched, spec.terms, strict=True))
     return UOp(node.op, src, ContractArg(f"{lhs},{rhs}->{letter}{spec.out}"))
+
+
+def _contract_sizes(node: UOp) -> Shape:
+    spec = axes.parse(node.arg.spec)
+    sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
+    return tuple([sizes[c] for c in spec.summed])
+
+
+def _contract_map(node: UOp, at: At, loops: At) -> list[Read]:
+    spec = axes.parse(node.arg.spec)
+    place = dict(zip(spec.out, at, strict=True)) | dict(zip(spec.summed, loops, strict=True))
+    pairs = zip(node.src, spec.terms, strict=True)
+    return [Read(x, tuple([place[c] for c in term])) for x, term in pairs]
 
 
 contract = define(
@@ -138,6 +152,11 @@ contract = define(
         Bad("E3002", (real(2, 3), real(3, 4), "mk"), match="form"),
     ),
     batch=_batched_contract,
+    kernel=Library(
+        "product",
+        Reduce("add", lambda dtype: 0, sizes=_contract_sizes, index_map=_contract_map),
+    ),
+    axes=lambda node: axes.parse(node.arg.spec),
 )
 
 

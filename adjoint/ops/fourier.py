@@ -18,6 +18,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Linear, ThroughBody
 from adjoint.ir.dtype import DType, as_dtype, complex_of, dtypes, real_of, to_float
+from adjoint.ir.kernel_kind import EXPAND
 from adjoint.ir.opdef import Bad, OpDef, define, derived, register
 from adjoint.ir.uop import UOp
 from adjoint.ops.complex_parts import part_dtype
@@ -451,6 +452,7 @@ def _made(name: str, doc: str, call: Callable[..., UOp], numpy: Callable[..., An
         "derived",
         call=call,
         signature=call,
+        kernel=EXPAND,
         ad=ThroughBody(),
         reference=numpy,
         samples=given((5,), (6, 0.25), (1,)),

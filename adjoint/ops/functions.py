@@ -17,6 +17,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import to_float
+from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import binary, given, real, unary
@@ -33,6 +34,7 @@ def _function(
     name: str, doc: str, reference: Any, partial: Any, lo: float = -3, hi: float = 3, **rest: Any
 ) -> OpDef:
     """A smooth function of one real variable; `partial(y, x)` is its derivative."""
+    options: dict[str, Any] = {"kinds": "f", "cost": EXPENSIVE} | rest
     return elementwise(
         name,
         doc,
@@ -41,7 +43,7 @@ def _function(
         partials=lambda y, x: (partial(y, x),),
         reference=lambda x: reference(_float(x)),
         samples=unary(lo, hi),
-        **({"kinds": "f"} | rest),
+        **options,
     )
 
 
@@ -73,7 +75,7 @@ log1p = _function(
     "log1p", "`log(1 + x)`, exact near 0.", np.log1p, lambda y, x: 1 / (x + 1), -0.9, kinds="fc"
 )
 sqrt = _function(
-    "sqrt", "Square root; √'(0) = inf.", np.sqrt, lambda y, x: 0.5 / y, 0.1, 4, kinds="fc"
+    "sqrt", "Square root; √'(0) = inf.", np.sqrt, lambda y, x: 0.5 / y, 0.1, 4, kinds="fc", cost=3
 )
 rsqrt = _function(
     "rsqrt",
@@ -83,6 +85,7 @@ rsqrt = _function(
     0.1,
     4,
     kinds="fc",
+    cost=4,
 )
 sin = _function("sin", "Sine.", np.sin, lambda y, x: x.cos(), kinds="fc")
 cos = _function("cos", "Cosine.", np.cos, lambda y, x: -x.sin(), kinds="fc")
@@ -247,6 +250,7 @@ polygamma = define(
 atan2 = elementwise(
     "atan2",
     "The angle of the point (y, x): `x.atan2(y)` reads x as the ordinate, as NumPy does.",
+    cost=EXPENSIVE,
     kinds="f",
     cast=to_float,
     partials=lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)),
@@ -256,6 +260,7 @@ atan2 = elementwise(
 hypot = elementwise(
     "hypot",
     "`sqrt(x² + y²)` without overflow.",
+    cost=EXPENSIVE,
     kinds="f",
     cast=to_float,
     partials=lambda y, a, b: (a / y, b / y),
@@ -265,6 +270,7 @@ hypot = elementwise(
 logaddexp = elementwise(
     "logaddexp",
     "`log(exp(x) + exp(y))` without overflow.",
+    cost=EXPENSIVE,
     kinds="f",
     cast=to_float,
     partials=lambda y, a, b: ((a - b).sigmoid(), (b - a).sigmoid()),

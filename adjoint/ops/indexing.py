@@ -26,7 +26,8 @@ from adjoint.ir.batch import Flags, Sources, shifted, spread, spread_all
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, fits, promote
-from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.kernel_kind import Algorithm, Gather, filled_value, is_filled
+from adjoint.ir.opdef import Bad, Sample, define, op_named
 from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
@@ -49,6 +50,16 @@ def positions(n: int, axis: int, rank: int, device: str | None) -> UOp:
     return (ones.scan_sum(0) - 1).reshape(shape)
 
 
+def counts_up(node: UOp) -> bool:
+    """Whether the node is 0, 1, 2, … as `positions` writes it, before it gives it a shape."""
+    if node.op is not op_named("sub") or len(node.shape) != 1:
+        return False
+    total, one = node.src
+    if total.op is not op_named("scan_sum") or not is_filled(one) or total.arg.reverse:
+        return False
+    return bool(filled_value(one) == 1 == filled_value(total.src[0]))
+
+
 def wrapped(index: UOp, n: int) -> UOp:
     """Negative indices counted from the end."""
     if index.dtype.kind == "u":
@@ -56,6 +67,11 @@ def wrapped(index: UOp, n: int) -> UOp:
     if not fits(n, index.dtype):  # an int8 index into 200 elements
         index = index.cast(dtypes.int64)
     return (index < 0).where(index + n, index)
+
+
+def unwrapped(index: UOp) -> UOp:
+    """The index that `wrapped` was given, if this is what it made."""
+    return index.src[2] if _is_wrapped(index) else index
 
 
 def _is_wrapped(index: UOp) -> bool:
@@ -215,6 +231,7 @@ gather = define(
         Bad("E6001", (real(4), 0, np.array([4])), match="out of range"),
     ),
     batch=_batched_gather,
+    kernel=Gather(),
 )
 
 
@@ -421,7 +438,9 @@ scatter_add = define(
     errors=(Bad("E4011", (real(4), 0, real(2), real(2)), match="integer"),),
     kinds="iuf",
     batch=_batched_scatter,
+    kernel=Algorithm("scatter", lambda node: "add"),
 )
+_JOINS = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 scatter = define(
     "scatter",
     "x with `src` written (or added, multiplied) at `index` along `dim`; of equal indices the "
@@ -446,6 +465,7 @@ scatter = define(
     ),
     kinds="iuf",
     batch=_batched_scatter,
+    kernel=Algorithm("scatter", lambda node: _JOINS.get(node.arg.mode)),
 )
 
 
@@ -502,4 +522,5 @@ argsort = define(
     errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
     kinds="biuf",
     batch=shifted("axis"),
+    kernel=Algorithm("sort"),
 )

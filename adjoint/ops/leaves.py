@@ -13,6 +13,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
+from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, STORED, Part
 from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
@@ -85,6 +86,9 @@ const = define(
     samples=given((2.5, as_dtype("float32"), (2, 3)), (True,), (3, as_dtype("int8"), (0, 2))),
     errors=(Bad("E2006", (300, "uint8"), match="not a value of uint8"),),
     level="both",
+    kernel=CONSTANT,
+    public=False,
+    opcode=False,
 )
 
 
@@ -108,6 +112,9 @@ buffer = define(
     ad=Linear(lambda g, **attrs: ()),
     reference=lambda buffer: buffer.array(),
     samples=given(),
+    kernel=STORED,
+    public=False,
+    opcode=False,
 )
 
 
@@ -137,6 +144,9 @@ input_ = define(
     reference=_unbound,
     samples=given(),
     level="both",
+    kernel=PARAMETER,
+    public=False,
+    opcode=False,
 )
 
 
@@ -174,6 +184,8 @@ spent = define(
     ad=NotDifferentiable("the transform that traced it has ended"),
     reference=_spent_reference,
     samples=given(),
+    public=False,
+    opcode=False,
 )
 
 
@@ -202,4 +214,6 @@ part = define(
     reference=lambda x, index: x[index],
     samples=given(),
     batch=same_op,
+    kernel=Part(),
+    public=False,
 )

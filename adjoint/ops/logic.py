@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import DTypeError
+from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
 from adjoint.ir.derivative import Diagonal, ZeroGradient
 from adjoint.ir.dtype import DType, dtype_of_scalar, dtypes, promote
+from adjoint.ir.kernel_kind import Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
@@ -276,4 +278,6 @@ where = define(
     bounds=_where_bounds,
     level="both",
     batch=same_op,
+    kernel=Pointwise(),
+    axes=same_axes,
 )

@@ -27,6 +27,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.bounds import Ranged
 from adjoint.ir.derivative import NotDifferentiable
 from adjoint.ir.dtype import VOID, DType, PtrDType, as_dtype, dtypes, fits, pointer
+from adjoint.ir.kernel_kind import LOOP_LEVEL
 from adjoint.ir.opdef import OpDef, register
 from adjoint.ir.uop import UOp
 
@@ -51,6 +52,9 @@ def _kernel(name: str, doc: str, call: Any, infer: Any, arg: type[Arg] | None = 
         reference=_never_run,
         samples=list,
         level="kernel",
+        kernel=LOOP_LEVEL,
+        public=False,
+        opcode=False,
         signature=call,
     )
     return register(record, method=False)

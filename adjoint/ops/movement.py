@@ -16,9 +16,11 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, AxisError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import Letters, letters
 from adjoint.ir.batch import Flags, Sources, led_by, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
+from adjoint.ir.kernel_kind import At, Read, Space, View
 from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
@@ -99,6 +101,11 @@ def _reshape_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
     return arg.shape, src[0].dtype
 
 
+def _reshape_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    x = node.src[0]
+    return (Read(x, space.reshaped(at, node.shape, x.shape)),)
+
+
 reshape = define(
     "reshape",
     "The same elements in row-major order under another shape; one size may be -1.",
@@ -115,6 +122,7 @@ reshape = define(
         Bad("E3006", (real(2, 3), (-1, -1)), match="only one size can be -1"),
     ),
     batch=led_by(shape=...),
+    kernel=View(_reshape_map, strided=True, aliases=True),
 )
 
 
@@ -146,6 +154,16 @@ def inverse(order: Shape) -> Shape:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
+def _permute_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    back = dict(zip(node.arg.order, at, strict=True))
+    return (Read(node.src[0], tuple([back[a] for a in range(len(at))])),)
+
+
+def _permute_axes(node: UOp) -> Letters:
+    term = letters(len(node.shape))
+    return Letters((term,), "".join(term[a] for a in node.arg.order))
+
+
 permute = define(
     "permute",
     "Axes in another order.",
@@ -160,6 +178,8 @@ permute = define(
         Bad("E3004", (real(2, 3), (0, 5)), match="axis 5"),
     ),
     batch=_batched_permute,
+    kernel=View(_permute_map, strided=True),
+    axes=_permute_axes,
 )
 
 
@@ -209,6 +229,20 @@ def _repeated(old: Shape, new: Shape) -> Shape:
     return (*range(offset), *inner)
 
 
+def _expand_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    x = node.src[0]
+    own = at[len(node.shape) - len(x.shape) :]
+    zero = space.zero
+    return (Read(x, tuple([zero if n == 1 else i for i, n in zip(own, x.shape, strict=True)])),)
+
+
+def _expand_axes(node: UOp) -> Letters:
+    """A letter that only the result has is repeated."""
+    out, old = letters(len(node.shape)), node.src[0].shape
+    own = out[len(out) - len(old) :]
+    return Letters(("".join("1" if n == 1 else c for c, n in zip(own, old, strict=True)),), out)
+
+
 expand = define(
     "expand",
     "Axes of size 1, and new leading axes, repeated.",
@@ -226,6 +260,8 @@ expand = define(
     ),
     errors=(Bad("E3001", (real(2, 3), (2, 4)), match="cannot be expanded"),),
     batch=_batched_expand,
+    kernel=View(_expand_map, strided=True, repeats=True),
+    axes=_expand_axes,
 )
 
 
@@ -244,6 +280,12 @@ def _flip(x: UOp, *axis: Any) -> UOp:
     return UOp(flip, (x,), FlipArg(axes)) if axes else x
 
 
+def _flip_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    x, axes = node.src[0], node.arg.axis
+    sides = enumerate(zip(at, x.shape, strict=True))
+    return (Read(x, tuple([i * -1 + (n - 1) if d in axes else i for d, (i, n) in sides])),)
+
+
 flip = define(
     "flip",
     "Elements in reverse order along axes.",
@@ -258,6 +300,7 @@ flip = define(
         Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
     ),
     batch=shifted("axis"),
+    kernel=View(_flip_map),
 )
 
 
@@ -315,6 +358,12 @@ def _batched_shrink(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     return sliced(src[0], (0, *start), (size, *stop), (1, *step))
 
 
+def _shrink_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    start, _, step = node.arg
+    place = [i * s + a for i, a, s in zip(at, start, step, strict=True)]
+    return (Read(node.src[0], tuple(place)),)
+
+
 shrink = define(
     "shrink",
     "A slice with start, stop and step ≥ 1 per axis.",
@@ -335,6 +384,7 @@ shrink = define(
         Bad("E4008", (real(4), ((0, 4, 0),)), match="not positive"),
     ),
     batch=_batched_shrink,
+    kernel=View(_shrink_map, strided=True),
 )
 
 
@@ -420,6 +470,12 @@ def _unpad(g: UOp, x: UOp, before: Shape, after: Shape, interior: Shape, value: 
     return sliced(g, before, stop, [i + 1 for i in interior])
 
 
+def _pad_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    """Inside, where the distance from the first element is a multiple of the step."""
+    place = tuple([i + -b for i, b in zip(at, node.arg.before, strict=True)])
+    return (Read(node.src[0], place, tuple([i + 1 for i in node.arg.interior])),)
+
+
 pad_constant = define(
     "pad_constant",
     "Elements around the tensor, and between its elements (`interior`), all equal to `value`.",
@@ -443,6 +499,7 @@ pad_constant = define(
         Bad("E4007", (real(2), (1, 1), (0,)), match="per axis"),
     ),
     batch=led_by(before=0, after=0, interior=0),
+    kernel=View(_pad_map, fill=lambda node: node.arg.value),
 )
 
 
@@ -493,6 +550,17 @@ def _uncat(g: UOp, *x: UOp, axis: int) -> tuple[UOp, ...]:
     return tuple(parts)
 
 
+def _cat_map(node: UOp, at: At, space: Space) -> list[Read]:
+    axis, start, reads = node.arg.axis, 0, []
+    steps = tuple([int(d == axis) for d in range(len(at))])
+    for x in node.src:
+        if x.shape[axis]:
+            place = (*at[:axis], at[axis] + -start, *at[axis + 1 :])
+            reads.append(Read(x, place, steps))
+            start += x.shape[axis]
+    return reads
+
+
 cat = define(
     "cat",
     "Tensors joined along an axis: `x.cat(y, z, dim=0)`.",
@@ -512,4 +580,5 @@ cat = define(
         Bad("E3002", (real(), real()), match="scalars"),
     ),
     batch=shifted("axis"),
+    kernel=View(_cat_map, joins=True),
 )

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes
+from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.storage import storage_error
 from adjoint.ir.uop import UOp
@@ -52,6 +53,7 @@ threefry = elementwise(
     "threefry",
     "Threefry-2x32-20 of 64-bit counters under 64-bit keys.",
     kinds="u",
+    cost=EXPENSIVE,
     ad=ZeroGradient("bits are not numbers"),
     reference=_threefry_reference,
     samples=given(Sample((np.arange(4, dtype=np.uint64), np.array([7], np.uint64)), smooth=False)),

@@ -16,9 +16,11 @@ import numpy as np
 
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import Letters, letters
 from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
+from adjoint.ir.kernel_kind import Reduce
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axes
@@ -72,18 +74,31 @@ _ERRORS = (
 )
 
 
-def _reduction(
+def reduced_axes(node: UOp) -> Letters:
+    """Letters that only the operand has are reduced; "1" is what `keepdim` leaves."""
+    term, (axis, keepdim) = letters(len(node.src[0].shape)), node.arg
+    gone = "1" if keepdim else ""
+    return Letters((term,), "".join(gone if d in axis else c for d, c in enumerate(term)))
+
+
+def reduction(
     name: str,
     doc: str,
     *,
     numpy: Callable[..., Any],
     ad: Derivative,
+    kernel: Reduce,
     dtype: Callable[[DType], DType] = lambda d: d,
     kinds: str = "biufc",
     empty: bool = True,
     reference: Callable[..., Any] | None = None,
     samples: Any = None,
 ) -> OpDef:
+    """A primitive that joins the elements along axes; `kernel` says how, and from what it starts.
+
+    `dtype` maps the operand's dtype to the result's; `empty` says whether there may be nothing to
+    join.
+    """
     results = {d: dtype(d) for d in ALL if d.kind in kinds}
 
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
@@ -122,6 +137,8 @@ def _reduction(
         + (() if empty else (Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),)),
         kinds=kinds,
         batch=shifted("axis"),
+        kernel=kernel,
+        axes=reduced_axes,
     )
     return record
 
@@ -154,9 +171,10 @@ def _sum_dtype(dtype: DType) -> DType:
     return dtype if dtype.kind in "fc" else accumulator(dtype)
 
 
-sum_ = _reduction(
+sum_ = reduction(
     "reduce_sum",
     "Sum over axes. Small integers are summed in 32 bits.",
+    kernel=Reduce("add", lambda dtype: 0, tree=True),
     numpy=np.sum,
     reference=_sum_reference,
     dtype=_sum_dtype,
@@ -194,9 +212,10 @@ def _shifted(x: UOp, ones: list[tuple[int, int]], by: int) -> UOp:
     return x.shrink(cut).pad_constant(before, after, None, 1)
 
 
-prod = _reduction(
+prod = reduction(
     "reduce_prod",
     "Product over axes. Small integers are multiplied in 32 bits.",
+    kernel=Reduce("mul", lambda dtype: 1, tree=True),
     numpy=np.prod,
     reference=_prod_reference,
     dtype=_sum_dtype,
@@ -212,33 +231,37 @@ def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: Shape, keepdim: bool) -> UOp:
     return (chosen / count).cast(t[0].dtype)
 
 
-max_ = _reduction(
+max_ = reduction(
     "max",
     "The largest element along axes; NaN if there is one. Ties share the gradient equally.",
+    kernel=Reduce("maximum", lambda dtype: dtype.min),
     numpy=np.max,
     ad=Jvp(_extreme_jvp),
     kinds="biuf",
     empty=False,
 )
-min_ = _reduction(
+min_ = reduction(
     "min",
     "The smallest element along axes; NaN if there is one. Ties share the gradient equally.",
+    kernel=Reduce("minimum", lambda dtype: dtype.max),
     numpy=np.min,
     ad=Jvp(_extreme_jvp),
     kinds="biuf",
     empty=False,
 )
 _TRUTH = ZeroGradient("a truth value is piecewise constant")
-any_ = _reduction(
+any_ = reduction(
     "any",
     "Whether some element along axes is nonzero.",
+    kernel=Reduce("logical_or", lambda dtype: False),
     numpy=np.any,
     dtype=lambda d: dtypes.bool_,
     ad=_TRUTH,
 )
-all_ = _reduction(
+all_ = reduction(
     "all",
     "Whether every element along axes is nonzero.",
+    kernel=Reduce("logical_and", lambda dtype: True),
     numpy=np.all,
     dtype=lambda d: dtypes.bool_,
     ad=_TRUTH,

@@ -14,6 +14,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
+from adjoint.ir.kernel_kind import Algorithm, Counting, Kernel, PerNode, filled_value, is_filled
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
@@ -28,7 +29,13 @@ class ScanArg(Arg):
 
 
 def _scan(
-    name: str, doc: str, ufunc: Any, ad: Derivative, widen: bool, kinds: str = "iufc"
+    name: str,
+    doc: str,
+    ufunc: Any,
+    ad: Derivative,
+    widen: bool,
+    kernel: Kernel,
+    kinds: str = "iufc",
 ) -> OpDef:
     def call(x: UOp, axis: int = 0, reverse: bool = False) -> UOp:
         number = checked_axis(name, axis, len(x.shape), x)
@@ -76,6 +83,7 @@ def _scan(
         errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
         kinds=kinds,
         batch=shifted("axis"),
+        kernel=kernel,
     )
     return record
 
@@ -105,12 +113,25 @@ def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
     return t[0].gather(axis, source.maximum(0).minimum(max(n - 1, 0)))
 
 
+def counts(node: UOp) -> bool:
+    """Whether a running sum counts: steps of one integer, none of which leaves an index's dtype.
+
+    A float's running sum is rounded at every step: it is no multiple of how many there are.
+    """
+    x = node.src[0]
+    if not node.dtype.is_int or not is_filled(x):
+        return False
+    return abs(int(filled_value(x))) * node.shape[node.arg.axis] <= dtypes.int64.max
+
+
+_COUNTING, _SUM = Counting(), Algorithm("scan", lambda node: "add")
 scan_sum = _scan(
     "scan_sum",
     "Running sum along an axis.",
     np.add,
     Linear(lambda g, x, axis, reverse: g.scan_sum(axis, not reverse)),
     widen=True,
+    kernel=PerNode(lambda node: _COUNTING if counts(node) else _SUM),
 )
 scan_prod = _scan(
     "scan_prod",
@@ -118,6 +139,7 @@ scan_prod = _scan(
     np.multiply,
     Jvp(_prod_jvp),
     widen=True,
+    kernel=Algorithm("scan", lambda node: "mul"),
 )
 scan_max = _scan(
     "scan_max",
@@ -125,6 +147,7 @@ scan_max = _scan(
     np.maximum,
     Jvp(_extreme_jvp),
     widen=False,
+    kernel=Algorithm("scan", lambda node: "maximum"),
     kinds="iuf",
 )
 scan_min = _scan(
@@ -133,5 +156,6 @@ scan_min = _scan(
     np.minimum,
     Jvp(_extreme_jvp),
     widen=False,
+    kernel=Algorithm("scan", lambda node: "minimum"),
     kinds="iuf",
 )

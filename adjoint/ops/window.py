@@ -11,6 +11,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import raw_bits
+from adjoint.ir.kernel_kind import At, Read, Reduce, Space, View
 from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
@@ -73,6 +74,14 @@ def _window_reference(x: Any, axis: Any, size: Any, stride: Any = 1, dilation: A
     return view[tuple(places)]
 
 
+def _window_map(node: UOp, at: At, space: Space) -> tuple[Read]:
+    base = len(node.src[0].shape)
+    place = list(at[:base])
+    for i, (axis, _, stride, dilation) in enumerate(zip(*node.arg, strict=True)):
+        place[axis] = at[axis] * stride + at[base + i] * dilation
+    return (Read(node.src[0], tuple(place)),)
+
+
 window = define(
     "window",
     "Sliding windows: the axes count the windows, new last axes run inside one.",
@@ -94,6 +103,7 @@ window = define(
         Bad("E4007", (real(2, 3), (0, 1), (1,)), match="per axis"),
     ),
     batch=shifted("axis"),
+    kernel=View(_window_map),
 )
 
 
@@ -146,6 +156,15 @@ def _batched_fold(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     return UOp(node.op, src, FoldArg((size, *shape), tuple(a + 1 for a in axis), *rest))
 
 
+def _fold_map(node: UOp, at: At, loops: At) -> tuple[Read]:
+    """The windows that have the element at this offset, if one begins there."""
+    arg, place = node.arg, list(at)
+    steps = [0] * len(node.src[0].shape)
+    for d, stride, dilation, offset in zip(arg.axis, arg.stride, arg.dilation, loops, strict=True):
+        place[d], steps[d] = at[d] + offset * -dilation, stride
+    return (Read(node.src[0], (*place, *loops), tuple(steps)),)
+
+
 fold = define(
     "fold",
     "The adjoint of WINDOW: windows added back where they came from.",
@@ -163,4 +182,11 @@ fold = define(
     errors=(Bad("E3003", (real(2, 5, 3), (2, 8), (1,), 3), match="have the shape"),),
     kinds="iufc",
     batch=_batched_fold,
+    kernel=Reduce(
+        "add",
+        lambda dtype: 0,
+        sizes=lambda node: node.arg.size,
+        index_map=_fold_map,
+        apart=True,
+    ),
 )

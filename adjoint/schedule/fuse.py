@@ -13,6 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adjoint.errors import InternalError
+from adjoint.ir.kernel_kind import (
+    Counting,
+    Gather,
+    Part,
+    Reduce,
+    View,
+    is_constant,
+    kernel_of,
+)
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule import classify
 from adjoint.schedule.classify import (
@@ -102,17 +111,18 @@ class Fuser:
         kind = kind_of(node)
         if kind == POINTWISE:
             return weight(node) + sum(self.costs[s] for s in node.src)
-        grows = node.op.name == "expand"  # what is spread is done once outside, or in memory
-        return self.costs[node.src[0]] if kind == VIEW and not grows else 1
+        if kind != VIEW or _view(node).repeats:  # what is spread is done once outside, or in memory
+            return 1
+        return self.costs[node.src[0]]
 
     def _pieces(self, node: UOp) -> int:
         """From how many places an element may come, each of which the kernel has code for."""
         below = [self.pieces[s] if self._movable(s) else 1 for s in node.src]
-        return sum(below) if node.op.name == "cat" else max(below, default=1)
+        return sum(below) if _joins(node) else max(below, default=1)
 
     def _movable(self, node: UOp) -> bool:
         """Whether code for a node may be written wherever it is read."""
-        return self.pieces[node] <= max(_PIECES, len(node.src)) or node.op.name != "cat"
+        return self.pieces[node] <= max(_PIECES, len(node.src)) or not _joins(node)
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
@@ -127,7 +137,7 @@ class Fuser:
         uses, needs = self.uses.get(node, {}), self.needs.get(node, {})
         if not uses and not needs:
             return
-        kind = SORT if node.op.name == "gather" and sorts(node) is not None else kind_of(node)
+        kind = SORT if sorts(node) is not None else kind_of(node)
         if node.dtype and not isinstance(node.dtype, tuple) and node.size == 0:
             self._reads(node, uses)
         elif kind == LEAF:
@@ -136,7 +146,7 @@ class Fuser:
             self._reads(node, uses)
             self.needs.setdefault(node.src[0], {}).update(needs)
             self.needs[node.src[0]].update({unit: None for unit, _ in uses})
-        elif kind == MEMORY or (kind == HOST and node.op.name == "reshape"):
+        elif kind == MEMORY or (kind == HOST and _aliases(node)):
             self._place_memory(node, uses, needs)
         elif kind == VIEW:
             self._place_view(node, uses, needs)
@@ -148,7 +158,7 @@ class Fuser:
             self._place_step(node, kind, uses, needs)
 
     def _place_leaf(self, node: UOp, uses: Uses, needs: Needs) -> None:
-        if node.op.name != "const":
+        if not is_constant(node):
             self._reads(node, uses)
         elif needs and node.dtype.is_complex:
             self._place_step(node, HOST, uses, needs)
@@ -160,7 +170,7 @@ class Fuser:
             unit.reads[node] = None
 
     def _place_view(self, node: UOp, uses: Uses, needs: Needs) -> None:
-        if needs and node.op.name in ("reshape", "wait"):
+        if needs and _aliases(node):
             self.alias[node] = node.src[0]
             self.needs.setdefault(node.src[0], {}).update(needs)
             for unit in needs:
@@ -184,7 +194,7 @@ class Fuser:
 
     def _overflows(self, node: UOp, uses: Iterable[tuple[Unit, Index]]) -> bool:
         """Whether the kernels that read a view have enough to do without it."""
-        if node.op.name == "reshape":
+        if _aliases(node) and len(node.src) == 1:
             return False
         return any(unit.full or self.atoms.tangled(index) for unit, index in uses)
 
@@ -194,15 +204,15 @@ class Fuser:
         unit.members += 1
         unit.weight += weight(node)
         if kind == VIEW:
-            unit.waits.update(dict.fromkeys(node.src[1:] if node.op.name == "wait" else ()))
+            unit.waits.update(dict.fromkeys(node.src[1:] if _view(node).waits else ()))
             pairs = self.atoms.through(node, index)
         elif kind == REDUCE:
             pairs, loops = self.atoms.reduced(node, index)
             unit.reduced[node] = (index, loops)
-        elif node.op.name == "gather":
+        elif type(node.op.kernel) is Gather:
             pairs = self._gathered(node, index)
         else:
-            pairs = [(s, index) for s in node.src if node.op.name != "scan_sum"]
+            pairs = [(s, index) for s in node.src if type(kernel_of(node)) is not Counting]
         for source, at in pairs:
             self.uses.setdefault(source, {})[(unit, self.atoms.settled(at))] = None
 
@@ -406,7 +416,8 @@ class Fuser:
         if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
             return None
         (node,), (root,) = unit.reduced, unit.outputs
-        if node is not root or node.op.name in ("contract", "fold"):
+        kernel = node.op.kernel
+        if node is not root or type(kernel) is not Reduce or kernel.index_map is not None:
             return None
         return node.src[0].shape, node.arg
 
@@ -476,9 +487,25 @@ class Fuser:
 
     def storage(self, node: UOp) -> UOp:
         """The node in whose memory this one lies."""
-        while node in self.alias or node.op.name == "part":
+        while node in self.alias or type(node.op.kernel) is Part:
             node = self.alias[node] if node in self.alias else node.src[0]
         return node
+
+
+def _view(node: UOp) -> View:
+    kernel = node.op.kernel
+    assert isinstance(kernel, View)
+    return kernel
+
+
+def _joins(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is View and kernel.joins
+
+
+def _aliases(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is View and kernel.aliases
 
 
 __all__ = ["CONTROL", "HOST", "SPECIAL", "Fuser", "Unit", "classify"]

@@ -13,7 +13,8 @@ from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir import axes
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import Identity, Kernel, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -22,8 +23,6 @@ from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
-
-_IDENTITIES = frozenset({"detach", "contiguous", "contiguous_backward", "unique_identity", "shard"})
 
 
 def prepare(roots: Sequence[UOp]) -> list[UOp]:
@@ -37,13 +36,19 @@ def prepare(roots: Sequence[UOp]) -> list[UOp]:
 
 
 def _rewritten(node: UOp) -> UOp:
-    name = node.op.name
-    if name in _IDENTITIES or (name in ("copy", "reshape") and node.shape == node.src[0].shape):
+    kernel = node.op.kernel
+    if type(kernel) is Identity:
+        return node.src[kernel.operand]
+    if _is_plain_alias(kernel) and node.shape == node.src[0].shape:
         return node.src[0]
-    if name == "assign":
-        return node.src[1]
-    rule = _RULES.get(name)
+    if type(kernel) is Reduce and kernel.index_map is None:
+        return _reduction(node, kernel)
+    rule = _RULES.get(node.op.name)
     return node if rule is None else rule(node)
+
+
+def _is_plain_alias(kernel: Kernel) -> bool:
+    return type(kernel) is View and kernel.aliases and not kernel.waits
 
 
 def _filled(node: UOp, value: Any) -> UOp:
@@ -52,20 +57,19 @@ def _filled(node: UOp, value: Any) -> UOp:
 
 # ---- reductions
 
-_EMPTY: dict[str, Any] = {"reduce_sum": 0, "reduce_prod": 1, "any": False, "all": True}
 _LONG = 1 << 15  # from this many elements on, a reduction to few results is done in blocks
 _LONGEST = 1 << 24  # from this many on, always
 _FEW = 1 << 12
 
 
-def _reduction(node: UOp) -> UOp:
+def _reduction(node: UOp, kernel: Reduce) -> UOp:
     x = node.src[0]
     if node.size and not x.size:
-        return _filled(node, _EMPTY[node.op.name])
+        return _filled(node, kernel.start(node.dtype))
     dims = node.arg.axis
     if all(x.shape[d] == 1 for d in dims) and node.dtype is x.dtype:
         same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
-        return same + 0.0 if node.op.name == "reduce_sum" and x.dtype.is_float else same
+        return same + 0.0 if kernel.join == "add" and x.dtype.is_float else same
     count = prod(x.shape[d] for d in dims)
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
     long = count >= _LONG and node.size <= results and count >= 16 * node.size
@@ -91,17 +95,12 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
     flat = x.reshape(*lead, count, *rest)
     if count > whole and _is_worth_keeping(x):
         whole = count = whole + BLOCK
-        flat = _filled_up(flat, first, count, _neutral(node.op.name, x.dtype))
+        flat = _filled_up(flat, first, count, reduce_of(node).start(x.dtype))
     blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
     sums = node.op(blocks, (first + 1,), False)
     if count > whole:
         sums = sums.cat(node.op(_part(flat, first, whole, count), (first,), True), dim=first)
     return node.op(sums, (first,), False)
-
-
-def _neutral(name: str, dtype: DType) -> Any:
-    """The element that changes no result of the reduction."""
-    return dtype.min if name == "max" else dtype.max if name == "min" else _EMPTY[name]
 
 
 def _is_worth_keeping(x: UOp) -> bool:
@@ -132,7 +131,7 @@ def _part(x: UOp, axis: int, start: int, stop: int) -> UOp:
 def _wide(node: UOp, x: UOp) -> UOp:
     """Partial sums of narrow floats are kept in float32, as one pass would."""
     narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
-    return x.cast(dtypes.float32) if narrow and node.op.name.startswith("reduce") else x
+    return x.cast(dtypes.float32) if narrow and reduce_of(node).tree else x
 
 
 def _arg_extreme(node: UOp) -> UOp:
@@ -232,7 +231,7 @@ def _contraction(node: UOp) -> UOp:
     return _matrix_product(node, spec, sizes)
 
 
-def _products(node: UOp, spec: axes.Spec) -> UOp:
+def _products(node: UOp, spec: axes.Letters) -> UOp:
     """Nothing to sum: the operands spread over the result and multiplied."""
     spread = []
     for x, term in zip(node.src, spec.terms, strict=True):
@@ -243,7 +242,7 @@ def _products(node: UOp, spec: axes.Spec) -> UOp:
     return spread[0] * spread[1]
 
 
-def _matrix_product(node: UOp, spec: axes.Spec, sizes: dict[str, int]) -> UOp:
+def _matrix_product(node: UOp, spec: axes.Letters, sizes: dict[str, int]) -> UOp:
     """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
     (a, left), (b, right), batch, rows, columns = _divided(node, spec, sizes)
     summed = _summed_order(spec.summed, left, right)
@@ -261,7 +260,7 @@ _LEAST = 1 << 12  # elements of a product that is worth a call of its own
 
 
 def _divided(
-    node: UOp, spec: axes.Spec, sizes: dict[str, int]
+    node: UOp, spec: axes.Letters, sizes: dict[str, int]
 ) -> tuple[Operand, Operand, str, str, str]:
     """Which operand gives the rows, and the letters of batch, rows and columns.
 
@@ -317,7 +316,6 @@ def _arranged(
 
 
 _RULES: dict[str, Callable[[UOp], UOp]] = {
-    **dict.fromkeys(("reduce_sum", "reduce_prod", "any", "all", "max", "min"), _reduction),
     "argmax": _arg_extreme,
     "argmin": _arg_extreme,
     "contract": _contraction,

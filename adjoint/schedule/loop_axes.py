@@ -8,15 +8,57 @@ views map them. What may not: which nodes share a kernel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from adjoint.ir import axes
+from adjoint.ir.kernel_kind import Read, View, reduce_of
 from adjoint.ir.uop import UOp
 
 Axis = tuple[int, ...]
 Index = tuple[Axis, ...]
 _DEEPEST = 2  # divisions inside one another: an index doubles with each of them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """A coordinate as index maps compute with it: which axes it is made of, of which extent.
+
+    `moved` says that it is not one of these axes as it is, but a multiple, a shift or a sum.
+    """
+
+    axes: Index
+    extent: int
+    moved: bool = False
+
+    def __mul__(self, factor: int) -> Followed:
+        return self if factor == 1 else Followed(self.axes, self.extent, True)
+
+    def __add__(self, other: Followed | int) -> Followed:
+        if isinstance(other, int):
+            return self if other == 0 else Followed(self.axes, self.extent, True)
+        return Followed((*self.axes, *other.axes), self.extent, True)
+
+
+_NOWHERE = Followed(((),), 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Space:
+    """What the index map of one node is evaluated over."""
+
+    atoms: Atoms
+    node: UOp
+    zero = _NOWHERE
+
+    def reshaped(self, at: Sequence[Followed], old: Any, new: Any) -> tuple[Followed, ...]:
+        index = self.atoms.reshaped(self.node, tuple([c.axes[0] for c in at]), new)
+        return _followed(index, new)
+
+
+def _followed(index: Index, shape: Sequence[int]) -> tuple[Followed, ...]:
+    return tuple([Followed((axis,), n) for axis, n in zip(index, shape, strict=True)])
 
 
 class Atoms:
@@ -92,14 +134,14 @@ class Atoms:
 
     # ---- views
 
-    def reshaped(self, node: UOp, index: Index) -> Index:
-        """Through RESHAPE: the atoms in order, dealt out to the other axes."""
+    def reshaped(self, node: UOp, index: Index, shape: Sequence[int]) -> Index:
+        """The atoms in order, dealt out to the axes of another shape."""
         flat = [a for axis in self.settled(index) for a in axis][::-1]
         result: list[Axis] = []
-        for extent in node.src[0].shape:
+        for extent in shape:
             axis = self._taken(flat, extent)
             if axis is None:
-                return self._images(node, index)
+                return self._images(node, index, shape)
             result.append(axis)
         return tuple(result)
 
@@ -123,97 +165,41 @@ class Atoms:
             size *= self.sizes[atom]
         return tuple(taken) if size == extent else None
 
-    def _images(self, node: UOp, index: Index) -> Index:
+    def _images(self, node: UOp, index: Index, shape: Sequence[int]) -> Index:
         of = tuple(a for axis in index for a in axis)
-        shape = node.src[0].shape
         return tuple([self.image((node, i, of), n, of, True) for i, n in enumerate(shape)])
-
-    def _moved(self, node: UOp, index: Index) -> Index:
-        """FLIP, SHRINK, PAD: an axis that changes follows an image of itself."""
-        x = node.src[0]
-        return tuple(
-            axis if not _changes(node, d) else self.image((node, d, axis), x.shape[d], axis)
-            for d, axis in enumerate(index)
-        )
-
-    def _windowed(self, node: UOp, index: Index) -> Index:
-        x, base = node.src[0], len(node.src[0].shape)
-        result = list(index[:base])
-        for i, axis in enumerate(node.arg.axis):
-            key = (node, axis, index[axis], index[base + i])
-            result[axis] = self.image(key, x.shape[axis], None)
-        return tuple(result)
 
     def through(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         """The operands of a view, each with the index at which it is read."""
-        name, x = node.op.name, node.src[0]
-        if name == "reshape":
-            return [(x, self.reshaped(node, index))]
-        if name == "permute":
-            back = dict(zip(node.arg.order, index, strict=True))
-            return [(x, tuple(back[a] for a in range(len(index))))]
-        if name == "expand":
-            lead = len(node.shape) - len(x.shape)
-            return [(x, tuple(() if n == 1 else index[lead + i] for i, n in enumerate(x.shape)))]
-        if name == "window":
-            return [(x, self._windowed(node, index))]
-        if name == "cat":
-            return [(s, self._joined(node, s, i, index)) for i, s in enumerate(node.src) if s.size]
-        if name == "wait":
-            return [(x, index)]
-        return [(x, self._moved(node, index))]
-
-    def _joined(self, node: UOp, source: UOp, number: int, index: Index) -> Index:
-        axis = node.arg.axis
-        image = self.image((node, number, index[axis]), source.shape[axis], index[axis])
-        return (*index[:axis], image, *index[axis + 1 :])
-
-    # ---- reductions: the operands, with new atoms for what is summed
+        at, view = _followed(index, node.shape), node.op.kernel
+        assert isinstance(view, View)
+        reads = view.index_map(node, at, _Space(self, node))
+        return self._read(node, reads)
 
     def reduced(self, node: UOp, index: Index) -> tuple[list[tuple[UOp, Index]], Index]:
         """The operands of a reduction with their indices, and the axes it loops over."""
-        name = node.op.name
-        if name == "contract":
-            return self._contracted(node, index)
-        if name == "fold":
-            return self._folded(node, index)
-        x, (dims, keepdim) = node.src[0], node.arg
-        kept = iter(index)
-        result: list[Axis] = []
-        loops: list[Axis] = []
-        for d, extent in enumerate(x.shape):
-            if d not in dims:
-                result.append(next(kept))
-                continue
-            if keepdim:
-                next(kept)
-            loops.append(self.new(extent))
-            result.append(loops[-1])
-        return [(x, tuple(result))], tuple(loops)
+        kernel = reduce_of(node)
+        sizes = kernel.loops_of(node)
+        loops = tuple([self.new(n) for n in sizes])
+        reads = kernel.reads(node, _followed(index, node.shape), _followed(loops, sizes))
+        return self._read(node, reads), loops
 
-    def _contracted(self, node: UOp, index: Index) -> tuple[list[tuple[UOp, Index]], Index]:
-        spec = axes.parse(node.arg.spec)
-        sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
-        place = dict(zip(spec.out, index, strict=True))
-        loops = tuple(self.new(sizes[c]) for c in spec.summed)
-        place |= dict(zip(spec.summed, loops, strict=True))
-        pairs = zip(node.src, spec.terms, strict=True)
-        return [(s, tuple(place[c] for c in term)) for s, term in pairs], loops
+    def _read(self, node: UOp, reads: Sequence[Read]) -> list[tuple[UOp, Index]]:
+        return [(r.source, self._places(node, number, r)) for number, r in enumerate(reads)]
 
-    def _folded(self, node: UOp, index: Index) -> tuple[list[tuple[UOp, Index]], Index]:
-        x, arg = node.src[0], node.arg
-        loops = tuple(self.new(n) for n in arg.size)
-        result = list(index)
-        for d, offset in zip(arg.axis, loops, strict=True):
-            result[d] = self.image((node, d, index[d], offset), x.shape[d], None)
-        return [(x, (*result, *loops))], loops
+    def _places(self, node: UOp, number: int, read: Read) -> Index:
+        """The axes that an operand's follow: an axis that is moved follows an image of them."""
+        shape = read.source.shape
+        return tuple(
+            [
+                at.axes[0]
+                if not at.moved and at.extent == n
+                else self.image((node, number, d, at.axes), n, _of(at))
+                for d, (at, n) in enumerate(zip(read.place, shape, strict=True))
+            ]
+        )
 
 
-def _changes(node: UOp, axis: int) -> bool:
-    if node.op.name == "flip":
-        return axis in node.arg.axis
-    if node.op.name == "shrink":
-        start, stop, step = (field[axis] for field in node.arg)
-        return (start, stop, step) != (0, node.src[0].shape[axis], 1)
-    before, after, interior = (field[axis] for field in node.arg[:3])
-    return (before, after, interior) != (0, 0, 0)
+def _of(at: Followed) -> Axis | None:
+    """The atoms of an image; None for a sum, since many places read one element."""
+    return at.axes[0] if len(at.axes) == 1 else None

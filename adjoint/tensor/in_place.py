@@ -17,7 +17,6 @@ from adjoint.errors import AdjointError, DTypeError, ShapeError
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.from_data import stored
-from adjoint.tensor.lift import HIDDEN
 from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import become
@@ -141,7 +140,7 @@ def twin(cls: Any, name: str) -> Callable[..., Any] | None:
 
 def _keeps_type(record: OpDef) -> bool:
     """Whether the first sample's result could be stored where its first operand is."""
-    if record.name in HIDDEN or record.name in VIEWS or record.level == "kernel":
+    if not record.public or record.name in VIEWS:
         return False
     sample = next(iter(record.samples()), None)
     if sample is None or not sample.args or not isinstance(sample.args[0], np.ndarray):

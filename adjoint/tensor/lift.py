@@ -184,27 +184,9 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
     return shown
 
 
-HIDDEN = frozenset(  # nodes that tensors are made of, and those that only transforms build
-    {
-        "const",
-        "buffer",
-        "input",
-        "spent",
-        "part",
-        "copy",
-        "bundle",
-        "branch",
-        "loop",
-        "while",
-        "choose",
-    }
-    | {"custom_vjp", "custom_jvp", "checkpoint", "wait", "custom_kernel", "tap", "axis_gather"}
-)
-
-
 def install(cls: type[Tensor], lift: Lifter) -> None:
     """Every record becomes a method, unless the class or a mixin has written that name itself."""
     for name, record in _functions.items():
-        hidden = name in HIDDEN or (isinstance(record, OpDef) and record.level == "kernel")
-        if not hidden and not hasattr(cls, name):
+        public = not isinstance(record, OpDef) or record.public
+        if public and not hasattr(cls, name):
             setattr(cls, name, method_for(name, OPS[record.name], lift))

@@ -68,6 +68,8 @@ axis_gather: OpDef = register(
         samples=given(),
         batch=_batched,
         widen=False,
+        public=False,
+        opcode=False,
     ),
     method=False,
 )

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, AutodiffError, DTypeError
 from adjoint.ir.collector import collector_paused
+from adjoint.ir.kernel_kind import CONSTANT, View
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
@@ -250,7 +251,11 @@ def raised(value: tuple[list[Any], TreeDef]) -> Any:
     return tree_unflatten(treedef, [Tensor(v) if isinstance(v, UOp) else v for v in leaves])
 
 
-_VIEWS = ("expand", "reshape", "permute")  # cost nothing, so they belong to the body
+def _is_free(node: UOp) -> bool:
+    """Whether the node is all of its operand in another arrangement: it belongs to the body."""
+    kernel = node.op.kernel
+    whole = type(kernel) is View and kernel.strided and not kernel.waits
+    return whole and bool(node.size >= node.src[0].size)
 
 
 def outside(outputs: Sequence[UOp], symbols: set[UOp]) -> list[UOp]:
@@ -258,6 +263,6 @@ def outside(outputs: Sequence[UOp], symbols: set[UOp]) -> list[UOp]:
     inside: dict[UOp, bool] = {}
     for node in toposort(outputs, stop=symbols.__contains__):
         inside[node] = node in symbols or any(inside[s] for s in node.src)
-    ends = {n for n, within in inside.items() if not within and n.op.name not in _VIEWS} | symbols
+    ends = {n for n, within in inside.items() if not within and not _is_free(n)} | symbols
     order = toposort(outputs, stop=ends.__contains__)
-    return [n for n in order if n in ends and n not in symbols and n.op.name != "const"]
+    return [n for n in order if n in ends and n not in symbols and n.op.kernel is not CONSTANT]

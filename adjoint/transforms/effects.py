@@ -23,6 +23,7 @@ from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function
+from adjoint.ir.kernel_kind import Host
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -65,6 +66,8 @@ tap: OpDef = register(
         batch=_batched,
         calls=True,
         widen=False,
+        kernel=Host(here=True),  # the user's code stays in the thread that called
+        public=False,
     ),
     method=False,
 )

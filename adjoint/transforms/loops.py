@@ -20,6 +20,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, same_op, spread, spread_all
 from adjoint.ir.derivative import Vjp
 from adjoint.ir.function import Function, function_of, parameters
+from adjoint.ir.kernel_kind import EXPAND, Control
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.samples import given
@@ -92,7 +93,8 @@ def batched_outputs(function: Function, flags: Sequence[bool], size: int) -> lis
 
 
 def _record(name: str, doc: str, **fields: Any) -> OpDef:
-    made = OpDef(name, doc, "primitive", samples=given(), calls=True, widen=False, **fields)
+    fields |= {"samples": given(), "calls": True, "widen": False, "public": False}
+    made = OpDef(name, doc, "primitive", kernel=Control(name), **fields)
     return register(made, method=False)
 
 
@@ -245,6 +247,8 @@ choose_op = register(
         batch=_choose_batch,
         calls=True,
         widen=False,
+        kernel=EXPAND,
+        public=False,
     ),
     method=False,
 )
@@ -260,6 +264,8 @@ bundle_op = register(
         samples=given(),
         widen=False,
         batch=same_op,
+        kernel=EXPAND,
+        public=False,
     ),
     method=False,
 )

@@ -19,6 +19,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Jvp, Linear, Vjp
 from adjoint.ir.function import Function, function_of
+from adjoint.ir.kernel_kind import EXPAND, Read, View
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
@@ -89,6 +90,9 @@ def _record(name: str, doc: str, ad: Any) -> OpDef:
         batch=_batched,
         calls=True,
         widen=False,
+        kernel=EXPAND,
+        public=False,
+        opcode=name != "checkpoint",
     )
     return register(made, method=False)
 
@@ -119,6 +123,14 @@ wait_op: OpDef = register(
         samples=given(),
         widen=False,
         batch=_wait_batch,
+        kernel=View(
+            lambda node, at, space: (Read(node.src[0], at),),
+            strided=True,
+            aliases=True,
+            waits=True,
+        ),
+        public=False,
+        opcode=False,
     ),
     method=False,
 )

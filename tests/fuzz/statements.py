@@ -15,7 +15,6 @@ import numpy as np
 from adjoint import Device, Tensor
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
-from adjoint.tensor.lift import HIDDEN
 from tests.fuzz.families import (
     FAMILIES,
     _meet,
@@ -40,7 +39,7 @@ RECORDS = sorted(
     r.name
     for r in OPS.values()
     if r.level != "kernel"
-    and r.name not in HIDDEN
+    and r.public
     and hasattr(Tensor, r.name)
     and r.name not in ("shard", "assign", "unique_identity", "random_bits", "threefry", "bitcast")
     and r.name not in ("bfloat16", "float", "half", "double")  # words that programs are widened by

@@ -9,10 +9,9 @@ from adjoint import Tensor
 from adjoint.ir.dtype import ALL, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS, OpDef, Sample
 from adjoint.ir.uop import UOp
-from adjoint.tensor.lift import HIDDEN
 from adjoint.tensor.tensor import lift
 
-RECORDS = [r for r in OPS.values() if r.level != "kernel" and r.name not in HIDDEN]
+RECORDS = [r for r in OPS.values() if r.public]
 TOLERANCE = {"float64": 1e-11, "float32": 2e-5, "float16": 1e-2, "bfloat16": 6e-2}
 TOLERANCE |= {"complex64": 2e-5, "complex128": 1e-11}
 

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
@@ -21,12 +22,6 @@ from adjoint.kernel.algorithms.loops import (
     split,
 )
 
-_OPS = {
-    "scan_sum": "add",
-    "scan_prod": "mul",
-    "scan_max": "maximum",
-    "scan_min": "minimum",
-}
 _BOOL = {"maximum": "logical_or", "minimum": "logical_and", "add": "logical_or"}
 
 
@@ -35,9 +30,14 @@ def held(dtype: DType) -> DType:
     return dtypes.float32 if dtype.is_float and dtype.itemsize < 4 else dtype
 
 
+def join_of(node: UOp) -> str:
+    """The op that a scan joins with."""
+    return kernel_of(node).join(node)  # type: ignore[attr-defined]
+
+
 def running(node: UOp) -> DType:
     """The dtype of a scan's running value."""
-    adds = node.op.name in ("scan_sum", "scan_prod") and node.dtype.is_float
+    adds = join_of(node) in ("add", "mul") and node.dtype.is_float
     return dtypes.float64 if adds else held(node.dtype)
 
 
@@ -58,7 +58,7 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
 
 def build_scan(node: UOp, name: str = "") -> Special:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
-    x, axis, op = node.src[0], node.arg.axis, _OPS[node.op.name]
+    x, axis, op = node.src[0], node.arg.axis, join_of(node)
     n, inner = x.shape[axis], product(x.shape[axis + 1 :])
     kind = running(node)
     lanes = lanes_for(inner, kind)

@@ -26,7 +26,6 @@ from adjoint.kernel.algorithms.loops import (
 )
 from adjoint.kernel.algorithms.scan import combined, held
 
-_MODES = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 _INDEX_BITS = 56  # of a flag's code; the axis is above
 _INDEX_LIMIT = 1 << (_INDEX_BITS - 1)
 
@@ -102,7 +101,7 @@ class _Scatter:
         x, *indices, updates = node.src
         self.node, self.loops = node, Loops()
         self.layout = _Layout.of(x, node.arg.axes)
-        self.op = _MODES.get("add" if node.op.name == "scatter_add" else node.arg.mode)
+        self.op = node.op.kernel.join(node)
         self.kind = held(node.dtype)
         self.count = product(indices[0].shape)
         buffer = self.loops.buffer

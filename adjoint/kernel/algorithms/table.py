@@ -1,4 +1,4 @@
-"""The kernels of ops that are no plain loop of an expression: a table from op to builder.
+"""The kernels that are no plain loop of an expression: a table from algorithm to builder.
 
 A builder takes a node whose operands are contiguous row-major buffers, and a name for the kernel
 (by default made from op and shape). Buffers of the program: results, operands in order, then what
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import Special
 from adjoint.kernel.algorithms.scan import build_scan
@@ -16,19 +17,15 @@ from adjoint.kernel.algorithms.scatter import bad_index, build_scatter, checked,
 from adjoint.kernel.algorithms.sort import build_argsort, sort_program
 
 BUILDERS: dict[str, Callable[[UOp, str], Special]] = {
-    "scan_sum": build_scan,
-    "scan_prod": build_scan,
-    "scan_max": build_scan,
-    "scan_min": build_scan,
+    "scan": build_scan,
     "scatter": build_scatter,
-    "scatter_add": build_scatter,
-    "argsort": build_argsort,
+    "sort": build_argsort,
 }
 
 
 def build(node: UOp, name: str = "") -> Special:
-    """The kernel of a node of an op in the table."""
-    return BUILDERS[node.op.name](node, name)
+    """The kernel of a node whose record names an algorithm of the table."""
+    return BUILDERS[kernel_of(node).name](node, name)  # type: ignore[attr-defined]
 
 
 __all__ = [

@@ -19,6 +19,7 @@ from adjoint.errors import DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import as_dtype, promote
+from adjoint.ir.kernel_kind import EXPAND
 from adjoint.ir.opdef import Bad, OpDef, register
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, positions
@@ -207,6 +208,7 @@ einsum = register(
         "derived",
         call=_einsum,
         signature=_einsum,
+        kernel=EXPAND,
         ad=ThroughBody(),
         reference=_einsum_reference,
         samples=given(

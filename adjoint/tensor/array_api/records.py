@@ -11,7 +11,6 @@ from typing import Any
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import _functions
 from adjoint.tensor.array_api.calls import named
-from adjoint.tensor.lift import HIDDEN
 from adjoint.tensor.tensor import Tensor
 
 # Conversions are methods only: as functions they would hide Python's types, or our dtypes.
@@ -22,11 +21,11 @@ _CONVERSIONS = frozenset(
 
 def functions(hidden: Collection[str]) -> dict[str, Callable[..., Any]]:
     """A function for every record, and for its other names, that is not hidden."""
-    skipped = HIDDEN | _CONVERSIONS | frozenset(hidden)
+    skipped = _CONVERSIONS | frozenset(hidden)
     return {
         name: _function(name, getattr(Tensor, name))
         for name, record in _functions.items()
-        if isinstance(record, OpDef) and record.level != "kernel" and name not in skipped
+        if isinstance(record, OpDef) and record.public and name not in skipped
     }
 
 

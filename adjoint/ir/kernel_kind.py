@@ -1,0 +1,325 @@
+"""What an op is to the compiler: the kinds of `OpDef.kernel`.
+
+A kind holds the functions and numbers that the scheduler and kernel lowering read: how a view maps
+an index, what a pointwise op computes and costs, how a reduction joins and starts. They read these
+fields and compare no names, so a new op is one record. What may live here: the kinds, and questions
+about one node that they answer. What may not: any particular op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from adjoint.ir.dtype import DType
+    from adjoint.ir.uop import UOp
+
+EXPENSIVE = 12  # the cost of an element from which on a kernel keeps it for its later loops
+
+
+# ---- indices
+
+
+class Coordinate(Protocol):
+    """One coordinate of an index: an index expression, or the loop counters that it follows."""
+
+    def __mul__(self, factor: int, /) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+At = tuple[Any, ...]  # an index: one coordinate per axis
+
+
+class Space(Protocol):
+    """What an index map is evaluated over: `affine.LINEAR`, or the counters of a schedule."""
+
+    @property
+    def zero(self) -> Any: ...
+    def reshaped(self, at: At, old: tuple[int, ...], new: tuple[int, ...]) -> At: ...
+
+
+class Read(NamedTuple):
+    """An operand, and where it is read: at `place[d] / steps[d]` of each axis d.
+
+    `steps` None: the element always exists. Else it exists where the place is a multiple of the
+    step, and inside the operand; a step of 0 says that this axis needs no check.
+    """
+
+    source: UOp
+    place: At
+    steps: tuple[int, ...] | None = None
+
+
+# ---- kinds
+
+
+class Kernel:
+    """The base of all kinds. `step` is the scheduler's word for nodes of the kind."""
+
+    __slots__ = ()
+    step: ClassVar[str] = "host"
+    real: ClassVar[bool] = False  # whether kernels compute it for real numbers only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf(Kernel):
+    """A node without operands; `what` is one of "constant", "stored" and "parameter"."""
+
+    step = "leaf"
+    what: str
+
+
+CONSTANT, STORED, PARAMETER = Leaf("constant"), Leaf("stored"), Leaf("parameter")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part(Kernel):
+    """One of the results of its operand."""
+
+    step = "part"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View(Kernel):
+    """Elements of its operands, read at other places: `index_map(node, at, space)` says where.
+
+    The element is the one that the first of its reads has; where none has one it is `fill(node)`.
+    """
+
+    step = "view"
+    real = True
+    index_map: Callable[[UOp, At, Space], Sequence[Read]]
+    fill: Callable[[UOp], Any] | None = None
+    strided: bool = False  # a matrix library can be given its operand's memory under other strides
+    aliases: bool = False  # the same elements in the same order: its memory is its operand's
+    repeats: bool = False  # an element is read in many places
+    joins: bool = False  # an element may come from any of the operands
+    waits: bool = False  # the first operand; the others only have to be done before
+
+
+Body = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pointwise(Kernel):
+    """An element computed from the elements at the same place."""
+
+    step = "pointwise"
+    real = True
+    cost: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gather(Kernel):
+    """An element of the first operand, at an index that the others hold for `arg.axes`."""
+
+    step = "pointwise"
+    real = True
+    cost: int = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counting(Kernel):
+    """A running sum of one integer: an element is a multiple of its place."""
+
+    step = "pointwise"
+    real = True
+    cost: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduce(Kernel):
+    """Elements joined along loops: `join` names the op, `start(dtype)` is what it leaves alone.
+
+    `sizes(node)` are the lengths of the loops and `index_map(node, at, loops)` the reads of one
+    turn; by default the loops are the axes `arg.axis` of the only operand.
+    """
+
+    step = "reduce"
+    real = True
+    join: str
+    start: Callable[[DType], Any]
+    tree: bool = False  # floats are joined in the order of the one tree (`ops/tree.py`)
+    sizes: Callable[[UOp], tuple[int, ...]] | None = None
+    index_map: Callable[[UOp, At, At], Sequence[Read]] | None = None
+    apart: bool = False  # its loops have an order of their own, so no other reduction shares them
+
+    def loops_of(self, node: UOp) -> tuple[int, ...]:
+        """The lengths of the loops."""
+        if self.sizes is not None:
+            return self.sizes(node)
+        shape = node.src[0].shape
+        return tuple([shape[d] for d in node.arg.axis])
+
+    def reads(self, node: UOp, at: At, loops: At) -> Sequence[Read]:
+        """What is read in one turn of the loops, for the result at an index."""
+        if self.index_map is not None:
+            return self.index_map(node, at, loops)
+        dims, keepdim = node.arg
+        kept, inner = iter(at), iter(loops)
+        place = []
+        for d in range(len(node.src[0].shape)):
+            if d not in dims:
+                place.append(next(kept))
+                continue
+            if keepdim:
+                next(kept)
+            place.append(next(inner))
+        return (Read(node.src[0], tuple(place)),)
+
+    def joining(self, dtype: DType) -> tuple[str, Any]:
+        """The basic op that joins two values of a dtype, and what it starts from."""
+        return (_OF_TRUTH[self.join] if dtype.is_bool else self.join), self.start(dtype)
+
+
+_OF_TRUTH = {
+    "add": "logical_or",
+    "mul": "logical_and",
+    "maximum": "logical_or",
+    "minimum": "logical_and",
+    **{name: name for name in ("logical_or", "logical_and", "logical_xor")},
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Library(Kernel):
+    """A call of a library, or `loops` where the scheduler finds those better."""
+
+    step = "library"
+    real = True
+    call: str
+    loops: Reduce
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Algorithm(Kernel):
+    """A kernel that is built as a whole: `name` is a row of `kernel/algorithms`.
+
+    `join(node)` is the op that a scan or a scatter joins with; None: the last value stays.
+    """
+
+    step = "special"
+    real = True
+    name: str
+    join: Callable[[UOp], str | None] = lambda node: None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandBuilt(Kernel):
+    """A kernel that the user built."""
+
+    step = "special"
+    name: str = "hand-built"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory(Kernel):
+    """The bytes of its operand under another type."""
+
+    step = "memory"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identity(Kernel):
+    """The value of one operand: there is nothing to compute.
+
+    `places`: it only says where or as what the value is kept, so programs and modules are without.
+    """
+
+    operand: int = 0
+    places: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Control(Kernel):
+    """Runs the functions among its attributes; `how` is one of "branch", "loop" and "while"."""
+
+    step = "control"
+    how: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Host(Kernel):
+    """Computed by the record's reference on arrays in memory; `here`: in the calling thread."""
+
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expand(Kernel):
+    """Replaced by its body before anything is scheduled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopLevel(Kernel):
+    """A word of kernels themselves: loops, memory, threads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerNode(Kernel):
+    """One of several kinds, by the node's dtypes and operands."""
+
+    choose: Callable[[UOp], Kernel]
+
+
+HOST, EXPAND, LOOP_LEVEL, MEMORY = Host(), Expand(), LoopLevel(), Memory()
+
+
+# ---- questions about a node
+
+
+def kernel_of(node: UOp) -> Kernel:
+    """The node's kind; what kernels compute for real numbers only is done by the host else."""
+    kernel = node.op.kernel
+    if type(kernel) is PerNode:
+        kernel = kernel.choose(node)
+    if kernel.real and not _is_real(node):
+        return HOST
+    return kernel
+
+
+def _is_real(node: UOp) -> bool:
+    if getattr(node.dtype, "kind", "c") == "c":
+        return False
+    return all(getattr(s.dtype, "kind", "c") != "c" for s in node.src)
+
+
+def reduce_of(node: UOp) -> Reduce:
+    """How a node that is computed by loops joins what they give."""
+    kernel = node.op.kernel
+    found = kernel.loops if type(kernel) is Library else kernel
+    assert type(found) is Reduce
+    return found
+
+
+def is_reduction(node: UOp) -> bool:
+    """Whether loops can compute the node by joining elements."""
+    return type(node.op.kernel) in (Reduce, Library)
+
+
+def is_constant(node: UOp) -> bool:
+    """Whether the node is a CONST."""
+    return node.op.kernel is CONSTANT
+
+
+def below_views(node: UOp) -> UOp:
+    """The node whose elements, and no others, a chain of views shows."""
+    while type(node.op.kernel) is View and len(node.src) == 1 and node.op.kernel.fill is None:
+        node = node.src[0]
+    return node
+
+
+def is_filled(node: UOp) -> bool:
+    """Whether every element is the same constant."""
+    return below_views(node).op.kernel is CONSTANT
+
+
+def filled_value(node: UOp) -> Any:
+    """The constant that fills a node, None if none does."""
+    base = below_views(node)
+    return base.arg.value if base.op.kernel is CONSTANT else None
+
+
+__all__ = ["Kernel", "Read", "View", "kernel_of"]
