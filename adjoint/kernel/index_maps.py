@@ -25,7 +25,7 @@ from adjoint.ir.kernel_kind import (
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
 from adjoint.ops.arithmetic import add, mul, sub
-from adjoint.ops.control import cast
+from adjoint.ops.casts import cast
 from adjoint.ops.logic import lt, where
 
 At = tuple[Lin, ...]  # an index: one expression per axis

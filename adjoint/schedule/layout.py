@@ -9,7 +9,7 @@ from adjoint.ir.affine import LINEAR, ZERO, Lin, Var, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
 from adjoint.ir.uop import UOp
-from adjoint.ops.control import cast
+from adjoint.ops.casts import cast
 from adjoint.ops.indexing import counts_up, unwrapped
 from adjoint.schedule import classify
 from adjoint.stages import Gemm
