@@ -17,7 +17,8 @@ import numpy as np
 
 
 class Real(float):
-    """A float that is equal only to a float of the same bits."""
+    """A float that is equal only to a float of the same bits. A NaN hashes by identity, so there is
+    one object per NaN (`frozen` finds it); hashing is left to C, see `ir/weak.py`."""
 
     __slots__ = ()
 
@@ -27,15 +28,17 @@ class Real(float):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:
-        return hash(struct.pack("d", self))
+    __hash__ = float.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return frozen, (float(self),)
 
     def __repr__(self) -> str:
         return float.__repr__(self)
 
 
 class Complex(complex):
-    """A complex number that is equal only to one of the same bits."""
+    """A complex number that is equal only to one of the same bits; NaNs as above."""
 
     __slots__ = ()
 
@@ -45,8 +48,10 @@ class Complex(complex):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:
-        return hash(_bits(self))
+    __hash__ = complex.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return frozen, (complex(self),)
 
     def __repr__(self) -> str:
         return complex.__repr__(self)
@@ -54,6 +59,14 @@ class Complex(complex):
 
 def _bits(value: complex) -> bytes:
     return struct.pack("dd", value.real, value.imag)
+
+
+_nans: dict[tuple[type, bytes], Any] = {}  # the object for each NaN
+
+
+def _kept(kind: Any, value: Any) -> Any:
+    number = kind(value)
+    return number if value == value else _nans.setdefault((kind, _bits(value)), number)
 
 
 _PLAIN = frozenset({int, str, bool, type(None)})
@@ -66,13 +79,13 @@ def frozen(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is float:
-        return Real(value)
+        return _kept(Real, value)
     if kind is tuple and _all_plain(map(type, value)):
         return value
     if kind in (list, tuple):
         return tuple(map(frozen, value))
     if kind is complex:
-        return Complex(value)
+        return _kept(Complex, value)
     if isinstance(value, np.generic):
         return frozen(value.item())
     return value

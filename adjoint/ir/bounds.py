@@ -8,7 +8,7 @@ means that the value may wrap around, so then too it may be anything.
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
@@ -36,7 +36,8 @@ class Ranged(Arg):
 
 
 # Weak, so that knowing a node's range does not keep it alive. A range depends on the node alone.
-_known: WeakKeyDictionary[UOp, Bounds] = WeakKeyDictionary()
+_known: dict[ref[UOp], Bounds] = {}
+_forget = _known.__delitem__  # a C function, see `ir/weak.py`
 
 
 def bounds(node: UOp) -> Range:
@@ -50,16 +51,16 @@ def no_wrap(node: UOp) -> bool:
 
 
 def _bounds(node: UOp) -> Bounds:
-    found = _known.get(node)
+    found = _known.get(ref(node))
     if found is not None:
         return found
     if not is_discrete(node):
         problem = f"only integers and bools have a range, not {node.dtype}"
         raise DTypeError("E2005", problem, op="bounds", operands=[("x", node)])
-    for part in toposort([node], stop=lambda n: n in _known or not is_discrete(n)):
-        if part not in _known and is_discrete(part):
-            _known[part] = _derived(part)
-    return _known[node]
+    for part in toposort([node], stop=lambda n: ref(n) in _known or not is_discrete(n)):
+        if ref(part) not in _known and is_discrete(part):
+            _known[ref(part, _forget)] = _derived(part)
+    return _known[ref(node)]
 
 
 def is_discrete(node: UOp) -> bool:
@@ -76,7 +77,7 @@ def _derived(node: UOp) -> Bounds:
         return Bounds(*node.arg.bounds, True)
     if record.bounds is None or not all(map(is_discrete, node.src)):
         return Bounds(least, most, True)
-    lo, hi = record.bounds(*(_known[s][:2] for s in node.src))
+    lo, hi = record.bounds(*(_known[ref(s)][:2] for s in node.src))
     if least <= lo and hi <= most:
         return Bounds(int(lo), int(hi), True)
     return Bounds(least, most, False)

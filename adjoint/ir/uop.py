@@ -8,8 +8,6 @@ over graphs. What may not: the meaning of any op (see `opdef.py` and `ops/`).
 
 from __future__ import annotations
 
-import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.errors import DeviceError
 from adjoint.ir import origin as origins
 from adjoint.ir.operators import Operators
+from adjoint.ir.weak import Dropping, drop, partial, remove_dead
 
 if TYPE_CHECKING:
     from adjoint.ir.opdef import OpDef
@@ -24,25 +23,7 @@ if TYPE_CHECKING:
 Key = tuple[Any, ...]  # the sources, or (sources, arg) if there is an arg: no tuple too many
 
 
-class _Ref(weakref.ref["UOp"]):
-    """A weak reference that knows its place: the table of its op and its key there."""
-
-    __slots__ = ("key", "table")
-    key: Key
-    table: dict[Key, _Ref]
-
-
-_lock = threading.RLock()  # re-entrant: a garbage collection inside the lock may call _forget
-
-
-def _forget(ref: weakref.ref[UOp], lock: Any = _lock, ending: Any = sys.is_finalizing) -> None:
-    """Called when a node is gone; these are arguments because globals end before nodes do."""
-    if ending():
-        return
-    table, key = ref.table, ref.key  # type: ignore[attr-defined]
-    with lock:
-        if table.get(key) is ref:  # else the key was taken again meanwhile
-            del table[key]
+Table = dict[Key, "weakref.ref[UOp]"]  # the nodes of an op
 
 
 class _Unfinished(Operators):
@@ -178,11 +159,10 @@ def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> 
     node._origin = _user_place() if place is None or place.raw is None else place.raw
     node.realized = None
     node.__class__ = UOp
-    ref = _Ref(node, _forget)
-    ref.table = table
-    ref.key = key
+    ref = Dropping(node, drop)
+    ref.drop = partial(remove_dead, table, key)
     other = table.setdefault(key, ref)  # atomic, so it needs no lock
-    return node if other is ref else _settle(ref, other, node)
+    return node if other is ref else _settle(table, key, ref, node)
 
 
 def leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) -> UOp:
@@ -197,10 +177,10 @@ def leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) 
     node.shape, node.dtype, node.device = shape, dtype, device
     node._origin, node.realized = origin, None
     node.__class__ = UOp
-    ref = _Ref(node, _forget)
-    ref.table, ref.key = op.nodes, key
+    ref = Dropping(node, drop)
+    ref.drop = partial(remove_dead, op.nodes, key)
     other = op.nodes.setdefault(key, ref)
-    return node if other is ref else _settle(ref, other, node)
+    return node if other is ref else _settle(op.nodes, key, ref, node)
 
 
 _new = object.__new__
@@ -208,16 +188,13 @@ _scope_place = origins.scope_place
 _user_place = origins.user_place
 
 
-def _settle(ref: _Ref, other: _Ref, node: UOp) -> UOp:
+def _settle(table: Table, key: Key, ref: weakref.ref[UOp], node: UOp) -> UOp:
     """The key is taken: by an equal node of another thread, or by one that is dead and listed."""
-    while other is not ref:
+    while (other := table.setdefault(key, ref)) is not ref:
         present = other()
         if present is not None:
             return present
-        with _lock:
-            if ref.table.get(ref.key) is other:
-                ref.table[ref.key] = ref
-        other = ref.table.setdefault(ref.key, ref)
+        remove_dead(table, key)
     return node
 
 

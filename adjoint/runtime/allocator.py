@@ -7,9 +7,11 @@ What may live here: where memory comes from and goes. What may not: what is in i
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 from adjoint import config
 from adjoint.errors import DeviceError
@@ -40,13 +42,27 @@ class _Class:
         self.free: list[int] = []
 
 
-class Block:
-    """Memory of one buffer; goes back to its list when nobody holds it."""
+class _Gone(ref["Block"]):
+    """What is left of a small block: where it was."""
 
-    __slots__ = ("__weakref__", "_home", "address")
+    __slots__ = ("address", "home")
+    address: int
+    home: _Class
+
+
+class Block:
+    """Memory of one buffer; goes back to its list when nothing holds it.
+
+    A small block runs no Python code in the end (see `ir/weak.py`): it holds a reference to itself,
+    which then goes to the list `gone` of its allocator, and from there at the next allocation.
+    """
+
+    __slots__ = ("__weakref__", "_home", "_note", "address")
 
     def __init__(self, home: _Class, address: int):
         self._home, self.address = home, address
+        note = self._note = _Gone(self, home.owner.gone.append)
+        note.home, note.address = home, address
 
     @property
     def size(self) -> int:
@@ -58,12 +74,21 @@ class Block:
         shape = (self._home.size,)
         return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
 
+
+class _LargeBlock(Block):
+    """A block whose memory may go back to the system at once."""
+
+    __slots__ = ()
+
+    def __init__(self, home: _Class, address: int):
+        self._home, self.address = home, address
+
     def __del__(self) -> None:
         home = self._home
         owner = home.owner
         home.free.append(self.address)
-        owner.in_use -= home.size
-        if _SMALL is not None and home.size > _SMALL:  # None: Python is ending
+        owner._in_use -= home.size
+        if sys is not None and not sys.is_finalizing():
             owner._kept_large(home.size)
 
 
@@ -71,15 +96,24 @@ class Allocator:
     """Blocks of memory of this process. Safe from threads."""
 
     def __init__(self, limit: int | None = None):
-        self.in_use = self.peak = 0
+        self._in_use = self.peak = 0  # bytes; what is `gone` counts until it is taken back
+        self.gone: list[_Gone] = []
         self._cached_large = 0
         self._limit = limit
         self._lock = threading.Lock()
         self._classes: dict[int, _Class] = {}
         self._small = [self._class(_small_size(n)) for n in range(_SMALL // ALIGNMENT + 1)]
 
+    @property
+    def in_use(self) -> int:
+        """Bytes of blocks that something holds."""
+        self._take_back()
+        return self._in_use
+
     def allocate(self, size: int) -> Block:
         """A block of at least `size` bytes at a multiple of 64; its contents are anything."""
+        if self.gone:
+            self._take_back()
         if size <= _SMALL:
             home = self._small[(size + 63) >> 6]
             try:
@@ -93,15 +127,26 @@ class Allocator:
                 self._cached_large -= home.size
             except IndexError:
                 address = self._map(home.size, size)
-        self.in_use += home.size
-        if self.in_use > self.peak:
-            self.peak = self.in_use
-        return Block(home, address)
+        self._in_use += home.size
+        if self._in_use > self.peak:
+            self.peak = self._in_use
+        return Block(home, address) if size <= _SMALL else _LargeBlock(home, address)
+
+    def _take_back(self) -> None:
+        """Small blocks that are gone are free again."""
+        while self.gone:
+            try:
+                note = self.gone.pop()
+            except IndexError:  # another thread has taken it
+                return
+            note.home.free.append(note.address)
+            self._in_use -= note.home.size
 
     def statistics(self) -> MemoryStatistics:
         """What is in use and what is kept, now."""
+        in_use = self.in_use
         cached = sum(c.size * len(c.free) for c in list(self._classes.values()))
-        return MemoryStatistics(self.in_use, cached, self.peak)
+        return MemoryStatistics(in_use, cached, self.peak)
 
     def counted(self) -> dict[str, int]:
         """The bytes in use and those that are kept, as rows of a chart."""

@@ -14,31 +14,20 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 
-class Living(ref["Tensor"]):
-    """A weak reference that knows its place: a tensor's hash and `==` are not for tables."""
-
-    __slots__ = ("key",)
-    key: int
-
-
-def noted(tensor: Tensor) -> Living:
+def noted(tensor: Tensor) -> ref[Tensor]:
     """A weak reference to a new tensor, which `living` finds from now on."""
-    reference = Living(tensor, _forget)
-    reference.key = key = id(tensor)
-    _LIVING[key] = reference
+    reference = ref(tensor, _forget)
+    _LIVING[reference] = None
     return reference
 
 
 def living() -> list[Tensor]:
     """All tensors, in the order in which they were made."""
     with collector_paused():  # a collection would remove some while the table is copied
-        references = list(_LIVING.values())
+        references = list(_LIVING)
     found = [tensor for reference in references if (tensor := reference()) is not None]
     return [t for t in found if hasattr(t, "uop") and hasattr(t, "_grad")]  # others are half made
 
 
-_LIVING: dict[int, Living] = {}
-
-
-def _forget(reference: Living) -> None:
-    _LIVING.pop(reference.key, None)
+_LIVING: dict[ref[Tensor], None] = {}  # the hash of a reference is that of its tensor, by identity
+_forget = _LIVING.__delitem__  # a C function, see `ir/weak.py`

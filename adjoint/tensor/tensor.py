@@ -144,8 +144,7 @@ class Tensor(
             raise ScalarError("E3002", problem, op="iter", operands=[("x", self)])
         return (self[i] for i in range(len(self)))
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity
 
     # ---- values
 
