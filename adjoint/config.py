@@ -83,11 +83,12 @@ def _loader(text: str) -> str:
     return text
 
 
-_STAGES = ("graph", "schedule", "loops", "source", "all")
+_PASSES = ("expand", "legalise", "fuse", "lower", "plan", "render", "compile", "bind")
+_STAGES = ("graph", *_PASSES, "schedule", "loops", "source", "all")
 
 
 def _stages(text: str) -> tuple[str, ...]:
-    """Names of stages, with commas or bars between them."""
+    """Names of passes and stages, with commas or bars between them."""
     names = tuple(part for part in text.replace("|", ",").split(",") if part)
     unknown = [name for name in names if name not in _STAGES]
     if unknown:
@@ -117,14 +118,14 @@ def columns_wanted() -> int | None:
 
 
 DEVICE = Option("DEVICE", str, "CPU", "the default device")
-VERIFY = Option("VERIFY", _flag, False, "verify every graph before it runs (0 or 1)")
+VERIFY = Option("VERIFY", _flag, False, "check graphs, and what every pass makes (0 or 1)")
 ORIGINS = Option("ORIGINS", _flag, True, "record the user's line of every node (0 or 1)")
 THREADS = Option("THREADS", _count, None, "threads that compute (default: the cores there are)")
 CACHE = Option("CACHE", _flag, True, "keep compiled code on disk (0 or 1)")
 CACHE_DIR = Option("CACHE_DIR", str, None, "where compiled code is kept")
 CACHE_LIMIT = Option("CACHE_LIMIT", _size, 512 << 20, "bytes of compiled code kept on disk")
 MEMORY_CACHE = Option("MEMORY_CACHE", _size, 4 << 30, "bytes of freed memory kept for new buffers")
-SHOW = Option("SHOW", _stages, (), "print stages of new programs: graph, schedule, loops, source")
+SHOW = Option("SHOW", _stages, (), f"print what passes make: {', '.join(_STAGES)}")
 DEBUG_NANS = Option(
     "DEBUG_NANS", _nans, False, "check every result for NaN (0, 1, or inf: for infinities too)"
 )

@@ -7,10 +7,12 @@ A `Schedule` is steps in the order they run, over numbered slots of memory; a ke
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from adjoint.ir.dtype import DType
+from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
 
 Shape = tuple[int, ...]
@@ -38,6 +40,19 @@ class NodeSchedule:
 
 
 # ---- compiled programs
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Graph:
+    """Roots over INPUT nodes: those that a run gives, then `constants`, whose values are known.
+
+    `constants` says of each such input which node has its value.
+    """
+
+    roots: tuple[UOp, ...]
+    inputs: tuple[UOp, ...]
+    constants: tuple[tuple[UOp, UOp], ...] = ()
+
 
 Index = tuple[tuple[int, ...], ...]  # for every axis the loops it follows, most significant first
 
@@ -113,6 +128,17 @@ class KernelStep:
     flag: tuple[int, UOp] | None = None  # the slot that tells of a bad index, and whose index it is
     places: tuple[Any, ...] = ()  # raw origins of all that it computes, sources first
 
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The slots that the kernel writes."""
+        pairs = zip(self.slots, self.program.buffers, strict=True)
+        return tuple(slot for slot, buffer in pairs if buffer.arg.mutable)
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The slots that the kernel may read."""
+        return self.slots
+
     def __str__(self) -> str:
         return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"
 
@@ -139,6 +165,16 @@ class LibraryStep:
     slots: tuple[int, ...]
     node: UOp
 
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The slot of the result."""
+        return self.slots[:1]
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The slots of the operands."""
+        return self.slots[1:]
+
     def __str__(self) -> str:
         g = self.gemm
         size = f"{g.batch}x{g.m}x{g.k}x{g.n}"
@@ -153,6 +189,16 @@ class HostStep:
     results: tuple[int, ...]
     operands: tuple[int, ...]
 
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The slots of the results."""
+        return self.results
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The slots of the operands."""
+        return self.operands
+
     def __str__(self) -> str:
         return f"host {self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
 
@@ -166,8 +212,28 @@ class ControlStep:
     operands: tuple[int, ...]
     parts: tuple[Schedule, ...]
 
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions of the node, in the order of the parts."""
+        return functions_of(self.node)
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The slots of the results."""
+        return self.results
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The slots of the operands."""
+        return self.operands
+
     def __str__(self) -> str:
         return f"{self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
+
+
+def functions_of(node: UOp) -> tuple[Function, ...]:
+    """The functions that a control node holds."""
+    return tuple(value for value in node.arg if isinstance(value, Function))
 
 
 Step = KernelStep | LibraryStep | HostStep | ControlStep
@@ -184,3 +250,17 @@ class Schedule:
     arena: int
     constants: tuple[tuple[int, Any], ...] = ()  # slots with values that never change
     types: tuple[tuple[DType, Shape], ...] = ()  # of the outputs, if not those of their slots
+
+    def flags(self) -> Iterator[tuple[int, UOp]]:
+        """The slots that kernels set when an index is out of range, and the nodes to blame."""
+        return (s.flag for s in self.steps if isinstance(s, KernelStep) and s.flag is not None)
+
+    def programs(self) -> Iterator[LoopProgram]:
+        """The kernels, those inside loops and branches too, each once."""
+        seen: dict[LoopProgram, None] = {}
+        for step in self.steps:
+            if isinstance(step, KernelStep):
+                seen[step.program] = None
+            elif isinstance(step, ControlStep):
+                seen |= dict.fromkeys(p for part in step.parts for p in part.programs())
+        yield from seen

@@ -23,17 +23,19 @@ class Target:
     doc: str
     host_memory: bool
     runs: bool  # whether this version can compute there
+    backend: str | None = None  # the folder of `backends/` that compiles for it; else interpreted
 
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("REF", "NumPy interpreter of the graph, the semantics of record", True, True),
-        Target("CPU", "the processor of this machine", True, True),
+        Target("CPU", "the processor of this machine", True, True, "cpu"),
         Target("GPU", "an NVIDIA GPU", False, False),
         Target("DISK", "a memory-mapped file", True, True),
     )
 }
+DEFAULT_BACKEND = "cpu"  # of graphs that are on no device
 ALIASES = {"CUDA": "GPU", "NV": "GPU", "NUMPY": "REF", "PYTHON": "REF"}
 
 

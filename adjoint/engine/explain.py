@@ -6,19 +6,21 @@ anything that changes what is shown.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjoint import config
+from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES, render_all
-from adjoint.codegen.llvm.render import render
 from adjoint.codegen.show import show
+from adjoint.engine.compilation import Compilation
+from adjoint.engine.program import Program
+from adjoint.engine.run_plan import HostSegment
 from adjoint.errors import DeviceError
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
-from adjoint.runtime.processor import processor
+from adjoint.schedule.groups import Fused
 from adjoint.stages import (
     ControlStep,
+    Graph,
     KernelStep,
     LibraryStep,
     LoopProgram,
@@ -26,17 +28,50 @@ from adjoint.stages import (
     Source,
 )
 
-STAGES = ("graph", "schedule", "loops", "source")
+STAGES = ("graph", "schedule", "loops")
+_OTHER_NAMES = {"plan": "schedule", "lower": "loops", "render": "source"}  # pass → stage
 
 
-def announce(roots: Sequence[UOp], schedule: Schedule) -> None:
-    """Print the stages that `ADJOINT_SHOW` names, to the standard error stream."""
-    wanted = config.SHOW.value()
-    if not wanted:
-        return
-    for stage in STAGES:
-        if stage in wanted or "all" in wanted:
-            print(f"---- {stage}\n{stage_text(stage, roots, schedule)}", file=sys.stderr)
+def titles_of(name: str) -> tuple[str, ...]:
+    """The names by which `ADJOINT_SHOW` may ask for what a pass made."""
+    return (name, _OTHER_NAMES[name]) if name in _OTHER_NAMES else (name,)
+
+
+def compilation_text(name: str, before: Compilation, unit: Compilation) -> str:
+    """What the pass of that name made."""
+    match name:
+        case "render":
+            return "\n\n".join(dict.fromkeys(s.text for s in unit.sources.values()))
+        case "compile":
+            return "\n".join(program.name for program in unit.kernels)
+        case "bind":
+            return program_text(unit.program)
+        case "graph":
+            return _part_text(name, unit.main)
+        case _:
+            texts = [_part_text(name, part) for part in unit.parts.values()]
+            old = [_part_text(name, part) for part in before.parts.values()]
+            return "(unchanged)" if texts == old else "\n\n".join(texts)
+
+
+def _part_text(name: str, part: Graph | Fused | Schedule) -> str:
+    match part:
+        case Graph():
+            return text(*part.roots, origins=True).rstrip("\n")
+        case Fused():
+            return "\n".join(map(str, part.work))
+        case Schedule():
+            return "\n".join(loops_of(part)) if name == "lower" else schedule_text(part)
+
+
+def program_text(program: Program) -> str:
+    """The segments of a program."""
+    return "\n".join(
+        f"host: {segment.step}"
+        if isinstance(segment, HostSegment)
+        else f"launch of {len(segment.steps)} steps on {program.backend.target.name}"
+        for segment in program.plan.segments
+    )
 
 
 def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
@@ -48,8 +83,6 @@ def stage_text(stage: str, roots: Sequence[UOp], schedule: Schedule) -> str:
             return schedule_text(schedule)
         case "loops":
             return "\n".join(loops_of(schedule))
-        case "source":
-            return source_text(schedule)
         case _:
             raise ValueError(f"no stage {stage!r}; stages: {', '.join(STAGES)}")
 
@@ -76,53 +109,40 @@ def schedule_text(schedule: Schedule, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def programs_of(schedule: Schedule) -> Iterator[LoopProgram]:
-    """The kernels, those inside loops and branches too, each once."""
-    seen: dict[LoopProgram, None] = {}
-    for step in schedule.steps:
-        if isinstance(step, KernelStep):
-            seen[step.program] = None
-        elif isinstance(step, ControlStep):
-            seen |= dict.fromkeys(p for part in step.parts for p in programs_of(part))
-    yield from seen
-
-
 def loops_of(schedule: Schedule) -> list[str]:
     """The loops of the kernels."""
-    return [show(program) for program in programs_of(schedule)]
+    return [show(program) for program in schedule.programs()]
 
 
-def sources_of(schedule: Schedule, language: str = "llvm") -> list[Source]:
-    """The code of the kernels. In a language whose files hold many, the texts are one file."""
-    return _rendered(list(programs_of(schedule)), language)
-
-
-def _rendered(programs: Sequence[LoopProgram], language: str) -> list[Source]:
-    if language == "llvm":
-        return [render(program, processor()) for program in programs]
+def _rendered(programs: Sequence[LoopProgram], backend: Backend, language: str) -> list[Source]:
+    """In a language whose files hold many kernels, the texts are one file."""
+    if language == backend.language:
+        return [backend.render(program) for program in programs]
     return render_all(programs, LANGUAGES[language])
 
 
-def source_text(schedule: Schedule, language: str = "llvm") -> str:
+def source_text(schedule: Schedule, backend: Backend, language: str) -> str:
     """The code of the kernels as one text, below a comment on what else there is to do. A kernel
     that the language cannot say is left out, and the comment says why; an error if all are."""
-    programs = list(programs_of(schedule))
-    refused = _refused(programs, language)
+    programs = list(schedule.programs())
+    refused = _refused(programs, backend, language)
     if programs and len(refused) == len(programs):
         raise next(iter(refused.values()))
-    sources = _rendered([p for p in programs if p not in refused], language)
+    sources = _rendered([p for p in programs if p not in refused], backend, language)
     mark = ";" if language == "llvm" else "//"
     notes = [f"{mark} {line}" for line in _notes(schedule, refused)]
     texts = list(dict.fromkeys(source.text for source in sources))
     return "\n\n".join(["\n".join(notes), *texts] if notes else texts)
 
 
-def _refused(programs: Sequence[LoopProgram], language: str) -> dict[LoopProgram, DeviceError]:
+def _refused(
+    programs: Sequence[LoopProgram], backend: Backend, language: str
+) -> dict[LoopProgram, DeviceError]:
     """The kernels that the language cannot say, and why."""
     found = {}
-    for program in programs if language != "llvm" else ():
+    for program in programs if language != backend.language else ():
         try:
-            _rendered([program], language)
+            _rendered([program], backend, language)
         except DeviceError as error:
             found[program] = error
     return found

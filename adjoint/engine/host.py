@@ -5,15 +5,14 @@ What may live here: running a HostStep or a ControlStep on arrays. What may not:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from adjoint.engine.stepwise import node_details, titles
-from adjoint.ir.function import Function
-from adjoint.runtime.buffer import Buffer, in_bytes
+from adjoint.engine.step_facts import node_details, titles
+from adjoint.runtime.buffer import in_bytes
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.reference import evaluate
 from adjoint.runtime.timeline import recorders, span
@@ -22,11 +21,6 @@ from adjoint.stages import ControlStep, HostStep
 _LONG = 1 << 18  # elements from which NumPy may take so long that Ctrl-C must get through
 Array = np.ndarray[Any, Any]
 Run = Callable[[Any, list[Any]], list[Any]]
-
-
-def functions_of(step: ControlStep) -> list[Function]:
-    """The functions of a control node, in the order of the step's parts."""
-    return [value for value in step.node.arg if isinstance(value, Function)]
 
 
 def host_results(step: HostStep | ControlStep, operands: list[Any], run: Run) -> tuple[Any, ...]:
@@ -59,13 +53,3 @@ def grouped(step: HostStep | ControlStep, operands: list[Any]) -> list[Any]:
         else in_bytes(next(rest), s.dtype, s.shape)
         for s in step.node.src
     ]
-
-
-def constant(value: Any) -> Buffer:
-    """A value that never changes, in memory."""
-    return Buffer(row_major([value])[0], "CPU")
-
-
-def row_major(arrays: Sequence[Any]) -> list[Array]:
-    """Arrays as native code reads them."""
-    return [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import config
-from adjoint.engine.stepwise import node_details
+from adjoint.engine.step_facts import node_details
 from adjoint.errors import DeviceError
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function

@@ -1,33 +1,102 @@
-"""Graph → schedule, as a literal list of passes.
+"""Graph → program: the table of contents of the compiler.
 
-    expand      composites become their bodies
-    split       complex arithmetic becomes real (schedule/split_complex.py)
-    prepare     the words that kernels are made of (schedule/legalise.py)
-    fuse        which nodes share a kernel (schedule/fuse.py)
-    lower       each group as loops (kernel/lower.py)
-    plan        one arena for everything between inputs and outputs (schedule/memory.py)
-
-What may live here: the order of the passes. What may not: any one pass.
+A graph goes down this list once, in order. The driver times every pass, counts it, prints what it
+made if `ADJOINT_SHOW` names it and checks that if `ADJOINT_VERIFY` is set. What may live here: the
+order of the passes. What may not: any one pass (`passes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
 
-from adjoint.engine.lowering import scheduled
-from adjoint.ir.expand import expand
-from adjoint.ir.function import Function
+from adjoint import config
+from adjoint.backends.protocol import Backend
+from adjoint.engine import passes, verify_passes
+from adjoint.engine.compilation import MAIN, Compilation
+from adjoint.engine.program import Program
 from adjoint.ir.uop import UOp
 from adjoint.runtime.timeline import span
-from adjoint.stages import Schedule
+from adjoint.stages import Graph, Schedule
 
 
-def compile_graph(roots: Sequence[UOp], inputs: Sequence[UOp]) -> Schedule:
-    """The steps that compute the roots from the inputs."""
-    with span("expand", "compile"):
-        expanded = expand(roots)
-    return scheduled(expanded, inputs, _compile_function)
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One row: its name, and the function from compilation to compilation."""
+
+    name: str
+    run: Callable[[Compilation], Compilation]
 
 
-def _compile_function(function: Function) -> Schedule:
-    return compile_graph(function.outputs, function.inputs)
+PASSES = (
+    Pass("expand", passes.expand_graphs),  # composites → primitives; bodies of loops join
+    Pass("legalise", passes.legalise),  # complex, argmax, any contraction → the words of kernels
+    Pass("fuse", passes.fuse),  # nodes → groups, a kernel each
+    Pass("lower", passes.lower),  # groups → steps; a kernel's group → its loops
+    Pass("plan", passes.plan),  # slots → places in one arena
+    Pass("render", passes.render),  # loops → source
+    Pass("compile", passes.compile_sources),  # source → code, here and nowhere else
+    Pass("bind", passes.bind),  # steps and code → a program
+)
+
+
+@dataclass(slots=True)
+class PassStatistics:
+    """How often a pass ran in this process, and how long in all."""
+
+    runs: int = 0
+    seconds: float = 0.0
+
+
+statistics: dict[str, PassStatistics] = {row.name: PassStatistics() for row in PASSES}
+
+
+def run_passes(unit: Compilation, until: str = "bind") -> Compilation:
+    """The compilation after the pass of that name."""
+    shown, verified = config.SHOW.value(), config.VERIFY.value()
+    if shown:
+        _show("graph", shown, unit, unit)
+    for row in PASSES:
+        start, before = perf_counter_ns(), unit
+        with span(row.name, "compile"):
+            unit = row.run(unit)
+        count = statistics[row.name]
+        count.runs, count.seconds = count.runs + 1, count.seconds + _since(start)
+        if verified:
+            verify_passes.check(row.name, before, unit)
+        if shown:
+            _show(row.name, shown, before, unit)
+        if row.name == until:
+            break
+    return unit
+
+
+def _since(start: int) -> float:
+    return (perf_counter_ns() - start) / 1e9
+
+
+def _show(name: str, shown: Sequence[str], before: Compilation, unit: Compilation) -> None:
+    """Print what a pass made, to the standard error stream."""
+    from adjoint.engine import explain  # with all the languages it can show
+
+    for title in explain.titles_of(name):
+        if title in shown or "all" in shown:
+            text = explain.compilation_text(name, before, unit)
+            print(f"---- {title}\n{text}", file=sys.stderr)
+            return
+
+
+def compile_graph(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Schedule:
+    """The steps that compute the roots from the inputs, on the backend."""
+    graph = Graph(tuple(roots), tuple(inputs))
+    schedule: Schedule = run_passes(Compilation(backend, {MAIN: graph}), until="plan").main
+    return schedule
+
+
+def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Program:
+    """The program that computes the roots from the inputs, on the backend."""
+    graph = Graph(tuple(roots), tuple(inputs))
+    program: Program = run_passes(Compilation(backend, {MAIN: graph})).program
+    return program

@@ -1,326 +1,175 @@
-"""`Program`: a schedule that can run, again and again, on other buffers.
+"""`Program`: a schedule with its code, which runs again and again on other buffers.
 
-Steps of native code in a row are one table, run by one call; between tables Python runs the steps
-of the host. Code is compiled when a program first runs. What changes from run to run (arena,
-addresses, tables) is a frame; each run in progress has one of its own, so threads do not meet.
-What may live here: programs, and how they hand over memory. What may not: how a step is done.
+Steps of the backend in a row are one launch; between launches Python runs the steps of the host.
+What changes from run to run (arena, addresses) is a `RunMemory`. What may live here: running, and
+handing over memory. What may not: how a step is done.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from adjoint.backends.protocol import Backend, Kernel
 from adjoint.engine import counters
-from adjoint.engine.donation import Lender
-from adjoint.engine.host import constant, functions_of, host_results, row_major
-from adjoint.engine.native import Flag, Known, Native, flag_at, flags_of, is_native
-from adjoint.engine.steps import FlagError, located, memory_error, read, work_of, written
-from adjoint.engine.stepwise import Apart, TimedTable
+from adjoint.engine.host import host_results
+from adjoint.engine.run_memory import RunMemory
+from adjoint.engine.run_plan import Fresh, FromHost, HostSegment, RunPlan, StepByStep
+from adjoint.engine.step_facts import FlagError, located, memory_error, work_of
+from adjoint.engine.timed_steps import run_observed
 from adjoint.errors import DeviceError, InternalError
-from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
-from adjoint.runtime.allocator import CPU
-from adjoint.runtime.buffer import Buffer, in_bytes
+from adjoint.runtime.buffer import Buffer, in_bytes, row_major
 from adjoint.runtime.interrupt import Abandoned
-from adjoint.runtime.launch import Cells
-from adjoint.runtime.timeline import recorders, sample, span
-from adjoint.stages import ControlStep, HostStep, Schedule, Slot, Step
+from adjoint.schedule.memory import donations
+from adjoint.stages import ControlStep, LoopProgram, Schedule, Slot
 
-_NOTHING: Known = MappingProxyType({})
-_FRAMES = 8  # kept for the next run; more runs than that at once make their own
-_INPUT, _CONSTANT, _FRESH, _ARRAY, _SAME = range(5)  # where an output comes from
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Python:
-    """A step that Python runs, its functions, and the slots that nothing needs after it."""
-
-    step: HostStep | ControlStep
-    parts: dict[Function, Program]
-    dying: tuple[int, ...]
-
-
-class _Plan:
-    """What all runs of a program share: segments with their code, constants, who needs what."""
-
-    def __init__(self, schedule: Schedule, apart: Apart | None, known: Known):
-        self.schedule, self.apart = schedule, apart
-        self.segments = _segments(schedule, apart, known)
-        python = [s.step for s in self.segments if isinstance(s, _Python)]
-        native = [t for s in self.segments if isinstance(s, Native) for t in s.steps]
-        self.plain = not python  # nothing for Python to do between the first step and the last
-        self.seen = {i for step in python for i in (*step.results, *step.operands)}
-        self.touched = {i for step in native for i in (*read(step), *written(step))}
-        self.constants = {i: constant(value) for i, value in schedule.constants}
-        self.inputs = [(i, i in self.touched, i in self.seen) for i in schedule.inputs]
-        slots = [schedule.slots[i] for i in schedule.outputs]
-        types = schedule.types or [(slot.dtype, slot.shape) for slot in slots]
-        pairs = enumerate(zip(schedule.outputs, types, strict=True))
-        self.outputs = [self._recipe(place, i, *kind) for place, (i, kind) in pairs]
-        self.lender = Lender(schedule)
-        fresh = all(kind == _FRESH for kind, _, _ in self.outputs)
-        flagged = any(True for _ in flags_of(schedule)) or any(
-            isinstance(step, ControlStep) for step in schedule.steps
-        )
-        distinct = len(set(schedule.outputs)) == len(schedule.outputs)
-        self.simple = self.plain and fresh and distinct and not flagged
-        self.numbers = schedule.inputs
-        self.targets = [(i, slot.dtype, slot.shape) for _, i, slot in self.outputs]
-
-    def codes(self) -> dict[Step, Any]:
-        """The code of every kernel."""
-        native = [segment for segment in self.segments if isinstance(segment, Native)]
-        return {step: code for segment in native for step, code in segment.compiled()}
-
-    def own(self) -> Iterator[int]:
-        """Slots outside of the arena that native code sees and nobody gives."""
-        schedule = self.schedule
-        given = {*schedule.inputs, *schedule.outputs, *self.constants}
-        return (i for i in self.touched - given if schedule.slots[i].offset is None)
-
-    def _recipe(
-        self, place: int, number: int, dtype: DType, shape: tuple[int, ...]
-    ) -> tuple[int, int, Slot]:
-        """Where an output comes from: an input, a constant, fresh memory, an array of Python, or an
-        earlier output whose memory it shares."""
-        schedule = self.schedule
-        slot = replace(schedule.slots[number], dtype=dtype, shape=shape)
-        if number in schedule.inputs:
-            return _INPUT, schedule.inputs.index(number), slot
-        if number in schedule.outputs[:place]:
-            return _SAME, schedule.outputs.index(number), slot
-        if number in self.constants:
-            return _CONSTANT, number, slot
-        fresh = number in self.touched or not slot.nbytes  # no step makes what has no elements
-        return (_FRESH if fresh else _ARRAY), number, slot
-
-
-def _segments(schedule: Schedule, apart: Apart | None, known: Known) -> list[Native | _Python]:
-    """Native steps in a row are one segment; every other step is one of its own, and if they are
-    wanted apart every step is."""
-    last = {i: n for n, step in enumerate(schedule.steps) for i in (*read(step), *written(step))}
-    keep = {*schedule.outputs, *schedule.inputs, *(i for i, _ in schedule.constants)}
-    segments: list[Native | _Python] = []
-    row: list[Step] = []
-    for place, step in enumerate(schedule.steps):
-        if isinstance(step, HostStep) or (
-            isinstance(step, ControlStep) and not _stays_native(step, apart)
-        ):
-            segments += [Native(tuple(row))] if row else []
-            row = []
-            loose = {i for i in read(step) + written(step) if schedule.slots[i].offset is None}
-            dying = tuple(sorted(i for i in loose - keep if last[i] == place))
-            segments.append(_Python(step, _parts(step), dying))
-        else:
-            row.append(step)
-            if apart is not None:
-                segments.append(Native((row.pop(),), known))
-    return [*segments, Native(tuple(row))] if row else segments
-
-
-def _stays_native(step: ControlStep, apart: Apart | None) -> bool:
-    return is_native(step) and not (apart is not None and apart.inside_loops)
-
-
-def _parts(step: HostStep | ControlStep) -> dict[Function, Program]:
-    if isinstance(step, HostStep):
-        return {}
-    pairs = zip(functions_of(step), step.parts, strict=True)
-    return {function: Program(part) for function, part in pairs}
-
-
-class _Frame:
-    """The memory of one run: the arena, an address per slot, an array per slot that Python sees."""
-
-    __slots__ = ("arena", "arrays", "cells", "flags", "loose", "own", "tables")
-
-    def __init__(self, plan: _Plan):
-        slots = plan.schedule.slots
-        self.arena = _arena(plan.schedule)
-        self.cells = Cells([0] * max(1, len(slots)))
-        self.arrays: list[Any] = [None] * len(slots)
-        if self.arena is not None:
-            self._place(plan, np.asarray(self.arena), self.arena.address)
-        self.own = {i: Buffer.empty(slots[i].dtype, slots[i].shape, "CPU") for i in plan.own()}
-        for number, buffer in self.own.items():
-            self.cells[number] = buffer.address
-            self.arrays[number] = buffer.filling()
-        for number, buffer in plan.constants.items():
-            self.cells[number] = buffer.address
-            self.arrays[number] = buffer.array()
-        self.flags: list[Flag] = [
-            (flag_at(self.cells[number]), node) for number, node in flags_of(plan.schedule)
-        ]
-        self.tables = [self._table(plan, segment) for segment in plan.segments]
-        kept = {*plan.constants, *self.own}
-        self.loose = [i for i, s in enumerate(slots) if s.offset is None and i not in kept]
-
-    def _place(self, plan: _Plan, whole: Any, base: int) -> None:
-        for number, slot in enumerate(plan.schedule.slots):
-            if slot.offset is not None:
-                self.cells[number] = base + slot.offset
-                if number in plan.seen:
-                    part = whole[slot.offset : slot.offset + slot.nbytes]
-                    self.arrays[number] = part.view(slot.dtype.np).reshape(slot.shape)
-
-    def _table(self, plan: _Plan, segment: Native | _Python) -> Any:
-        if isinstance(segment, _Python):
-            return segment
-        table, flags = segment.bind(self.cells)
-        self.flags += flags
-        if plan.apart is None:
-            return table
-        return TimedTable(table, segment.steps[0], plan.schedule)
-
-
-def _arena(schedule: Schedule) -> Any:
-    if not schedule.arena:
-        return None
-    try:
-        return CPU.allocate(schedule.arena)
-    except DeviceError as error:
-        inside = [i for i, slot in enumerate(schedule.slots) if slot.offset is not None]
-        largest = max(inside, key=lambda i: schedule.slots[i].nbytes)
-        raise memory_error(error, schedule, largest) from None
+_KEPT_MEMORIES = 8  # for the next run; more runs than that at once make their own
 
 
 class Program:
     """A schedule that can run; `apart` if its steps are run, and recorded, one by one."""
 
-    def __init__(self, schedule: Schedule, apart: Apart | None = None, known: Known = _NOTHING):
-        self.schedule, self.apart, self._known = schedule, apart, known
-        self._twins: dict[Apart, Program] = {}
-        self._plan: _Plan | None = None
-        self._frames: list[_Frame] = []
-        self._lock = threading.Lock()
+    def __init__(
+        self,
+        schedule: Schedule,
+        kernels: Mapping[LoopProgram, Kernel],
+        backend: Backend,
+        apart: StepByStep | None = None,
+    ):
+        self.schedule, self.kernels, self.backend = schedule, kernels, backend
+        self.plan = RunPlan(schedule, backend, apart)
+        self.functions = {
+            function: Program(part, kernels, backend)
+            for segment in self.plan.segments
+            if isinstance(segment, HostSegment) and isinstance(segment.step, ControlStep)
+            for function, part in zip(segment.step.functions, segment.step.parts, strict=True)
+        }
         self._work: dict[str, int] | None = None
+        self._allocate = backend.memory.allocate
+        self._memories: list[RunMemory] = []
+        self._twins: dict[StepByStep, Program] = {}
+        self._donations: dict[tuple[int, ...], list[tuple[int, int]]] = {}
 
-    def _planned(self) -> _Plan:
-        with self._lock:
-            if self._plan is None:
-                self._plan = _Plan(self.schedule, self.apart, self._known)
-            return self._plan
+    @property
+    def work(self) -> dict[str, int]:
+        """Steps by kind, arithmetic and bytes of one run."""
+        if self._work is None:
+            self._work = work_of(self.schedule)
+        return self._work
+
+    def step_by_step(self, apart: StepByStep) -> Program:
+        """A program of the same code that runs its steps one by one."""
+        twin = self._twins.get(apart)
+        if twin is None:
+            made = Program(self.schedule, self.kernels, self.backend, apart)
+            twin = self._twins.setdefault(apart, made)
+        return twin
 
     def run(
         self, inputs: Sequence[Buffer], devices: Sequence[Any] = (), donated: Sequence[int] = ()
     ) -> list[Buffer]:
-        """The outputs as fresh buffers, on the devices that are named (default CPU).
+        """The outputs as fresh buffers, on the devices that are named (default: the backend's).
 
-        Inputs at the `donated` positions are nobody else's any more: an output may take their
+        Inputs at the `donated` positions are given up by the caller: an output may take their
         memory.
         """
         if counters.active:
-            return self._counted(inputs, devices, donated)
-        plan = self._plan
-        if plan is not None and plan.simple and devices and not donated:
-            return self._run_simple(plan, inputs, devices)
-        return self._run(inputs, devices, donated)
+            return run_observed(self, inputs, devices, donated)
+        return self.compute(inputs, devices, donated)
 
-    def _run_simple(
-        self, plan: _Plan, inputs: Sequence[Buffer], devices: Sequence[Any]
+    def compute(
+        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
     ) -> list[Buffer]:
-        """The same for native code alone, with nothing to check: what small programs are."""
+        """`run`, unobserved."""
         try:
-            frame = self._frames.pop()
+            memory = self._memories.pop()
         except IndexError:
-            frame = _Frame(plan)
-        cells = frame.cells.values
-        for number, buffer in zip(plan.numbers, inputs):  # noqa: B905 - hot
+            memory = RunMemory(self.plan, self.kernels)
+        if self.plan.simple and devices and not donated:
+            return self._launch(memory, inputs, devices)
+        return self._interleave(memory, inputs, devices, donated)
+
+    def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs as arrays, from arrays."""
+        buffers = [Buffer(a, self.backend.target.name) for a in row_major(arrays)]
+        return [b.array() for b in self.run(buffers)]
+
+    # ---- launches alone
+
+    def _launch(
+        self, memory: RunMemory, inputs: Sequence[Buffer], devices: Sequence[Any]
+    ) -> list[Buffer]:
+        """Addresses in, fresh outputs out, nothing to check: what small programs are."""
+        cells, allocate, outputs = memory.cells.values, self._allocate, list[Buffer]()
+        for number, buffer in zip(self.schedule.inputs, inputs):  # noqa: B905 - hot
             cells[number] = buffer.address
-        outputs = []
         try:
-            for (number, dtype, shape), device in zip(plan.targets, devices):  # noqa: B905 - hot
-                buffer = Buffer.empty(dtype, shape, device)
-                cells[number] = buffer.address
-                outputs.append(buffer)
+            for (number, dtype, shape, size), device in zip(self.plan.targets, devices):  # noqa: B905 - hot
+                block = allocate(size)
+                cells[number] = block.address
+                outputs.append(Buffer.over(block, dtype, shape, device))
         except DeviceError as error:
             raise memory_error(error, self.schedule, number) from None
         try:
-            for table in frame.tables:
-                if table.run():
+            for launch in memory.launches:
+                if launch.run():
                     raise KeyboardInterrupt
         except Abandoned as error:
-            error.keep.append((frame, inputs, outputs))
+            error.keep.append((memory, inputs, outputs))
             raise
-        if len(self._frames) < _FRAMES:
-            self._frames.append(frame)
+        if len(self._memories) < _KEPT_MEMORIES:
+            self._memories.append(memory)
         return outputs
 
-    def _counted(self, *args: Any) -> list[Buffer]:
-        if self._work is None:
-            self._work = work_of(self.schedule)
-        start = counters.now()
-        outputs = self._recorded(*args) if recorders else self._run(*args)
-        counters.count(runs=1, seconds=counters.now() - start, **self._work)
-        return outputs
+    # ---- launches and steps of the host
 
-    def _recorded(self, *args: Any) -> list[Buffer]:
-        """The same by a program of the same steps that runs them one by one."""
-        apart = Apart(any(recorder.inside_loops for recorder in recorders))
-        twin = self._twins.get(apart)
-        if twin is None:
-            made = Program(self.schedule, apart, self._planned().codes())
-            twin = self._twins.setdefault(apart, made)
-        sample("memory", CPU.counted)
-        with span("program", "program", steps=len(self.schedule.steps), arena=self.schedule.arena):
-            outputs = twin._run(*args)
-        sample("memory", CPU.counted)
-        return outputs
-
-    def _run(
-        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
+    def _interleave(
+        self,
+        memory: RunMemory,
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any],
+        donated: Sequence[int],
     ) -> list[Buffer]:
-        plan = self._plan or self._planned()
+        plan, abandoned = self.plan, False
         try:
-            frame = self._frames.pop()
-        except IndexError:
-            frame = _Frame(plan)
-        abandoned = False
-        try:
-            outputs = self._begin(plan, frame, inputs, devices, donated)
-            for flag, _ in frame.flags:
+            outputs = self._begin(memory, inputs, devices, donated)
+            for flag, _ in memory.flags:
                 flag.value = 0
-            for table in frame.tables:
-                if type(table) is _Python:
-                    _run_python(plan, frame, table)
-                elif table.run():
+            for launch in memory.launches:
+                if type(launch) is HostSegment:
+                    self._run_host(memory, launch)
+                elif launch.run():
                     raise KeyboardInterrupt
-            for flag, node in frame.flags:
+            for flag, node in memory.flags:
                 if flag.value:
                     raise located(FlagError, "an index is out of range", node)
-            return outputs if plan.plain else _finished(plan, frame, devices, outputs)
+            return outputs if plan.plain else self._finish(memory, devices, outputs)
         except Abandoned as error:
-            error.keep.append((frame, inputs, outputs))
+            error.keep.append((memory, inputs, outputs))
             abandoned = True
             raise
         finally:
             if not abandoned:
-                self._put_back(plan, frame)
+                self._put_back(memory)
 
-    def _put_back(self, plan: _Plan, frame: _Frame) -> None:
-        """The frame for the next run, without what only this one needs."""
-        if not plan.plain:
-            for number in frame.loose:
-                frame.arrays[number] = None
-        if len(self._frames) < _FRAMES:
-            self._frames.append(frame)
+    def _put_back(self, memory: RunMemory) -> None:
+        """The memory for the next run, without what only this one needs."""
+        if not self.plan.plain:
+            for number in memory.loose:
+                memory.arrays[number] = None
+        if len(self._memories) < _KEPT_MEMORIES:
+            self._memories.append(memory)
 
     def _begin(
         self,
-        plan: _Plan,
-        frame: _Frame,
+        memory: RunMemory,
         inputs: Sequence[Buffer],
         devices: Sequence[Any],
         donated: Sequence[int],
     ) -> list[Any]:
-        """Write this run's addresses; the outputs, None where Python makes one."""
-        cells, arrays = frame.cells.values, frame.arrays
+        """Write this run's addresses; the outputs, None where the host makes one."""
+        plan, cells, arrays = self.plan, memory.cells.values, memory.arrays
         if len(inputs) != len(plan.inputs):
             raise InternalError(f"a program of {len(plan.inputs)} inputs got {len(inputs)}")
         for (number, touched, seen), buffer in zip(plan.inputs, inputs):  # noqa: B905 - hot
@@ -328,78 +177,70 @@ class Program:
                 cells[number] = buffer.address
             if seen:
                 arrays[number] = buffer.array()
-        lent = plan.lender.lend(inputs, donated) if donated else {}  # their addresses are written
+        lent = self._lent(inputs, donated) if donated else {}  # their addresses are written
         outputs: list[Any] = []
-        for place, (kind, number, slot) in enumerate(plan.outputs):
-            if kind == _FRESH:
-                device = devices[place] if devices else "CPU"
-                block = lent.get(place) if lent else None
-                buffer = self._fresh(slot, number, device, block)
-                cells[number] = buffer.address
-                if number in plan.seen:
-                    arrays[number] = buffer.filling()
+        for place, output in enumerate(plan.outputs):
+            device = devices[place] if devices else self.backend.target.name
+            if isinstance(output, Fresh):
+                buffer = self._fresh(output.slot, output.number, device, lent.get(place))
+                cells[output.number] = buffer.address
+                if output.number in plan.seen and self.backend.memory.addressable:
+                    arrays[output.number] = buffer.filling()
                 outputs.append(buffer)
             else:
-                found = _given(plan, kind, number, slot, inputs, outputs)
-                if found is not None and devices and found.device != devices[place]:
-                    found = Buffer(found.array(), devices[place])
+                found = _typed(output.given(inputs, outputs), output.slot)
+                if found is not None and devices and found.device != device:
+                    found = Buffer(found.array(), device)
                 outputs.append(found)
         return outputs
 
+    def _lent(self, inputs: Sequence[Buffer], donated: Sequence[int]) -> dict[int, Any]:
+        """Memory of donated inputs by the position of the output that takes it."""
+        key = tuple(donated)
+        pairs = self._donations.get(key)
+        if pairs is None:
+            pairs = self._donations[key] = donations(self.schedule, key)
+        taken = {place: inputs[source].give_up() for place, source in pairs}
+        return {place: block for place, block in taken.items() if block is not None}
+
     def _fresh(self, slot: Slot, number: int, device: Any, block: Any) -> Buffer:
-        if block is not None:
-            return Buffer.over(block, slot.dtype, slot.shape, device)
         try:
-            return Buffer.empty(slot.dtype, slot.shape, device)
+            block = self._allocate(slot.nbytes) if block is None else block
         except DeviceError as error:
             raise memory_error(error, self.schedule, number) from None
+        return Buffer.over(block, slot.dtype, slot.shape, device)
 
-    def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs as arrays, from arrays."""
-        buffers = [Buffer(a, "CPU") for a in row_major(arrays)]
-        return [b.array() for b in self.run(buffers)]
+    def _run_host(self, memory: RunMemory, segment: HostSegment) -> None:
+        """One step of the host: operands are arrays of slots, results go to theirs."""
+        step = segment.step
+        operands = [memory.value(i) for i in step.operands]
+
+        def run(function: Function, values: list[Any]) -> list[Any]:
+            return self.functions[function].run_arrays(values)
+
+        for number, value in zip(step.results, host_results(step, operands, run), strict=True):
+            memory.set_value(number, value)
+        for number in segment.dying:
+            if number not in memory.own:
+                memory.arrays[number] = None
+
+    def _finish(
+        self, memory: RunMemory, devices: Sequence[Any], outputs: list[Any]
+    ) -> list[Buffer]:
+        """The outputs with those that the host made."""
+        for place, output in enumerate(self.plan.outputs):
+            if isinstance(output, FromHost):
+                device = devices[place] if devices else self.backend.target.name
+                (array,) = row_major([memory.value(output.number)])
+                array = in_bytes(array, output.slot.dtype, output.slot.shape)
+                outputs[place] = Buffer(array, device)
+            elif not isinstance(output, Fresh) and outputs[place] is None:
+                outputs[place] = _typed(output.given((), outputs), output.slot)
+        return outputs
 
 
-def _given(
-    plan: _Plan, kind: int, number: int, slot: Slot, inputs: Sequence[Buffer], outputs: list[Any]
-) -> Any:
-    """An output that exists already, in the shape it has as one; None if Python makes it later."""
-    if kind == _ARRAY or (kind == _SAME and outputs[number] is None):
-        return None
-    found = inputs[number] if kind == _INPUT else outputs[number] if kind == _SAME else None
-    found = plan.constants.get(number) if found is None else found
+def _typed(found: Buffer | None, slot: Slot) -> Buffer | None:
+    """An output that exists, in the type that it has as one."""
     if found is None or (found.shape == slot.shape and found.dtype is slot.dtype):
         return found
     return found.viewed(slot.shape, slot.dtype)
-
-
-def _run_python(plan: _Plan, frame: _Frame, work: _Python) -> None:
-    """One step of the host: operands are arrays of slots, results go to theirs."""
-    arrays, slots, step = frame.arrays, plan.schedule.slots, work.step
-    operands = [arrays[i] for i in step.operands]
-
-    def run(function: Function, values: list[Any]) -> list[Any]:
-        return work.parts[function].run_arrays(values)
-
-    for number, value in zip(step.results, host_results(step, operands, run), strict=True):
-        if slots[number].offset is not None or number in plan.touched:
-            np.copyto(arrays[number], np.reshape(value, arrays[number].shape))
-        else:  # an array of the arena's memory would change under whoever holds it
-            arrays[number] = np.array(value) if frame.arena is not None else value
-    for number in work.dying:
-        if number not in frame.own:
-            arrays[number] = None
-
-
-def _finished(
-    plan: _Plan, frame: _Frame, devices: Sequence[Any], outputs: list[Any]
-) -> list[Buffer]:
-    """The outputs with those that Python made."""
-    for place, (kind, number, slot) in enumerate(plan.outputs):
-        if kind == _ARRAY:
-            device = devices[place] if devices else "CPU"
-            (array,) = row_major([frame.arrays[number]])
-            outputs[place] = Buffer(in_bytes(array, slot.dtype, slot.shape), device)
-        elif kind == _SAME and outputs[place] is None:
-            outputs[place] = outputs[number].viewed(slot.shape, slot.dtype)
-    return outputs

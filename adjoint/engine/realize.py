@@ -1,8 +1,8 @@
 """Graph → values. The value of a root hangs on its node (`node.realized`), so every graph that
 contains the node has it.
 
-What lives on the CPU is compiled, and found again by its key; what lives on REF or DISK is run by
-the interpreter; a graph on both is cut where it changes sides.
+What a backend has is compiled, and found again by its key; what lives on REF or DISK is run by the
+interpreter; a graph on several sides is cut where it changes sides.
 """
 
 from __future__ import annotations
@@ -12,9 +12,17 @@ from typing import Any
 
 from adjoint.engine import interpreter
 from adjoint.engine.interpreter import check_single, run, schedule
-from adjoint.engine.key import GraphKey, closed, graph_key, is_compiled
-from adjoint.engine.programs import PROGRAMS
-from adjoint.engine.steps import FlagError
+from adjoint.engine.program_cache import (
+    PROGRAMS,
+    GraphKey,
+    backend_name,
+    closed,
+    crosses,
+    graph_key,
+    load_backend,
+    moved,
+)
+from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
@@ -31,29 +39,32 @@ def realize(*nodes: UOp) -> None:
     todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
     if not todo:
         return
-    if watch.on:
-        _realize_watched(todo)
-    else:
-        _realize(todo)
-
-
-def _realize(todo: list[UOp]) -> None:
-    key = graph_key(todo)
-    if key is None:
-        _realize_mixed(todo)
-    else:
-        _realize_compiled(todo, key)
-
-
-def _realize_watched(todo: list[UOp]) -> None:
+    if not watch.on:
+        compute(todo)
+        return
     kinds = ", ".join(f"{getattr(n.dtype, 'short', n.dtype)}{list(n.shape)}" for n in todo[:8])
     with span("realize", "python", lines=readable([user_place()]), shapes=kinds):
-        _realize(todo)
+        compute(todo)
     if watch.checker is not None:
         watch.checker.nodes(todo)
 
 
-def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
+def compute(todo: list[UOp]) -> None:
+    """Hang values on nodes: by a program if one backend has the whole graph, else side by side."""
+    key = graph_key(todo)
+    if key is not None:
+        _run_program(todo, key)
+        return
+    borders = _borders(todo)
+    for node in (*borders, *todo):
+        if not is_known(node):
+            _run_side(node)
+    for node in set(borders).difference(todo):
+        if node.op.name != "buffer":
+            node.realized = None
+
+
+def _run_program(todo: list[UOp], key: GraphKey) -> None:
     for root in todo:
         if type(root.dtype) is tuple:
             check_single(root)
@@ -70,36 +81,33 @@ def _realize_compiled(todo: list[UOp], key: GraphKey) -> None:
         root.realized = buffer
 
 
-def _realize_mixed(todo: list[UOp]) -> None:
-    """Sources that another side computes come first, each with all that is on its own side."""
-    kept = set(todo)
-    borders = _borders(todo)
-    for node in (*borders, *todo):
-        if not is_known(node):
-            _realize_side(node)
-    for node in borders:
-        if node not in kept and node.op.name != "buffer":
-            node.realized = None
+# ---- graphs on several sides
 
 
-def _realize_side(node: UOp) -> None:
+def _run_side(node: UOp) -> None:
     """A node below which everything without a value is on one side."""
-    key = graph_key([node]) if _side(node) else None
+    if node.op.name == "copy" and crosses(node) and is_known(node.src[0]):
+        node.realized = moved(storage(node.src[0]), node.device)
+        return
+    key = graph_key([node]) if _side(node) is not None else None
     if key is None:
         run(schedule([node]))
     else:
-        _realize_compiled([node], key)
+        _run_program([node], key)
 
 
-def _side(node: UOp) -> bool:
-    return is_compiled(node.device or Device.DEFAULT)
+def _side(node: UOp) -> str | None:
+    """The backend that computes a node; None for the interpreter."""
+    return backend_name(node.device or Device.DEFAULT)
 
 
 def _borders(todo: Sequence[UOp]) -> list[UOp]:
-    """Nodes whose users are on another side, sources first."""
+    """Nodes whose users are on another side, and copies between memories, sources first."""
     found: dict[UOp, None] = {}
     order = [n for n in toposort(todo, stop=is_known) if not is_known(n)]
     for node in order:
+        if node.op.name == "copy" and crosses(node):
+            found[node] = None
         for source in node.src:
             apart = source.device is not None and _side(source) != _side(node)
             if apart and not is_known(source):
@@ -128,7 +136,7 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
 
     roots, parameters = closed(todo, key.leaves)
     wanted = [node for node in dict.fromkeys(roots) if node not in set(parameters)]
-    return Steps(compile_graph(wanted, parameters), todo)
+    return Steps(compile_graph(wanted, parameters, load_backend(key.backend)), todo)
 
 
 def run_schedule(items: Iterable[Any]) -> None:

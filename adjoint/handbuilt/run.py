@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.cpu.step_table import Table
 from adjoint.codegen.llvm.render import render
-from adjoint.engine.table import Table
 from adjoint.errors import BoundsError
 from adjoint.handbuilt.kernel import KEPT, Handmade, prepared, prepared_for
 from adjoint.ir.uop import UOp

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from adjoint import config
 from adjoint.errors import DeviceError
 from adjoint.runtime import native
 
+Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 _SMALL = 32 * 1024  # up to here blocks are cut from slabs
 _SLAB = 1 << 20
@@ -74,6 +77,9 @@ class Block:
         shape = (self._home.size,)
         return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
 
+    def read(self, nbytes: int) -> Array:
+        """Its first bytes, as they lie; the array keeps the block alive."""
+        return np.asarray(self)[:nbytes]
 
 class _LargeBlock(Block):
     """A block whose memory may go back to the system at once."""

@@ -1,12 +1,15 @@
-"""`Buffer`: the storage of one realized tensor.
+"""`Buffer`: the storage of one realized tensor, in the memory of its device.
 
-A buffer's contents never change once somebody can see them: an assignment makes a new buffer, so a
-view handed to NumPy or another library stays what it was. What may live here: ownership of memory.
-What may not: computation.
+A buffer's contents never change once a user can see them: an assignment makes a new buffer, so a
+view handed to NumPy or another library stays what it was. So a buffer may be in two places: what
+came from the host is copied to its device when a program asks for its `address`, what a program
+made is copied to the host when `array()` is asked for; where the host can address the memory of
+the device, both are one. What may live here: ownership of memory. What may not: computation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.runtime.allocator import CPU, Block
+from adjoint.runtime.memory import HOST, Block, memory_of
 
 Array = np.ndarray[Any, Any]
 
@@ -24,6 +27,16 @@ def in_bytes(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     if array.dtype == dtype.np:
         return array.reshape(shape)
     return np.ascontiguousarray(array).reshape(-1).view(dtype.np).reshape(shape)
+
+
+def row_major(arrays: Sequence[Any]) -> list[Array]:
+    """Arrays as programs read them."""
+    return [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]
+
+
+def constant(value: Any, device: str = "CPU") -> Buffer:
+    """A value that never changes."""
+    return Buffer(row_major([value])[0], device)
 
 
 class Buffer:
@@ -41,26 +54,22 @@ class Buffer:
 
     @classmethod
     def empty(cls, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
-        """Memory whose contents are anything, for native code to fill."""
+        """Memory whose contents are anything, for a program to fill."""
         size = dtype.itemsize
         for extent in shape:
             size *= extent
-        self = object.__new__(cls)
-        self._block = block = CPU.allocate(size)
-        self._address, self._array = block.address, None
-        self.dtype, self.shape, self.device = dtype, shape, device
-        return self
+        return cls.over(memory_of(device).allocate(size), dtype, shape, device)
 
     @classmethod
     def over(cls, block: Block, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
-        """The same on memory that somebody gave up."""
+        """A buffer on memory that is no other buffer's."""
         self = object.__new__(cls)
         self._block, self._address, self._array = block, block.address, None
         self.dtype, self.shape, self.device = dtype, shape, device
         return self
 
     def give_up(self) -> Block | None:
-        """The memory, if nobody looked at it from outside; using the buffer is an error then."""
+        """The memory, if no array shows it; using the buffer is an error then."""
         block = self._block
         if block is None or self._array is not None:
             return None
@@ -78,12 +87,21 @@ class Buffer:
 
     @property
     def address(self) -> int:
-        """Where the contents are, as native code reads them: row-major."""
-        if self._address is None:
-            array = self._contents()
-            if not array.flags.c_contiguous:
-                self._array = array = np.ascontiguousarray(array)
+        """Where the contents are, as programs of its device read them: row-major."""
+        address = self._address
+        return self._placed() if address is None else address
+
+    def _placed(self) -> int:
+        """Put what is on the host where the device can read it."""
+        memory, array = memory_of(self.device), self._contents()
+        if not array.flags.c_contiguous:
+            self._array = array = np.ascontiguousarray(array)
+        if memory is HOST:
             self._address = int(array.__array_interface__["data"][0])
+        else:
+            self._block = memory.allocate(array.nbytes)
+            memory.write(self._block.address, array)
+            self._address = self._block.address
         return self._address
 
     def array(self) -> Array:
@@ -95,8 +113,7 @@ class Buffer:
     def _contents(self) -> Array:
         if self._array is None:
             block: Any = self._block
-            whole: Array = np.asarray(block)
-            self._array = whole[: self.nbytes].view(self.dtype.np).reshape(self.shape)
+            self._array = block.read(self.nbytes).view(self.dtype.np).reshape(self.shape)
         return self._array
 
     @property

@@ -66,12 +66,22 @@ def chunk_of(extent: int, cost: int, threads: int | None = None) -> int:
 
 
 class NativeProgram:
-    """A table of steps. `keep` is what its addresses point into; `cost` is None if not known."""
+    """A table of steps. `keep` is what its addresses point into; `cost` is None if not known.
 
-    __slots__ = ("_call", "_keep", "_program", "_table", "cost")
+    `flags` are the numbers that kernels inside its loops set, each with whom to blame.
+    """
 
-    def __init__(self, steps: Sequence[Sequence[int]], count: int, cost: int | None, keep: Any):
-        self._keep, self.cost = keep, cost
+    __slots__ = ("_call", "_keep", "_program", "_table", "cost", "flags")
+
+    def __init__(
+        self,
+        steps: Sequence[Sequence[int]],
+        count: int,
+        cost: int | None,
+        keep: Any,
+        flags: Sequence[tuple[int, Any]] = (),
+    ):
+        self._keep, self.cost, self.flags = keep, cost, flags
         self._table = Cells(_flat(steps))
         self._program = Cells([the_pool().address, self._table.address, count, 0])
         call = partial(_entry(), self._program.address)

@@ -1,16 +1,121 @@
 """The memory plan: where in one arena each value lies, from when it is made to its last use.
 
-Values that are never alive together share memory. Before: sizes and lifetimes. After: offsets and
-the size of the arena. The order of steps is fixed before, so the plan is the same every time.
+Before: a schedule whose slots have no place.
+After: slots that no run gives or gets have offsets in one arena; values that are never alive
+together share memory, and a result may lie where an operand that dies with it lay. The order of
+steps is fixed before, so the plan is the same every time. Which outputs may take the memory of
+donated inputs is answered here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
+from adjoint.stages import KernelStep, LibraryStep, Schedule, Step
+
 ALIGN = 64  # a cache line, and more than any vector asks for
+
+
+def plan_memory(schedule: Schedule) -> Schedule:
+    """The schedule with its arena."""
+    use = _Uses(schedule)
+    home = _homes(schedule, use)
+    inside = [s for s in use.first if s not in use.outside and home.get(s, s) == s]
+    ends = {s: use.last[s] for s in inside}
+    for slot, other in home.items():
+        ends[other] = max(ends[other], use.last[slot])
+    for flag, _ in schedule.flags():  # cleared before the first step and read after the last
+        use.first[flag], ends[flag] = 0, len(schedule.steps)
+    values = [Lifetime(schedule.slots[s].nbytes, use.first[s], ends[s]) for s in inside]
+    offsets, arena = place(values)
+    at = dict(zip(inside, offsets, strict=True))
+    at |= {slot: at[other] for slot, other in home.items()}
+    slots = [replace(s, offset=at[i]) if i in at else s for i, s in enumerate(schedule.slots)]
+    return replace(schedule, slots=tuple(slots), arena=arena)
+
+
+class _Uses:
+    """The first and the last step that uses each slot, and the slots that live outside a run."""
+
+    def __init__(self, schedule: Schedule):
+        self.first: dict[int, int] = {}
+        self.last: dict[int, int] = {}
+        for number, step in enumerate(schedule.steps):
+            for slot in slots_of(step):
+                self.first.setdefault(slot, number)
+                self.last[slot] = number
+            if isinstance(step, KernelStep) and step.flag is not None:
+                self.first[step.flag[0]], self.last[step.flag[0]] = 0, len(schedule.steps)
+        constants = (i for i, _ in schedule.constants)
+        self.outside = {*schedule.inputs, *constants, *schedule.outputs}
+
+
+def slots_of(step: Step) -> tuple[int, ...]:
+    """All slots of a step."""
+    if isinstance(step, (KernelStep, LibraryStep)):
+        return step.slots
+    return (*step.results, *step.operands)
+
+
+def _homes(schedule: Schedule, use: _Uses) -> dict[int, int]:
+    """Slots that lie where another one lay, which no later step reads."""
+    home: dict[int, int] = {}
+    taken: set[int] = set()
+    for number, step in enumerate(schedule.steps):
+        if not isinstance(step, KernelStep):
+            continue
+        for result, operand in step.program.in_place:
+            new, old = step.slots[result], step.slots[operand]
+            dies = use.last[old] == number and use.first[new] == number and old not in taken
+            if dies and new not in home and not {new, old} & use.outside:
+                home[new] = home.get(old, old)
+                taken.add(old)
+    return home
+
+
+# ---- donated inputs
+
+
+def donations(schedule: Schedule, donated: Sequence[int]) -> list[tuple[int, int]]:
+    """(output, donated input) pairs of equal size, each used once: the output takes its memory.
+
+    That needs an input that no step reads once the output is first written, or that only the kernel
+    that writes the output reads, each element before its place is written.
+    """
+    free = [i for i in donated if schedule.inputs[i] not in schedule.outputs]
+    pairs = []
+    for place, number in enumerate(schedule.outputs):
+        slot = schedule.slots[number]
+        if slot.offset is not None or schedule.outputs.index(number) != place:
+            continue
+        for i in free:
+            source = schedule.inputs[i]
+            if schedule.slots[source].nbytes == slot.nbytes and _is_free(schedule, source, number):
+                pairs.append((place, i))
+                free.remove(i)
+                break
+    return pairs
+
+
+def _is_free(schedule: Schedule, source: int, number: int) -> bool:
+    """Whether no step reads the input any more, or only the kernel that writes over it."""
+    steps = schedule.steps
+    last = max((n for n, step in enumerate(steps) if source in step.reads), default=-1)
+    first = min((n for n, step in enumerate(steps) if number in step.writes), default=-1)
+    if last != first or last < 0:
+        return last < first
+    step = steps[first]
+    if not isinstance(step, KernelStep):
+        return False
+    return any(
+        (step.slots[out], step.slots[read]) == (number, source)
+        for out, read in step.program.in_place
+    )
+
+
+# ---- the arena
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

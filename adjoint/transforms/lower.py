@@ -9,17 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES as CSTYLE
 from adjoint.engine import explain
-from adjoint.engine.memory import peak_bytes
 from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.steps import work_of
+from adjoint.engine.program_cache import backend_name, load_backend
+from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
 from adjoint.ir.uop import UOp
+from adjoint.runtime.device import Device
 from adjoint.stages import Schedule
+from adjoint.target import DEFAULT_BACKEND
+from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of
 from adjoint.transforms.capture import capture
 from adjoint.transforms.jit.jitted import Jitted, jit
+from adjoint.transforms.pytree import tree_leaves
 
 LANGUAGES = ("llvm", *CSTYLE)
 
@@ -33,6 +38,7 @@ class Lowered:
     args: tuple[Any, ...]
     roots: tuple[UOp, ...]
     plan: Schedule
+    backend: Backend
 
     def module(self) -> str:
         """The function as a Core module; what it reads from outside is a literal there."""
@@ -50,12 +56,16 @@ class Lowered:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
 
-    def source(self, language: str = "llvm") -> str:
-        """The code of the kernels: what runs, LLVM's, or the same in another language."""
-        if language not in LANGUAGES:
+    def source(self, language: str | None = None) -> str:
+        """The code of the kernels: what runs, or the same in another language."""
+        wanted = self.backend.language if language is None else language
+        if wanted not in LANGUAGES:
             problem = f"no source in {language!r}"
             raise ArgumentError("E2008", problem, op="lower", help=f"one of {', '.join(LANGUAGES)}")
-        return explain.source_text(self.plan, language)
+        own = wanted == self.backend.language
+        return explain.source_text(
+            self.plan, self.backend if own else load_backend(DEFAULT_BACKEND), wanted
+        )
 
     @property
     def counts(self) -> dict[str, int]:
@@ -77,6 +87,15 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
         given = set(inputs)
         wanted: Sequence[UOp] = [n for n in dict.fromkeys(roots) if n not in given]
         whole = (lambda *a: jitted.__wrapped__(*a, **kwargs)) if kwargs else jitted.__wrapped__
-        return Lowered(name_of(fn), whole, args, roots, compile_graph(wanted, inputs))
+        backend = _backend(args, kwargs)
+        plan = compile_graph(wanted, inputs, backend)
+        return Lowered(name_of(fn), whole, args, roots, plan, backend)
 
     return lowered
+
+
+def _backend(*arguments: Any) -> Backend:
+    """The backend of the first tensor that is on one, else the default device's."""
+    leaves = [v for v in tree_leaves(arguments) if isinstance(v, Tensor)]
+    names = (backend_name(device) for device in (*(v.device for v in leaves), Device.DEFAULT))
+    return load_backend(next((name for name in names if name), DEFAULT_BACKEND))

@@ -26,7 +26,7 @@ from adjoint.codegen.c.render import (
     render_all,
 )
 from adjoint.engine import native
-from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import ArgumentError, DeviceError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS

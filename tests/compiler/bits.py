@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from adjoint import Device, Tensor
+from adjoint.backends.cpu import BACKEND
 from adjoint.engine.pipeline import compile_graph
 from adjoint.ir.uop import toposort
 from adjoint.ir.values import is_known
@@ -67,7 +68,9 @@ def canonical(value):
 
 def compiles(tensor):
     """Whether every step of the tensor's program is a kernel of ours."""
-    schedule = compile_graph([tensor.uop], [n for n in toposort([tensor.uop]) if is_known(n)])
+    schedule = compile_graph(
+        [tensor.uop], [n for n in toposort([tensor.uop]) if is_known(n)], BACKEND
+    )
     return all(map(is_ours, schedule.steps))
 
 

@@ -17,13 +17,13 @@ from adjoint import (
     tree_leaves,
     while_loop,
 )
+from adjoint.backends.cpu import BACKEND
 from adjoint.engine import explain
 from adjoint.engine import realize as engine
-from adjoint.engine.key import closed, graph_key
-from adjoint.engine.memory import peak_bytes
-from adjoint.engine.pipeline import compile_graph
+from adjoint.engine.pipeline import build
 from adjoint.engine.program import Program
-from adjoint.engine.programs import PROGRAMS, VALUES, Programs
+from adjoint.engine.program_cache import PROGRAMS, VALUES, Programs, closed, graph_key
+from adjoint.engine.step_facts import peak_bytes
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.expand import expand
@@ -178,7 +178,7 @@ def test_a_donated_input_gives_its_memory():
     x.realize()
     z = ((x.uop + y.uop).contiguous(), None)[0].exp().reduce_sum((0,)).expand((2,)).contiguous()
     roots, parameters = closed([z], [x.uop, y.uop])
-    program = Program(compile_graph(roots, parameters))
+    program = build(roots, parameters, BACKEND)
     want = program.run([storage(t.uop) for t in (x, y)])[0].array().tolist()
     buffer = storage(x.uop)
     got = program.run([buffer, storage(y.uop)], ("CPU",), donated=(0,))[0].array().tolist()
@@ -243,7 +243,7 @@ def as_host(schedule, roots, inputs):
 def test_a_program_of_host_steps_alone():
     x = OPS["input"]("x", (2, 3), "float32", "CPU")
     roots = [(x + 1).exp().reduce_sum((1,)), x.permute((1, 0))]
-    program = Program(as_host(None, roots, [x]))
+    program = Program(as_host(None, roots, [x]), {}, BACKEND)
     value = np.ones((2, 3), np.float32)
     total, turned = program.run_arrays([value])
     np.testing.assert_allclose(total, np.exp(value + 1).sum(1), rtol=1e-6)

@@ -125,7 +125,7 @@ def test_calls_and_stages_of_compiling_are_slices(tmp_path):
         subprocess.run([sys.executable, "-c", code, str(file)], env=setting, check=True)
         seen.append({e["name"]: e for e in slices(file)})
     first, second = seen
-    for name in ("jit <lambda>", "realize", "trace <lambda>", "compile", "schedule", "lower"):
+    for name in ("jit <lambda>", "realize", "trace <lambda>", "build", "fuse", "lower", "compile"):
         assert name in first
     assert first["jit <lambda>"]["args"]["lines"] == ["call at <string>:5"]
     assert any(name.startswith("llvm ") for name in first)

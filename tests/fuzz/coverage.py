@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adjoint.engine import lowering
+from adjoint.engine import build_schedule, passes
 from adjoint.ir.uop import UOp
-from adjoint.schedule import legalise as prepare
-from adjoint.schedule.divide import Division, Work
+from adjoint.schedule import legalise
+from adjoint.schedule.groups import Fused, Work
 
 
 class Coverage:
@@ -30,13 +30,13 @@ class Coverage:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """The compiler is looked at inside."""
-        divide, rewrite, lower = lowering.divide, prepare._rewritten, lowering.lower
+        fuse, rewrite, lower = passes.fuse_groups, legalise._rewritten, build_schedule.lower
 
-        def divided(roots: Any) -> Division:
-            division = divide(roots)
-            for work in division.work:
+        def fused(graph: Any) -> Fused:
+            found = fuse(graph)
+            for work in found.work:
                 self.seen |= set(_words(work))
-            return division
+            return found
 
         def rewritten(node: UOp) -> UOp:
             new = rewrite(node)
@@ -54,11 +54,11 @@ class Coverage:
                 self.seen.add("strategy: in place")
             return found
 
-        lowering.divide, lowering.lower, prepare._rewritten = divided, lowered, rewritten
+        passes.fuse_groups, build_schedule.lower, legalise._rewritten = fused, lowered, rewritten
         try:
             yield
         finally:
-            lowering.divide, lowering.lower, prepare._rewritten = divide, lower, rewrite
+            passes.fuse_groups, build_schedule.lower, legalise._rewritten = fuse, lower, rewrite
 
 
 def _words(work: Work) -> Iterator[str]:

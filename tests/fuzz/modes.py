@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import Tensor, jit, vmap
-from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import DeviceError
 from tests.fuzz.compare import Arrays, bits, near
 from tests.fuzz.derivatives import forward, gradients, jitted_gradients, second

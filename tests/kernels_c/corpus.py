@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from adjoint import Device, Tensor, grad
+from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.llvm.render import render
-from adjoint.engine import native
-from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import AdjointError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OpDef
@@ -119,15 +119,16 @@ class Corpus:
     def recording(self) -> Iterator[None]:
         """Every kernel that a graph runs here is noted. Programs made before are given up, and
         those made here as well."""
-        compiled, device = native._compiled, Device.DEFAULT
+        device = Device.DEFAULT
         PROGRAMS.clear()
-        native._compiled = lambda step: _Recorded(step.program, self.note)  # type: ignore[assignment]
+        BACKEND.compile = lambda program, source: _Recorded(program, self.note)  # type: ignore[assignment, method-assign, return-value]
         Device.DEFAULT = "CPU"
         try:
             with np.errstate(all="ignore"):
                 yield
         finally:
-            native._compiled, Device.DEFAULT = compiled, device
+            del BACKEND.compile
+            Device.DEFAULT = device
             PROGRAMS.clear()
 
     def add(self, record: OpDef, dtype: DType, gradients: bool = True) -> None:

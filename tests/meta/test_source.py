@@ -21,8 +21,8 @@ EVERY_FILE = sorted(
     if ".peers" not in file.parts
 )
 DOORS = (  # to the compiler, which `import adjoint` does not load
-    "adjoint/engine/build.py",
-    "adjoint/engine/programs.py",
+    "adjoint/engine/pipeline.py",
+    "adjoint/engine/program_cache.py",
     "adjoint/engine/realize.py",
     "adjoint/transforms/jit/jitted.py",
 )

@@ -6,7 +6,7 @@ import pytest
 import adjoint
 from adjoint import ArgumentError, AutodiffError, Tensor
 from adjoint.engine.interpreter import schedule
-from adjoint.engine.memory import peak_bytes
+from adjoint.engine.step_facts import peak_bytes
 from adjoint.ir.uop import toposort
 from adjoint.transforms.checkpoint import checkpoint, checkpoint_policies
 from adjoint.transforms.forward import jvp

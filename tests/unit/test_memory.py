@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from adjoint import Tensor
-from adjoint.engine.programs import PROGRAMS
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.uop import live_nodes
 
 WARM = 1_500  # steps after which every bounded cache is full

@@ -17,9 +17,8 @@ import numpy as np
 from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
 from adjoint.engine.interpreter import check_device, run_function
-from adjoint.engine.key import graph_key, is_compiled
-from adjoint.engine.programs import PROGRAMS, moved
-from adjoint.engine.steps import FlagError
+from adjoint.engine.program_cache import PROGRAMS, common_backend, graph_key, moved
+from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import effects_muted
@@ -251,13 +250,14 @@ class Runner:
             check_device(node)
         default = Device.DEFAULT
         made = Runner(function, devices := tuple(node.device or default for node in nodes))
+        backend = common_backend((*order, *nodes)) if nodes else None
         key = None
-        if nodes and all(is_compiled(n.device) for n in (*order, *nodes)):
-            key = graph_key(function.outputs, function.inputs)
+        if backend is not None:
+            key = graph_key(function.outputs, function.inputs, backend)
         if key is not None:
             bound = PROGRAMS.find(key, function.outputs)
             made.program, made.picks = bound.program, bound.picks
-            known = key.leaves[len(function.inputs) :]  # constants that somebody has computed
+            known = key.leaves[len(function.inputs) :]  # constants that were computed before
             made.extra = (*map(storage, known), *bound.arguments(key))
             own = {i: d for (leaf, i), d in zip(bound.picks, devices, strict=True) if not leaf}
             made.place = tuple(own[i] for i in sorted(own))

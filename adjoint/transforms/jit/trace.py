@@ -16,7 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from adjoint.engine import realize as engine
-from adjoint.engine.key import closed
+from adjoint.engine.program_cache import closed
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort

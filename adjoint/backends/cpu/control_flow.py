@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.engine.table import Fixup, Length, Region, Table
+from adjoint.backends.cpu.step_table import Fixup, Length, Region, Table
 from adjoint.errors import InternalError
 from adjoint.runtime import native_text as kinds
 from adjoint.runtime.launch import Cells
@@ -35,7 +35,10 @@ class BoundBody:
 def emit_control(
     table: Table, step: ControlStep, bodies: list[BoundBody], outer: Cells, region: Region
 ) -> int | None:
-    """Append the step; what it costs, None if nobody knows. `outer` are the slots around it."""
+    """Append the step; what it costs, None if that depends on values.
+
+    `outer` are the slots around it.
+    """
     match step.node.op.name:
         case "loop":
             return _Loop(table, step, bodies[0], outer).emit(region)

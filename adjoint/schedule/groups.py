@@ -1,19 +1,17 @@
 """A graph as pieces of work in order: kernels as groups, and steps of other kinds.
 
-In: primitive nodes and which of them are given. Out: `Work` in running order, and where nodes that
-are no more than another view of somebody's memory lie.
+Before: exp(x @ w) over primitives.
+After: [library: contract], [kernel: exp over loops (m, n), reading the product].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adjoint.ir.uop import UOp
 from adjoint.schedule.fuse import Fuser, Unit
-from adjoint.schedule.legalise import prepare
-from adjoint.schedule.split_complex import split_complex
-from adjoint.stages import Group, Index
+from adjoint.stages import Graph, Group, Index
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -25,28 +23,31 @@ class Work:
     reads: tuple[UOp, ...]
     group: Group | None
 
+    def __str__(self) -> str:
+        names = ", ".join(node.op.name for node in self.nodes)
+        return f"{self.kind}: {names}" + (f", loops {self.group.sizes}" if self.group else "")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Division:
-    """The whole graph in pieces; `values` are the roots as they are computed here."""
+class Fused:
+    """A graph in pieces, in running order; `alias` says which nodes are another node's memory."""
 
+    graph: Graph
     work: tuple[Work, ...]
-    values: tuple[UOp, ...]
-    fuser: Fuser
+    alias: Mapping[UOp, UOp]
 
     def storage(self, node: UOp) -> UOp:
         """The node whose memory holds this one."""
-        while node in self.fuser.alias:
-            node = self.fuser.alias[node]
+        while node in self.alias:
+            node = self.alias[node]
         return node
 
 
-def divide(roots: Sequence[UOp]) -> Division:
+def fuse_groups(graph: Graph) -> Fused:
     """The work that computes the roots."""
-    values = prepare(split_complex(roots))
-    fuser = Fuser(values)
+    fuser = Fuser(graph.roots)
     units = fuser.run()
-    return Division(tuple(_work(fuser, unit) for unit in units), tuple(values), fuser)
+    return Fused(graph, tuple(_work(fuser, unit) for unit in units), fuser.alias)
 
 
 def _work(fuser: Fuser, unit: Unit) -> Work:

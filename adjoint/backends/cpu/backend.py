@@ -1,0 +1,51 @@
+"""The CPU as a backend: LLVM renders and compiles, a native table runs.
+
+What may live here: the protocol's methods. What may not: how any one of them is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from adjoint.backends.cpu.bind import NativeSteps
+from adjoint.codegen.llvm.render import render
+from adjoint.runtime.compiler import Code, compile_source
+from adjoint.runtime.launch import Cells, NativeProgram
+from adjoint.runtime.memory import HOST
+from adjoint.runtime.processor import processor
+from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
+from adjoint.target import TARGETS
+
+_LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is like
+
+
+class CpuBackend:
+    """See `Backend`."""
+
+    target = TARGETS["CPU"]
+    memory = HOST
+    language = "llvm"
+
+    def render(self, program: LoopProgram) -> Source:
+        """LLVM IR for the processor."""
+        return render(program, processor())
+
+    def compile(self, program: LoopProgram, source: Source) -> Code:
+        """Native code; a kernel that has little to do is compiled quickly."""
+        extent = 1 if program.grid is None else program.grid.arg.size
+        return compile_source(source, quick=program.cost * extent < _LITTLE_WORK)
+
+    def runs(self, step: Step) -> bool:
+        """All but steps of the host, and loops and branches around them."""
+        if isinstance(step, ControlStep):
+            return all(self.runs(inner) for part in step.parts for inner in part.steps)
+        return not isinstance(step, HostStep)
+
+    def bind(
+        self, steps: Sequence[Step], kernels: Mapping[LoopProgram, Code], cells: Cells
+    ) -> NativeProgram:
+        """One table of all steps."""
+        return NativeSteps(steps, kernels).bind(cells)
+
+    def synchronise(self) -> None:
+        """A native call returns when it is done: there is nothing to wait for."""

@@ -1,0 +1,53 @@
+"""What a backend is: everything the engine asks of a kind of device.
+
+The engine is handed a backend and goes down its methods in this order: `render` and `compile` for
+every kernel, `memory` for arenas and results, `bind` once per memory of a run, then `Launch.run`
+again and again. A backend takes the steps that it says it `runs`; the host computes the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from adjoint.ir.uop import UOp
+from adjoint.runtime.memory import Memory
+from adjoint.stages import LoopProgram, Source, Step
+from adjoint.target import Target
+
+Kernel = Any  # compiled code, as the backend keeps it
+Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
+
+
+class Launch(Protocol):
+    """Steps bound to the memory of a run."""
+
+    flags: Sequence[Flag]  # of the kernels inside its loops
+
+    def run(self) -> int:
+        """Start all steps; 0 when that is done, 1 if Ctrl-C stopped them."""
+
+
+class Backend(Protocol):
+    """A kind of device that runs compiled programs."""
+
+    target: Target
+    memory: Memory
+    language: str  # of its sources
+
+    def render(self, program: LoopProgram) -> Source:
+        """A kernel in the language of the device."""
+
+    def compile(self, program: LoopProgram, source: Source) -> Kernel:
+        """The code of a kernel; equal sources are compiled once."""
+
+    def runs(self, step: Step) -> bool:
+        """Whether the device can do the step, with all that is inside it, without Python."""
+
+    def bind(
+        self, steps: Sequence[Step], kernels: Mapping[LoopProgram, Kernel], cells: Any
+    ) -> Launch:
+        """Steps over cells that hold the address of every slot when the launch runs."""
+
+    def synchronise(self) -> None:
+        """Wait until all that was launched is done."""

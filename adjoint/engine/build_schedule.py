@@ -1,0 +1,133 @@
+"""Groups become steps over slots: loop programs, library calls, host steps, control flow.
+
+Before: [library: contract], [kernel: exp over loops (m, n)].
+After: `library gemm (s2, s0, s1)`, `kernel exp(s3, s2)`; slots s0 … s3 without places in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.function import Function
+from adjoint.ir.origin import places_of
+from adjoint.ir.uop import UOp
+from adjoint.ir.values import known_value
+from adjoint.kernel.algorithms.table import Special, build, sort_program
+from adjoint.kernel.lower import lower
+from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
+from adjoint.schedule.groups import Fused, Work
+from adjoint.schedule.layout import gemm_of, matrix_base, sorts
+from adjoint.stages import (
+    ControlStep,
+    HostStep,
+    KernelStep,
+    LibraryStep,
+    LoopProgram,
+    Schedule,
+    Slot,
+    Step,
+    functions_of,
+)
+
+
+def build_schedule(fused: Fused, made: Mapping[Function, Schedule]) -> Schedule:
+    """The steps of a fused graph; `made` are the schedules of the functions inside it."""
+    return _Builder(fused, made).schedule()
+
+
+class _Builder:
+    """Slots and steps of one schedule."""
+
+    def __init__(self, fused: Fused, made: Mapping[Function, Schedule]):
+        self.fused, self.made = fused, made
+        self.slots: list[Slot] = []
+        self.slot_of: dict[UOp, int] = {}
+
+    def schedule(self) -> Schedule:
+        graph = self.fused.graph
+        inputs = tuple(self._slot(node) for node in graph.inputs)
+        constants = tuple((self._slot(n), known_value(v)) for n, v in graph.constants)
+        steps = tuple(self._step(work) for work in self.fused.work)
+        outputs = tuple(self._slot(node) for node in graph.roots)
+        types = tuple((node.dtype, node.shape) for node in graph.roots)
+        return Schedule(steps, tuple(self.slots), inputs, outputs, 0, constants, types)
+
+    def _new(self, dtype: DType, shape: tuple[int, ...]) -> int:
+        self.slots.append(Slot(dtype, shape))
+        return len(self.slots) - 1
+
+    def _slot(self, node: UOp) -> int:
+        node = self.fused.storage(node)
+        if node not in self.slot_of:
+            self.slot_of[node] = self._new(node.dtype, node.shape)
+        return self.slot_of[node]
+
+    def _step(self, work: Work) -> Step:
+        if work.group is not None:
+            return self._kernel(work)
+        node = work.nodes[0]
+        if work.kind == SORT:
+            return self._sort(work)
+        if work.kind == LIBRARY:
+            return self._library(node)
+        if work.kind == SPECIAL:
+            return self._special(node)
+        operands = tuple(self._slot(s) for s in node.src)
+        results = tuple(self._slot(part) for part in parts_of(node))
+        if work.kind == CONTROL:
+            parts = tuple(self.made[function] for function in functions_of(node))
+            return ControlStep(node, results, operands, parts)
+        return HostStep(node, results, operands)
+
+    def _kernel(self, work: Work) -> KernelStep:
+        assert work.group is not None
+        program, checked = lower(work.group, _name(work))
+        nodes = [*work.nodes, *work.group.inputs]
+        slots = [self._slot(n) for n in nodes]
+        places = places_of(work.nodes, work.group.inputs)
+        return self._flagged(program, slots, work.nodes[0], checked, places)
+
+    def _flagged(
+        self,
+        program: LoopProgram,
+        slots: list[int],
+        node: UOp,
+        checked: UOp | None,
+        places: tuple[Any, ...] = (),
+    ) -> KernelStep:
+        if checked is None:
+            return KernelStep(program, tuple(slots), node, None, places)
+        flag = self._new(dtypes.int64, (1,))
+        return KernelStep(program, (*slots, flag), node, (flag, checked), places)
+
+    def _sort(self, work: Work) -> KernelStep:
+        order = sorts(work.nodes[0])
+        assert order is not None
+        special = sort_program(order, values=True, indices=len(work.nodes) > 1)
+        return self._prepared(special, work.nodes, order)
+
+    def _special(self, node: UOp) -> KernelStep:
+        return self._prepared(build(node), parts_of(node), node)
+
+    def _prepared(self, special: Special, results: tuple[UOp, ...], node: UOp) -> KernelStep:
+        slots = [*map(self._slot, results), *map(self._slot, node.src)]
+        slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
+        return self._flagged(special.program, slots, node, node if special.flag else None)
+
+    def _library(self, node: UOp) -> LibraryStep:
+        operands = [matrix_base(s) for s in node.src]
+        return LibraryStep(gemm_of(node), tuple(map(self._slot, (node, *operands))), node)
+
+
+def parts_of(node: UOp) -> tuple[UOp, ...]:
+    """The results of a node, each as a node."""
+    if not isinstance(node.dtype, tuple):
+        return (node,)
+    return tuple(node.part(i) for i in range(len(node.dtype)))
+
+
+def _name(work: Work) -> str:
+    """The ops of the results, the last one in front."""
+    return "_".join(dict.fromkeys(node.op.name for node in work.nodes[:3]))

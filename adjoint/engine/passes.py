@@ -1,0 +1,114 @@
+"""The passes of the pipeline, each a function from `Compilation` to `Compilation`.
+
+What may live here: how a pass is put together from the package that does it. What may not: the
+order of passes (`pipeline.py`), or any algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from adjoint.engine import build_schedule as lowering
+from adjoint.engine import counters
+from adjoint.engine.compilation import MAIN, Around, Compilation, each
+from adjoint.engine.program import Program
+from adjoint.ir.expand import expand
+from adjoint.ir.function import Function
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, substitute, toposort
+from adjoint.ir.values import is_known
+from adjoint.runtime.timeline import span
+from adjoint.schedule import memory
+from adjoint.schedule.classify import CONTROL, kind_of
+from adjoint.schedule.groups import Fused, fuse_groups
+from adjoint.schedule.legalise import prepare
+from adjoint.schedule.split_complex import split_complex
+from adjoint.stages import ControlStep, Graph, Schedule, functions_of
+
+
+def expand_graphs(unit: Compilation) -> Compilation:
+    """Before: softmax(x) + k, k known; a loop's body is an attribute of its node.
+    After: primitives over parameters alone; the bodies of loops and branches are parts too."""
+    parts: dict[Any, Graph] = {}
+
+    def add(name: Any, roots: Sequence[UOp], inputs: Sequence[UOp]) -> None:
+        graph = _closed(expand(roots), tuple(inputs))
+        for function in _functions(graph):
+            if function not in parts:
+                add(function, function.outputs, function.inputs)
+        parts[name] = graph
+
+    add(MAIN, unit.main.roots, unit.main.inputs)
+    return replace(unit, parts=parts)
+
+
+def _functions(graph: Graph) -> Iterator[Function]:
+    for node in toposort(graph.roots):
+        if node.op.calls and kind_of(node) == CONTROL:
+            yield from functions_of(node)
+
+
+def _closed(roots: Sequence[UOp], inputs: tuple[UOp, ...]) -> Graph:
+    """The roots over parameters only: what has a value already is one too, with that value."""
+    given = set(inputs)
+    known = [n for n in toposort(roots, stop=is_known) if is_known(n) and n not in given]
+    make = OPS["input"]
+    names = [make(f"known{i}", n.shape, n.dtype, n.device) for i, n in enumerate(known)]
+    closed = substitute(roots, dict(zip(known, names, strict=True)))
+    return Graph(tuple(closed), inputs, tuple(zip(names, known, strict=True)))
+
+
+@each
+def legalise(graph: Graph, around: Around) -> Graph:
+    """Before: complex arithmetic, argmax(x), contract(a, b, "bqhd,bkhd->bhqk").
+    After: real arithmetic; max, eq and min; a product of matrices between views."""
+    return replace(graph, roots=tuple(prepare(split_complex(graph.roots))))
+
+
+@each
+def fuse(graph: Graph, around: Around) -> Fused:
+    """Before: exp(x @ w). After: [library: contract], [kernel: exp over loops (m, n)]."""
+    return fuse_groups(graph)
+
+
+@each
+def lower(fused: Fused, around: Around) -> Schedule:
+    """Before: [kernel: exp over loops (m, n)].
+    After: `kernel exp(s3, s2)` with its loop program."""
+    return lowering.build_schedule(fused, around.made)
+
+
+@each
+def plan(schedule: Schedule, around: Around) -> Schedule:
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena."""
+    steps = tuple(
+        replace(step, parts=tuple(around.made[f] for f in step.functions))
+        if isinstance(step, ControlStep)
+        else step
+        for step in schedule.steps
+    )
+    return memory.plan_memory(replace(schedule, steps=steps))
+
+
+def render(unit: Compilation) -> Compilation:
+    """Before: loop programs. After: each in the language of the backend."""
+    sources = {}
+    for program in unit.main.programs():
+        with span(f"render {program.name}", "compile"):
+            sources[program] = unit.backend.render(program)
+    return replace(unit, sources=sources)
+
+
+def compile_sources(unit: Compilation) -> Compilation:
+    """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
+    if counters.active:
+        counters.count(compiles=len(unit.sources))
+    backend = unit.backend
+    return replace(unit, kernels={p: backend.compile(p, s) for p, s in unit.sources.items()})
+
+
+def bind(unit: Compilation) -> Compilation:
+    """Before: steps and code. After: a program, which launches steps in a row at once."""
+    return replace(unit, program=Program(unit.main, unit.kernels, unit.backend))

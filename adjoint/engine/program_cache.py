@@ -1,0 +1,371 @@
+"""Programs by what they compute: the same graph on other buffers is a look-up.
+
+The key of a graph says what it computes, with its buffers and numbers left out: two graphs that
+differ only in their buffers have one key, and so one program. Constants are kept beside the key: a
+constant is part of a program until it has had several values; then the program takes it as an
+argument, so that a changing learning rate costs no compile. The least recently used programs are
+given up. What may live here: keys, and finding and keeping programs. What may not: running them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint import config
+from adjoint.engine.interpreter import check_device, run_function
+from adjoint.ir.effect import Effect
+from adjoint.ir.function import Function, Own
+from adjoint.ir.kernel_kind import Identity
+from adjoint.ir.opdef import OPS
+from adjoint.ir.spec import verify
+from adjoint.ir.uop import UOp, rebuild
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
+from adjoint.runtime.interrupt import undisturbed
+from adjoint.runtime.reference import evaluate
+from adjoint.runtime.timeline import span
+from adjoint.target import DEFAULT_BACKEND, targets_of
+
+if TYPE_CHECKING:
+    from adjoint.backends.protocol import Backend
+    from adjoint.engine.program import Program
+
+_UNIQUE, _BUFFER, _CONST, _INPUT = (
+    OPS[name] for name in ("unique_identity", "buffer", "const", "input")
+)
+_COPY = OPS["copy"]
+_backends: dict[Any, str | None] = {None: ""}  # by device, filled as devices are seen
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class GraphKey:
+    """`structure` is hashable and says all but the buffers (`leaves`) and the `constants`."""
+
+    structure: tuple[Any, ...]
+    leaves: list[UOp]
+    constants: list[UOp]
+    values: tuple[Any, ...]  # of the constants
+    backend: str  # the name of the backend that all nodes are on
+
+
+def backend_name(device: Any) -> str | None:
+    """The backend that compiles for a device, "" where any would do; None: the interpreter's."""
+    found = _backends.get(device, "?")
+    if found == "?":
+        names = {target.backend for target in targets_of(device)}
+        found = _backends[device] = names.pop() if len(names) == 1 else None
+    return found
+
+
+def common_backend(nodes: Iterable[UOp]) -> str | None:
+    """The backend that has all nodes, "" where any would do; None if there is no such one."""
+    names = {backend_name(node.device) for node in nodes} - {""}
+    if len(names) > 1 or any(node.op is _COPY and crosses(node) for node in nodes):
+        return None
+    return names.pop() if names else ""
+
+
+def crosses(copy: UOp) -> bool:
+    """Whether a copy goes from one memory to another, not just to another name of the same."""
+    source, target = copy.src[0].device, copy.device
+    if source is None or target is None or source == target:
+        return False
+    return _memory(source) != _memory(target)
+
+
+@lru_cache(maxsize=256)
+def _memory(device: Any) -> str:
+    first = targets_of(device)[0]
+    return "host" if first.host_memory else first.name
+
+
+def graph_key(
+    roots: Sequence[UOp], parameters: Sequence[UOp] = (), backend: str = ""
+) -> GraphKey | None:
+    """One walk, sources first; None if the nodes on the way are not all on one backend.
+
+    A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
+    as leaves, in front of the others.
+    """
+    numbers: dict[UOp, int] = {}
+    leaves: list[UOp] = list(parameters)
+    constants: list[UOp] = []
+    items: list[Any] = []
+    count = 0
+    for node in parameters:
+        items += (_INPUT, node.shape, node.dtype.name)
+        numbers[node] = count
+        count += 1
+    backends = _backends
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in numbers:
+            stack.pop()
+            continue
+        op = node.op
+        if node.realized is not None or op is _BUFFER:
+            items += (_BUFFER, node.shape, node.dtype.name)
+            leaves.append(node)
+        else:
+            src = node.src
+            pending = [s for s in src if s not in numbers]
+            if pending:
+                pending.reverse()
+                stack += pending
+                continue
+            if op is _UNIQUE:
+                numbers[node] = numbers[src[0]]
+                stack.pop()
+                continue
+            device = node.device
+            name = backends[device] if device in backends else backend_name(device)
+            if name != backend and name != "":
+                if name is None or backend:
+                    check_device(node)
+                    return None
+                backend = name
+            if op is _COPY and crosses(node):  # between programs, never inside one
+                return None
+            if src:
+                items += (op, _plain(node.arg) if op.calls else node.arg)
+                if op.body is not None:  # of integers: the default float when it was made
+                    items.append(node.dtype)
+                items += [numbers[s] for s in src]
+            elif op is _CONST:
+                items += (op, node.shape, node.dtype.name)
+                constants.append(node)
+            else:
+                evaluate(node, [], run_function)  # spent or unbound: says so
+        numbers[node] = count
+        count += 1
+        stack.pop()
+    items += [numbers[root] for root in roots]
+    backend = backend or backend_name(Device.DEFAULT) or DEFAULT_BACKEND
+    items.append(backend)
+    values = tuple([n.arg[0] for n in constants])
+    return GraphKey(tuple(items), leaves, constants, values, backend)
+
+
+def _plain(arg: Any) -> tuple[Any, ...]:
+    """Attributes with functions as keys of their own: what users wrote is compared by its body."""
+    return tuple([_plain_value(value) for value in arg])
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Function):
+        return _function_key(value)
+    if isinstance(value, Effect):
+        return value.key
+    body = getattr(value, "body", None)
+    return _function_key(body) if isinstance(body, Function) else value
+
+
+@lru_cache(maxsize=1024)
+def _function_key(function: Function) -> tuple[Any, ...]:
+    key = graph_key(function.outputs, function.inputs)
+    if key is None:  # it runs where the node does
+        return function
+    return (key.structure, key.values, *key.leaves[len(function.inputs) :])
+
+
+def closed(
+    roots: Sequence[UOp], leaves: Sequence[UOp], lifted: Sequence[UOp] = ()
+) -> tuple[list[UOp], list[UOp]]:
+    """The graph with parameters instead of leaves and of the `lifted` constants, and those.
+
+    Identities are gone: they only keep equal values apart. So are devices and what moves between
+    them: a program runs in one place.
+    """
+    make = OPS["input"].call
+    parameters = [make(Own(f"a{i}"), n.shape, n.dtype) for i, n in enumerate(leaves)]
+    new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
+    for i, node in enumerate(lifted):
+        scalar = make(Own(f"c{i}"), (), node.dtype)
+        parameters.append(scalar)
+        new[node] = scalar.expand(node.shape) if node.shape else scalar
+    _substitute(roots, new)
+    return [new[root] for root in roots], parameters
+
+
+def _substitute(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in new:
+            stack.pop()
+            continue
+        pending = [s for s in node.src if s not in new]
+        if pending:
+            stack += pending[::-1]
+            continue
+        new[node] = _replaced(node, tuple([new[s] for s in node.src]))
+        stack.pop()
+
+
+def _replaced(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    kernel = node.op.kernel
+    if type(kernel) is Identity and kernel.places:
+        return src[kernel.operand]
+    if node.op is _CONST:
+        arg = node.arg
+        return _CONST.call(arg.value, arg.dtype, arg.shape) if arg.device is not None else node
+    return node if src == node.src else rebuild(node, src)
+
+
+# ---- programs
+
+MAX_STRUCTURES = 1024
+MAX_KEY_ENTRIES = 4_000_000  # of all structures together: a few per node
+VALUES = 2  # sets of constants of one structure that get programs of their own
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bound:
+    """A program for a graph: which constants are arguments, and where the roots' values are."""
+
+    program: Program
+    lifted: tuple[int, ...]  # positions in `key.values`
+    picks: tuple[tuple[bool, int], ...]  # per root: (is it a leaf, number of the leaf or output)
+
+    def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Buffer]:
+        """The buffers of the roots, on the devices asked for."""
+        devices = asked
+        if self.lifted:
+            buffers = [*buffers, *self.arguments(key)]
+        if len(self.picks) != len(self.program.schedule.outputs):
+            own = {i: d for (leaf, i), d in zip(self.picks, asked, strict=True) if not leaf}
+            devices = [own[i] for i in sorted(own)]
+        found = self.program.run(buffers, devices)
+        return [
+            moved(buffers[i], device) if leaf else found[i]
+            for (leaf, i), device in zip(self.picks, asked, strict=True)
+        ]
+
+    def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
+        """The constants of this graph that the program takes as arguments."""
+        return tuple(_scalar(key.constants[i]) for i in self.lifted)
+
+
+def moved(buffer: Buffer, device: Any) -> Buffer:
+    """A buffer as one of another device of this machine; a file's contents are read now."""
+    if buffer.device == device:
+        return buffer
+    array = buffer.array()
+    return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
+
+
+def _scalar(node: UOp) -> Buffer:
+    with np.errstate(over="ignore"):  # beyond a narrow float's range: an infinity, as in a kernel
+        return Buffer(np.array(node.arg.value, node.dtype.np), node.device)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Family:
+    """All programs of one structure."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    exact: dict[tuple[Any, ...], Bound] = field(default_factory=dict)
+    generic: Bound | None = None
+    fixed: tuple[Any, ...] = ()  # of the generic program: the values it has inside
+
+    def find(self, values: tuple[Any, ...]) -> Bound | None:
+        found = self.exact.get(values)
+        if found is None and self.generic is not None:
+            inside = set(self.generic.lifted)
+            if tuple(v for i, v in enumerate(values) if i not in inside) == self.fixed:
+                return self.generic
+        return found
+
+
+class Programs:
+    """The cache. Safe from threads; one thread compiles a structure, the others wait for it."""
+
+    def __init__(self, kept: int = MAX_STRUCTURES):
+        self._families: OrderedDict[tuple[Any, ...], _Family] = OrderedDict()
+        self._lock = threading.Lock()
+        self._weight = 0
+        self.kept = kept
+
+    def __len__(self) -> int:
+        return len(self._families)
+
+    def clear(self) -> None:
+        """Give up all programs that no jitted function holds."""
+        with self._lock:
+            self._families.clear()
+            self._weight = 0
+
+    def find(self, key: GraphKey, roots: Sequence[UOp]) -> Bound:
+        """The program of the graph, made if need be."""
+        family = self._family(key.structure)
+        found = family.exact.get(key.values)
+        if found is not None:
+            return found
+        with family.lock:
+            found = family.find(key.values)
+            return self._made(family, key, roots) if found is None else found
+
+    def _family(self, structure: tuple[Any, ...]) -> _Family:
+        with self._lock:
+            family = self._families.get(structure)
+            if family is None:
+                family = self._families[structure] = _Family()
+                self._weight += len(structure)
+                while len(self._families) > max(1, self.kept) or self._weight > MAX_KEY_ENTRIES:
+                    self._weight -= len(self._families.popitem(last=False)[0])
+            else:
+                self._families.move_to_end(structure)
+            return family
+
+    def _made(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> Bound:
+        seen = [*family.exact, key.values]
+        if len(seen) <= VALUES:
+            bound = family.exact[key.values] = make(key, roots, ())
+            return bound
+        columns = list(zip(*seen, strict=True))
+        lifted = tuple(i for i, column in enumerate(columns) if len(set(column)) > 1)
+        if family.generic is not None:  # one more constant turned out to change
+            lifted = tuple(sorted({*lifted, *family.generic.lifted}))
+        family.fixed = tuple(v for i, v in enumerate(key.values) if i not in set(lifted))
+        family.generic = make(key, roots, lifted)
+        return family.generic
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> Any:
+    """`build`, with the whole compiler behind it: loaded when it is first needed."""
+    return undisturbed(partial(import_module, "adjoint.engine.pipeline")).build
+
+
+@cache
+def load_backend(name: str) -> Backend:
+    """The backend of a target, loaded when something is compiled for it."""
+    module = undisturbed(partial(import_module, f"adjoint.backends.{name}"))
+    found: Backend = module.BACKEND
+    return found
+
+
+def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
+    """A program for the graph, with these constants as arguments."""
+    build = _compiler()
+    if config.VERIFY.value():
+        verify(tuple(roots))
+    nodes, parameters = closed(roots, key.leaves, [key.constants[i] for i in lifted])
+    places = {node: i for i, node in enumerate(parameters)}
+    outputs = list(dict.fromkeys(node for node in nodes if node not in places))
+    numbers = {node: i for i, node in enumerate(outputs)}
+    picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
+    with span("build", "compile"):
+        return Bound(build(outputs, parameters, load_backend(key.backend)), lifted, picks)
+
+
+PROGRAMS = Programs()

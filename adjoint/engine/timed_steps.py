@@ -1,0 +1,62 @@
+"""Runs that are counted or recorded: a profiler gets every step with its time.
+
+What may live here: what observers see of a run. What may not: how steps run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from adjoint.backends.protocol import Backend, Launch
+from adjoint.engine import counters
+from adjoint.engine.run_plan import StepByStep
+from adjoint.engine.step_facts import details_of, titles
+from adjoint.runtime import timeline
+from adjoint.runtime.timeline import recorders, sample, span
+from adjoint.stages import Schedule, Step
+
+if TYPE_CHECKING:
+    from adjoint.engine.program import Program
+    from adjoint.runtime.buffer import Buffer
+
+
+class TimedLaunch:
+    """The launch of one step, which records when it runs."""
+
+    __slots__ = ("_backend", "_details", "_kind", "_launch", "_name", "flags")
+
+    def __init__(self, launch: Launch, step: Step, schedule: Schedule, backend: Backend):
+        self._launch, self._backend, self.flags = launch, backend, launch.flags
+        self._name, self._kind = titles(step)
+        self._details = details_of(step, schedule)
+
+    def run(self) -> int:
+        """The step; see `Launch.run`."""
+        start = timeline.now()
+        try:
+            return self._launch.run()
+        finally:
+            self._backend.synchronise()
+            timeline.record(self._name, self._kind, start, self._details)
+
+
+def run_observed(program: Program, *args: Any) -> list[Buffer]:
+    """`Program.run` for counters, and for profilers if there are any."""
+    start = counters.now()
+    outputs = _run_recorded(program, *args) if recorders else program.compute(*args)
+    program.backend.synchronise()
+    seconds = counters.now() - start
+    counters.count(runs=1, seconds=seconds, **program.work)
+    return outputs
+
+
+def _run_recorded(program: Program, *args: Any) -> list[Buffer]:
+    """The same by a program of the same steps that runs them one by one."""
+    schedule, memory = program.schedule, program.backend.memory
+    apart = StepByStep(any(recorder.inside_loops for recorder in recorders))
+    twin = program.step_by_step(apart)
+    sample("memory", memory.counted)
+    with span("program", "program", steps=len(schedule.steps), arena=schedule.arena):
+        outputs = twin.compute(*args)
+    sample("memory", memory.counted)
+    return outputs

@@ -1,0 +1,92 @@
+"""Memory of a kind of device: where blocks come from, and how bytes get there and back.
+
+Addresses are 64-bit numbers. Where the host can address the memory, reading gives a view. What may
+live here: the protocol, the host's memory, and which device has which.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjoint.errors import InternalError
+from adjoint.runtime.allocator import CPU
+
+Array = np.ndarray[Any, Any]
+
+
+class Block(Protocol):
+    """Memory that goes back to where it came from when its last holder drops it."""
+
+    @property
+    def address(self) -> int:
+        """Where it begins, as the device counts."""
+
+    def read(self, nbytes: int) -> Array:
+        """Its first bytes on the host: a view that holds the block, or a copy."""
+
+
+class Number(Protocol):
+    """A number in the memory of a device, which the host reads and sets."""
+
+    value: int
+
+
+class Memory(Protocol):
+    """The memory of a kind of device."""
+
+    addressable: bool  # whether the host can read and write it where it lies
+
+    def allocate(self, nbytes: int) -> Block:
+        """Memory whose contents are anything. E6004 if there is none."""
+
+    def read(self, address: int, nbytes: int) -> Array:
+        """Bytes at an address: a view where the memory is addressable, else a copy."""
+
+    def write(self, address: int, array: Array) -> None:
+        """Put a row-major array there."""
+
+    def number(self, address: int) -> Number:
+        """The 64-bit number at an address."""
+
+    def counted(self) -> dict[str, int]:
+        """Bytes in use and bytes kept, as rows of a chart."""
+
+
+class HostMemory:
+    """The memory of this process."""
+
+    addressable = True
+    allocate = staticmethod(CPU.allocate)
+    counted = staticmethod(CPU.counted)
+    number = staticmethod(ctypes.c_int64.from_address)
+
+    @staticmethod
+    def read(address: int, nbytes: int) -> Array:
+        """The bytes as they lie; the caller holds the block."""
+        return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
+
+    @staticmethod
+    def write(address: int, array: Array) -> None:
+        """A copy."""
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+
+
+HOST = HostMemory()
+_memories: dict[str, Memory] = {"REF": HOST, "CPU": HOST, "DISK": HOST}
+
+
+def register_memory(name: str, memory: Memory) -> None:
+    """Devices of this name have that memory."""
+    _memories[name] = memory
+
+
+def memory_of(device: Any) -> Memory:
+    """The memory of a device; of several, that of the first."""
+    name = device if isinstance(device, str) else device[0]
+    found = _memories.get(name.partition(":")[0])
+    if found is None:
+        raise InternalError(f"no backend of {name} is loaded")
+    return found
