@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from adjoint.schedule.atoms import Atoms
+from adjoint.schedule.loop_axes import Atoms
 
 from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
