@@ -81,6 +81,7 @@ class Block:
         """Its first bytes, as they lie; the array keeps the block alive."""
         return np.asarray(self)[:nbytes]
 
+
 class _LargeBlock(Block):
     """A block whose memory may go back to the system at once."""
 

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from adjoint.schedule.loop_axes import Atoms
 
 from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
@@ -14,6 +13,7 @@ from adjoint.engine.program_cache import closed, graph_key
 from adjoint.ir.opdef import OPS
 from adjoint.schedule.groups import fuse_groups
 from adjoint.schedule.legalise import prepare
+from adjoint.schedule.loop_axes import Atoms
 from adjoint.schedule.memory import ALIGN, Lifetime, place
 from adjoint.stages import Graph, KernelStep
 from tests.fuzz.graphs import grown
