@@ -20,7 +20,7 @@ from adjoint.engine.timed_steps import run_observed
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.buffer import Buffer, in_bytes, row_major
-from adjoint.runtime.interrupt import Abandoned
+from adjoint.runtime.interrupt import left_behind
 from adjoint.schedule.memory import donations
 from adjoint.stages import ControlStep, LoopProgram, Schedule, Slot
 
@@ -115,8 +115,8 @@ class Program:
             for launch in memory.launches:
                 if launch.run():
                     raise KeyboardInterrupt
-        except Abandoned as error:
-            error.keep.append((memory, inputs, outputs))
+        except BaseException as error:
+            left_behind(error, memory, inputs, outputs)
             raise
         if len(self._memories) < _KEPT_MEMORIES:
             self._memories.append(memory)
@@ -145,9 +145,8 @@ class Program:
                 if flag.value:
                     raise located(FlagError, "an index is out of range", node)
             return outputs if plan.plain else self._finish(memory, devices, outputs)
-        except Abandoned as error:
-            error.keep.append((memory, inputs, outputs))
-            abandoned = True
+        except BaseException as error:
+            abandoned = left_behind(error, memory, inputs, outputs)
             raise
         finally:
             if not abandoned:

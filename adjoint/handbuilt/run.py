@@ -20,7 +20,7 @@ from adjoint.ir.uop import UOp
 from adjoint.runtime import native_text as kinds
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.interpret import interpret
-from adjoint.runtime.interrupt import Abandoned
+from adjoint.runtime.interrupt import left_behind
 from adjoint.runtime.launch import NativeProgram, chunk_of
 from adjoint.runtime.processor import processor
 from adjoint.stages import LoopProgram
@@ -54,8 +54,8 @@ def launch(program: LoopProgram, arrays: Sequence[Array]) -> None:
     try:
         if native.run():
             raise KeyboardInterrupt
-    except Abandoned as error:
-        error.keep.append(native)
+    except BaseException as error:
+        left_behind(error, native)
         raise
 
 

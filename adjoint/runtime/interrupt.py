@@ -21,18 +21,16 @@ from adjoint.runtime.native import hold_over_fork
 PATIENCE = 1.0  # seconds that an interrupt waits for work to notice that it was cancelled
 
 
-class Abandoned(BaseException):
-    """An interrupt, and the work goes on behind our back: what it uses belongs into `keep`.
-
-    What is raised is of the class of the interrupt, too: Ctrl-C stays a KeyboardInterrupt, and the
-    SystemExit of a signal handler keeps its code.
-    """
-
-    keep: list[Any]
+_KEEP = "_adjoint_keep"  # an attribute of the interrupt, which stays the object that it is: Python
+# ends with the code of a signal only for a KeyboardInterrupt of that very class
 
 
-def _abandoned(kind: Any) -> Any:
-    return type(kind.__name__, (Abandoned, kind), {"__module__": kind.__module__})
+def left_behind(error: BaseException, *memory: Any) -> bool:
+    """Whether an interrupt left work that goes on behind our back; it keeps the memory it uses."""
+    keep: list[Any] | None = getattr(error, _KEEP, None)
+    if keep is not None:
+        keep.extend(memory)
+    return keep is not None
 
 
 class _Job:
@@ -94,9 +92,9 @@ def on_main_thread() -> bool:
 def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
     """The result of `work`, done by another thread while the main thread waits for it or Ctrl-C.
 
-    An interrupt calls `cancel` and waits a little for the work to end. If it does not, the error is
-    `Abandoned` too, and the caller must leave the memory that the work uses to it. Work without a
-    `cancel` needs nothing of the caller and ends by itself.
+    An interrupt calls `cancel` and waits a little for the work to end. If it does not, the caller
+    must leave the memory that the work uses to it: `left_behind`. Work without a `cancel` needs
+    nothing of the caller and ends by itself.
     """
     if not on_main_thread():
         return work()
@@ -110,9 +108,9 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
         if cancel is not None and _stopped(runner, job, cancel):
             raise
         _abandon(runner, job)
-        if cancel is None:
-            raise
-        raise _left(error, job) from None
+        if cancel is not None:
+            setattr(error, _KEEP, job.keep)
+        raise
     if job.error is not None:
         raise job.error
     return job.value
@@ -144,14 +142,6 @@ def _await(job: _Job) -> None:
     while not job.finished:
         with contextlib.suppress(BaseException):  # more signals: it ends by itself, and soon
             job.done.acquire(timeout=0.02)
-
-
-def _left(error: BaseException, job: _Job) -> BaseException:
-    """The interrupt as one that leaves work behind."""
-    found = _abandoned(type(error))(*error.args)
-    assert isinstance(found, Abandoned)
-    found.keep = job.keep
-    return found
 
 
 def _abandon(runner: _Runner, job: _Job) -> None:

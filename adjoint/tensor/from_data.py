@@ -5,6 +5,7 @@ What may live here: conversions into a leaf node. What may not: ops.
 
 from __future__ import annotations
 
+import sys
 from functools import reduce
 from numbers import Number
 from pathlib import Path
@@ -100,7 +101,8 @@ def array_of(data: Any, dtype: DType | None) -> Array:
         return _from_bytes(bytes(data), dtype)
     if isinstance(data, (list, tuple, range)):
         return _from_sequence(data, dtype)
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+    masked = sys.modules.get("numpy.ma")  # which NumPy loads for who makes such arrays
+    if masked is not None and isinstance(data, masked.MaskedArray) and masked.is_masked(data):
         fix = "fill it first: .filled(value)"
         raise DTypeError(
             "E2001", "a masked array has elements without a value", op="Tensor", help=fix

@@ -1,5 +1,6 @@
 """Interrupts at random times: every process ends, with the code of what ended it."""
 
+import signal
 import threading
 import time
 
@@ -63,8 +64,20 @@ def test_a_compile_under_way_is_waited_for(jobs):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), TimeoutError("late")])
 def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
-    found = interrupt._left(error, interrupt._Job(lambda: 1))
-    assert isinstance(found, interrupt.Abandoned)
-    assert isinstance(found, type(error))
-    assert found.args == error.args
-    assert getattr(found, "code", None) == getattr(error, "code", None)
+    go, memory = threading.Event(), object()
+
+    def interrupted(*_):
+        raise error
+
+    usual = signal.signal(signal.SIGUSR1, interrupted)
+    timer = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(type(error)) as caught:
+            interrupt.interruptible(lambda: go.wait(60), lambda: None)
+    finally:
+        go.set()
+        signal.signal(signal.SIGUSR1, usual)
+    assert caught.value is error
+    assert interrupt.left_behind(error, memory)
+    assert not interrupt.left_behind(type(error)(), memory)
