@@ -130,6 +130,8 @@ class Tie:
         nodes = [self.storage.node]
         for tie in path:
             nodes.append(tie.forward(nodes[-1]))
+            if tie.call in _SPREADING:  # whatever the sizes are: a batch of one is no other program
+                raise cannot_write(nodes[-1], "elements of an expanded view may be one of its base")
         for tie, node in zip(reversed(path), reversed(nodes[:-1]), strict=True):
             new = tie.back(node, OPS["detach"](new) if tie.cut else new)
         return new
@@ -420,4 +422,5 @@ _INVERSES: dict[str, Callable[[UOp, UOp, UOp], UOp]] = {
 }
 _new = object.__new__
 _BITCAST = OPS["bitcast"].call
-_REPEATING = {OPS[name].call for name in ("expand", "expand_as", "unfold", "imag")}
+_SPREADING = {OPS[name].call for name in ("expand", "expand_as", "unfold")}
+_REPEATING = _SPREADING | {OPS["imag"].call}

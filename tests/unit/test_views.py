@@ -285,6 +285,10 @@ REFUSED = {
     "expand_as": lambda t: t[0].expand_as(t),
     "unfold": lambda t: t.unfold(1, 3, 1),
     "reshaped": lambda t: t[0].expand(3, 6).reshape(-1)[1:],
+    "expand by nothing": lambda t: t.expand(4, 6),
+    "expand by axes of one": lambda t: t.expand(1, 1, 4, 6),
+    "expand_as itself": lambda t: t.expand_as(t),
+    "unfold without overlap": lambda t: t.unfold(1, 3, 3),
     "imag of a real": lambda t: t.imag(),
 }
 
