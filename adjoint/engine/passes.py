@@ -24,6 +24,7 @@ from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, fuse_groups
 from adjoint.schedule.legalise import prepare
+from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
 from adjoint.stages import ControlStep, Graph, Schedule, functions_of
 
@@ -58,6 +59,12 @@ def _closed(roots: Sequence[UOp], inputs: tuple[UOp, ...]) -> Graph:
     names = [make(f"known{i}", n.shape, n.dtype, n.device) for i, n in enumerate(known)]
     closed = substitute(roots, dict(zip(known, names, strict=True)))
     return Graph(tuple(closed), inputs, tuple(zip(names, known, strict=True)))
+
+
+@each
+def simplify(graph: Graph, around: Around) -> Graph:
+    """Before: abs(abs(-(-x))) * 1. After: abs(x)."""
+    return replace(graph, roots=tuple(simplified(graph.roots)))
 
 
 @each

@@ -32,6 +32,7 @@ class Pass:
 
 PASSES = (
     Pass("expand", passes.expand_graphs),  # composites → primitives; bodies of loops join
+    Pass("simplify", passes.simplify),  # -(-x), x * 1 → x: rules that keep every bit
     Pass("legalise", passes.legalise),  # complex, argmax, any contraction → the words of kernels
     Pass("fuse", passes.fuse),  # nodes → groups, a kernel each
     Pass("lower", passes.lower),  # groups → steps; a kernel's group → its loops

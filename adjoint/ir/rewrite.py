@@ -7,6 +7,7 @@ the engine. What may not: any particular rule (`symbolic.py`, `tensor_rules.py`)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from adjoint.errors import InternalError
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches, source_ops
 from adjoint.ir.uop import UOp, rebuild, toposort
+
+Keep = Callable[[UOp], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -69,12 +72,14 @@ class Rule:
         """The op at the root of the pattern."""
         return applied(self.pattern).op
 
-    def apply(self, node: UOp) -> UOp | None:
-        """What the node becomes, or None."""
+    def apply(self, node: UOp, keep: Keep | None = None) -> UOp | None:
+        """What the node becomes, or None; operands that `keep` holds for stay operands."""
         for bound in matches(self.pattern, node):
             if self.when is None or self.when(bound):
                 result = self._replaced(bound)
-                if result is not None and result is not node and self._may_stand(result, node):
+                if result is None or result is node or not self._may_stand(result, node):
+                    continue
+                if keep is None or _keeps(result, node, bound, keep):
                     return result
         return None
 
@@ -93,6 +98,13 @@ class Rule:
         if isinstance(self.replacement, Pattern):
             return f"{self.name}: {self.pattern} = {self.replacement}{side}"
         return f"{self.name}: {self.replacement.__doc__}{side}"
+
+
+def _keeps(result: UOp, node: UOp, bound: Bindings, keep: Keep) -> bool:
+    """Whether every operand that must be computed is one of the result too."""
+    operands = {n for n in bound.values() if isinstance(n, UOp) and n is not node}
+    lost = operands.difference(toposort([result], stop=operands.__contains__))
+    return not any(map(keep, lost))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -122,16 +134,15 @@ class RuleSet:
     def __getitem__(self, name: str) -> Rule:
         return next(rule for rule in self.rules if rule.name == name)
 
-    def apply(self, node: UOp) -> tuple[UOp | None, str]:
+    def apply(self, node: UOp, keep: Keep | None = None) -> tuple[UOp | None, str]:
         """What the first rule that applies makes of the node, and the rule's name."""
         entries = self.by_op.get(node.op.name, ())
         names = [s.op.name for s in node.src]
-        orders = (names, names[::-1]) if node.op.commutative else (names,)
         for rule, wanted in entries:
-            if not any(all(map(_may_be, wanted, order)) for order in orders):
+            if not _may_match(wanted, names, node.op.commutative):
                 continue  # a look at the sources spares most rules the match
             with origin_scope(node.raw_origin):
-                result = rule.apply(node)
+                result = rule.apply(node, keep)
             if result is not None:
                 return result, rule.name
         return None, ""
@@ -140,37 +151,61 @@ class RuleSet:
         return "\n".join(map(str, self.rules))
 
 
-def _may_be(wanted: str, name: str) -> bool:
-    return wanted in ("", name)
+def _may_match(wanted: tuple[str, ...], names: list[str], either: bool) -> bool:
+    """Whether sources of these ops may match, in this order or, if need be, in the other."""
+    for want, name in zip(wanted, names):  # noqa: B905 - hot; matching compares lengths
+        if want and want != name:
+            return either and len(names) == 2 and _may_match(wanted, names[::-1], False)
+    return True
 
 
 def rewrite(
-    roots: Iterable[UOp], rules: RuleSet, stop: Callable[[UOp], bool] | None = None
+    roots: Iterable[UOp],
+    rules: RuleSet,
+    stop: Callable[[UOp], bool] | None = None,
+    keep: Keep | None = None,
+    fired: Counter[str] | None = None,
 ) -> list[UOp]:
     """Every root with the rules applied, sources first, until none applies.
 
-    `stop(node)` leaves a node and what is below it alone. The order is fixed, nothing recurses, and
-    a replacement keeps the origin of what it replaces.
+    `stop(node)` leaves a node and what is below it alone; a rule may not drop an operand for which
+    `keep(node)` holds; `fired` counts the rules that applied, by name. The order is fixed, nothing
+    recurses, and a replacement keeps the origin of what it replaces.
     """
     wanted = list(roots)
-    walk = _Walk(rules, stop, budget=1000 + 100 * len(toposort(wanted)))
-    return [walk.result(root) for root in wanted]
+    order = toposort(wanted, stop)
+    walk = _Walk(rules, keep, budget=1000 + 100 * len(order))
+    if stop is not None:
+        walk.done.update((node, node) for node in order if stop(node))
+    for node in order:
+        if node not in walk.done:
+            walk.finish(node)
+    if fired is not None:
+        fired.update(walk.fired)
+    return [walk.done[root] for root in wanted]
 
 
 class _Walk:
     """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
     maps a node under work to the one whose final form will be its own."""
 
-    __slots__ = ("active", "budget", "done", "fired", "next", "rules", "stop")
+    __slots__ = ("active", "budget", "done", "fired", "keep", "next", "rules")
 
-    def __init__(self, rules: RuleSet, stop: Callable[[UOp], bool] | None, budget: int):
-        self.rules, self.stop, self.budget = rules, stop, budget
+    def __init__(self, rules: RuleSet, keep: Keep | None, budget: int):
+        self.rules, self.keep, self.budget = rules, keep, budget
         self.done: dict[UOp, UOp] = {}
         self.next: dict[UOp, UOp] = {}
         self.active: set[UOp] = set()
         self.fired: list[str] = []
 
-    def result(self, root: UOp) -> UOp:
+    def finish(self, node: UOp) -> None:
+        """The final form of a node whose sources are done: in one step, unless a rule applies."""
+        if self.advanced(node) is node:
+            self.done[node] = node
+        else:
+            self.settle(node)
+
+    def settle(self, root: UOp) -> None:
         stack = [root]
         while stack:
             node = stack[-1]
@@ -181,20 +216,16 @@ class _Walk:
                 stack.extend(reversed(waiting))
             else:
                 self.active.discard(stack.pop())
-        return self.done[root]
 
     def step(self, node: UOp) -> list[UOp]:
         """Advance a node; what must be finished before it can go on."""
         self.active.add(node)
         target = self.next.get(node)
-        if target is None and self.stop is not None and self.stop(node):
-            self.done[node] = node
-            return []
         if target is None:
             waiting = [s for s in node.src if s not in self.done]
             if waiting:
                 return waiting
-            target = self.next[node] = self.advanced(node)
+            target = self.advanced(node)
         if target is node:
             self.done[node] = node
         elif target in self.done:
@@ -202,10 +233,19 @@ class _Walk:
         return [] if node in self.done else [target]
 
     def advanced(self, node: UOp) -> UOp:
-        src = tuple(self.done[s] for s in node.src)
+        """The node on finished sources, or what a rule makes of it, or itself."""
+        present = self.next.get(node)
+        if present is None:
+            present = self.next[node] = self.applied(node)
+        return present
+
+    def applied(self, node: UOp) -> UOp:
+        src = tuple([self.done[s] for s in node.src])
         if src != node.src:
             return rebuild(node, src)
-        result, name = self.rules.apply(node)
+        if node.op.name not in self.rules.by_op:
+            return node
+        result, name = self.rules.apply(node, self.keep)
         if result is None:
             return node
         self.fired.append(name)

@@ -179,15 +179,34 @@ fold_rules = RuleSet(
     + (_fold("where", 3),)
 )
 
-# ---- ring identities: true in modular arithmetic whatever the values
+# ---- identities: what is left is less than what was there
 
-ring_rules = RuleSet(
+identity_rules = RuleSet(
     (
         Rule("add_zero", x + 0, x, when=is_integer(x)),
         Rule("sub_zero", x - 0, x, when=is_integer(x)),
         Rule("sub_self", x - x, zeros_like(x), when=is_integer(x)),  # floats: inf - inf is nan
         Rule("mul_one", x * 1, x, when=is_integer(x)),
         Rule("mul_zero", x * 0, zeros_like(x), when=is_integer(x)),  # floats: 0 * inf is nan
+        Rule("div_one", x // 1, x, when=is_integer(x)),
+        Rule("div_zero", x // 0, zeros_like(x), when=is_integer(x)),
+        Rule("mod_zero", x % 0, zeros_like(x), when=is_integer(x)),
+        Rule("mod_one", x % 1, zeros_like(x), when=is_integer(x)),
+        Rule("mod_self", x % x, zeros_like(x), when=is_integer(x)),
+        Rule("xor_self", x ^ x, zeros_like(x), when=is_integer(x)),
+        Rule("lt_self", x < x, truth(False, x)),
+        Rule("le_self", x <= x, truth(True, x), when=is_integer(x)),  # floats: nan <= nan is false
+        Rule("eq_self", x.eq(x), truth(True, x), when=is_integer(x)),
+        Rule("ne_self", x.ne(x), truth(False, x), when=is_integer(x)),
+        Rule("max_self", x.maximum(x), x),
+        Rule("min_self", x.minimum(x), x),
+    )
+)
+
+# ---- one form of sums and products: true in modular arithmetic whatever the values
+
+ring_rules = RuleSet(
+    (
         Rule("neg_as_mul", -x, x * -1, when=is_signed(x)),
         Rule("sub_as_add", x - y, x + y * -1, when=is_signed(x)),
         Rule("add_const_last", in_order(c + x), x + c, when=is_integer(x) & not_const(x)),
@@ -314,11 +333,6 @@ def product_fits(a: UOp, b: UOp) -> bool:
 _div, _mod = bind(whole, x // c), bind(whole, x % c)
 division_rules = RuleSet(
     (
-        Rule("div_one", x // 1, x, when=is_integer(x)),
-        Rule("div_zero", x // 0, zeros_like(x), when=is_integer(x)),
-        Rule("mod_zero", x % 0, zeros_like(x), when=is_integer(x)),
-        Rule("mod_one", x % 1, zeros_like(x), when=is_integer(x)),
-        Rule("mod_self", x % x, zeros_like(x), when=is_integer(x)),
         Rule("div_of_sum", _div, _div_of_sum, when=positive(c)),
         Rule("mod_of_sum", _mod, _mod_of_sum, when=positive(c)),
         Rule("div_by_factor", _div, _div_by_factor, when=positive(c)),
@@ -372,10 +386,6 @@ range_rules = RuleSet(
 
 compare_rules = RuleSet(
     (
-        Rule("lt_self", x < x, truth(False, x)),
-        Rule("le_self", x <= x, truth(True, x), when=is_integer(x)),  # floats: nan <= nan is false
-        Rule("eq_self", x.eq(x), truth(True, x), when=is_integer(x)),
-        Rule("ne_self", x.ne(x), truth(False, x), when=is_integer(x)),
         Rule(
             "lt_add_right",
             (x + c1) < c2,
@@ -410,8 +420,6 @@ compare_rules = RuleSet(
         Rule("le_const_left", c <= x, c - 1 < x, when=not_const(x) & no_overflow(c - 1)),
         Rule("eq_add", (x + c1).eq(c2), x.eq(c2 - c1), when=is_integer(x)),
         Rule("ne_add", (x + c1).ne(c2), x.ne(c2 - c1), when=is_integer(x)),
-        Rule("max_self", x.maximum(x), x),
-        Rule("min_self", x.minimum(x), x),
     )
 )
 
@@ -475,6 +483,7 @@ cast_rules = RuleSet(
 index_rules = (
     fold_rules
     + range_rules
+    + identity_rules
     + ring_rules
     + division_rules
     + compare_rules
@@ -489,4 +498,13 @@ def simplify(node: UOp) -> UOp:
     return rewrite([node], index_rules)[0]
 
 
-__all__ = ["bounds", "index_rules", "simplify"]
+__all__ = [
+    "bounds",
+    "choice_rules",
+    "fold_rules",
+    "identity_rules",
+    "index_rules",
+    "is_bool",
+    "is_signed",
+    "simplify",
+]

@@ -7,14 +7,18 @@ or `x / x` (infinities and NaN would). Integers have more rules (`symbolic.py`).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from adjoint.ir.dtype import DType
-from adjoint.ir.pattern import Apply, Attr, Number, Var, any_const, template
+from adjoint.ir.pattern import Apply, Attr, Var, any_const, bind, template
 from adjoint.ir.rewrite import Rule, RuleSet, condition
+from adjoint.ir.symbolic import choice_rules, fold_rules, identity_rules
 from adjoint.ir.uop import UOp
 
-x, y, p = Var("x"), Var("y"), Var("p")
+x, y = Var("x"), Var("y")
 c = any_const("c")
 a, b = Attr("a"), Attr("b")
 
@@ -23,12 +27,6 @@ a, b = Attr("a"), Attr("b")
 def is_real(x: UOp) -> bool:
     """Whether x is neither bool nor complex: (inf + 0j) * 1 has a NaN."""
     return x.dtype.kind in "iuf"
-
-
-@condition
-def is_bool(x: UOp) -> bool:
-    """Whether x holds bools."""
-    return x.dtype.is_bool
 
 
 @condition
@@ -113,8 +111,42 @@ def flipped(x: UOp, first: Any, second: Any) -> UOp:
     return UOp._apply("flip", x, axes)
 
 
-def _where(choose: bool) -> Apply:
-    return Apply("where", (Number(choose), x, y))
+@template
+def reciprocal(c: UOp) -> UOp:
+    """One over a constant."""
+    return UOp._apply("const", 1 / c.arg.value, c.dtype, c.shape, c.device)
+
+
+@condition
+def is_power_of_two(c: UOp) -> bool:
+    """Whether a constant is 2**k or -2**k, and its reciprocal a normal number of the dtype."""
+    mantissa, exponent = math.frexp(c.arg.value)
+    greatest = (1 << (_exponent(c.dtype) - 1)) - 1
+    return abs(mantissa) == 0.5 and 1 - greatest <= 1 - exponent <= greatest
+
+
+# ---- folding floats: arithmetic that IEEE 754 leaves no choice in
+
+
+def _folded(whole: UOp, **operands: UOp) -> UOp | None:
+    """an op of one rounding on float constants = its value"""
+    if not all(s.dtype.is_float for s in whole.src):
+        return None  # integers have a rule of their own
+    arrays = [np.full((), s.arg.value, s.dtype.np) for s in whole.src]
+    with np.errstate(all="ignore"):
+        value = np.asarray(whole.op.reference(*arrays)).astype(whole.dtype.np)
+    return UOp._apply("const", value.item(), whole.dtype, whole.shape, whole.device)
+
+
+def _fold(op: str, arity: int) -> Rule:
+    consts = tuple(any_const(f"c{i}") for i in range(arity))
+    return Rule(f"fold_float_{op}", bind("whole", Apply(op, consts)), _folded)
+
+
+float_fold_rules = RuleSet(
+    tuple(_fold(op, 1) for op in ("neg", "abs"))
+    + tuple(_fold(op, 2) for op in ("add", "sub", "mul", "true_div", "lt", "le", "eq", "ne"))
+)
 
 
 def _idempotent(name: str) -> Rule:
@@ -122,7 +154,7 @@ def _idempotent(name: str) -> Rule:
     return Rule(f"{name}_twice", getattr(once, name)(), once)
 
 
-tensor_rules = RuleSet(
+movement_rules = RuleSet(
     (
         Rule("reshape_twice", x.reshape(shape=a).reshape(shape=b), x.reshape(shape=b)),
         Rule("reshape_same", x.reshape(shape=a), x, when=has_shape(x, a)),
@@ -140,17 +172,32 @@ tensor_rules = RuleSet(
             as_dtype(x, b),
             when=keeps_values(x, a, b),
         ),
-        Rule("neg_twice", x.neg().neg(), x),
-        Rule("times_one", x * 1, x, when=is_real(x)),
-        Rule("over_one", x / 1, x, when=is_real(x)),
-        Rule("minus_zero", x - 0, x, when=is_real(x)),
-        Rule("plus_negative_zero", x + -0.0, x, when=is_float(x)),
-        Rule("choose_true", _where(True), x),
-        Rule("choose_false", _where(False), y),
-        Rule("choose_same", p.where(x, x), x),
-        Rule("maximum_same", x.maximum(x), x),
-        Rule("minimum_same", x.minimum(x), x),
-        Rule("not_twice", x.logical_not().logical_not(), x, when=is_bool(x)),
-        *map(_idempotent, ("abs", "floor", "ceil", "trunc", "round", "contiguous", "detach")),
+        *map(_idempotent, ("contiguous", "detach")),
     )
+)
+
+arithmetic_rules = RuleSet(
+    (
+        Rule("neg_twice", x.neg().neg(), x),
+        Rule("times_one", x * 1, x, when=is_float(x)),
+        Rule("times_minus_one", x * -1, x.neg(), when=is_float(x)),
+        Rule("over_one", x / 1, x, when=is_float(x)),
+        Rule("over_power_of_two", x / c, x * reciprocal(c), when=is_float(x) & is_power_of_two(c)),
+        Rule("minus_zero", x - 0, x, when=is_float(x)),
+        Rule("plus_negative_zero", x + -0.0, x, when=is_float(x)),
+        Rule("plus_negated", x + y.neg(), x - y, when=is_real(x)),
+        Rule("minus_negated", x - y.neg(), x + y, when=is_real(x)),
+        Rule("product_of_negated", x.neg() * y.neg(), x * y, when=is_real(x)),
+        Rule("abs_of_negated", x.neg().abs(), x.abs(), when=is_real(x)),
+        *map(_idempotent, ("abs", "floor", "ceil", "trunc", "round")),
+    )
+)
+
+tensor_rules = (
+    movement_rules
+    + arithmetic_rules
+    + float_fold_rules
+    + fold_rules
+    + identity_rules
+    + choice_rules
 )

@@ -6,13 +6,14 @@ run, which rules fired. What may live here: looking at the compiler.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from adjoint.engine import build_schedule, passes
 from adjoint.ir.uop import UOp
-from adjoint.schedule import legalise
+from adjoint.schedule import legalise, simplify
 from adjoint.schedule.groups import Fused, Work
 
 
@@ -31,6 +32,7 @@ class Coverage:
     def watching(self) -> Iterator[None]:
         """The compiler is looked at inside."""
         fuse, rewrite, lower = passes.fuse_groups, legalise._rewritten, build_schedule.lower
+        simple = passes.simplified
 
         def fused(graph: Any) -> Fused:
             found = fuse(graph)
@@ -44,6 +46,12 @@ class Coverage:
                 self.seen.add(f"rule {node.op.name} = {new.op.name}")
             return new
 
+        def simplified(roots: Any) -> list[UOp]:
+            before = Counter(simplify.fired)
+            found = simple(roots)
+            self.seen |= {f"rule {name}" for name in simplify.fired - before}
+            return found
+
         def lowered(group: Any, name: str) -> Any:
             found = lower(group, name)
             program = found[0]
@@ -55,10 +63,12 @@ class Coverage:
             return found
 
         passes.fuse_groups, build_schedule.lower, legalise._rewritten = fused, lowered, rewritten
+        passes.simplified = simplified
         try:
             yield
         finally:
             passes.fuse_groups, build_schedule.lower, legalise._rewritten = fuse, lower, rewrite
+            passes.simplified = simple
 
 
 def _words(work: Work) -> Iterator[str]:
