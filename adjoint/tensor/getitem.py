@@ -21,7 +21,7 @@ from adjoint.ops.movement import padded, sliced
 from adjoint.tensor.index import Pick, Plan, plan_of
 from adjoint.tensor.lift import Lifter, passed_on
 from adjoint.tensor.tracing import grad_enabled
-from adjoint.tensor.views import WRITERS, become, same_place, tie
+from adjoint.tensor.views import WRITERS, become, same_place, tie, writing
 
 Shape = tuple[int, ...]
 
@@ -32,16 +32,20 @@ class Indexing:
     __slots__ = ()
 
     def __getitem__(self: Any, key: Any) -> Any:
-        plan = plan_of("getitem", self.uop, key)
-        made = Lifter(type(self)).handle(taken(self.uop, plan), passed_on(self._requires_grad))
-        return made if plan.picks else tie(self, made, viewed, (plan,))
+        plan, make = plan_of("getitem", self.uop, key), Lifter(type(self)).handle
+        if plan.picks:
+            return make(taken(self.uop, plan), passed_on(self._requires_grad))
+        with writing:
+            made = make(taken(self.uop, plan), passed_on(self._requires_grad))
+            return tie(self, made, viewed, (plan,))
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         plan = plan_of("setitem", self.uop, key)
         if same_place(self, viewed, (plan,), value):  # x[1:3] += 1 has written through x[1:3]
             return
-        node = given(self.uop, plan, _node_of(self, value))
-        become(self, node, grad_enabled.get() and getattr(value, "_requires_grad", False))
+        new, flag = _node_of(self, value), getattr(value, "_requires_grad", False)
+        with writing:  # other threads may write to other parts
+            become(self, given(self.uop, plan, new), grad_enabled.get() and flag)
 
 
 def _node_of(tensor: Any, value: Any) -> UOp:

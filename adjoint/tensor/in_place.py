@@ -19,7 +19,7 @@ from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.from_data import stored
 from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import RECORDS as VIEWS
-from adjoint.tensor.views import become
+from adjoint.tensor.views import become, writing
 
 _KINDS = "buifc"  # each can be written in place to itself and to those after it
 _CONVERSIONS = frozenset(  # would change the dtype, which stays; or are no change of values
@@ -117,7 +117,8 @@ def operator(name: str) -> Callable[..., Any]:
     """`x op= y` of the record of that name."""
 
     def update(self: Any, other: Any) -> Any:
-        return self._update(self._apply(name, self, other))
+        with writing:
+            return self._update(self._apply(name, self, other))
 
     return update
 
@@ -130,7 +131,8 @@ def twin(cls: Any, name: str) -> Callable[..., Any] | None:
     method = getattr(cls, name)
 
     def update(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._update(method(self, *args, **kwargs), f"{name}_")
+        with writing:
+            return self._update(method(self, *args, **kwargs), f"{name}_")
 
     update.__name__, update.__qualname__ = f"{name}_", f"Tensor.{name}_"
     update.__doc__, update.__module__ = f"In place: {record.doc}", "adjoint"

@@ -19,7 +19,7 @@ from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.live_tensors import noted
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import RECORDS as VIEWS
-from adjoint.tensor.views import tie, tie_results
+from adjoint.tensor.views import tie, tie_results, writing
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -55,10 +55,11 @@ class Lifter:
 
     def view(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         """The same for a function whose results are views of its first operand."""
-        made = self(fn, args, kwargs)
-        if not args or not isinstance(args[0], self.cls):
-            return made
-        return tie_results(args[0], made, fn, args[1:], kwargs)
+        with writing:
+            made = self(fn, args, kwargs)
+            if not args or not isinstance(args[0], self.cls):
+                return made
+            return tie_results(args[0], made, fn, args[1:], kwargs)
 
     def unwrap(self, value: Any, flags: list[bool | None], args: tuple[Any, ...]) -> Any:
         kind = type(value)
@@ -161,7 +162,8 @@ def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
 
     def view(x: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return viewed(x, *args, **kwargs)
+            with writing:  # what is shown and where it comes from belong together
+                return viewed(x, *args, **kwargs)
         except TypeError as error:
             raise explained(record, error, (x, *args), kwargs) from None
 

@@ -37,7 +37,7 @@ from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
 from adjoint.tensor.tracing import grad_enabled
-from adjoint.tensor.views import become, cannot_write, is_view, reread, settled
+from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
 
 _BUFFER = OPS["buffer"]
 
@@ -167,7 +167,9 @@ class Tensor(
             buffer = node.realized  # which comes from the line that made the node
             arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
             new = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
-            settled(self, new if isinstance(device, str) else still_sharded(new, node))
+            with writing:
+                if self.uop is node:  # else another thread has written to it meanwhile
+                    settled(self, new if isinstance(device, str) else still_sharded(new, node))
 
     def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
         """The steps that would compute these tensors, and the bindings of symbolic sizes."""
@@ -189,7 +191,9 @@ class Tensor(
         """Give this tensor, and those it is a view of or that are views of it, a new value; what
         was computed from the old one keeps it."""
         node = self._operand(value)
-        become(self, OPS["assign"](self.uop, node.expand(self.shape) if node.size == 1 else node))
+        with writing:
+            new = node.expand(self.shape) if node.size == 1 else node
+            become(self, OPS["assign"](self.uop, new))
         return self
 
     def _operand(self, value: Any) -> UOp:

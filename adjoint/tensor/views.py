@@ -34,7 +34,7 @@ RECORDS = frozenset(
 )
 
 
-_lock = threading.RLock()
+writing = threading.RLock()  # held from reading a value to writing what was made of it
 
 
 class Storage:
@@ -82,9 +82,10 @@ def _root_gone(storage: weakref.ref[Storage], root: Any) -> None:
     """Called when the whole's own handle is gone: a view that is left alone needs no tie, and must
     not keep the whole's graph alive."""
     found = storage()
-    left = [] if found is None else list(found.living())
-    if len(left) == 1 and _has_node(left[0]):
-        _untie(left[0])
+    with writing:
+        left = [] if found is None else list(found.living())
+        if len(left) == 1 and _has_node(left[0]):
+            _untie(left[0])
 
 
 class Tie:
@@ -249,7 +250,7 @@ def base_of(tensor: Any) -> Any:
 
 def reread(tensor: Any) -> UOp:
     """The node of a view that has none: what it shows now."""
-    with _lock:
+    with writing:
         node: UOp = tensor._tie.read()
         tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
     return node
@@ -258,33 +259,33 @@ def reread(tensor: Any) -> UOp:
 def become(tensor: Any, node: UOp, flag: Any = None) -> None:
     """A new value for the tensor and for all that shares it; `flag`: it has a history."""
     flag = flag and node.dtype.is_inexact
-    tie = tensor._tie
-    if tie is not None and tie.call is not None and tie.storage.alone(tensor):
-        tie = _untie(tensor)
-    if tie is None:
-        receive(tensor, marked.own(tensor, node))
-        tensor._requires_grad = flag or tensor._requires_grad
-        return
-    with _lock:  # other threads may write to other parts of the whole
+    with writing:  # other threads may write to other parts of the whole
+        tie = tensor._tie
+        if tie is not None and tie.call is not None and tie.storage.alone(tensor):
+            tie = _untie(tensor)
+        if tie is None:
+            receive(tensor, marked.own(tensor, node))
+            tensor._requires_grad = flag or tensor._requires_grad
+            return
         whole = node if tie.call is None else tie.written(node)
         _become_whole(tie.storage, whole, flag and not tie.cut)
 
 
 def receive(tensor: Any, node: UOp) -> None:
     """A new value in a node that no other tensor has."""
-    tie = tensor._tie
-    if tie is not None and tie.storage.alone(tensor):
-        tie = _untie(tensor)
-    if tie is not None and tie.call is not None:
-        become(tensor, node)
-        return
-    if tie is not None:
-        _note(tensor, tie.storage.node)
-        tie.storage.move(node, None)
-        return
-    _note(tensor, tensor.uop)
-    marked.moves(tensor)
-    tensor.uop = node
+    with writing:
+        tie = tensor._tie
+        if tie is not None and tie.storage.alone(tensor):
+            tie = _untie(tensor)
+        if tie is not None and tie.call is not None:
+            become(tensor, node)
+        elif tie is not None:
+            _note(tensor, tie.storage.node)
+            tie.storage.move(node, None)
+        else:
+            _note(tensor, tensor.uop)
+            marked.moves(tensor)
+            tensor.uop = node
 
 
 def _become_whole(storage: Storage, node: UOp, flag: Any) -> None:
