@@ -83,7 +83,8 @@ def _loader(text: str) -> str:
     return text
 
 
-_PASSES = ("expand", "simplify", "legalise", "fuse", "lower", "plan", "render", "compile", "bind")
+_PASSES = ("expand", "simplify", "legalise", "fuse", "strategy", "lower", "plan")
+_PASSES += ("render", "compile", "bind")
 _STAGES = ("graph", *_PASSES, "schedule", "loops", "source", "all")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
@@ -72,6 +72,20 @@ class Group:
     reduced: tuple[tuple[UOp, Index, Index], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How a step is computed: the row of `schedule/strategy.py` that was taken, and the others."""
+
+    name: str
+    use: str
+    why: str
+    others: tuple[str, ...] = ()  # rows that were asked and did not hold
+
+    def __str__(self) -> str:
+        rest = f" (not: {', '.join(self.others)})" if self.others else ""
+        return f"{self.name}: {self.why}{rest}"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoopProgram:
     """One kernel as loops: kernel-level nodes in running order.
@@ -127,6 +141,7 @@ class KernelStep:
     node: UOp  # the first of the nodes it computes, for messages
     flag: tuple[int, UOp] | None = None  # the slot that tells of a bad index, and whose index it is
     places: tuple[Any, ...] = ()  # raw origins of all that it computes, sources first
+    strategy: Strategy | None = None
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -156,14 +171,37 @@ class Gemm:
     rhs: tuple[int, int, int]
     out: tuple[int, int, int]
 
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+        return f"gemm {self.dtype.short} {self.batch}x{self.m}x{self.k}x{self.n}"
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions."""
+        return 2 * self.batch * self.m * self.n * self.k
+
+
+class LibraryCall(Protocol):
+    """A call of a library, as data; a backend knows the calls of its libraries by their class."""
+
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+
+    @property
+    def flops(self) -> int:
+        """Its arithmetic."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LibraryStep:
-    """A matrix product by the library; slots are the result and the two operands."""
+    """A call of a library; slots are its result, then its operands."""
 
-    gemm: Gemm
+    call: LibraryCall
     slots: tuple[int, ...]
     node: UOp
+    strategy: Strategy | None = None
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -176,9 +214,7 @@ class LibraryStep:
         return self.slots[1:]
 
     def __str__(self) -> str:
-        g = self.gemm
-        size = f"{g.batch}x{g.m}x{g.k}x{g.n}"
-        return f"library gemm {g.dtype.short} {size} ({', '.join(f's{i}' for i in self.slots)})"
+        return f"library {self.call.title} ({', '.join(f's{i}' for i in self.slots)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -188,6 +224,7 @@ class HostStep:
     node: UOp
     results: tuple[int, ...]
     operands: tuple[int, ...]
+    strategy: Strategy | None = None
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -211,6 +248,7 @@ class ControlStep:
     results: tuple[int, ...]
     operands: tuple[int, ...]
     parts: tuple[Schedule, ...]
+    strategy: Strategy | None = None
 
     @property
     def functions(self) -> tuple[Function, ...]:

@@ -16,21 +16,56 @@ from adjoint.errors import DeviceError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How large the kernels of a target may become, and what they hold on to."""
+
+    kernel_nodes: int = 120  # compiling takes more than linear time, and walks go deep
+    kernel_cost: int = 400  # of one element, in scalar operations
+    joined_pieces: int = 16  # places that an element may come from, where joins are of joins
+    long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
+    many_rows: int = 64  # at least so many rows
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library of matrix products that a target has: the dtypes it takes."""
+
+    name: str
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """A kind of device: its name, what runs there, whether the host can address its memory."""
+    """A kind of device: its name, what runs there, and what its kernels are written for.
+
+    What a kernel computes depends on these numbers and on sizes alone, never on one machine: all
+    processors of a target give the same bits.
+    """
 
     name: str
     doc: str
     host_memory: bool
     runs: bool  # whether this version can compute there
     backend: str | None = None  # the folder of `backends/` that compiles for it; else interpreted
+    tools: tuple[str, ...] = ()  # programs of the system, one of which the backend needs
+    register_bytes: int = 32  # of a vector register
+    registers: int = 16  # vectors that a kernel keeps at hand
+    most_lanes: int = 32  # that run side by side
+    fewest_lanes: int = 4  # below which they are not worth it
+    cache_line: int = 64  # bytes
+    little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
+    libraries: tuple[Library, ...] = ()
+    limits: Limits = Limits()
 
 
+_BLAS = Library("blas", ("float32", "float64"))
+_COMPILERS = ("cc", "gcc", "clang")
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("REF", "NumPy interpreter of the graph, the semantics of record", True, True),
-        Target("CPU", "the processor of this machine", True, True, "cpu"),
+        Target("CPU", "the processor of this machine", True, True, "cpu", libraries=(_BLAS,)),
+        Target("C", "kernels in C, by the compiler of the system", False, True, "c", _COMPILERS),
         Target("GPU", "an NVIDIA GPU", False, False),
         Target("DISK", "a memory-mapped file", True, True),
     )

@@ -6,9 +6,11 @@ After: `library gemm (s2, s0, s1)`, `kernel exp(s3, s2)`; slots s0 … s3 withou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
 from adjoint.ir.origin import places_of
@@ -16,9 +18,10 @@ from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.kernel.algorithms.table import Special, build, sort_program
 from adjoint.kernel.lower import lower
-from adjoint.schedule.classify import CONTROL, LIBRARY, SORT, SPECIAL
+from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work
 from adjoint.schedule.layout import gemm_of, matrix_base, sorts
+from adjoint.schedule.strategy import LOOPS
 from adjoint.stages import (
     ControlStep,
     HostStep,
@@ -30,18 +33,19 @@ from adjoint.stages import (
     Step,
     functions_of,
 )
+from adjoint.target import Target
 
 
-def build_schedule(fused: Fused, made: Mapping[Function, Schedule]) -> Schedule:
+def build_schedule(fused: Fused, made: Mapping[Function, Schedule], target: Target) -> Schedule:
     """The steps of a fused graph; `made` are the schedules of the functions inside it."""
-    return _Builder(fused, made).schedule()
+    return _Builder(fused, made, target).schedule()
 
 
 class _Builder:
     """Slots and steps of one schedule."""
 
-    def __init__(self, fused: Fused, made: Mapping[Function, Schedule]):
-        self.fused, self.made = fused, made
+    def __init__(self, fused: Fused, made: Mapping[Function, Schedule], target: Target):
+        self.fused, self.made, self.target = fused, made, target
         self.slots: list[Slot] = []
         self.slot_of: dict[UOp, int] = {}
 
@@ -65,25 +69,26 @@ class _Builder:
         return self.slot_of[node]
 
     def _step(self, work: Work) -> Step:
-        if work.group is not None:
-            return self._kernel(work)
+        if work.strategy is None:
+            raise InternalError(f"no strategy was chosen for {work}")
+        step: Step = _BUILDERS[work.strategy.use](self, work)
+        return replace(step, strategy=work.strategy)
+
+    def _control(self, work: Work) -> ControlStep:
         node = work.nodes[0]
-        if work.kind == SORT:
-            return self._sort(work)
-        if work.kind == LIBRARY:
-            return self._library(node)
-        if work.kind == SPECIAL:
-            return self._special(node)
+        parts = tuple(self.made[function] for function in functions_of(node))
+        return ControlStep(node, *self._results_and_operands(node), parts)
+
+    def _host(self, work: Work) -> HostStep:
+        return HostStep(work.nodes[0], *self._results_and_operands(work.nodes[0]))
+
+    def _results_and_operands(self, node: UOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
         operands = tuple(self._slot(s) for s in node.src)
-        results = tuple(self._slot(part) for part in parts_of(node))
-        if work.kind == CONTROL:
-            parts = tuple(self.made[function] for function in functions_of(node))
-            return ControlStep(node, results, operands, parts)
-        return HostStep(node, results, operands)
+        return tuple(self._slot(part) for part in parts_of(node)), operands
 
     def _kernel(self, work: Work) -> KernelStep:
         assert work.group is not None
-        program, checked = lower(work.group, _name(work))
+        program, checked = lower(work.group, _name(work), self.target)
         nodes = [*work.nodes, *work.group.inputs]
         slots = [self._slot(n) for n in nodes]
         places = places_of(work.nodes, work.group.inputs)
@@ -108,7 +113,8 @@ class _Builder:
         special = sort_program(order, values=True, indices=len(work.nodes) > 1)
         return self._prepared(special, work.nodes, order)
 
-    def _special(self, node: UOp) -> KernelStep:
+    def _special(self, work: Work) -> KernelStep:
+        node = work.nodes[0]
         return self._prepared(build(node), parts_of(node), node)
 
     def _prepared(self, special: Special, results: tuple[UOp, ...], node: UOp) -> KernelStep:
@@ -116,9 +122,20 @@ class _Builder:
         slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
         return self._flagged(special.program, slots, node, node if special.flag else None)
 
-    def _library(self, node: UOp) -> LibraryStep:
+    def _library(self, work: Work) -> LibraryStep:
+        node = work.nodes[0]
         operands = [matrix_base(s) for s in node.src]
         return LibraryStep(gemm_of(node), tuple(map(self._slot, (node, *operands))), node)
+
+
+_BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {  # by what a row of the table uses
+    LOOPS: _Builder._kernel,
+    LIBRARY: _Builder._library,
+    SPECIAL: _Builder._special,
+    SORT: _Builder._sort,
+    CONTROL: _Builder._control,
+    HOST: _Builder._host,
+}
 
 
 def parts_of(node: UOp) -> tuple[UOp, ...]:

@@ -109,6 +109,16 @@ def schedule_text(schedule: Schedule, indent: str = "") -> str:
     return "\n".join(lines)
 
 
+def strategies_text(schedule: Schedule, indent: str = "") -> str:
+    """The steps in order, each with the row of the strategy table that was taken, and why."""
+    lines = []
+    for step in schedule.steps:
+        lines += [f"{indent}{step}", f"{indent}  {step.strategy}"]
+        if isinstance(step, ControlStep):
+            lines += [strategies_text(part, indent + "  ") for part in step.parts]
+    return "\n".join(lines)
+
+
 def loops_of(schedule: Schedule) -> list[str]:
     """The loops of the kernels."""
     return [show(program) for program in schedule.programs()]

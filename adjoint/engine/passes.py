@@ -22,7 +22,7 @@ from adjoint.ir.values import is_known
 from adjoint.runtime.timeline import span
 from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
-from adjoint.schedule.groups import Fused, fuse_groups
+from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
@@ -71,20 +71,26 @@ def simplify(graph: Graph, around: Around) -> Graph:
 def legalise(graph: Graph, around: Around) -> Graph:
     """Before: complex arithmetic, argmax(x), contract(a, b, "bqhd,bkhd->bhqk").
     After: real arithmetic; max, eq and min; a product of matrices between views."""
-    return replace(graph, roots=tuple(prepare(split_complex(graph.roots))))
+    return replace(graph, roots=tuple(prepare(split_complex(graph.roots), around.target)))
 
 
 @each
 def fuse(graph: Graph, around: Around) -> Fused:
     """Before: exp(x @ w). After: [library: contract], [kernel: exp over loops (m, n)]."""
-    return fuse_groups(graph)
+    return fuse_groups(graph, around.target)
+
+
+@each
+def strategy(fused: Fused, around: Around) -> Fused:
+    """Before: [library: contract]. After: the same by the row "matrix product", with the reason."""
+    return choose_strategies(fused, around.target)
 
 
 @each
 def lower(fused: Fused, around: Around) -> Schedule:
     """Before: [kernel: exp over loops (m, n)].
     After: `kernel exp(s3, s2)` with its loop program."""
-    return lowering.build_schedule(fused, around.made)
+    return lowering.build_schedule(fused, around.made, around.target)
 
 
 @each

@@ -35,6 +35,7 @@ PASSES = (
     Pass("simplify", passes.simplify),  # -(-x), x * 1 → x: rules that keep every bit
     Pass("legalise", passes.legalise),  # complex, argmax, any contraction → the words of kernels
     Pass("fuse", passes.fuse),  # nodes → groups, a kernel each
+    Pass("strategy", passes.strategy),  # groups → loops, a library, an algorithm, the host; why
     Pass("lower", passes.lower),  # groups → steps; a kernel's group → its loops
     Pass("plan", passes.plan),  # slots → places in one arena
     Pass("render", passes.render),  # loops → source

@@ -43,8 +43,7 @@ def work_of(schedule: Schedule, times: int = 1) -> dict[str, int]:
                 total["flops"] += times * step.program.cost * extent
             case LibraryStep():
                 total["library"] += times
-                g = step.gemm
-                total["flops"] += times * 2 * g.batch * g.m * g.n * g.k
+                total["flops"] += times * step.call.flops
             case HostStep():
                 total["host"] += times
             case ControlStep():
@@ -121,8 +120,7 @@ def titles(step: Step) -> tuple[str, str]:
         case KernelStep():
             return step.program.name, "kernel"
         case LibraryStep():
-            g = step.gemm
-            return f"gemm {g.dtype.short} {g.batch}x{g.m}x{g.k}x{g.n}", "library"
+            return step.call.title, "library"
         case HostStep():
             return step.node.op.name, "host"
         case ControlStep():

@@ -18,11 +18,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, Gate, Walk, reduced_operands
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, Runs
-
-_FEWEST = 4  # lanes below this are not worth it
-_TINY = 1 << 17  # elements times ops
-TILE = 16  # the elements of four bytes in a cache line
-_LIGHT = 16  # a kernel of at most this many ops keeps its values in registers at full width
+from adjoint.target import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,6 +32,7 @@ class Choice:
     lane: int  # which outer run has the lanes
     last: tuple[int, ...]  # in each stage, the run that goes innermost
     tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
+    strip: int = 16  # how long such strips are
 
 
 class Probe(Walk):
@@ -107,7 +104,7 @@ class Probe(Walk):
         self.memory.append(flattened(at, node.shape))
 
 
-def choose(frame: Frame) -> Choice:
+def choose(frame: Frame, target: Target) -> Choice:
     """The choice for a kernel."""
     counters = Assignment.of(frame)
     probe = Probe(frame.group.inputs)
@@ -123,13 +120,14 @@ def choose(frame: Frame) -> Choice:
     points = prod(frame.group.sizes[a] for a in frame.outer) * sum(
         prod(s.sizes) for s in frame.stages
     )
-    tiny = points * max(probe.ops, 1) < _TINY
-    width = _width(probe, size, gathers, tiny) if lanes != "none" else 1
-    if width < _FEWEST:
+    tiny = points * max(probe.ops, 1) < target.little_work
+    width = _width(probe, size, gathers, tiny, target) if lanes != "none" else 1
+    if width < target.fewest_lanes:
         lanes, width = "none", 1
-    tile = _tile(frame, counters, stages, inner_best, memory) if lanes == "inner" else None
+    strip = target.cache_line // 4  # elements of four bytes
+    tile = _tile(frame, counters, stages, inner_best, memory, strip) if lanes == "inner" else None
     last = tuple(b.run for b in inner_best)
-    return Choice(outer, stages, lanes, width, outer_best.run, last, tile)
+    return Choice(outer, stages, lanes, width, outer_best.run, last, tile, strip)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -164,12 +162,13 @@ def _tile(
     stages: tuple[Runs, ...],
     best: list[_Best],
     memory: Sequence[Lin],
+    strip: int,
 ) -> int | None:
     """A loop along which memory is contiguous that is read across it by the lanes: a transpose.
 
     Small strips of both loops use all of a cache line before it is gone.
     """
-    if frame.outer or frame.group.reduced or best[0].size < TILE or best[0].last is None:
+    if frame.outer or frame.group.reduced or best[0].size < strip or best[0].last is None:
         return None
     across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
     at = 0
@@ -177,7 +176,7 @@ def _tile(
         members = counters.stages[0].vars[at : at + length]
         at += length
         along = any(x.factor(members[-1]) == 1 for x in across)
-        if number != best[0].run and along and prod(v.size for v in members) >= TILE:
+        if number != best[0].run and along and prod(v.size for v in members) >= strip:
             return number
     return None
 
@@ -217,11 +216,12 @@ def _scattered(x: Lin, bests: list[_Best]) -> bool:
     return any(b.last is not None and _score(x.factor(b.last)) < 0 for b in bests)
 
 
-def _width(probe: Probe, size: int, gathers: bool, tiny: bool) -> int:
-    """Lanes: two to four registers of 32 bytes a value, fewer where there is much to hold; one
-    where there is so little to do that compiling is what takes time."""
-    room = 32 if tiny else 128 if probe.ops <= _LIGHT and not gathers else 64
-    width = min(room // probe.itemsize, 32)
+def _width(probe: Probe, size: int, gathers: bool, tiny: bool, target: Target) -> int:
+    """Lanes: four registers a value where all values stay in registers, two where there is more to
+    hold; one where there is so little to do that compiling is what takes time."""
+    light = probe.ops <= target.registers and not gathers
+    room = target.register_bytes * (1 if tiny else 4 if light else 2)
+    width = min(room // probe.itemsize, target.most_lanes)
     while width > size:
         width //= 2
     return max(width, 1)

@@ -23,12 +23,13 @@ from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.elements import INDEX, Elements
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
-from adjoint.kernel.loop_strategy import TILE, Choice, choose
+from adjoint.kernel.loop_strategy import Choice, choose
 from adjoint.kernel.loop_tree import Nest
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
+from adjoint.target import Target
 
 _KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
 _SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
@@ -36,10 +37,10 @@ _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the cod
 _PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
 
 
-def lower(group: Group, name: str) -> tuple[LoopProgram, UOp | None]:
+def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
     """The program, and the node whose index it checks if it has a flag."""
     frame = frame_of(group)
-    return Lowering(frame, choose(frame)).program(name)
+    return Lowering(frame, choose(frame, target)).program(name)
 
 
 class Lowering(Elements):
@@ -159,7 +160,8 @@ class Lowering(Elements):
         """
         assert self.choice.tile is not None
         across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
-        sides = ((across, TILE, 1), (lane, 2 * TILE, self.choice.width))
+        strip = self.choice.strip
+        sides = ((across, strip, 1), (lane, 2 * strip, self.choice.width))
         tiles = [Var(-(-v.size // step)) for v, step, _ in sides]
         self._open_grid([*(v for v in loops[:-1] if v is not across), *tiles], 1)
         inside = []

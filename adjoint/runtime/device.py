@@ -5,10 +5,16 @@ What may live here: names and availability. What may not: execution.
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 from adjoint import config
-from adjoint.target import TARGETS, canonical_device, targets_of
+from adjoint.target import TARGETS, Target, canonical_device, targets_of
+
+
+def has_tools(target: Target) -> bool:
+    """Whether the system has a program that the target's backend needs."""
+    return not target.tools or any(map(shutil.which, target.tools))
 
 
 class _Devices:
@@ -37,7 +43,7 @@ class _Devices:
     @staticmethod
     def available() -> list[str]:
         """The devices that can run here."""
-        return [name for name, target in TARGETS.items() if target.runs]
+        return [name for name, target in TARGETS.items() if target.runs and has_tools(target)]
 
     @staticmethod
     def is_host(name: str | tuple[str, ...]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import prod
 
 from adjoint.ir import axes
-from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import (
     Algorithm,
     Control,
@@ -30,22 +29,13 @@ LEAF, VIEW, POINTWISE, REDUCE = Leaf.step, View.step, Pointwise.step, Reduce.ste
 LIBRARY, SPECIAL, SORT = Library.step, Algorithm.step, "sort"
 CONTROL, HOST, PART, MEMORY = Control.step, Host.step, Part.step, Memory.step
 
-LONGEST_SUM_OF_LOOPS = 8  # products: 4096 x 8 x 4096 takes 5.2 ms in loops, 7.2 in the library
 CHEAP = 8  # an expression of at most this cost is computed again rather than stored
 
 
 def kind_of(node: UOp) -> str:
-    """What kind of step, or part of a kernel, the node is."""
-    step = kernel_of(node).step
-    return REDUCE if step == LIBRARY and not uses_library(node) else step
-
-
-def uses_library(node: UOp) -> bool:
-    """Strategy for a contraction: BLAS for floats, loops for integers and for short sums, where
-    they are faster and have the same bits for any number of rows."""
-    if node.dtype not in (dtypes.float32, dtypes.float64):
-        return False
-    return prod(node.shape) > 0 and summed_size(node) > LONGEST_SUM_OF_LOOPS
+    """What kind of step, or part of a kernel, the node's record says it is; contractions are
+    LIBRARY, and `strategy.py` says on which targets they are."""
+    return kernel_of(node).step
 
 
 def summed_size(node: UOp) -> int:

@@ -37,18 +37,14 @@ from adjoint.schedule.classify import (
     SORT,
     SPECIAL,
     VIEW,
-    kind_of,
     weight,
 )
 from adjoint.schedule.layout import matrix_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Axis, Index
+from adjoint.schedule.strategy import step_kind
+from adjoint.target import Limits, Target
 
-_ROW = 1 << 16  # a row longer than this is not worth holding on to, unless there are
-_ROWS = 64  # at least so many rows
-_MOST = 120  # nodes in one kernel
-_HEAVIEST = 400  # and their cost
-_PIECES = 16  # that one element may come from, where pieces are joined of what was joined
-_FAR = 2000  # how many kernels a search for a cycle looks at before it gives up
+_MAX_SEARCHED = 2000  # kernels that a search for a cycle looks at before it gives up
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +52,7 @@ class Unit:
     """A step: what it computes and what it reads from memory."""
 
     kind: str
+    limits: Limits
     outputs: dict[UOp, Index]
     low: int  # the level of the first of its results, and of the last
     high: int
@@ -70,7 +67,8 @@ class Unit:
     @property
     def full(self) -> bool:
         """Whether it is large enough: compiling takes more than linear time, walks go deep."""
-        return self.members > _MOST or self.weight > _HEAVIEST
+        limits = self.limits
+        return self.members > limits.kernel_nodes or self.weight > limits.kernel_cost
 
     @property
     def nodes(self) -> list[UOp]:
@@ -84,7 +82,9 @@ Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the
 class Fuser:
     """One schedule in the making."""
 
-    def __init__(self, roots: Sequence[UOp]):
+    def __init__(self, roots: Sequence[UOp], target: Target):
+        self.target = target
+        self.kinds: dict[UOp, str] = {}
         self.atoms = Atoms()
         self.order = toposort(roots)
         self.levels: dict[UOp, int] = {}
@@ -102,13 +102,20 @@ class Fuser:
             self.pieces[node] = self._pieces(node)
             self.levels[node] = 1 + max((self.levels[s] for s in node.src), default=0)
             self.costs[node] = self._cost(node)
-            self.reduces[node] = kind_of(node) == REDUCE or (
-                kind_of(node) in (VIEW, POINTWISE) and any(self.reduces[s] for s in node.src)
+            self.reduces[node] = self._kind(node) == REDUCE or (
+                self._kind(node) in (VIEW, POINTWISE) and any(self.reduces[s] for s in node.src)
             )
+
+    def _kind(self, node: UOp) -> str:
+        """What kind of step, or part of a kernel, the node is on this target."""
+        found = self.kinds.get(node)
+        if found is None:
+            found = self.kinds[node] = step_kind(node, self.target)
+        return found
 
     def _cost(self, node: UOp) -> int:
         """Of one element computed anew from what will be in memory."""
-        kind = kind_of(node)
+        kind = self._kind(node)
         if kind == POINTWISE:
             return weight(node) + sum(self.costs[s] for s in node.src)
         if kind != VIEW or _view(node).repeats:  # what is spread is done once outside, or in memory
@@ -122,7 +129,9 @@ class Fuser:
 
     def _movable(self, node: UOp) -> bool:
         """Whether code for a node may be written wherever it is read."""
-        return self.pieces[node] <= max(_PIECES, len(node.src)) or not _joins(node)
+        return self.pieces[node] <= max(
+            self.target.limits.joined_pieces, len(node.src)
+        ) or not _joins(node)
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
@@ -137,7 +146,7 @@ class Fuser:
         uses, needs = self.uses.get(node, {}), self.needs.get(node, {})
         if not uses and not needs:
             return
-        kind = SORT if sorts(node) is not None else kind_of(node)
+        kind = SORT if sorts(node) is not None else self._kind(node)
         if node.dtype and not isinstance(node.dtype, tuple) and node.size == 0:
             self._reads(node, uses)
         elif kind == LEAF:
@@ -200,7 +209,7 @@ class Fuser:
 
     def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
         """The operands of a node inside a kernel are read there, at the index that follows."""
-        kind = kind_of(node)
+        kind = self._kind(node)
         unit.members += 1
         unit.weight += weight(node)
         if kind == VIEW:
@@ -302,7 +311,8 @@ class Fuser:
         if not found <= domain:
             return False
         rows, row = self.atoms.count(found), self.atoms.count(domain - found)
-        if row > _ROW and rows < _ROWS:
+        limits = self.target.limits
+        if row > limits.long_row and rows < limits.many_rows:
             return False
         unit.outer = tuple(sorted(found))
         return True
@@ -334,7 +344,7 @@ class Fuser:
         seen, stack = {first}, [first]
         while stack:
             for user in stack.pop().users:
-                if user is last or len(seen) > _FAR:
+                if user is last or len(seen) > _MAX_SEARCHED:
                     return True
                 if user not in seen:
                     seen.add(user)
@@ -358,17 +368,17 @@ class Fuser:
     def _new_kernel(self, node: UOp) -> None:
         index = tuple(self.atoms.new(n) for n in node.shape)
         level = self.levels[node]
-        unit = Unit("kernel", {node: index}, level, level)
-        if kind_of(node) == REDUCE:
+        unit = Unit("kernel", self.target.limits, {node: index}, level, level)
+        if self._kind(node) == REDUCE:
             unit.outer = tuple(a for axis in index for a in axis)
         self.units.append(unit)
         self.maker[node] = unit
-        if kind_of(node) != LEAF:
+        if self._kind(node) != LEAF:
             self._flow(node, unit, index)
 
     def _place_step(self, node: UOp, kind: str, uses: Uses, needs: Needs) -> None:
         level = self.levels[node]
-        unit = Unit(kind, {}, level, level)
+        unit = Unit(kind, self.target.limits, {}, level, level)
         self.units.append(unit)
         self._join_step(node, unit, uses, needs)
         order = sorts(node) if kind == SORT else None

@@ -7,11 +7,13 @@ After: [library: contract], [kernel: exp over loops (m, n), reading the product]
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adjoint.ir.uop import UOp
 from adjoint.schedule.fuse import Fuser, Unit
-from adjoint.stages import Graph, Group, Index
+from adjoint.schedule.strategy import strategy_of
+from adjoint.stages import Graph, Group, Index, Strategy
+from adjoint.target import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -22,10 +24,12 @@ class Work:
     nodes: tuple[UOp, ...]
     reads: tuple[UOp, ...]
     group: Group | None
+    strategy: Strategy | None = None
 
     def __str__(self) -> str:
         names = ", ".join(node.op.name for node in self.nodes)
-        return f"{self.kind}: {names}" + (f", loops {self.group.sizes}" if self.group else "")
+        loops = f", loops {self.group.sizes}" if self.group else ""
+        return f"{self.kind}: {names}{loops}" + (f"; {self.strategy}" if self.strategy else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,11 +47,21 @@ class Fused:
         return node
 
 
-def fuse_groups(graph: Graph) -> Fused:
+def fuse_groups(graph: Graph, target: Target) -> Fused:
     """The work that computes the roots."""
-    fuser = Fuser(graph.roots)
+    fuser = Fuser(graph.roots, target)
     units = fuser.run()
     return Fused(graph, tuple(_work(fuser, unit) for unit in units), fuser.alias)
+
+
+def choose_strategies(fused: Fused, target: Target) -> Fused:
+    """Every piece of work with how it is computed, and why."""
+    return replace(fused, work=tuple(_with_strategy(work, target) for work in fused.work))
+
+
+def _with_strategy(work: Work, target: Target) -> Work:
+    reduced = tuple(node for node, _, _ in work.group.reduced) if work.group else ()
+    return replace(work, strategy=strategy_of(work.nodes, reduced, target))
 
 
 def _work(fuser: Fuser, unit: Unit) -> Work:

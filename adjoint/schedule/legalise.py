@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.errors import BoundsError
 from adjoint.ir import axes
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import Identity, Kernel, Reduce, View, reduce_of
+from adjoint.ir.kernel_kind import Identity, Kernel, Library, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -23,19 +23,21 @@ from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
+from adjoint.schedule.strategy import is_matrix_product, product_dtype
+from adjoint.target import Target
 
 
-def prepare(roots: Sequence[UOp]) -> list[UOp]:
-    """The roots over the rewritten graph."""
+def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
+    """The roots over the rewritten graph, for a target."""
     new: dict[UOp, UOp] = {}
     for node in toposort(roots):
         src = tuple(new[s] for s in node.src)
         with origin_scope(node.raw_origin):
-            new[node] = _rewritten(node if src == node.src else rebuild(node, src))
+            new[node] = _rewritten(node if src == node.src else rebuild(node, src), target)
     return [new[root] for root in roots]
 
 
-def _rewritten(node: UOp) -> UOp:
+def _rewritten(node: UOp, target: Target) -> UOp:
     kernel = node.op.kernel
     if type(kernel) is Identity:
         return node.src[kernel.operand]
@@ -43,6 +45,8 @@ def _rewritten(node: UOp) -> UOp:
         return node.src[0]
     if type(kernel) is Reduce and kernel.index_map is None:
         return _reduction(node, kernel)
+    if type(kernel) is Library:
+        return _contraction(node, target)
     rule = _RULES.get(node.op.name)
     return node if rule is None else rule(node)
 
@@ -212,8 +216,9 @@ def _checked(index: UOp, size: int) -> UOp:
 # ---- contractions
 
 
-def _contraction(node: UOp) -> UOp:
-    """A sum of products as a product of matrices between views."""
+def _contraction(node: UOp, target: Target) -> UOp:
+    """A sum of products as a product of matrices between views, in the dtype that it is added up
+    in."""
     spec = axes.parse(node.arg.spec)
     a, b = node.src
     sizes = dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
@@ -221,12 +226,13 @@ def _contraction(node: UOp) -> UOp:
         return node
     if 0 in sizes.values():
         return _filled(node, 0)
-    if node.dtype in (dtypes.float16, dtypes.bfloat16):
-        wide = a.cast(dtypes.float32).contract(b.cast(dtypes.float32), node.arg.spec)
-        return _contraction(wide).cast(node.dtype)
+    wide = product_dtype(node, target)
+    if wide is not node.dtype:
+        product = a.cast(wide).contract(b.cast(wide), node.arg.spec)
+        return _contraction(product, target).cast(node.dtype)
     if all(sizes[c] == 1 for c in spec.summed):
         return _products(node, spec)
-    if node.dtype not in (dtypes.float32, dtypes.float64):
+    if not is_matrix_product(node):
         return node
     return _matrix_product(node, spec, sizes)
 
@@ -318,7 +324,6 @@ def _arranged(
 _RULES: dict[str, Callable[[UOp], UOp]] = {
     "argmax": _arg_extreme,
     "argmin": _arg_extreme,
-    "contract": _contraction,
     **dict.fromkeys(("gather", "scatter", "scatter_add"), _indexing),
 }
 __all__ = ["prepare"]

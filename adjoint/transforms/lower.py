@@ -56,6 +56,10 @@ class Lowered:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
 
+    def explain(self) -> str:
+        """The steps, each with the strategy that computes it, and why."""
+        return explain.strategies_text(self.plan)
+
     def source(self, language: str | None = None) -> str:
         """The code of the kernels: what runs, or the same in another language."""
         wanted = self.backend.language if language is None else language

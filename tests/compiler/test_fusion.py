@@ -30,7 +30,8 @@ def floats(*shape):
 
 def divide(roots):
     """The groups of a graph of primitives."""
-    return fuse_groups(Graph(tuple(prepare(roots)), ()))
+    target = BACKEND.target
+    return fuse_groups(Graph(tuple(prepare(roots, target)), ()), target)
 
 
 # ---- axes

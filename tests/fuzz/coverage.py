@@ -34,14 +34,14 @@ class Coverage:
         fuse, rewrite, lower = passes.fuse_groups, legalise._rewritten, build_schedule.lower
         simple = passes.simplified
 
-        def fused(graph: Any) -> Fused:
-            found = fuse(graph)
+        def fused(graph: Any, target: Any) -> Fused:
+            found = fuse(graph, target)
             for work in found.work:
                 self.seen |= set(_words(work))
             return found
 
-        def rewritten(node: UOp) -> UOp:
-            new = rewrite(node)
+        def rewritten(node: UOp, target: Any) -> UOp:
+            new = rewrite(node, target)
             if new is not node:
                 self.seen.add(f"rule {node.op.name} = {new.op.name}")
             return new
@@ -52,8 +52,8 @@ class Coverage:
             self.seen |= {f"rule {name}" for name in simplify.fired - before}
             return found
 
-        def lowered(group: Any, name: str) -> Any:
-            found = lower(group, name)
+        def lowered(group: Any, name: str, target: Any) -> Any:
+            found = lower(group, name, target)
             program = found[0]
             lanes = max((n.arg.lanes for n in program.body if n.op.name == "range"), default=1)
             grid = "pieces" if program.grid is not None else "one piece"

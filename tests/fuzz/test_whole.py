@@ -75,8 +75,8 @@ def hunted(mode, seed, without=(), most=4 * CHUNK):
 def test_a_wrong_rewrite_of_the_compiler_is_found_against_ref(monkeypatch):
     right = prepare._rewritten
 
-    def wrong(node):
-        new = right(node)
+    def wrong(node, target):
+        new = right(node, target)
         return new.src[0] + new.src[1] if new.op.name == "sub" else new
 
     monkeypatch.setattr(prepare, "_rewritten", wrong)

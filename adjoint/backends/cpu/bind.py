@@ -7,8 +7,9 @@ table. What may not: steps that Python runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,13 @@ from adjoint.backends.cpu.step_table import Fixup, Region, Table
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
 from adjoint.runtime import native_text as kinds
-from adjoint.runtime.blas import gemm_kernel
+from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
 from adjoint.stages import (
     ControlStep,
+    Gemm,
     HostStep,
     KernelStep,
     LibraryStep,
@@ -33,6 +35,7 @@ from adjoint.stages import (
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 Kernels = Mapping[LoopProgram, Code]
+_CALLS: dict[type, Callable[[Any], GemmKernel]] = {Gemm: gemm_kernel}  # of libraries, by class
 
 
 class NativeSteps:
@@ -129,7 +132,7 @@ def cell_of(node: UOp) -> int:
 
 
 def _library(table: Table, step: LibraryStep, region: Region, fixups: list[Fixup]) -> int:
-    kernel = gemm_kernel(step.gemm)
+    kernel = _CALLS[type(step.call)](step.call)
     table.keep.append(kernel)
     arguments = _arguments(table, step.slots, kernel.cells, fixups)
     region.steps.append((kinds.KERNEL, kernel.address, arguments, kernel.extent, kernel.chunk))

@@ -1,0 +1,115 @@
+"""How every step is computed: the one table.
+
+Rows are asked from the top, with a node and the target; the first that holds gives the strategy,
+and its reason is kept for `explain()`. `fuse.py` asks for contractions before it groups nodes; the
+pass `strategy` asks for every group. What may live here: which strategy, and why. What may not: how
+any of them is done.
+
+Before: [kernel: reduce_sum], [library: contract].
+After: the same, each with its row: loops, because an element needs no other; matrix product, …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.uop import UOp
+from adjoint.schedule.classify import (
+    CONTROL,
+    HOST,
+    LIBRARY,
+    REDUCE,
+    SORT,
+    SPECIAL,
+    kind_of,
+    summed_size,
+)
+from adjoint.schedule.layout import sorts
+from adjoint.stages import Strategy
+from adjoint.target import Target
+
+LOOPS = "loops"
+LONGEST_SUM_OF_LOOPS = 8  # products: 4096 x 8 x 4096 takes 5.2 ms in loops, 7.2 in the library
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A strategy: its name, when it is taken, what it uses, and why."""
+
+    name: str
+    when: Callable[[UOp, Target], bool]
+    use: str  # LOOPS, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
+    why: str
+
+
+def _is(kind: str) -> Callable[[UOp, Target], bool]:
+    return lambda node, target: kind_of(node) == kind
+
+
+def _has_no_library(node: UOp, target: Target) -> bool:
+    return _is(LIBRARY)(node, target) and not library_takes(node.dtype, target)
+
+
+def _is_short_product(node: UOp, target: Target) -> bool:
+    if kind_of(node) != LIBRARY:
+        return False
+    return prod(node.shape) == 0 or summed_size(node) <= LONGEST_SUM_OF_LOOPS
+
+
+ROWS = (
+    Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
+    Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
+    Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
+    Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
+    Row("short product", _is_short_product, LOOPS, "loops add up 8 products or fewer sooner"),
+    Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
+    Row("host", _is(HOST), HOST, "no kernel computes it, NumPy does"),
+    Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),
+)
+
+
+def choose(node: UOp, target: Target) -> Row:
+    """The first row that holds for a node."""
+    return next(row for row in ROWS if row.when(node, target))
+
+
+def step_kind(node: UOp, target: Target) -> str:
+    """The kind of step, or part of a kernel, that a node is on the target."""
+    kind = kind_of(node)
+    return kind if kind != LIBRARY or choose(node, target).use == LIBRARY else REDUCE
+
+
+def strategy_of(nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target) -> Strategy:
+    """The strategy of a step that makes these nodes; a contraction inside it decides."""
+    products = [n for n in (*reduced, *nodes) if kind_of(n) == LIBRARY]
+    node = products[0] if products else nodes[0]
+    row = choose(node, target)
+    others = [r.name for r in ROWS if r.use in (LOOPS, LIBRARY) and r is not row and products]
+    return Strategy(row.name, row.use, row.why, tuple(others))
+
+
+# ---- products
+
+
+def library_takes(dtype: DType, target: Target) -> bool:
+    """Whether a library of the target computes products of the dtype."""
+    return any(dtype.name in library.dtypes for library in target.libraries)
+
+
+def product_dtype(node: UOp, target: Target) -> DType:
+    """The dtype that a contraction is computed and added up in.
+
+    16-bit floats are multiplied and added in float32 and rounded once, unless a library of the
+    target takes them as they are (and adds up in float32 itself).
+    """
+    narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
+    return dtypes.float32 if narrow and not library_takes(node.dtype, target) else node.dtype
+
+
+def is_matrix_product(node: UOp) -> bool:
+    """Whether a contraction is written as a product of matrices between views: floats are, so that
+    a library can take them; integers are summed where they are needed."""
+    return bool(node.dtype.is_float)

@@ -1,0 +1,217 @@
+"""The C backend: another memory, another compiler, no library; the same engine and bits."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from adjoint import Device, Tensor, cond, counters, jit, lower, scan, while_loop
+from adjoint.errors import AdjointError, BoundsError, DeviceError
+from adjoint.ir.values import storage
+from adjoint.runtime.device import has_tools
+from adjoint.runtime.memory import memory_of
+from adjoint.target import TARGETS
+from tests.compiler.test_records import LATE, VALUES, on, same, together, values
+from tests.ops.cases import call, outputs
+
+pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+QUICK = [VALUES[i] for i in range(0, len(VALUES), max(1, len(VALUES) // 12))]
+
+
+def floats(*shape, device="C", seed=0):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32), device)
+
+
+def agree(fn, *shapes):
+    """Both devices give the same bits."""
+    found = [
+        [t.numpy() for t in fn(*(floats(*s, device=d, seed=i) for i, s in enumerate(shapes)))]
+        for d in ("CPU", "C")
+    ]
+    for cpu, c in zip(*found, strict=True):
+        assert c.dtype == cpu.dtype
+        assert c.tobytes() == cpu.tobytes()
+
+
+PROGRAMS = {
+    "chain": (lambda x: [(x * 2 + 1).tanh().relu()], [(5, 7)]),
+    "rows": (lambda x: [x.softmax(-1), x.layernorm(-1)], [(6, 33)]),
+    "long sum": (lambda x: [x.sum(), x.var(0)], [(4099, 3)]),
+    "sort and scan": (lambda x: [*x.sort(0), x.cumsum(1)], [(17, 5)]),
+    "views": (lambda x: [x.T.flip(0)[1:, ::2].reshape(-1)], [(6, 8)]),
+    "views of views": (lambda x: [x[1:].T[2:].T.expand(2, 4, 6)], [(5, 8)]),
+    "empty": (lambda x: [x[:0].sum(0), x[:0] + 1], [(4, 3)]),
+    "0-d": (lambda x: [x[0, 0].exp(), x.max()], [(2, 2)]),
+    "an output twice": (lambda x: [(y := x + 1), y, y.reshape(-1), x], [(2, 3)]),
+    "a step of the host between kernels": (
+        lambda x: [(x @ x.T * 0 + Tensor.eye(3, device=x.device) * 2).inv() + 1],
+        [(3, 3)],
+    ),
+    "a loop": (
+        lambda x: [*scan(lambda c, v: (c * 0.5 + v.sin(), c.sum()), x[0] * 0, x)],
+        [(6, 4)],
+    ),
+    "a while-loop": (
+        lambda x: [while_loop(lambda v: v.sum() < 50, lambda v: v.abs() + 1, x)],
+        [(3, 2)],
+    ),
+    "a branch": (lambda x: [cond(x.sum() > 0, lambda v: v * 2, lambda v: -v, x)], [(3, 2)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_has_the_bits_of_the_cpu(name):
+    fn, shapes = PROGRAMS[name]
+    agree(fn, *shapes)
+
+
+def test_a_gradient_under_jit_has_the_bits_of_the_cpu():
+    def step(x, w):
+        w = w.detach().requires_grad_()
+        (x[:, :8] @ w[:8]).tanh().sum().backward()  # 8 products: loops on both
+        return [w.grad]
+
+    agree(lambda x, w: jit(step)(x, w), (5, 9), (9, 4))
+
+
+def test_a_second_call_compiles_nothing_and_reads_other_memory():
+    f = jit(lambda x: (x * 3).exp())
+    f(floats(4))
+    with counters() as counted:
+        got = f(floats(4, seed=7)).numpy()
+    assert counted.compiles == 0
+    assert got.tobytes() == (floats(4, seed=7, device="CPU") * 3).exp().numpy().tobytes()
+
+
+def test_memory_is_that_of_the_device():
+    x = (floats(3) + 1).realize()
+    buffer = storage(x.uop)
+    assert buffer.device == "C"
+    assert not memory_of("C").addressable
+    before = buffer.array().copy()
+    buffer.array()  # a copy: what the host holds is not the memory of the device
+    assert buffer.array().ctypes.data != buffer.address
+    assert np.array_equal(before, buffer.array())
+
+
+def test_memory_goes_back_when_tensors_do():
+    gc.collect()
+    before = memory_of("C").counted()["in use"]
+    x = (floats(1000) + 1).realize()
+    assert memory_of("C").counted()["in use"] >= before + 4000
+    del x
+    gc.collect()
+    assert memory_of("C").counted()["in use"] < before + 4000
+
+
+def test_a_donated_argument_gives_its_memory():
+    f = jit(lambda x: x * 2, donate_argnums=0)
+    x = (floats(8) + 0).realize()
+    want, address = x.numpy() * 2, storage((x + 0).realize().uop).address
+    y = (floats(8) + 0).realize()
+    address = storage(y.uop).address
+    z = f(y)
+    assert storage(z.uop).address == address
+    assert np.array_equal(z.numpy(), want)
+    with pytest.raises(DeviceError, match="donated"):
+        y.numpy()
+
+
+def test_copies_between_memories_keep_values_and_gradients():
+    x = Tensor([1.0, 2.0], device="CPU", requires_grad=True)
+    y = (x.to("C") * 3).to("CPU") * x
+    y.sum().backward()
+    assert y.numpy().tolist() == [3, 12]
+    assert x.grad.numpy().tolist() == [6, 12]
+    assert x.grad.device == "CPU"
+
+
+def test_a_jitted_function_over_two_memories_is_right():
+    f = jit(lambda x: (x.to("C") * 2).to("CPU") + x)
+    for value in (1.0, 5.0):
+        assert f(Tensor([value], device="CPU")).numpy().tolist() == [3 * value]
+
+
+def test_an_index_out_of_range_is_found():
+    index = Tensor([0, 9], device="C")
+    with pytest.raises(BoundsError, match="index 9"):
+        floats(4)[index].numpy()
+    with pytest.raises(BoundsError, match="index 9"):
+        jit(lambda x, i: x[i])(floats(4), index).numpy()
+
+
+def test_products_are_loops_where_there_is_no_library():
+    lowered = lower(lambda x, w: x @ w)(floats(20, 30), floats(30, 40))
+    assert (lowered.counts["library"], lowered.counts["kernels"]) == (0, 1)
+    assert "plain product: no library of the target takes the dtype" in lowered.explain()
+    assert "#include" in lowered.source()
+    assert "define" in lowered.source("llvm")
+
+
+def test_the_default_device_can_be_c():
+    with on("C"):
+        assert (Tensor([1.0, 2.0]) + Tensor.ones(2)).device == "C"
+        assert Tensor.zeros(3).numpy().tolist() == [0, 0, 0]
+        assert Tensor.manual_seed(3) is None
+        drawn = Tensor.rand(5).numpy()
+    with on("CPU"):
+        Tensor.manual_seed(3)
+        assert drawn.tobytes() == Tensor.rand(5).numpy().tobytes()
+
+
+def test_threads_do_not_meet():
+    f, wrong = jit(lambda x: (x * 2 + 1).sum()), []
+
+    def work(n):
+        for i in range(5):
+            x = Tensor(np.full(100, n * 10.0 + i, np.float32), device="C")
+            if f(x).item() != 100 * (2 * (n * 10.0 + i) + 1):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "C" not in Device.available()
+    with pytest.raises(AdjointError, match="no C compiler") as caught:
+        (floats(11) * 1.25).realize()
+    assert caught.value.code == "E6002"
+
+
+# ---- the records
+
+
+def check(record, dtype):
+    found = []
+    for device in ("REF", "C"):
+        with on(device), np.errstate(all="ignore"):
+            found.append(values(record, dtype))
+    for name, wanted in found[0].items():
+        where = f"{record.name} as {dtype}, {name}"
+        same(wanted, found[1][name], where, summed=record.level != "both")
+
+
+@pytest.mark.parametrize(("record", "dtype"), QUICK)
+def test_values_of_some_records_are_those_of_the_reference(record, dtype):
+    check(record, dtype)
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize(("record", "dtype"), VALUES)
+def test_values_of_every_record_are_those_of_the_reference(record, dtype):
+    check(record, dtype)
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize(("record", "bad"), LATE)
+def test_an_index_out_of_range_is_an_error_for_every_record(record, bad):
+    with on("C"), pytest.raises(AdjointError) as caught:
+        together(dict(enumerate(outputs(call(record, bad)))))
+    assert caught.value.code == bad.code
