@@ -1,6 +1,7 @@
-"""The polynomials of adjoint/kernel/mathematics/coefficients.py, fitted with mpmath.
+"""The polynomials of adjoint/ops/mathematics/, fitted with mpmath.
 
-Run `python bench/math_fit.py > adjoint/kernel/mathematics/coefficients.py` with mpmath installed.
+Run `python bench/math_fit.py` with mpmath installed; each table it prints stands in the file of the
+functions that use it.
 Each fit interpolates a smooth quotient at Chebyshev points with 60 digits, so leading terms of a
 series (the 1 of exp, the x of sin) stay exact; the coefficients are then rounded to the dtype.
 """
@@ -148,8 +149,6 @@ def print_turns():
 
 
 def main():
-    print('"""Coefficients of the polynomials, highest power first; from bench/math_fit.py."""')
-    print("\nfrom __future__ import annotations\n")
     for name, function, interval, degrees in FITS:
         print(f"{name} = {{")
         for kind, degree in degrees.items():

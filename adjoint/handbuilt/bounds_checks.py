@@ -23,8 +23,8 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import Special
-from adjoint.kernel.mathematics.nodes import NARROW, both, cast, negated, number, test
 from adjoint.ops.loop_ops import LoadArg
+from adjoint.ops.mathematics.nodes import NARROW, both, cast, negated, number, test
 from adjoint.stages import LoopProgram
 
 MOST_LOCAL = 1 << 20  # bytes of a kernel's own memory, which lies on the stack

@@ -17,7 +17,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import Special
 from adjoint.kernel.algorithms.table import BUILDERS
-from adjoint.kernel.mathematics.nodes import cast
+from adjoint.ops.mathematics.nodes import cast
 from adjoint.stages import LoopProgram
 
 Sizes = tuple[int, ...]

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.handbuilt.scopes import Written, cost_of
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
-from adjoint.kernel.mathematics.nodes import NARROW, cast, held, number, rounded
+from adjoint.ops.mathematics.nodes import NARROW, cast, held, number, rounded
 from adjoint.stages import LoopProgram
 
 

@@ -28,7 +28,7 @@ from adjoint.ir.dtype import (
     promote_scalar,
     to_float,
 )
-from adjoint.ir.kernel_kind import Pointwise
+from adjoint.ir.kernel_kind import HOST, Body, Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
 from adjoint.ir.storage import refuse_storage
@@ -149,6 +149,12 @@ def elementwise(
     ad: Derivative | None = None,
     sample_kinds: str | None = None,
     cost: int = 1,
+    body: Body | None = None,
+    on_int: Body | None = None,
+    on_bool: Body | None = None,
+    formula: Body | None = None,
+    of_types: Body | None = None,
+    rounds: bool = True,
     **rest: Any,
 ) -> OpDef:
     """A primitive applied element by element to operands of one dtype.
@@ -156,17 +162,20 @@ def elementwise(
     `kinds` are the dtype kinds a node accepts; `cast` maps the promoted dtype to the operands'
     (`to_float` for real functions); `result` maps the operands' dtype to the result's;
     `sample_kinds` are the kinds its samples are tried with, by default all that `cast` accepts.
+    `cost` to `rounds` are the fields of `Pointwise`; without a body the reference computes it.
     """
     declared = ad if ad is not None else Partials(partials)  # type: ignore[arg-type]
     if ad is None and partials is None:
         raise DTypeError("E2007", f"op {name!r} declares no derivative", op=name)
     rules = _Rules(name, arity, kinds, cast, result)
     call, know = _CALLS.get(arity, _any_call)(rules)
+    bodies = (body, on_int, on_bool, formula, of_types)
+    compiled = any(b is not None for b in bodies)
     options: dict[str, Any] = {
         "level": "both",
         "batch": same_op,
         "errors": _MISMATCH[arity],
-        "kernel": Pointwise(cost),
+        "kernel": Pointwise(cost, *bodies, rounds) if compiled else HOST,
         "axes": same_axes,
     } | rest
     record = register(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from adjoint.ir.dtype import DType
+    from adjoint.ir.opdef import OpDef
     from adjoint.ir.uop import UOp
 
 EXPENSIVE = 12  # the cost of an element from which on a kernel keeps it for its later loops
@@ -102,13 +103,29 @@ class View(Kernel):
 Body = Callable[..., Any]
 
 
+def BASIC(*operands: Any) -> Any:
+    """The body of an op that renderers know."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pointwise(Kernel):
-    """An element computed from the elements at the same place."""
+    """An element computed from the elements at the same place.
+
+    `body` computes it in basic ops, for every kind of number without a body of its own; BASIC says
+    that the op is one. `formula` does so in other ops, each expanded by its own record. `of_types`
+    is a body that takes the operand's and the result's dtype as well, and rounds by itself.
+    """
 
     step = "pointwise"
     real = True
     cost: int = 1
+    body: Body | None = None
+    on_int: Body | None = None
+    on_bool: Body | None = None
+    formula: Body | None = None
+    of_types: Body | None = None
+    rounds: bool = True  # a float16 or bfloat16 is not one yet: it is rounded from float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,6 +278,7 @@ class LoopLevel(Kernel):
 class PerNode(Kernel):
     """One of several kinds, by the node's dtypes and operands."""
 
+    kinds: tuple[Kernel, ...]
     choose: Callable[[UOp], Kernel]
 
 
@@ -284,6 +302,13 @@ def _is_real(node: UOp) -> bool:
     if getattr(node.dtype, "kind", "c") == "c":
         return False
     return all(getattr(s.dtype, "kind", "c") != "c" for s in node.src)
+
+
+def pointwise_of(op: OpDef) -> Pointwise | None:
+    """How kernels compute an element of the op, if they do so element by element."""
+    kernel = op.kernel
+    kinds = kernel.kinds if type(kernel) is PerNode else (kernel,)
+    return next((k for k in kinds if type(k) is Pointwise), None)
 
 
 def reduce_of(node: UOp) -> Reduce:

@@ -17,8 +17,8 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.kernel.decompose import decompose, held
 from adjoint.kernel.index_maps import Gate, Walk
-from adjoint.kernel.mathematics.nodes import bits, number
 from adjoint.ops.casts import convert
+from adjoint.ops.mathematics.nodes import bits, number
 
 INDEX = dtypes.int64
 

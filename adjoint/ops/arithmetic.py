@@ -10,9 +10,11 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
-from adjoint.ir.kernel_kind import EXPENSIVE
+from adjoint.ir.kernel_kind import BASIC, EXPENSIVE
 from adjoint.ir.opdef import Bad, Sample, derived
 from adjoint.ir.uop import UOp
+from adjoint.ops.mathematics import division, exact, power
+from adjoint.ops.mathematics.nodes import all_of, any_of, apply, itself, over
 from adjoint.ops.roots import ABS, constant_value
 from adjoint.ops.samples import binary, given, real, unary, whole
 
@@ -23,6 +25,8 @@ add = elementwise(
     "add",
     "Sum `x + y`.",
     partials=lambda y, a, b: (1, 1),
+    body=BASIC,
+    on_bool=any_of,
     reference=lambda a, b: np.logical_or(a, b) if _both_bool(a, b) else np.add(a, b),
     samples=binary(),
     errors=_MISMATCH,
@@ -34,6 +38,7 @@ sub = elementwise(
     "Difference `x - y`.",
     kinds="iufc",
     partials=lambda y, a, b: (1, -1),
+    body=BASIC,
     reference=np.subtract,
     samples=binary(),
     errors=(*_MISMATCH, Bad("E2005", (np.array([True]), np.array([True])), match="bool")),
@@ -43,6 +48,8 @@ mul = elementwise(
     "mul",
     "Product `x * y`.",
     partials=lambda y, a, b: (b, a),
+    body=BASIC,
+    on_bool=all_of,
     reference=lambda a, b: np.logical_and(a, b) if _both_bool(a, b) else np.multiply(a, b),
     samples=binary(),
     errors=_MISMATCH,
@@ -66,6 +73,8 @@ neg = elementwise(
     arity=1,
     kinds="iufc",
     partials=lambda y, x: (-1,),
+    body=BASIC,
+    rounds=False,
     reference=np.negative,
     samples=unary(),
     errors=(Bad("E2005", (np.array([True]),), match="bool"),),
@@ -78,6 +87,7 @@ true_div = elementwise(
     cast=to_float,
     partials=lambda y, a, b: (1 / b, -y / b),
     cost=3,
+    body=BASIC,
     reference=lambda a, b: np.true_divide(*_floats(a, b)),
     samples=binary(),
     errors=_MISMATCH,
@@ -99,6 +109,7 @@ reciprocal = elementwise(
     cast=to_float,
     partials=lambda y, x: (-y * y,),
     cost=3,
+    body=lambda x: over(1.0, x),
     reference=lambda x: np.reciprocal(*_floats(x)),
     samples=unary(0.5, 3),
 )
@@ -173,6 +184,8 @@ floordiv = elementwise(
     kinds="iuf",
     ad=ZeroGradient(_STEPS),
     cost=EXPENSIVE,
+    body=division.floordiv,
+    on_int=exact.floordiv,
     reference=_floordiv_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -184,6 +197,8 @@ mod = elementwise(
     kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).floor())),
     cost=EXPENSIVE,
+    body=division.mod,
+    on_int=exact.mod,
     reference=_mod_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -194,6 +209,8 @@ idiv = elementwise(
     "Quotient rounded towards zero. An integer divided by zero gives 0.",
     kinds="iuf",
     ad=ZeroGradient(_STEPS),
+    body=lambda a, b: apply("trunc", over(a, b)),
+    on_int=exact.idiv,
     reference=_idiv_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -205,6 +222,8 @@ fmod = elementwise(
     kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).trunc())),
     cost=EXPENSIVE,
+    body=division.fmod,
+    on_int=exact.fmod,
     reference=_fmod_reference,
     samples=binary(0.6, 5, special=False),
     errors=_MISMATCH,
@@ -280,6 +299,7 @@ pow_ = elementwise(
     kinds="iufc",
     partials=_pow_partials,
     cost=EXPENSIVE,
+    body=power.pow_of,
     reference=_power_reference,
     samples=lambda: [
         *binary(0.3, 3)(),
@@ -300,6 +320,9 @@ maximum = elementwise(
             (b > a).where(d, a.eq(b).where(d * 0.5, 0)),
         )
     ),
+    body=BASIC,
+    on_bool=any_of,
+    rounds=False,
     reference=np.maximum,
     samples=binary(),
     errors=_MISMATCH,
@@ -316,6 +339,9 @@ minimum = elementwise(
             (b < a).where(d, a.eq(b).where(d * 0.5, 0)),
         )
     ),
+    body=BASIC,
+    on_bool=all_of,
+    rounds=False,
     reference=np.minimum,
     samples=binary(),
     errors=_MISMATCH,
@@ -328,6 +354,8 @@ relu = elementwise(
     arity=1,
     kinds="iuf",
     ad=Diagonal(lambda d, y, x: ((x > 0).where(d, 0),)),
+    body=exact.relu,
+    rounds=False,
     reference=lambda x: np.maximum(x, np.zeros_like(x)),
     samples=unary(),
     bounds=lambda x: (max(x[0], 0), max(x[1], 0)),
@@ -341,6 +369,10 @@ abs_ = elementwise(
     kinds="biufc",
     result=real_of,
     ad=ABS,
+    body=BASIC,
+    on_int=lambda x: x if x.dtype.kind == "u" else apply("abs", x),
+    on_bool=itself,
+    rounds=False,
     reference=np.abs,
     samples=unary(),
     bounds=lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),
@@ -351,6 +383,8 @@ sign = elementwise(
     arity=1,
     kinds="iuf",
     ad=ZeroGradient(_STEPS),
+    body=exact.sign,
+    rounds=False,
     reference=np.sign,
     samples=unary(),
     bounds=lambda x: tuple((v > 0) - (v < 0) for v in x),
@@ -364,6 +398,10 @@ def _rounding(name: str, doc: str, reference: Any) -> Any:
         arity=1,
         kinds="biuf",
         ad=ZeroGradient(_STEPS),
+        body=BASIC,
+        on_int=itself,
+        on_bool=itself,
+        rounds=False,
         reference=lambda x: x if np.asarray(x).dtype.kind in "biu" else reference(x),
         samples=unary(),
     )
@@ -379,6 +417,8 @@ copysign = elementwise(
     kinds="f",
     cast=to_float,
     partials=lambda y, a, b: (a.sign() * y.sign(), None),
+    body=BASIC,
+    rounds=False,
     reference=lambda a, b: np.copysign(*_floats(a, b)),
     samples=binary(),
 )
@@ -395,6 +435,7 @@ nextafter = elementwise(
     kinds="f",
     cast=to_float,
     partials=lambda y, a, b: (1, None),
+    of_types=exact.nextafter_of,
     reference=lambda a, b: _nextafter(*_floats(a, b)),
     samples=given((real(2, 3), real(3, seed=1))),
     widen=False,

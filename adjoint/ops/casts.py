@@ -16,6 +16,7 @@ from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, Kernel, PerNode, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
 from adjoint.ir.uop import UOp, typed
+from adjoint.ops.mathematics import exact
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
 from adjoint.target import canonical_device
@@ -97,7 +98,7 @@ cast = define(
     kinds="biuf",
     widen=False,
     batch=same_op,
-    kernel=Pointwise(),
+    kernel=Pointwise(of_types=exact.convert),
     axes=same_axes,
 )
 
@@ -122,7 +123,7 @@ def _bitcast_reference(x: Any, dtype: Any) -> Any:
     return np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
 
 
-_BITS = Pointwise()
+_BITS = Pointwise(of_types=exact.reinterpret)
 
 
 def _bitcast_kernel(node: UOp) -> Kernel:
@@ -147,7 +148,7 @@ bitcast = define(
     kinds="iu",
     widen=False,
     batch=same_op,
-    kernel=PerNode(_bitcast_kernel),
+    kernel=PerNode((_BITS, MEMORY), _bitcast_kernel),
 )
 
 

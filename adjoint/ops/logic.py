@@ -12,9 +12,11 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
 from adjoint.ir.derivative import Diagonal, ZeroGradient
 from adjoint.ir.dtype import DType, dtype_of_scalar, dtypes, promote
-from adjoint.ir.kernel_kind import Pointwise
+from adjoint.ir.kernel_kind import BASIC, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
+from adjoint.ops.mathematics import exact
+from adjoint.ops.mathematics.nodes import apply, both, either, negated, test
 from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
 
 _TRUTH = ZeroGradient("a truth value is piecewise constant")
@@ -34,9 +36,15 @@ def _compare(name: str, doc: str, reference: Any, bounds: Any, **rest: Any) -> O
         reference=reference,
         samples=binary(),
         bounds=bounds,
+        body=BASIC,
         errors=(Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),),
         **rest,
     )
+
+
+def _differ(a: UOp, b: UOp) -> UOp:
+    """Whether one of two truth values holds and the other does not."""
+    return apply("logical_xor", a, b)
 
 
 def _decide(true: bool, false: bool) -> tuple[int, int]:
@@ -49,6 +57,7 @@ lt = _compare(
     np.less,
     lambda a, b: _decide(a[1] < b[0], a[0] >= b[1]),
     kinds="biuf",
+    on_bool=lambda a, b: both(negated(a), b),
 )
 le = _compare(
     "le",
@@ -56,6 +65,7 @@ le = _compare(
     np.less_equal,
     lambda a, b: _decide(a[1] <= b[0], a[0] > b[1]),
     kinds="biuf",
+    on_bool=lambda a, b: either(negated(a), b),
 )
 eq = _compare(
     "eq",
@@ -63,6 +73,7 @@ eq = _compare(
     np.equal,
     lambda a, b: _decide(a[0] == a[1] == b[0] == b[1], a[1] < b[0] or b[1] < a[0]),
     commutative=True,
+    on_bool=lambda a, b: negated(_differ(a, b)),
 )
 ne = _compare(
     "ne",
@@ -70,6 +81,7 @@ ne = _compare(
     np.not_equal,
     lambda a, b: _decide(a[1] < b[0] or b[1] < a[0], a[0] == a[1] == b[0] == b[1]),
     commutative=True,
+    on_bool=_differ,
 )
 
 
@@ -85,22 +97,30 @@ def ge(x: UOp, other: Any) -> UOp:
     return x >= other
 
 
-def _test(name: str, doc: str, reference: Any) -> OpDef:
+def _is_zero(x: UOp) -> UOp:
+    return test("eq", x, 0)
+
+
+def _test(name: str, doc: str, reference: Any, body: Any) -> OpDef:
     return elementwise(
         name,
         doc,
         arity=1,
         result=_to_bool,
         ad=_TRUTH,
+        body=body,
+        on_bool=negated if body is _is_zero else None,
         reference=reference,
         samples=unary(),
     )
 
 
-isnan = _test("isnan", "Whether x is NaN.", np.isnan)
-isinf = _test("isinf", "Whether x is an infinity.", np.isinf)
-isfinite = _test("isfinite", "Whether x is neither NaN nor an infinity.", np.isfinite)
-logical_not = _test("logical_not", "Whether x is zero.", np.logical_not)
+isnan = _test("isnan", "Whether x is NaN.", np.isnan, exact.isnan)
+isinf = _test("isinf", "Whether x is an infinity.", np.isinf, exact.isinf)
+isfinite = _test(
+    "isfinite", "Whether x is neither NaN nor an infinity.", np.isfinite, exact.isfinite
+)
+logical_not = _test("logical_not", "Whether x is zero.", np.logical_not, _is_zero)
 
 
 def _logical(name: str, doc: str, reference: Any) -> OpDef:
@@ -110,6 +130,7 @@ def _logical(name: str, doc: str, reference: Any) -> OpDef:
         cast=_to_bool,
         kinds="b",
         ad=_TRUTH,
+        body=BASIC,
         reference=reference,
         samples=binary(),
         commutative=True,
@@ -121,12 +142,16 @@ logical_or = _logical("logical_or", "Whether either is nonzero.", np.logical_or)
 logical_xor = _logical("logical_xor", "Whether exactly one is nonzero.", np.logical_xor)
 
 
-def _bitwise(name: str, doc: str, reference: Any, **rest: Any) -> OpDef:
+def _bitwise(
+    name: str, doc: str, reference: Any, body: Any = BASIC, on_bool: Any = None, **rest: Any
+) -> OpDef:
     options: dict[str, Any] = {"kinds": "biu", "commutative": True} | rest
     return elementwise(
         name,
         doc,
         ad=_BITS,
+        body=body,
+        on_bool=on_bool,
         reference=reference,
         samples=given(
             (whole(2, 3), whole(3, seed=1)),
@@ -144,7 +169,9 @@ def _and_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     return (-max(abs(v) for v in (*a, *b)) - 1) * 2, max(abs(v) for v in (*a, *b)) * 2 + 1
 
 
-bitwise_and = _bitwise("bitwise_and", "Bits set in both.", np.bitwise_and, bounds=_and_bounds)
+bitwise_and = _bitwise(
+    "bitwise_and", "Bits set in both.", np.bitwise_and, on_bool=both, bounds=_and_bounds
+)
 
 
 def _or_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
@@ -152,14 +179,20 @@ def _or_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
     return (0 if a[0] >= 0 and b[0] >= 0 else -(1 << width)), (1 << width) - 1
 
 
-bitwise_or = _bitwise("bitwise_or", "Bits set in either.", np.bitwise_or, bounds=_or_bounds)
-bitwise_xor = _bitwise("bitwise_xor", "Bits set in exactly one.", np.bitwise_xor, bounds=_or_bounds)
+bitwise_or = _bitwise(
+    "bitwise_or", "Bits set in either.", np.bitwise_or, on_bool=either, bounds=_or_bounds
+)
+bitwise_xor = _bitwise(
+    "bitwise_xor", "Bits set in exactly one.", np.bitwise_xor, on_bool=_differ, bounds=_or_bounds
+)
 bitwise_not = elementwise(
     "bitwise_not",
     "Bits inverted; for bool, logical not.",
     arity=1,
     kinds="biu",
     ad=_BITS,
+    body=BASIC,
+    on_bool=negated,
     reference=np.invert,
     samples=given((whole(2, 3),), (whole(),), (whole(0),)),
     errors=(Bad("E2005", (real(2),), match="float"),),
@@ -198,12 +231,19 @@ def _rshift_bounds(a: tuple[int, int], n: tuple[int, int]) -> tuple[Any, Any]:
 
 
 lshift = _bitwise(
-    "lshift", "`x << y`.", _shift(True), kinds="iu", commutative=False, bounds=_lshift_bounds
+    "lshift",
+    "`x << y`.",
+    _shift(True),
+    exact.lshift,
+    kinds="iu",
+    commutative=False,
+    bounds=_lshift_bounds,
 )
 rshift = _bitwise(
     "rshift",
     "`x >> y`, keeping the sign.",
     _shift(False),
+    exact.rshift,
     kinds="iu",
     commutative=False,
     bounds=_rshift_bounds,
@@ -278,6 +318,6 @@ where = define(
     bounds=_where_bounds,
     level="both",
     batch=same_op,
-    kernel=Pointwise(),
+    kernel=Pointwise(body=BASIC, rounds=False),
     axes=same_axes,
 )

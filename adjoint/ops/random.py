@@ -19,6 +19,7 @@ from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.storage import storage_error
 from adjoint.ir.uop import UOp
+from adjoint.ops.mathematics.exact import threefry as threefry_of
 from adjoint.ops.samples import given, real
 
 Array = np.ndarray[Any, Any]
@@ -54,6 +55,7 @@ threefry = elementwise(
     "Threefry-2x32-20 of 64-bit counters under 64-bit keys.",
     kinds="u",
     cost=EXPENSIVE,
+    body=threefry_of,
     ad=ZeroGradient("bits are not numbers"),
     reference=_threefry_reference,
     samples=given(Sample((np.arange(4, dtype=np.uint64), np.array([7], np.uint64)), smooth=False)),

@@ -131,7 +131,7 @@ scan_sum = _scan(
     np.add,
     Linear(lambda g, x, axis, reverse: g.scan_sum(axis, not reverse)),
     widen=True,
-    kernel=PerNode(lambda node: _COUNTING if counts(node) else _SUM),
+    kernel=PerNode((_COUNTING, _SUM), lambda node: _COUNTING if counts(node) else _SUM),
 )
 scan_prod = _scan(
     "scan_prod",

@@ -18,7 +18,8 @@ from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.opdef import Bad, Sample, alias, composite
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.elementary import in_float
-from adjoint.ops.functions import erf, sigmoid
+from adjoint.ops.mathematics.error import erf
+from adjoint.ops.mathematics.exp import sigmoid
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, Maker, given, real, unary
 

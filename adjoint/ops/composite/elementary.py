@@ -18,7 +18,7 @@ from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.arithmetic import abs_, neg, trunc
-from adjoint.ops.functions import polygamma
+from adjoint.ops.mathematics.gamma import polygamma
 from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
 
 Array = np.ndarray[Any, Any]

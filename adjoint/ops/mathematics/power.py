@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 
-from adjoint.ir.dtype import DType, dtypes
+import numpy as np
+
+from adjoint.ir.broadcast import elementwise
+from adjoint.ir.dtype import DType, dtypes, to_float
+from adjoint.ir.kernel_kind import BASIC, EXPENSIVE
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.coefficients import EXP2_SHORT, LOG2_REST, LOG2_SHORT
-from adjoint.kernel.mathematics.exp import exp2_of_sum
-from adjoint.kernel.mathematics.log import split
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.exp import exp2_of_sum
+from adjoint.ops.mathematics.log import split
+from adjoint.ops.mathematics.nodes import (
     DOUBLE,
     absolute,
     apply,
@@ -39,7 +42,44 @@ from adjoint.kernel.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.real_function import as_float, real_function
+from adjoint.ops.samples import binary
 
+# Polynomials, highest power first; from bench/math_fit.py.
+LOG2_SHORT = {
+    "float64": (  # error 5.1e-16
+        0.24293824606326322,
+        0.26144245557136553,
+        0.3206164421244846,
+        0.4121984013068434,
+        0.5770780172508729,
+        0.9617966939243245,
+        2.885390081777927,
+    ),
+}
+LOG2_REST = {
+    "float64": (  # error 2.7e-18
+        0.16914628508443877,
+        0.16888370598444666,
+        0.19238062525249075,
+        0.2219527874957096,
+        0.2623081914783527,
+        0.32059889796710966,
+        0.41219858311114393,
+        0.5770780163555853,
+    ),
+}
+EXP2_SHORT = {
+    "float64": (  # error 1.7e-10
+        1.5297323760701075e-05,
+        0.0001546144469856913,
+        0.001333350238616277,
+        0.009618056678524637,
+        0.055504108839096185,
+        0.24022650922288757,
+        0.6931471805599453,
+    ),
+}
 _FIRST = (2.8853900817779268, 4.0710547481862066e-17)  # 2 / ln 2
 _SECOND = (0.9617966939259756, 5.0577616648125907e-17)  # 2 / (3 ln 2)
 
@@ -149,7 +189,7 @@ def _float_power_of(x: UOp, y: float) -> UOp | None:
     return None
 
 
-def pow_(x: UOp, y: UOp) -> UOp:
+def pow_of(x: UOp, y: UOp) -> UOp:
     """x ** y."""
     known = _constant(y)
     if not x.dtype.is_float:
@@ -192,12 +232,12 @@ def _unsigned(x: UOp) -> DType:
     return kind
 
 
-def rsqrt(x: UOp) -> UOp:
+def rsqrt_of(x: UOp) -> UOp:
     """1 / sqrt(x)."""
     return over(1.0, apply("sqrt", x))
 
 
-def hypot(x: UOp, y: UOp) -> UOp:
+def hypot_of(x: UOp, y: UOp) -> UOp:
     """√(x² + y²); float32 in float64, float64 scaled so that the squares stay in range."""
     a, b = absolute(x), absolute(y)
     if x.dtype is dtypes.float32:
@@ -215,3 +255,38 @@ def _scaled_hypot(large: UOp, small: UOp) -> UOp:
     back = where(huge, 2.0**600, pick(tiny, 2.0**-600, 1.0, large.dtype))
     a, b = times(large, down), times(small, down)
     return times(apply("sqrt", fma(a, a, times(b, b))), back)
+
+
+sqrt = real_function(
+    "sqrt",
+    "Square root; √'(0) = inf.",
+    BASIC,
+    np.sqrt,
+    lambda y, x: 0.5 / y,
+    0.1,
+    4,
+    kinds="fc",
+    cost=3,
+)
+rsqrt = real_function(
+    "rsqrt",
+    "`1 / sqrt(x)`.",
+    rsqrt_of,
+    lambda x: 1 / np.sqrt(x),
+    lambda y, x: -0.5 * y / x,
+    0.1,
+    4,
+    kinds="fc",
+    cost=4,
+)
+hypot = elementwise(
+    "hypot",
+    "`sqrt(x² + y²)` without overflow.",
+    cost=EXPENSIVE,
+    kinds="f",
+    cast=to_float,
+    partials=lambda y, a, b: (a / y, b / y),
+    body=hypot_of,
+    reference=lambda a, b: np.hypot(as_float(a), as_float(b)),
+    samples=binary(0.3, 3),
+)

@@ -10,8 +10,8 @@ import math
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics import bytes as math_bytes
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics import bytes as math_bytes
+from adjoint.ops.mathematics.nodes import (
     NARROW,
     absolute,
     apply,
@@ -211,6 +211,11 @@ def nextafter(x: UOp, y: UOp) -> UOp:
     value = where(test("eq", x, 0.0), least, moved)
     value = where(test("eq", x, y), y, value)
     return where(either(is_nan(x), is_nan(y)), math.nan, value)
+
+
+def nextafter_of(x: UOp, y: UOp, source: DType, target: DType) -> UOp:
+    """The next value of the target dtype, which may be narrower than what it is held in."""
+    return nextafter_narrow(x, y, target) if target in NARROW else nextafter(x, y)
 
 
 def nextafter_narrow(x: UOp, y: UOp, dtype: DType) -> UOp:

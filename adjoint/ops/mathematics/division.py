@@ -10,7 +10,7 @@ import math
 
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.nodes import (
     DOUBLE,
     absolute,
     apply,

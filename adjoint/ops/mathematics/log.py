@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from adjoint.ir.dtype import dtypes
+import numpy as np
+
+from adjoint.ir.broadcast import elementwise
+from adjoint.ir.dtype import dtypes, to_float
+from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.coefficients import LOG, LOG_EVEN
-from adjoint.kernel.mathematics.exp import LN2, exp_of_negative
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.exp import LN2, exp_of_negative
+from adjoint.ops.mathematics.nodes import (
     absolute,
     apply,
     bits,
@@ -34,7 +37,34 @@ from adjoint.kernel.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.real_function import as_float, real_function
+from adjoint.ops.samples import binary
 
+# Polynomials, highest power first; from bench/math_fit.py.
+LOG = {
+    "float32": (  # error 3.0e-8
+        0.0698070228099823,
+        -0.11494546383619308,
+        0.11689071357250214,
+        -0.12424037605524063,
+        0.14248551428318024,
+        -0.1666785031557083,
+        0.20000730454921722,
+        -0.2499999701976776,
+        0.3333333134651184,
+    ),
+}
+LOG_EVEN = {
+    "float64": (  # error 3.1e-16
+        0.14617807153417325,
+        0.15331611722055008,
+        0.1818289243253687,
+        0.22222211089379496,
+        0.28571428626253836,
+        0.3999999999989889,
+        0.666666666666667,
+    ),
+}
 _ROOT_HALF_BITS = {"float32": 0x3F3504F3, "float64": 0x3FE6A09E667F3BCD}
 _LOG2_E = {
     "float32": (1.4426950216293335, 1.9259629911266175e-08),
@@ -94,7 +124,7 @@ def _ends(x: UOp, value: UOp) -> UOp:
     return where(test("lt", x, 0.0), math.nan, value)
 
 
-def log(x: UOp) -> UOp:
+def log_of(x: UOp) -> UOp:
     """The natural logarithm."""
     k, m = split(x)
     return _ends(x, _joined(cast(k, x.dtype), minus(m, 1.0)))
@@ -106,7 +136,7 @@ def log_of_normal(x: UOp) -> UOp:
     return _joined(cast(k, x.dtype), minus(m, 1.0))
 
 
-def log1p(x: UOp) -> UOp:
+def log1p_of(x: UOp) -> UOp:
     """log(1 + x): what 1 + x rounds away is added to f."""
     form = format_of(x)
     u = plus(x, 1.0)
@@ -141,12 +171,12 @@ def _in_base(x: UOp, scale: tuple[float, float], two: tuple[float, float]) -> UO
     return _ends(x, plus(total, rest))
 
 
-def log2(x: UOp) -> UOp:
+def log2_of(x: UOp) -> UOp:
     """The logarithm to base 2."""
     return _in_base(x, _LOG2_E[x.dtype.name], (1.0, 0.0))
 
 
-def log10(x: UOp) -> UOp:
+def log10_of(x: UOp) -> UOp:
     """The logarithm to base 10."""
     return _in_base(x, _LOG10_E[x.dtype.name], _LOG10_2[x.dtype.name])
 
@@ -166,39 +196,107 @@ _HUGE = 2.0**28  # from here on x² + 1 rounds to x²
 
 
 @_in_double
-def asinh(x: UOp) -> UOp:
+def asinh_of(x: UOp) -> UOp:
     """log(|x| + √(x² + 1)) with the sign of x."""
     a = absolute(x)
     huge = test("lt", like(_HUGE, a), a)
     square = times(a, a)
     root = apply("sqrt", plus(square, 1.0))
     inner = plus(a, over(square, plus(root, 1.0)))
-    value = log1p(where(huge, minus(a, 1.0), inner))
+    value = log1p_of(where(huge, minus(a, 1.0), inner))
     return with_sign(where(huge, plus(value, LN2["float64"][0]), value), x)
 
 
 @_in_double
-def acosh(x: UOp) -> UOp:
+def acosh_of(x: UOp) -> UOp:
     """log(x + √(x² - 1)); NaN below 1."""
     huge = test("lt", like(_HUGE, x), x)
     t = minus(x, 1.0)
     inner = plus(t, apply("sqrt", fma(t, t, plus(t, t))))
-    value = log1p(where(huge, t, inner))
+    value = log1p_of(where(huge, t, inner))
     value = where(huge, plus(value, LN2["float64"][0]), value)
     return where(test("lt", x, 1.0), math.nan, value)
 
 
 @_in_double
-def atanh(x: UOp) -> UOp:
+def atanh_of(x: UOp) -> UOp:
     """log((1 + x) / (1 - x)) / 2."""
     a = absolute(x)
-    value = log1p(over(plus(a, a), minus(1.0, a)))
+    value = log1p_of(over(plus(a, a), minus(1.0, a)))
     return with_sign(times(value, 0.5), x)
 
 
-def logaddexp(a: UOp, b: UOp) -> UOp:
+def logaddexp_of(a: UOp, b: UOp) -> UOp:
     """log(exp(a) + exp(b)) from the larger and the difference."""
     gap = apply("neg", absolute(minus(a, b)))
-    more = log1p(exp_of_negative(gap))
+    more = log1p_of(exp_of_negative(gap))
     value = plus(apply("maximum", a, b), more)
     return where(test("eq", a, b), plus(a, LN2[a.dtype.name][0]), value)
+
+
+log = real_function(
+    "log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4, kinds="fc"
+)
+log2 = real_function(
+    "log2",
+    "Base-2 logarithm.",
+    log2_of,
+    np.log2,
+    lambda y, x: 1 / (x * math.log(2)),
+    0.1,
+    4,
+    kinds="fc",
+)
+log10 = real_function(
+    "log10",
+    "Base-10 logarithm.",
+    log10_of,
+    np.log10,
+    lambda y, x: 1 / (x * math.log(10)),
+    0.1,
+    4,
+    kinds="fc",
+)
+log1p = real_function(
+    "log1p",
+    "`log(1 + x)`, exact near 0.",
+    log1p_of,
+    np.log1p,
+    lambda y, x: 1 / (x + 1),
+    -0.9,
+    kinds="fc",
+)
+asinh = real_function(
+    "asinh", "Inverse of sinh.", asinh_of, np.arcsinh, lambda y, x: (x * x + 1).rsqrt(), kinds="fc"
+)
+acosh = real_function(
+    "acosh",
+    "Inverse of cosh.",
+    acosh_of,
+    np.arccosh,
+    lambda y, x: ((x - 1) * (x + 1)).rsqrt(),
+    1.1,
+    4,
+    kinds="fc",
+)
+atanh = real_function(
+    "atanh",
+    "Inverse of tanh.",
+    atanh_of,
+    np.arctanh,
+    lambda y, x: 1 / (1 - x * x),
+    -0.9,
+    0.9,
+    kinds="fc",
+)
+logaddexp = elementwise(
+    "logaddexp",
+    "`log(exp(x) + exp(y))` without overflow.",
+    cost=EXPENSIVE,
+    kinds="f",
+    cast=to_float,
+    partials=lambda y, a, b: ((a - b).sigmoid(), (b - a).sigmoid()),
+    body=logaddexp_of,
+    reference=lambda a, b: np.logaddexp(as_float(a), as_float(b)),
+    samples=binary(),
+)

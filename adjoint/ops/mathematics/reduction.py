@@ -11,8 +11,7 @@ import math
 
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.coefficients import TURN_WORDS, TURNS
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.nodes import (
     apply,
     bits,
     both,
@@ -31,6 +30,32 @@ from adjoint.kernel.mathematics.nodes import (
     where,
 )
 
+# From bench/math_fit.py.
+TURNS = (  # quarter turns in 1 and in 2 ** 53
+    (0.6366197690367699, 3.3308114738561656e-09, 2.27601007365953e-18, -5.811337864506167e-28),
+    (-1.354499526321888, 2.555902697820578e-09, -5.436234759710043e-18, -1.1880878568337008e-26),
+)
+TURN_WORDS = (
+    0x000000028BE60DB9,
+    0x391054A7F09D5F47,
+    0xD4D377036D8A5664,
+    0xF10E4107F9458EAF,
+    0x7AEF1586DC91B8E9,
+    0x09374B801924BBA8,
+    0x27464873F877AC72,
+    0xC4A69CFBA208D7D4,
+    0xBAED1213A671C09A,
+    0xD17DF904E64758E6,
+    0x0D4CE7D272117E2E,
+    0xF7E4A0EC7FE25FFF,
+    0x7816603FBCBC462D,
+    0x6829B47DB4D9FB3C,
+    0x9F2C26DD3D18FD9A,
+    0x797FA8B5D49EEB1F,
+    0xAF97C5ECF41CE7DE,
+    0x294A4BA9AFED7EC4,
+    0x7E357421580CC11B,
+)
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 _LARGE = 2.0**24
 _FIRST_EXPONENT = 1023 + 24

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.coefficients import EXP, EXP2, SINH, TANH
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.nodes import (
     Format,
     absolute,
     apply,
@@ -32,7 +33,80 @@ from adjoint.kernel.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.real_function import Array, real_function
 
+# Polynomials, highest power first; from bench/math_fit.py.
+EXP = {
+    "float32": (  # error 6.5e-8
+        0.0013926250394433737,
+        0.00836323294788599,
+        0.04166655242443085,
+        0.16666576266288757,
+        0.5,
+    ),
+    "float64": (  # error 1.1e-16
+        2.5100472505694996e-08,
+        2.7620201591031547e-07,
+        2.7557268276905696e-06,
+        2.4801521057868204e-05,
+        0.00019841269863171557,
+        0.0013888888917367081,
+        0.008333333333330039,
+        0.041666666666623824,
+        0.16666666666666669,
+        0.5000000000000001,
+    ),
+}
+EXP2 = {
+    "float32": (  # error 7.8e-9
+        0.00015453163359779865,
+        0.0013390863314270973,
+        0.009618083015084267,
+        0.055503569543361664,
+        0.24022650718688965,
+        0.6931471824645996,
+    ),
+    "float64": (  # error 1.3e-17
+        4.4549605981865186e-10,
+        7.072585949269223e-09,
+        1.0178062445845774e-07,
+        1.321544258792169e-06,
+        1.525273382983612e-05,
+        0.0001540353044173605,
+        0.0013333558146416936,
+        0.009618129107606888,
+        0.0555041086648216,
+        0.24022650695910097,
+        0.6931471805599453,
+    ),
+}
+SINH = {
+    "float32": (  # error 2.2e-10
+        2.8073054636479355e-06,
+        0.00019837972649838775,
+        0.008333340287208557,
+        0.1666666716337204,
+    ),
+    "float64": (  # error 4.0e-19
+        7.748181429609142e-13,
+        1.6057623995968418e-10,
+        2.5052118270519466e-08,
+        2.755731918867343e-06,
+        0.00019841269841329898,
+        0.008333333333333295,
+        0.16666666666666666,
+    ),
+}
+TANH = {
+    "float32": (  # error 1.6e-9
+        0.002289626281708479,
+        -0.008341188542544842,
+        0.021768076345324516,
+        -0.053959157317876816,
+        0.1333330273628235,
+        -0.3333333432674408,
+    ),
+}
 _LOG2_E = 1 / math.log(2)
 LN2 = {  # ln 2 in two pieces, the first with all bits of the dtype
     "float32": (single(math.log(2)), math.log(2) - single(math.log(2))),
@@ -86,7 +160,7 @@ def scaled(value: UOp, low_bits: UOp, x: UOp) -> UOp:
     return times(times(value, power), rest)
 
 
-def exp(x: UOp) -> UOp:
+def exp_of(x: UOp) -> UOp:
     """exp(x)."""
     form = format_of(x)
     x = clamped(x, *_RANGE[x.dtype.name])
@@ -94,7 +168,7 @@ def exp(x: UOp) -> UOp:
     return scaled(_grown(_rest(x, n)), low_bits, x)
 
 
-def exp2(x: UOp) -> UOp:
+def exp2_of(x: UOp) -> UOp:
     """2ˣ."""
     return exp2_of_sum(clamped(x, *_RANGE2[x.dtype.name]), None)
 
@@ -107,7 +181,7 @@ def exp2_of_sum(x: UOp, low: UOp | None) -> UOp:
     return scaled(fma(fitted(r, EXP2), r, 1.0), low_bits, x)
 
 
-def expm1(x: UOp) -> UOp:
+def expm1_of(x: UOp) -> UOp:
     """exp(x) - 1."""
     return with_sign(_expm1(x, 88.8 if x.dtype.itemsize == 4 else 709.9), x)
 
@@ -146,7 +220,7 @@ def exp_of_negative(x: UOp) -> UOp:
     return times(times(_grown(_rest(x, n)), power), 2.0**-half)
 
 
-def sigmoid(x: UOp) -> UOp:
+def sigmoid_of(x: UOp) -> UOp:
     """1 - e / (1 + e) with e = exp(-|x|), and e times that for negative x: nothing overflows."""
     grown = exp_of_negative(apply("neg", absolute(x)))
     part = over(grown, plus(grown, 1.0))
@@ -154,7 +228,7 @@ def sigmoid(x: UOp) -> UOp:
     return fma(apply("neg", factor), part, factor)
 
 
-def tanh(x: UOp) -> UOp:
+def tanh_of(x: UOp) -> UOp:
     """1 - 2 / (exp(2|x|) + 1), and a polynomial for small x; float64 has a way of its own."""
     a = absolute(x)
     if x.dtype.itemsize == 8:
@@ -191,16 +265,47 @@ def _half_exp(a: UOp) -> UOp:
     return times(times(_grown(_rest(a, n)), power), 2.0**half)
 
 
-def cosh(x: UOp) -> UOp:
+def cosh_of(x: UOp) -> UOp:
     """(exp|x| + exp(-|x|)) / 2."""
     grown = _half_exp(absolute(x))
     return plus(grown, over(0.25, grown))
 
 
-def sinh(x: UOp) -> UOp:
+def sinh_of(x: UOp) -> UOp:
     """(exp|x| - exp(-|x|)) / 2, and a polynomial for small x."""
     a, z = absolute(x), times(x, x)
     grown = _half_exp(a)
     large = minus(grown, over(0.25, grown))
     small = fma(times(fitted(z, SINH), z), a, a)
     return with_sign(where(test("lt", a, 1.0), small, large), x)
+
+
+exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y, kinds="fc")
+exp2 = real_function("exp2", "Power of two.", exp2_of, np.exp2, lambda y, x: y * math.log(2))
+expm1 = real_function(
+    "expm1", "`exp(x) - 1`, exact near 0.", expm1_of, np.expm1, lambda y, x: y + 1, kinds="fc"
+)
+sinh = real_function(
+    "sinh", "Hyperbolic sine.", sinh_of, np.sinh, lambda y, x: x.cosh(), kinds="fc"
+)
+cosh = real_function(
+    "cosh", "Hyperbolic cosine.", cosh_of, np.cosh, lambda y, x: x.sinh(), kinds="fc"
+)
+tanh = real_function(
+    "tanh", "Hyperbolic tangent.", tanh_of, np.tanh, lambda y, x: 1 - y * y, kinds="fc"
+)
+
+
+def _small_sigmoid(x: Array) -> Array:
+    """exp(x) / (1 + exp(x)) for negative x, where the plain form would overflow."""
+    grown = np.exp(-np.abs(x))
+    return np.where(np.isnan(x), x, grown / (1 + grown))
+
+
+sigmoid = real_function(
+    "sigmoid",
+    "Logistic function `1 / (1 + exp(-x))`.",
+    sigmoid_of,
+    lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), _small_sigmoid(x)),
+    lambda y, x: y * (1 - y),
+)

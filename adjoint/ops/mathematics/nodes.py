@@ -15,10 +15,7 @@ from typing import Any
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, typed
-from adjoint.ops.casts import CastArg
 
-_CONST, _FMA, _WHERE = OPS["const"], OPS["fma"], OPS["where"]
-_CAST, _BITCAST = OPS["cast"], OPS["bitcast"]
 Coefficients = Mapping[str, Sequence[float]]
 NARROW = (dtypes.float16, dtypes.bfloat16)
 
@@ -76,7 +73,7 @@ def number(value: Any, dtype: DType) -> UOp:
     """A constant, as the dtype holds it."""
     if dtype is dtypes.float32 and value:
         value = single(value)
-    return _CONST.call(value, dtype)
+    return OPS["const"].call(value, dtype)
 
 
 def like(value: Any, x: UOp) -> UOp:
@@ -90,14 +87,14 @@ def _operand(x: Any, beside: UOp) -> UOp:
 
 def fma(a: UOp, b: Any, c: Any) -> UOp:
     """`a * b + c` rounded once; numbers take the dtype of `a`."""
-    return typed(_FMA, (a, _operand(b, a), _operand(c, a)), None, (), a.dtype)
+    return typed(OPS["fma"], (a, _operand(b, a), _operand(c, a)), None, (), a.dtype)
 
 
 def where(cond: UOp, a: Any, b: Any) -> UOp:
     """`a` where the condition holds, else `b`; one of them may be a number."""
     if type(a) is not UOp:
         a = number(a, b.dtype)
-    return typed(_WHERE, (cond, a, _operand(b, a)), None, (), a.dtype)
+    return typed(OPS["where"], (cond, a, _operand(b, a)), None, (), a.dtype)
 
 
 def pick(cond: UOp, a: Any, b: Any, dtype: DType) -> UOp:
@@ -106,18 +103,20 @@ def pick(cond: UOp, a: Any, b: Any, dtype: DType) -> UOp:
 
 
 @lru_cache(maxsize=64)
-def _kind(dtype: DType) -> CastArg:
-    return CastArg(dtype)
+def _kind(dtype: DType) -> Any:
+    kind = OPS["cast"].arg
+    assert kind is not None
+    return kind(dtype)
 
 
 def cast(x: UOp, dtype: DType) -> UOp:
     """A basic CAST: a float that becomes an integer is in its range."""
-    return x if x.dtype is dtype else typed(_CAST, (x,), _kind(dtype), (), dtype)
+    return x if x.dtype is dtype else typed(OPS["cast"], (x,), _kind(dtype), (), dtype)
 
 
 def bits(x: UOp, dtype: DType) -> UOp:
     """A basic BITCAST."""
-    return x if x.dtype is dtype else typed(_BITCAST, (x,), _kind(dtype), (), dtype)
+    return x if x.dtype is dtype else typed(OPS["bitcast"], (x,), _kind(dtype), (), dtype)
 
 
 def apply(name: str, *operands: UOp) -> UOp:
@@ -215,6 +214,21 @@ def either(a: UOp, b: UOp) -> UOp:
 def both(a: UOp, b: UOp) -> UOp:
     """Whether a and b."""
     return apply("logical_and", a, b)
+
+
+def any_of(a: UOp, b: UOp) -> UOp:
+    """What a sum, or the larger, of two truth values is."""
+    return either(a, b)
+
+
+def all_of(a: UOp, b: UOp) -> UOp:
+    """What a product, or the smaller, of two truth values is."""
+    return both(a, b)
+
+
+def itself(x: UOp) -> UOp:
+    """The operand: what many ops are on integers or truth values."""
+    return x
 
 
 def negated(cond: UOp) -> UOp:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 
-from adjoint.ir.dtype import dtypes
+import numpy as np
+
+from adjoint.ir.broadcast import elementwise
+from adjoint.ir.dtype import dtypes, to_float
+from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.coefficients import ASIN, ATAN
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.nodes import (
     absolute,
     apply,
     cast,
@@ -28,7 +31,58 @@ from adjoint.kernel.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.real_function import as_float, real_function
+from adjoint.ops.samples import binary
 
+# Polynomials, highest power first; from bench/math_fit.py.
+ATAN = {
+    "float32": (  # error 1.6e-8
+        -0.06449835002422333,
+        0.10743099451065063,
+        -0.14263896644115448,
+        0.19999538362026215,
+        -0.3333333134651184,
+    ),
+    "float64": (  # error 1.2e-18
+        0.01627194475162406,
+        -0.034558092551413795,
+        0.04551108126325172,
+        -0.052303478730160745,
+        0.058789145444006215,
+        -0.06666423628069258,
+        0.0769229630497447,
+        -0.09090908751076636,
+        0.11111111105106705,
+        -0.14285714285659326,
+        0.199999999999998,
+        -0.3333333333333333,
+    ),
+}
+ASIN = {
+    "float32": (  # error 4.2e-9
+        0.03370072692632675,
+        0.017143717035651207,
+        0.031101727858185768,
+        0.044599320739507675,
+        0.07500094920396805,
+        0.1666666567325592,
+    ),
+    "float64": (  # error 1.5e-17
+        0.02877844261259304,
+        -0.014881409392818066,
+        0.017419357964884856,
+        0.00545087818772055,
+        0.010324318288744113,
+        0.011478952690257387,
+        0.013971235301124539,
+        0.017352391265909227,
+        0.022372173002005596,
+        0.030381944137085216,
+        0.04464285714637338,
+        0.07499999999998425,
+        0.16666666666666669,
+    ),
+}
 _HALF_PI = {
     "float32": (1.5707963705062866, -4.3711390001862426e-08),
     "float64": (1.5707963267948966, 6.123233995736766e-17),
@@ -37,7 +91,7 @@ _QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)
 _TAN_EIGHTH = math.sqrt(2) - 1
 
 
-def atan(x: UOp) -> UOp:
+def atan_of(x: UOp) -> UOp:
     """The arc tangent."""
     a = absolute(x)
     middle, far = test("lt", like(_TAN_EIGHTH, a), a), test("lt", like(1 / _TAN_EIGHTH, a), a)
@@ -52,7 +106,7 @@ def atan(x: UOp) -> UOp:
     return with_sign(plus(base, plus(t, tail)), x)
 
 
-def atan2(y: UOp, x: UOp) -> UOp:
+def atan2_of(y: UOp, x: UOp) -> UOp:
     """The angle of the point (x, y); float32 is computed in float64."""
     if x.dtype is dtypes.float64:
         return _angle(y, x)
@@ -104,7 +158,7 @@ def _asin_parts(x: UOp) -> tuple[UOp, UOp, UOp, UOp]:
     return a, large, s, t
 
 
-def asin(x: UOp) -> UOp:
+def asin_of(x: UOp) -> UOp:
     """The arc sine."""
     _, large, s, t = _asin_parts(x)
     high, low = _HALF_PI[x.dtype.name]
@@ -114,7 +168,7 @@ def asin(x: UOp) -> UOp:
     return with_sign(where(large, outer, plus(s, t)), x)
 
 
-def acos(x: UOp) -> UOp:
+def acos_of(x: UOp) -> UOp:
     """The arc cosine."""
     _, large, s, t = _asin_parts(x)
     high, low = _HALF_PI[x.dtype.name]
@@ -128,3 +182,32 @@ def acos(x: UOp) -> UOp:
     inner = minus(high, signed)
     inner = plus(inner, minus(minus(minus(high, inner), signed), minus(tail, low)))
     return where(large, where(negative, left, twice), inner)
+
+
+asin = real_function(
+    "asin", "Arc sine.", asin_of, np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9, kinds="fc"
+)
+acos = real_function(
+    "acos",
+    "Arc cosine.",
+    acos_of,
+    np.arccos,
+    lambda y, x: -(1 - x * x).rsqrt(),
+    -0.9,
+    0.9,
+    kinds="fc",
+)
+atan = real_function(
+    "atan", "Arc tangent.", atan_of, np.arctan, lambda y, x: 1 / (1 + x * x), kinds="fc"
+)
+atan2 = elementwise(
+    "atan2",
+    "The angle of the point (y, x): `x.atan2(y)` reads x as the ordinate, as NumPy does.",
+    cost=EXPENSIVE,
+    kinds="f",
+    cast=to_float,
+    partials=lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)),
+    body=atan2_of,
+    reference=lambda a, b: np.arctan2(as_float(a), as_float(b)),
+    samples=binary(),
+)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.mathematics.nodes import (
+from adjoint.ops.mathematics.nodes import (
     apply,
     bits,
     cast,
