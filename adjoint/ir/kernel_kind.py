@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from adjoint.errors import InternalError
+
 if TYPE_CHECKING:
     from adjoint.ir.dtype import DType
     from adjoint.ir.opdef import OpDef
@@ -163,6 +165,11 @@ class Reduce(Kernel):
     index_map: Callable[[UOp, At, At], Sequence[Read]] | None = None
     apart: bool = False  # its loops have an order of their own, so no other reduction shares them
 
+    def __post_init__(self) -> None:
+        if self.join not in JOINS:
+            known = ", ".join(sorted(JOINS))
+            raise InternalError(f"no lanes are joined by {self.join!r}; those that can: {known}")
+
     def loops_of(self, node: UOp) -> tuple[int, ...]:
         """The lengths of the loops."""
         if self.sizes is not None:
@@ -188,16 +195,18 @@ class Reduce(Kernel):
 
     def joining(self, dtype: DType) -> tuple[str, Any]:
         """The basic op that joins two values of a dtype, and what it starts from."""
-        return (_OF_TRUTH[self.join] if dtype.is_bool else self.join), self.start(dtype)
+        if not dtype.is_bool:
+            return self.join, self.start(dtype)
+        if self.join not in _OF_TRUTH:
+            raise InternalError(f"no lanes of truth values are joined by {self.join!r}")
+        return _OF_TRUTH[self.join], self.start(dtype)
 
 
 _OF_TRUTH = {
-    "add": "logical_or",
-    "mul": "logical_and",
-    "maximum": "logical_or",
-    "minimum": "logical_and",
-    **{name: name for name in ("logical_or", "logical_and", "logical_xor")},
+    **dict.fromkeys(("add", "maximum", "logical_or", "bitwise_or"), "logical_or"),
+    **dict.fromkeys(("mul", "minimum", "logical_and", "bitwise_and"), "logical_and"),
 }
+JOINS = frozenset({*_OF_TRUTH, "bitwise_xor"})  # what renderers can join the lanes of a loop with
 
 
 @dataclass(frozen=True, slots=True, eq=False)

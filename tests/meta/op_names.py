@@ -1,8 +1,8 @@
 """Counts the places outside `ops/` and the renderers that ask an op for its name.
 
-A place is a comparison (`==`, `!=`, `in`, `not in`), a `match` or a look-up in a table whose subject
-is `….op.name`, or a variable that was just given it. What such a place knows of an op should be a
-field of its record. Run `python -m tests.meta.op_names` for the list.
+A place is a comparison (`==`, `!=`, `in`, `not in`), a `match` or a look-up in a table whose
+subject is `….op.name`, or a variable that was just given it. What such a place
+knows of an op should be a field of its record. Run `python -m tests.meta.op_names` for the list.
 """
 
 from __future__ import annotations
