@@ -147,7 +147,7 @@ def _letters(numbers: Any) -> str:
 
 def _gradient(x: Tensor, *spacing: Any, axis: Any = None) -> Any:
     axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    found = [_gradient_along(x, a) for a in axes]
+    found = tuple(_gradient_along(x, a) for a in axes)
     return found[0] if len(found) == 1 else found
 
 
@@ -341,9 +341,9 @@ FUNCTIONS: dict[str, Any] = {
     "split": _split,
     "squeeze": _squeeze,
     "stack": lambda rows, axis=0: adjoint.stack([adjoint.asarray(r) for r in rows], axis=axis),
-    "swapaxes": lambda x, a, b: (
-        adjoint.moveaxis(adjoint.moveaxis(x, a, -1), -1, a) if a == b else x.transpose(a, b)
-    ),
+    "moveaxis": lambda x, source, destination: adjoint.moveaxis(x, source, destination),
+    "swapaxes": lambda x, axis1, axis2: x if axis1 == axis2 else x.transpose(axis1, axis2),
+    "tile": lambda x, reps: adjoint.tile(x, tuple(np.atleast_1d(reps).tolist())),
     "tensordot": _tensordot,
     "trace": _trace,
     "transpose": _transpose,
