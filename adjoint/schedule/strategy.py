@@ -20,6 +20,7 @@ from adjoint.ir.uop import UOp
 from adjoint.schedule.classify import (
     CONTROL,
     HOST,
+    LEAF,
     LIBRARY,
     REDUCE,
     SORT,
@@ -59,6 +60,11 @@ def _is_short_product(node: UOp, target: Target) -> bool:
     return prod(node.shape) == 0 or summed_size(node) <= LONGEST_SUM_OF_LOOPS
 
 
+def _is_of_host(node: UOp, target: Target) -> bool:
+    constant = kind_of(node) == LEAF and not isinstance(node.dtype, tuple)
+    return kind_of(node) == HOST or (constant and node.dtype.is_complex)
+
+
 ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
@@ -66,7 +72,7 @@ ROWS = (
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up 8 products or fewer sooner"),
     Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
-    Row("host", _is(HOST), HOST, "no kernel computes it, NumPy does"),
+    Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
     Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),
 )
 
