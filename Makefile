@@ -28,7 +28,7 @@ help:
 	@echo "make test-interrupts  $(INTERRUPTS) processes interrupted at random times"
 	@echo "make bits         store the bits that compiled records must have"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
-	@echo "make docs      write docs/ops/, the tables of docs/core.md and the texts of docs/tour.md"
+	@echo "make docs      write the methods of Tensor, docs/ops/, docs/core.md's tables, docs/tour.md's texts"
 	@echo "make site      the documentation as web pages, in site/"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
@@ -195,6 +195,7 @@ clean:
 	find adjoint tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 docs: $(READY)
+	$(BIN)/python -m docs.build_methods
 	$(BIN)/python -m docs.build_ops
 	$(BIN)/python -m docs.build_core
 	$(BIN)/python -m docs.build_tour

@@ -122,14 +122,16 @@ _LATER = {  # names that are loaded when they are asked for, and where they are
 }
 
 
-def __getattr__(name: str) -> _Any:
-    """Load a part of Adjoint that most programs do without."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
-    module = _import_module(_LATER[name])
-    found = module if _LATER[name] == f"adjoint.{name}" else getattr(module, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # to a checker of types a name that is not written is an error
+
+    def __getattr__(name: str) -> _Any:
+        """Load a part of Adjoint that most programs do without."""
+        if name not in _LATER:
+            raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+        module = _import_module(_LATER[name])
+        found = module if _LATER[name] == f"adjoint.{name}" else getattr(module, name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

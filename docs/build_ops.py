@@ -126,9 +126,15 @@ def _plain(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def type_lines(record: OpDef) -> list[str]:
+    """`softmax(f32[2, 3], 0) → f32[2, 3]`, one for each sample that differs."""
+    samples = [adapted(s, _first(record)) for s in record.samples()]
+    return list(dict.fromkeys(_type_line(record, s) for s in samples))
+
+
 def _types(record: OpDef) -> list[str]:
     samples = [adapted(s, _first(record)) for s in record.samples()]
-    lines = list(dict.fromkeys(_type_line(record, s) for s in samples))[:MOST_TYPES]
+    lines = type_lines(record)[:MOST_TYPES]
     accepted = _dtypes(record, next((s for s in samples if arrays_of(s)), None))
     return ["## Types", *accepted, *([_block(lines)] if lines else [])]
 

@@ -68,4 +68,4 @@ def custom_kernel(kernel: Any, *inputs: Any, out: Any, vjp_rule: VjpRule | None 
     return _later("called")(kernel, inputs, out, vjp_rule)
 
 
-Tensor.custom_kernel = staticmethod(custom_kernel)  # type: ignore[attr-defined]
+Tensor.custom_kernel = staticmethod(custom_kernel)

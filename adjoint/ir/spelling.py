@@ -35,7 +35,8 @@ class Spelling:
     __slots__ = ("every", "op", "open", "own", "spread")
 
     def __init__(self, op: str, function: Callable[..., Any]):
-        parameters = inspect.signature(function).parameters
+        parameters = dict(inspect.signature(function).parameters)
+        parameters.pop("names", None)  # `**names` declares the other names of options
         self.op = op
         self.every = frozenset(parameters)
         self.own = {} if op in _COUNTS else _other_names(self.every)

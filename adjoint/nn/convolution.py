@@ -138,9 +138,8 @@ class _Convolution(_Conv):
             sides = self._sides()
             x = x.pad([None] * (x.ndim - self._rank) + sides, mode=self.padding_mode)
             padding = 0
-        steps = {"stride": self.stride, "dilation": self.dilation}
-        y: Tensor = x.conv2d(self.weight, self.bias, groups=self.groups, padding=padding, **steps)
-        return y
+        steps = (self.stride, self.dilation, padding)
+        return x.conv2d(self.weight, self.bias, self.groups, *steps)
 
     def _sides(self) -> list[Any]:
         """(before, after) of each axis in space."""
@@ -200,10 +199,8 @@ class _Transposed(_Conv):
     def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         self._check(x)
         extra = self.output_padding if output_size is None else self._extra(x, output_size)
-        steps = {"stride": self.stride, "dilation": self.dilation, "padding": self.padding}
-        made = {"groups": self.groups, "output_padding": extra}
-        y: Tensor = x.conv_transpose2d(self.weight, self.bias, **made, **steps)
-        return y
+        steps = (self.stride, self.dilation, self.padding, extra)
+        return x.conv_transpose2d(self.weight, self.bias, self.groups, *steps)
 
     def _extra(self, x: Tensor, output_size: Sequence[int]) -> tuple[int, ...]:
         """The output padding that gives this size."""

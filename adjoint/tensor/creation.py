@@ -6,7 +6,7 @@ What may live here: class methods that build a graph without operands.
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
@@ -15,6 +15,10 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
 from adjoint.ops.movement import unpacked
 from adjoint.runtime.device import Device
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import DTypeLike, Number, Operand, Sizes
 
 
 class Creation:
@@ -32,41 +36,64 @@ class Creation:
     @classmethod
     def full(
         cls,
-        shape: Any,
-        fill_value: Any,
+        shape: Sizes,
+        fill_value: Operand,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose elements are all `fill_value`."""
-        kind = dtype_of_scalar(fill_value) if dtype is None else as_dtype(dtype)
-        node = _full(checked_shape("full", shape), fill_value, kind, device)
+        value: Any = fill_value
+        kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
+        node = _full(checked_shape("full", shape), value, kind, device)
         return cls._from(node, requires_grad)
 
     @classmethod
-    def zeros(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+    def zeros(
+        cls,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """Zeros."""
-        return cls.full(unpacked(shape), 0.0, dtype=dtype or dtypes.default_float, **named)
+        kind = dtype or dtypes.default_float
+        named: Any = {"device": device, "requires_grad": requires_grad}
+        return cls.full(unpacked(shape), 0.0, dtype=kind, **named)
 
     @classmethod
-    def ones(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+    def ones(
+        cls,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """Ones."""
-        return cls.full(unpacked(shape), 1.0, dtype=dtype or dtypes.default_float, **named)
+        kind = dtype or dtypes.default_float
+        named: Any = {"device": device, "requires_grad": requires_grad}
+        return cls.full(unpacked(shape), 1.0, dtype=kind, **named)
 
     @classmethod
-    def empty(cls, *shape: Any, dtype: Any = None, **named: Any) -> Self:
+    def empty(
+        cls,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """A tensor whose values do not matter; they are zeros, so that runs repeat."""
-        return cls.zeros(*shape, dtype=dtype, **named)
+        return cls.zeros(*shape, dtype=dtype, device=device, requires_grad=requires_grad)
 
     @classmethod
     def arange(
         cls,
-        start: Any,
-        stop: Any = None,
-        step: Any = 1,
+        start: float,
+        stop: float | None = None,
+        step: float = 1,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -88,7 +115,7 @@ class Creation:
         stop: float,
         steps: int,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -111,7 +138,7 @@ class Creation:
         n: int,
         m: int | None = None,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -123,24 +150,53 @@ class Creation:
         node = row.eq(column).cast(as_dtype(dtype or dtypes.default_float))
         return cls._from(node, requires_grad)
 
-    def full_like(self: Any, fill_value: Any, **named: Any) -> Any:
-        """`fill_value` in the shape, dtype and device of this tensor."""
-        options = {"dtype": self.dtype, "device": self.device} | named
-        return type(self).full(self.shape, fill_value, **options)
+    def full_like(
+        self: Any,
+        fill_value: Operand,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """`fill_value` in the shape, dtype and device of this tensor, unless others are named."""
+        kind, place = dtype or self.dtype, device or self.device
+        full: Any = type(self).full
+        made: Tensor = full(
+            self.shape, fill_value, dtype=kind, device=place, requires_grad=requires_grad
+        )
+        return made
 
-    def zeros_like(self, **named: Any) -> Any:
-        """Zeros in the shape, dtype and device of this tensor."""
-        return self.full_like(0, **named)
+    def zeros_like(
+        self,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """Zeros in the shape, dtype and device of this tensor, unless others are named."""
+        return self.full_like(0, dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def ones_like(self, **named: Any) -> Any:
-        """Ones in the shape, dtype and device of this tensor."""
-        return self.full_like(1, **named)
+    def ones_like(
+        self,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """Ones in the shape, dtype and device of this tensor, unless others are named."""
+        return self.full_like(1, dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def empty_like(self, **named: Any) -> Any:
+    def empty_like(
+        self,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
         """As `zeros_like`."""
-        return self.zeros_like(**named)
+        return self.zeros_like(dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def const_like(self: Any, value: Any) -> Any:
+    def const_like(self: Any, value: Number) -> Tensor:
         """A constant in the shape, dtype and device of this tensor, shared where it is equal."""
         node = OPS["const"](value, self.dtype, self.shape, self.device)
         return type(self)(node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -31,6 +31,11 @@ from adjoint.ops.movement import checked_axis, padded
 from adjoint.tensor.index import host_values
 from adjoint.tensor.lift import Lifter
 
+if TYPE_CHECKING:
+    from adjoint.tensor._methods import ByAxisOrNone
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import DTypeLike, Operand
+
 Array = np.ndarray[Any, Any]
 
 
@@ -41,7 +46,7 @@ class Dynamic:
 
     # ---- places
 
-    def nonzero(self: Any, size: int | None = None, fill_value: int = 0) -> Any:
+    def nonzero(self: Any, size: int | None = None, fill_value: int = 0) -> Tensor:
         """The indices of the nonzero elements, one row each; NaN counts as nonzero.
 
         With `size` there are so many rows, cut or filled with `fill_value`: nothing is computed.
@@ -58,11 +63,13 @@ class Dynamic:
         node = columns[0].reshape(size, 1)
         return type(self)(node.cat(*(c.reshape(size, 1) for c in columns[1:]), dim=1))
 
-    def argwhere(self) -> Any:
+    def argwhere(self) -> Tensor:
         """As `nonzero`."""
         return self.nonzero()
 
-    def masked_select(self: Any, mask: Any, size: int | None = None, fill_value: Any = 0) -> Any:
+    def masked_select(
+        self: Any, mask: Operand, size: int | None = None, fill_value: Any = 0
+    ) -> Tensor:
         """The elements where the mask holds, in order, as a vector.
 
         With `size` there are so many, cut or filled with `fill_value`: nothing is computed.
@@ -83,6 +90,12 @@ class Dynamic:
 
     # ---- counting
 
+    @overload
+    def unique(self) -> Tensor: ...
+    @overload
+    def unique(
+        self, return_inverse: bool = ..., return_counts: bool = ..., *, return_index: bool = ...
+    ) -> tuple[Tensor, ...]: ...
     def unique(
         self: Any,
         return_inverse: bool = False,
@@ -108,7 +121,7 @@ class Dynamic:
         more = [_places(self, found) for flag, found in wanted if flag]
         return (values, *more) if more else values
 
-    def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
+    def bincount(self: Any, weights: Operand | None = None, minlength: int = 0) -> Tensor:
         """How often 0, 1, 2, … occur in a vector of integers, or the sums of their weights."""
         _count("bincount", minlength)
         length = max(_top("bincount", self) + 1, minlength)
@@ -122,7 +135,7 @@ class Dynamic:
         node = _tally(self, w.uop.cast(to_float(w.dtype)), length)
         return Lifter(type(self)).wrap(node, [w._requires_grad])
 
-    def one_hot(self: Any, num_classes: int = -1) -> Any:
+    def one_hot(self: Any, num_classes: int = -1) -> Tensor:
         """A last axis of `num_classes` that is 1 at the element's value and 0 elsewhere; -1 counts
         the classes from the largest value."""
         if num_classes == -1:
@@ -134,7 +147,12 @@ class Dynamic:
         return Lifter(type(self))(OPS["one_hot"], (self, num_classes), None)
 
     @spelled
-    def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
+    def repeat_interleave(
+        self: Any,
+        repeats: Operand | Sequence[int],
+        dim: int | None = None,
+        **names: Unpack[ByAxisOrNone],
+    ) -> Tensor:
         """Each element (or slice along `dim`) repeated; a tensor gives a number for each."""
         if isinstance(repeats, int) and not isinstance(repeats, bool):
             return Lifter(type(self))(OPS["repeat_interleave"], (self, repeats, dim), None)
@@ -150,24 +168,30 @@ class Dynamic:
     # ---- answers in Python, and calls by name
 
     def allclose(
-        self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+        self: Any, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> bool:
         """Whether all elements are close: `|x - other| <= atol + rtol * |other|`."""
         result = Lifter(type(self))(OPS["allclose"], (self, other, rtol, atol, equal_nan), None)
         return bool(result.item())
 
-    def sequential(self, ll: Sequence[Callable[[Any], Any]]) -> Any:
+    def sequential(self, ll: Sequence[Callable[[Any], Any]]) -> Tensor:
         """The functions applied one after the other."""
-        return reduce(lambda x, fn: fn(x), ll, self)
+        start: Any = self
+        return reduce(lambda x, fn: fn(x), ll, start)
 
     @classmethod
-    def einsum(cls: Any, formula: str, *operands: Any, dtype: Any = None) -> Any:
+    def einsum(
+        cls: Any,
+        formula: str,
+        *operands: Operand | Sequence[Operand],
+        dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """Sums of products by Einstein's convention: `Tensor.einsum("ij,jk->ik", a, b)`."""
-        listed = len(operands) == 1 and isinstance(operands[0], (list, tuple))
-        given = tuple(operands[0]) if listed else operands
+        first = operands[0] if len(operands) == 1 else None
+        given = tuple(first) if isinstance(first, (list, tuple)) else operands
         return Lifter(cls)(OPS["einsum"], (formula, *given), {"dtype": dtype})
 
-    def alu(self: Any, op: str | OpDef, *operands: Any) -> Any:
+    def alu(self: Any, op: str | OpDef, *operands: Operand) -> Tensor:
         """The op of that name applied to this tensor and others: `x.alu("add", y)`."""
         name = op.name if isinstance(op, OpDef) else op
         if name not in OPS:

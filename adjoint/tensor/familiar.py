@@ -6,12 +6,14 @@ ops, or names that mean something else in the array API standard.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.types import DTypeLike, Sizes
 
 
 def is_tensor(value: Any) -> bool:
@@ -32,36 +34,72 @@ def manual_seed(seed: int) -> None:
     Tensor.manual_seed(seed)
 
 
-def rand(*size: Any, **named: Any) -> Tensor:
+def rand(
+    *size: Sizes,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """Uniform in [0, 1)."""
-    return Tensor.rand(*size, **named)
+    return Tensor.rand(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def randn(*size: Any, **named: Any) -> Tensor:
+def randn(
+    *size: Sizes,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """Standard normal."""
-    return Tensor.randn(*size, **named)
+    return Tensor.randn(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def rand_like(x: Tensor, **named: Any) -> Tensor:
+def rand_like(
+    x: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """Uniform in [0, 1) in the shape, dtype and device of x."""
-    return x.rand_like(**named)
+    return x.rand_like(dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def randn_like(x: Tensor, **named: Any) -> Tensor:
+def randn_like(
+    x: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """Standard normal in the shape, dtype and device of x."""
-    return x.randn_like(**named)
+    return x.randn_like(dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def randint(low: int, high: Any = None, size: Any = None, **named: Any) -> Tensor:
+def randint(
+    low: int,
+    high: int | Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """Integers in [low, high) of that size, or in [0, low): `randint(10, (3,))`."""
-    if size is None and isinstance(high, (tuple, list)):
-        low, high, size = 0, low, high
-    if not isinstance(size, (tuple, list)) or high is None:
+    first, last, shape = (0, low, high) if isinstance(high, (tuple, list)) else (low, high, size)
+    if not isinstance(shape, (tuple, list)) or last is None or (shape is high and size is not None):
         problem = f"takes (low, high, size) or (high, size), got size {size!r}"
         raise ArgumentError("E2007", problem, op="randint", help="randint(0, 10, (3,))")
-    return Tensor.randint(*size, low=low, high=high, **named)
+    named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    return Tensor.randint(*shape, low=first, high=last, **named)
 
 
-def randperm(n: int, **named: Any) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
     """A random permutation of 0 … n-1."""
-    return Tensor.randperm(n, **named)
+    return Tensor.randperm(n, dtype=dtype, device=device, requires_grad=requires_grad)

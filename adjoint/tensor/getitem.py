@@ -8,7 +8,7 @@ old elements and the new, so NaN and -0.0 stay as they are. An index without arr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from adjoint.tensor.lift import Lifter, passed_on
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import WRITERS, become, same_place, tie, writing
 
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
 Shape = tuple[int, ...]
 
 
@@ -31,7 +34,7 @@ class Indexing:
 
     __slots__ = ()
 
-    def __getitem__(self: Any, key: Any) -> Any:
+    def __getitem__(self: Any, key: Any) -> Tensor:
         plan, make = plan_of("getitem", self.uop, key), Lifter(type(self)).handle
         if plan.picks:
             return make(taken(self.uop, plan), passed_on(self._requires_grad))

@@ -18,6 +18,10 @@ from adjoint.tensor.marked import has_own_node, is_marked, mark, versions, wanti
 from adjoint.tensor.tracing import open_scopes, touch_gradient
 from adjoint.tensor.views import put_back
 
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import Operand
+
 
 class Gradients:
     """Mixed into Tensor."""
@@ -62,7 +66,7 @@ class Gradients:
         self.requires_grad = requires_grad
         return self
 
-    def backward(self: Any, gradient: Any = None) -> Any:
+    def backward(self: Any, gradient: Operand | None = None) -> Tensor:
         """Add the gradient of this scalar to `.grad` of every tensor that requires it."""
         seed = _seed(self, gradient)
         targets = [t for t in wanting.values() if t._requires_grad]
@@ -79,7 +83,7 @@ class Gradients:
                 tensor.grad = new if tensor.grad is None else tensor.grad + new
         return self
 
-    def gradient(self: Any, *targets: Any, gradient: Any = None) -> list[Any]:
+    def gradient(self: Any, *targets: Tensor, gradient: Operand | None = None) -> list[Tensor]:
         """The gradients of this scalar with respect to targets; zeros where no path leads."""
         for target in targets:
             _check_float("gradient", target.uop)

@@ -8,8 +8,7 @@ value reaches views (`views.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,28 +18,17 @@ from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.from_data import stored
 from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import RECORDS as VIEWS
-from adjoint.tensor.views import become, writing
+from adjoint.tensor.views import become
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import Axis, Operand
 
 _KINDS = "buifc"  # each can be written in place to itself and to those after it
 _CONVERSIONS = frozenset(  # would change the dtype, which stays; or are no change of values
     {"cast", "bfloat16", "bool", "char", "double", "float", "half", "int", "long", "short", "uchar"}
     | {"assign", "contiguous", "contiguous_backward", "unique_identity", "copy", "shard"}
 )
-OPERATORS = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floordiv",
-    "mod": "mod",
-    "pow": "pow",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "lshift",
-    "rshift": "rshift",
-}
 
 
 class InPlace:
@@ -62,16 +50,17 @@ class InPlace:
         become(self, result.uop.cast(self.dtype), result._requires_grad)
         return self
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> Self:
+    def copy_(self, source: Operand, non_blocking: bool = False) -> Self:
         """Take the values of another tensor, which broadcasts, in this one's dtype; a gradient
         passes. `non_blocking` needs no word, since everything is lazy."""
         self[...] = source  # type: ignore[index]
         return self
 
-    def fill_(self, value: Any) -> Self:
+    def fill_(self, value: Operand) -> Self:
         """All elements are `value`, a number or a tensor without axes."""
-        if getattr(value, "shape", ()) != ():
-            problem = f"fills with one value, not with {list(value.shape)}"
+        shape = getattr(value, "shape", ())
+        if shape != ():
+            problem = f"fills with one value, not with {list(shape)}"
             raise ShapeError("E3002", problem, op="fill_", operands=[("value", value)])
         return self.copy_(value)
 
@@ -79,29 +68,29 @@ class InPlace:
         """All elements are 0."""
         return self.copy_(0)
 
-    def uniform_(self: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    def uniform_(self: Any, low: float = 0.0, high: float = 1.0) -> Tensor:
         """Draw all elements from the uniform distribution on [low, high)."""
         drawn = type(self).uniform(self.shape, low=low, high=high, dtype=self.dtype, **_at(self))
         return self.copy_(drawn)
 
-    def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Tensor:
         """Draw all elements from a normal distribution."""
         drawn = type(self).normal(self.shape, mean=mean, std=std, dtype=self.dtype, **_at(self))
         return self.copy_(drawn)
 
-    def detach_(self: Any) -> Any:
+    def detach_(self: Any) -> Tensor:
         """End its history here: no gradient passes from it to what made it."""
         return end_history(self)
 
-    def squeeze_(self: Any, dim: Any = None) -> Any:
+    def squeeze_(self: Any, dim: Axis = None) -> Tensor:
         """Drop axes of size 1, all or those named."""
         return turn(self, "squeeze_", "squeeze", dim)
 
-    def unsqueeze_(self: Any, dim: int) -> Any:
+    def unsqueeze_(self: Any, dim: int) -> Tensor:
         """Insert an axis of size 1."""
         return turn(self, "unsqueeze_", "unsqueeze", dim)
 
-    def t_(self: Any) -> Any:
+    def t_(self: Any) -> Tensor:
         """Transpose a matrix; vectors and scalars stay."""
         if self.ndim > 2:
             problem = f"takes two axes at most, not {self.ndim}"
@@ -113,31 +102,10 @@ def _at(tensor: Any) -> dict[str, Any]:
     return {"device": tensor.device}
 
 
-def operator(name: str) -> Callable[..., Any]:
-    """`x op= y` of the record of that name."""
-
-    def update(self: Any, other: Any) -> Any:
-        with writing:
-            return self._update(self._apply(name, self, other))
-
-    return update
-
-
-def twin(cls: Any, name: str) -> Callable[..., Any] | None:
-    """The method `name_`, if its record can be had in place."""
+def has_twin(name: str) -> bool:
+    """Whether the method of that name can be had in place, as `name_`."""
     record = _functions.get(name)
-    if not isinstance(record, OpDef) or name in _CONVERSIONS or not _keeps_type(record):
-        return None
-    method = getattr(cls, name)
-
-    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with writing:
-            return self._update(method(self, *args, **kwargs), f"{name}_")
-
-    update.__name__, update.__qualname__ = f"{name}_", f"Tensor.{name}_"
-    update.__doc__, update.__module__ = f"In place: {record.doc}", "adjoint"
-    update.__wrapped__ = method  # type: ignore[attr-defined]
-    return update
+    return isinstance(record, OpDef) and name not in _CONVERSIONS and _keeps_type(record)
 
 
 def _keeps_type(record: OpDef) -> bool:

@@ -1,13 +1,13 @@
 """From records to Tensor methods: operands are unwrapped, the record is called, results wrapped.
 
-What may live here: the one wrapper that every generated method and namespace function shares. What
-may not: any particular op.
+What may live here: what all generated methods and functions of the namespace share. What may not:
+any particular op.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,30 +18,85 @@ from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.live_tensors import noted
 from adjoint.tensor.tracing import grad_enabled, open_scopes
-from adjoint.tensor.views import RECORDS as VIEWS
 from adjoint.tensor.views import tie, tie_results, writing
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
+C = TypeVar("C")
+
 
 class Lifter:
-    """Calls functions of nodes with tensors. One instance, bound to the Tensor class."""
+    """Calls functions of nodes with tensors. There is one, which knows the Tensor class."""
 
-    __slots__ = ("cls", "new")
+    __slots__ = ("cls",)
+    cls: type[Tensor]
 
-    def __init__(self, cls: type[Tensor]):
-        self.cls = cls
-        self.new = object.__new__
+    def __init__(self, cls: type[Tensor] | None = None):
+        if cls is not None:
+            self.cls = cls
+
+    def one(self, op: str, x: Any) -> Any:
+        """The op of that name on one operand, with one result."""
+        if type(x) is self.cls and _enabled():
+            return self.handle(OPS[op].call(x.uop), x._requires_grad)
+        return self(OPS[op].call, (x,), None)
+
+    def two(self, op: str, x: Any, other: Any) -> Any:
+        """The op of that name on two operands, with one result. Operators pass here: it must take
+        no longer than the node takes to build."""
+        cls, call, first, second = self.cls, OPS[op].call, type(x), type(other)
+        if not _enabled():
+            return self(call, (x, other), None)
+        if first is cls:
+            flag = x._requires_grad
+            if second is cls:
+                if flag is not other._requires_grad:
+                    flag = flag or other._requires_grad or None
+                return self.handle(call(x.uop, other.uop), flag)
+            if second in _PLAIN:
+                return self.handle(call(x.uop, other), flag)
+        elif second is cls and first in _PLAIN:
+            return self.handle(call(x, other.uop), other._requires_grad)
+        return self(call, (x, other), None)
+
+    def op(self, op: str, x: Any, /, *rest: Any, **options: Any) -> Any:
+        """The op of that name."""
+        call = OPS[op].call
+        plain = type(x) is self.cls and not options and _PLAIN.issuperset(map(type, rest))
+        if not plain or not _enabled():
+            return self(call, (x, *rest), options)
+        result = call(x.uop, *rest)
+        if type(result) is UOp:
+            return self.handle(result, x._requires_grad)
+        return self.wrap(result, [x._requires_grad])
+
+    def view(self, op: str, x: Any, /, *rest: Any, **options: Any) -> Any:
+        """The op of that name, whose results are views of its first operand."""
+        with writing:  # what is shown and where it comes from belong together
+            return self._viewed(OPS[op].call, x, rest, options)
+
+    def _viewed(self, call: Any, x: Any, rest: tuple[Any, ...], options: Any) -> Any:
+        if type(x) is self.cls and not options and _PLAIN.issuperset(map(type, rest)):
+            result, flag = call(x.uop, *rest), passed_on(x._requires_grad)
+            if type(result) is UOp:
+                return tie(x, self.handle(result, flag), call, rest)
+            made = type(result)([self.handle(r, flag) for r in result])
+            return tie_results(x, made, call, rest, None)
+        made = self(call, (x, *rest), options)
+        return tie_results(x, made, call, rest, options) if isinstance(x, self.cls) else made
 
     def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         flags: list[bool | None] = []
         nodes = []
         cls = self.cls
         for value in args:
-            if type(value) is cls:
+            kind = type(value)
+            if kind is cls:
                 flags.append(value._requires_grad)
                 nodes.append(value.uop)
+            elif kind in _PLAIN:
+                nodes.append(value)
             else:
                 nodes.append(self.unwrap(value, flags, args))
         if kwargs:
@@ -52,14 +107,6 @@ class Lifter:
         if type(result) is UOp:
             return self.handle(result, _joined(flags))
         return self.wrap(result, flags)
-
-    def view(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-        """The same for a function whose results are views of its first operand."""
-        with writing:
-            made = self(fn, args, kwargs)
-            if not args or not isinstance(args[0], self.cls):
-                return made
-            return tie_results(args[0], made, fn, args[1:], kwargs)
 
     def unwrap(self, value: Any, flags: list[bool | None], args: tuple[Any, ...]) -> Any:
         kind = type(value)
@@ -95,11 +142,11 @@ class Lifter:
                 node, requires_grad = OPS["detach"](node), False
             elif not _passes(node):
                 requires_grad = False
-        tensor = self.new(self.cls)
+        tensor = _new(self.cls)
         tensor.uop = node
         tensor._requires_grad = requires_grad
         tensor._grad = tensor._tie = None
-        reference, scopes = noted(tensor), open_scopes.get()
+        reference, scopes = noted(tensor), _scopes()
         if scopes:
             scopes[-1].handles.append(reference)
         return tensor
@@ -110,6 +157,8 @@ def _passes(node: UOp) -> bool:
     return node.dtype.is_inexact and not isinstance(node.op.ad, Stop)
 
 
+_enabled, _scopes, _new = grad_enabled.get, open_scopes.get, object.__new__
+lift = Lifter()  # whose class is set where that is made
 _CUT: Any = object()  # inside no_grad: the result's history ends here
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 
@@ -130,65 +179,42 @@ def passed_on(flag: bool | None) -> bool | None:
     return flag if grad_enabled.get() or flag is False else _CUT
 
 
-def method_for(name: str, record: OpDef, lift: Lifter) -> Callable[..., Any]:
-    """The Tensor method of a record, under its own name in tracebacks and origins.
+def checked(plain: Any, record: OpDef, qualname: str) -> Callable[..., Any]:
+    """The function, its options by either of their names; a call that does not fit it is an error
+    with a code, in the op's own words. It has its name in tracebacks and origins too."""
 
-    One tensor, two, or one and a plain value are unwrapped here: calls of `lift` and of a function
-    with its arguments in a tuple take as long as the node takes to build.
-    """
-    call, cls, handle = record.call, lift.cls, lift.handle
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not grad_enabled.get():
-            return lift(record, args, kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if len(args) == 1 and type(args[0]) is cls:
-                first = second = args[0]
-                result = call(first.uop)
-            elif len(args) == 2 and type(args[0]) is cls and type(args[1]) is cls:
-                first, second = args
-                result = call(first.uop, second.uop)
-            elif len(args) == 2 and type(args[0]) is cls and type(args[1]) in _PLAIN:
-                first = second = args[0]
-                result = call(first.uop, args[1])
-            else:
-                return lift(record, args, kwargs)
+            if kwargs:
+                args, kwargs = spelling_of(record.name, record.signature or record.call)(
+                    args, kwargs
+                )
+                return plain(*args, **kwargs)
+            return plain(*args)
         except TypeError as error:
             raise explained(record, error, args, kwargs) from None
-        one, other = first._requires_grad, second._requires_grad
-        if type(result) is UOp:
-            return handle(result, one if one is other else one or other or None)
-        return lift.wrap(result, [one, other])
 
-    def view(x: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            with writing:  # what is shown and where it comes from belong together
-                return viewed(x, *args, **kwargs)
-        except TypeError as error:
-            raise explained(record, error, (x, *args), kwargs) from None
-
-    def viewed(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            args, kwargs = spelling_of(name, record.signature or call)(args, kwargs)
-        if kwargs or type(x) is not cls or not _PLAIN.issuperset(map(type, args)):
-            return lift.view(call, (x, *args), kwargs)
-        result, flag = call(x.uop, *args), passed_on(x._requires_grad)
-        if type(result) is UOp:
-            return tie(x, handle(result, flag), call, args)
-        return tie_results(x, type(result)([handle(r, flag) for r in result]), call, args, None)
-
-    shown: Any = named(view if record.name in VIEWS else method, name, f"Tensor.{name}")
-    shown.__doc__ = record.doc
-    shown.__qualname__ = f"Tensor.{name}"
-    shown.__module__ = "adjoint"
-    if record.signature is not None:
-        shown.__wrapped__ = record.signature
+    shown: Any = named(call, plain.__name__, qualname)
+    shown.__doc__, shown.__qualname__, shown.__module__ = plain.__doc__, qualname, "adjoint"
+    shown.__wrapped__ = plain
     return shown
 
 
-def install(cls: type[Tensor], lift: Lifter) -> None:
-    """Every record becomes a method, unless the class or a mixin has written that name itself."""
-    for name, record in _functions.items():
-        public = not isinstance(record, OpDef) or record.public
-        if public and not hasattr(cls, name):
-            setattr(cls, name, method_for(name, OPS[record.name], lift))
+def checked_methods(cls: type[C]) -> type[C]:
+    """Decorator: every method of the class that is a record's is `checked`."""
+    for name, plain in list(vars(cls).items()):
+        record = _functions.get(name) or _functions.get(name.removesuffix("_"))
+        if record is None:
+            continue
+        if isinstance(plain, staticmethod):
+            made = checked(plain.__func__, record, f"Tensor.{name}")
+            setattr(cls, name, staticmethod(made))
+        else:
+            setattr(cls, name, checked(plain, record, f"Tensor.{name}"))
+    return cls
+
+
+def checked_functions(module: dict[str, Any], names: list[str]) -> None:
+    """The functions of these names of a module are `checked`."""
+    for name in names:
+        module[name] = checked(module[name], _functions[name], name)

@@ -14,7 +14,6 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from adjoint.errors import DTypeError
-from adjoint.tensor.in_place import twin
 from adjoint.tensor.tracing import grad_enabled
 
 training: ContextVar[bool] = ContextVar("training", default=False)
@@ -121,8 +120,7 @@ class Modes:
 
 
 class TensorType(type):
-    """The class of Tensor: `Tensor.training` is a variable of the context, and twins in place
-    (`add_`) are made when they are first asked for."""
+    """The class of Tensor: `Tensor.training` is a variable of the context."""
 
     @property
     def training(cls) -> bool:
@@ -132,10 +130,3 @@ class TensorType(type):
     @training.setter
     def training(cls, value: bool) -> None:
         training.set(bool(value))
-
-    def __getattr__(cls, name: str) -> Any:
-        made = twin(cls, name[:-1]) if name.endswith("_") and not name.startswith("_") else None
-        if made is None:
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        setattr(cls, name, made)
-        return made

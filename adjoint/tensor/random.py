@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod, sqrt
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from adjoint.ops.random import threefry2x32
 from adjoint.runtime.device import Device
 from adjoint.tensor.from_data import stored
 from adjoint.tensor.tracing import good_once, register_key
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import DTypeLike, Sizes
 
 
 class _Stream:
@@ -119,8 +123,8 @@ class Random:
     @classmethod
     def rand(
         cls,
-        *shape: Any,
-        dtype: Any = None,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -130,8 +134,8 @@ class Random:
     @classmethod
     def randn(
         cls,
-        *shape: Any,
-        dtype: Any = None,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -141,41 +145,43 @@ class Random:
     @classmethod
     def normal(
         cls,
-        *shape: Any,
+        *shape: Sizes,
         mean: float = 0.0,
         std: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
         requires_grad: bool | None = None,
-        **named: Any,
     ) -> Self:
         """Normal with a mean and a standard deviation."""
-        draw: Any = cls.randn(*shape, **named)
+        draw: Any = cls.randn(*shape, dtype=dtype, device=device)
         return (std * draw + mean).requires_grad_(requires_grad)
 
     @classmethod
     def uniform(
         cls,
-        *shape: Any,
+        *shape: Sizes,
         low: float = 0.0,
         high: float = 1.0,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
         requires_grad: bool | None = None,
-        **named: Any,
     ) -> Self:
         """Uniform in [low, high); of an integer dtype, integers between integers."""
         kind = as_dtype(dtype or dtypes.default_float)
         if kind.is_int:
-            named["requires_grad"] = requires_grad
-            return cls.randint(*shape, low=low, high=high, dtype=kind, **named)  # type: ignore[arg-type]
-        draw: Any = cls.rand(*shape, dtype=kind, **named)
+            ends: Any = {"low": low, "high": high}
+            named: Any = {"dtype": kind, "device": device, "requires_grad": requires_grad}
+            return cls.randint(*shape, **ends, **named)
+        draw: Any = cls.rand(*shape, dtype=kind, device=device)
         return ((high - low) * draw + low).requires_grad_(requires_grad)
 
     @classmethod
     def randint(
         cls,
-        *shape: Any,
+        *shape: Sizes,
         low: int = 0,
         high: int = 10,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -194,49 +200,100 @@ class Random:
         return tensor.requires_grad_(requires_grad)
 
     @classmethod
-    def scaled_uniform(cls, *shape: Any, **named: Any) -> Self:
+    def scaled_uniform(
+        cls,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """Uniform in ±1/√n for n elements in all."""
         sizes = _shape("scaled_uniform", shape)
         bound = max(prod(sizes), 1) ** -0.5
+        named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return cls.uniform(sizes, low=-bound, high=bound, **named)
 
     @classmethod
-    def glorot_uniform(cls, *shape: Any, **named: Any) -> Self:
+    def glorot_uniform(
+        cls,
+        *shape: Sizes,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """Glorot and Bengio's uniform for a weight of this shape."""
         sizes = _shape("glorot_uniform", shape)
         fan = max(sizes[0] + prod(sizes[1:]), 1) if sizes else 1
+        named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return cls.uniform(sizes, low=-sqrt(6 / fan), high=sqrt(6 / fan), **named)
 
     @classmethod
-    def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **named: Any) -> Self:
+    def kaiming_uniform(
+        cls,
+        *shape: Sizes,
+        a: float = 0.01,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """He's uniform for a weight of this shape and a leaky slope `a`."""
         sizes = _shape("kaiming_uniform", shape)
         bound = sqrt(3.0) * sqrt(2.0 / (1 + a**2)) / sqrt(max(prod(sizes[1:]), 1))
+        named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return cls.uniform(sizes, low=-bound, high=bound, **named)
 
     @classmethod
-    def kaiming_normal(cls, *shape: Any, a: float = 0.01, **named: Any) -> Self:
+    def kaiming_normal(
+        cls,
+        *shape: Sizes,
+        a: float = 0.01,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """He's normal for a weight of this shape and a leaky slope `a`."""
         sizes = _shape("kaiming_normal", shape)
         std = sqrt(2.0 / (1 + a**2)) / sqrt(max(prod(sizes[1:]), 1))
+        named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return cls.normal(sizes, mean=0.0, std=std, **named)
 
     @classmethod
     def randperm(
-        cls, n: int, *, device: str | None = None, dtype: Any = None, **named: Any
+        cls,
+        n: int,
+        *,
+        device: str | None = None,
+        dtype: DTypeLike | None = None,
+        requires_grad: bool | None = None,
     ) -> Self:
         """A random permutation of 0 … n-1."""
         bits = key_node(Device.canonicalize(device)).random_bits(checked_shape("randperm", n))
         order = bits.argsort(0).cast(as_dtype(dtype or dtypes.index))
         tensor: Any = cls(order)  # type: ignore[call-arg]
-        return tensor.requires_grad_(named.get("requires_grad"))
+        return tensor.requires_grad_(requires_grad)
 
-    def rand_like(self: Any, **named: Any) -> Any:
-        """Uniform in [0, 1) in the shape, dtype and device of this tensor."""
-        return type(self).rand(self.shape, **({"dtype": self.dtype, "device": self.device} | named))
+    def rand_like(
+        self: Any,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """Uniform in [0, 1) in the shape, dtype and device of this tensor, unless others are
+        named."""
+        named: Any = {"dtype": dtype or self.dtype, "device": device or self.device}
+        made: Tensor = type(self).rand(self.shape, **named, requires_grad=requires_grad)
+        return made
 
-    def randn_like(self: Any, **named: Any) -> Any:
-        """Standard normal in the shape, dtype and device of this tensor."""
-        return type(self).randn(
-            self.shape, **({"dtype": self.dtype, "device": self.device} | named)
-        )
+    def randn_like(
+        self: Any,
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """Standard normal in the shape, dtype and device of this tensor, unless others are
+        named."""
+        named: Any = {"dtype": dtype or self.dtype, "device": device or self.device}
+        made: Tensor = type(self).randn(self.shape, **named, requires_grad=requires_grad)
+        return made

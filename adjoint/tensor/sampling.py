@@ -12,7 +12,7 @@ depend on a shape alone (`random.py`).
 from __future__ import annotations
 
 from math import lgamma, pi, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from adjoint.tensor.from_data import stored
 from adjoint.tensor.lift import Lifter
 from adjoint.tensor.random import key_node
 
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+    from adjoint.tensor.types import Operand
+
 Shape = tuple[int, ...]
 _WIDE = dtypes.float64  # acceptance tests subtract large numbers that nearly cancel
 
@@ -34,7 +38,7 @@ class Sampling:
 
     __slots__ = ()
 
-    def dropout(self: Any, p: float = 0.5) -> Any:
+    def dropout(self: Any, p: float = 0.5) -> Tensor:
         """While training, each element is 0 with probability p and else divided by 1 - p."""
         chance = _probability("dropout", p)
         if not type(self).training or chance == 0:
@@ -47,7 +51,7 @@ class Sampling:
             node = keep.where(self.uop * (1 / (1 - chance)), 0)
         return Lifter(type(self)).wrap(node, [self._requires_grad])
 
-    def bernoulli(self: Any, p: Any = None) -> Any:
+    def bernoulli(self: Any, p: Operand | None = None) -> Tensor:
         """1 with probability p, else 0, in this tensor's shape and dtype; without p the elements
         are the probabilities."""
         if p is None:
@@ -59,7 +63,7 @@ class Sampling:
         chance = _parameter(self, p, wide)
         return type(self)((_uniform(self, self.shape, wide) < chance).cast(self.dtype))
 
-    def exponential(self: Any, lambd: Any = 1.0) -> Any:
+    def exponential(self: Any, lambd: Operand = 1.0) -> Tensor:
         """Exponential with the rate `lambd` (a number or a tensor), in this tensor's shape."""
         kind = _result_dtype("exponential", self)
         wide = promote(kind, dtypes.float32)
@@ -67,7 +71,7 @@ class Sampling:
         node = -(1 - _uniform(self, self.shape, wide)).log() / rate
         return _wrapped(self, node.cast(kind), lambd)
 
-    def log_normal(self: Any, mean: Any = 1.0, std: Any = 2.0) -> Any:
+    def log_normal(self: Any, mean: Operand = 1.0, std: Operand = 2.0) -> Tensor:
         """exp of a normal with this mean and standard deviation, in this tensor's shape."""
         kind = _result_dtype("log_normal", self)
         wide = promote(kind, dtypes.float32)
@@ -76,7 +80,7 @@ class Sampling:
         node = (normal * scale + _parameter(self, mean, wide)).exp()
         return _wrapped(self, node.cast(kind), mean, std)
 
-    def cauchy(self: Any, median: Any = 0.0, sigma: Any = 1.0) -> Any:
+    def cauchy(self: Any, median: Operand = 0.0, sigma: Operand = 1.0) -> Tensor:
         """Cauchy with this median and half width, in this tensor's shape."""
         kind = _result_dtype("cauchy", self)
         wide = promote(kind, dtypes.float32)
@@ -85,7 +89,7 @@ class Sampling:
         node = angle.tan() * scale + _parameter(self, median, wide)
         return _wrapped(self, node.cast(kind), median, sigma)
 
-    def geometric(self: Any, p: Any) -> Any:
+    def geometric(self: Any, p: Operand) -> Tensor:
         """How many trials until the first success of probability p: 1, 2, …, in this tensor's
         shape and dtype."""
         if not hasattr(p, "uop") and _probability("geometric", p) == 0:
@@ -94,7 +98,7 @@ class Sampling:
         trials = ((1 - _uniform(self, self.shape, _WIDE)).log() / miss).floor() + 1
         return type(self)(trials.cast(self.dtype))
 
-    def gamma(self: Any, alpha: Any = 1.0, beta: Any = 1.0) -> Any:
+    def gamma(self: Any, alpha: Operand = 1.0, beta: Operand = 1.0) -> Tensor:
         """Gamma with shape `alpha` and rate `beta` (numbers or tensors), in this tensor's shape.
 
         Marsaglia and Tsang (2000), 10 rounds: a round fails with probability below 0.049 for every
@@ -110,7 +114,7 @@ class Sampling:
         node = small.where(draw * boost, draw) / rate
         return type(self)(node.cast(kind).detach())
 
-    def poisson(self: Any) -> Any:
+    def poisson(self: Any) -> Tensor:
         """Poisson counts whose rates are this tensor's elements, in its dtype.
 
         Below 10 by inversion: a uniform is compared with the distribution function at 0 … 59. From
@@ -126,7 +130,7 @@ class Sampling:
         node = (rate >= 0).where(small.where(low, high), float("nan"))
         return type(self)(node.cast(self.dtype).detach())
 
-    def multinomial(self: Any, num_samples: int = 1, replacement: bool = False) -> Any:
+    def multinomial(self: Any, num_samples: int = 1, replacement: bool = False) -> Tensor:
         """Indices drawn with probabilities proportional to a vector of weights ≥ 0, or to each row
         of a matrix; without replacement no index comes twice (Efraimidis and Spirakis, 2006)."""
         _check_multinomial(self, num_samples, replacement)
@@ -139,13 +143,13 @@ class Sampling:
 
     def scaled_dot_product_attention(
         self: Any,
-        key: Any,
-        value: Any,
-        attn_mask: Any = None,
+        key: Operand,
+        value: Operand,
+        attn_mask: Tensor | None = None,
         dropout_p: float = 0.0,
         is_causal: bool = False,
         enable_gqa: bool = False,
-    ) -> Any:
+    ) -> Tensor:
         """softmax(self keyᵀ / √d) value over the last two axes; a bool mask says what is seen, a
         float mask is added. Dropout of the weights is active while training."""
         _probability("scaled_dot_product_attention", dropout_p)

@@ -7,8 +7,8 @@ its own file and is mixed in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
 from adjoint.errors import (
@@ -20,17 +20,16 @@ from adjoint.errors import (
 )
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
-from adjoint.ir.operators import Operators
-from adjoint.ir.uop import UOp, _functions, leaf
+from adjoint.ir.uop import UOp, leaf
 from adjoint.runtime.device import Device
 from adjoint.tensor import from_data, tracing
+from adjoint.tensor._twins import Twins
 from adjoint.tensor.creation import Creation
 from adjoint.tensor.data_dependent import Dynamic
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
-from adjoint.tensor.in_place import OPERATORS, InPlace, operator
 from adjoint.tensor.interchange import Interchange
-from adjoint.tensor.lift import Lifter, install, method_for
+from adjoint.tensor.lift import lift
 from adjoint.tensor.marked import ends_here
 from adjoint.tensor.modes import Modes, TensorType, no_grad
 from adjoint.tensor.random import Random
@@ -43,7 +42,7 @@ _BUFFER = OPS["buffer"]
 
 
 class Tensor(
-    Operators,
+    Twins,
     Gradients,
     Creation,
     Random,
@@ -51,7 +50,6 @@ class Tensor(
     Indexing,
     Dynamic,
     Sampling,
-    InPlace,
     Modes,
     metaclass=TensorType,
 ):
@@ -63,11 +61,11 @@ class Tensor(
 
     __slots__ = ("__weakref__", "_grad", "_past", "_requires_grad", "_tie", "uop")
     __array_priority__ = 100.0
-    __array_ufunc__ = None  # NumPy then leaves `array + tensor` to us
     uop: UOp
     _tie: Any  # a view's base and path; see views.py
     _past: list[Any]  # of a tensor with requires_grad=True; see marked.py
     _grad: Tensor | None
+    custom_kernel: ClassVar[Callable[..., Any]]  # see transforms/kernels.py
 
     def __init__(
         self,
@@ -117,20 +115,24 @@ class Tensor(
         return len(self.uop.shape)
 
     @property
-    def size(self) -> Any:
+    def size(self) -> from_data.Size:
         """The number of elements; called, the shape or one of its extents: `size()`, `size(0)`."""
         return from_data.Size(self.uop.size, self.uop.shape)
 
     def numel(self) -> int:
+        """The number of elements."""
         return self.uop.size
 
     def element_size(self) -> int:
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     def nbytes(self) -> int:
+        """The bytes of all elements."""
         return self.uop.size * self.dtype.itemsize
 
     def is_floating_point(self) -> bool:
+        """Whether the elements are real floating-point numbers."""
         return self.dtype.is_float
 
     def __len__(self) -> int:
@@ -138,7 +140,7 @@ class Tensor(
             raise ScalarError("E3002", "a scalar has no length", op="len", operands=[("x", self)])
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Self]:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.shape:
             problem = "a scalar has no parts to go through"
             raise ScalarError("E3002", problem, op="iter", operands=[("x", self)])
@@ -208,8 +210,8 @@ class Tensor(
         return self.contiguous()
 
     def _copied_to(self, device: Any) -> Tensor:
-        """The same values on another device; `to` (array_api/familiar.py) changes dtypes too."""
-        return lift(OPS["copy"], (self, Device.canonicalize(device)), {})
+        """The same values on another device; `to` (aliases.py) changes dtypes too."""
+        return lift.op("copy", self, Device.canonicalize(device))
 
     def to_(self, device: str | None) -> Self:
         """Move this handle to another device."""
@@ -238,47 +240,34 @@ class Tensor(
             raise DeviceError("E6008", problem, op="shard_like", operands=operands, help=fix)
         return self.shard(other.device, axis)
 
-    # ---- operators
+    # ---- operators that are more than an op
 
-    @staticmethod
-    def _apply(name: str, *operands: Any) -> Any:
-        return lift(_functions[name].call, operands, None)
-
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Tensor:
         if from_data.is_lent(self.uop):
             return self.clone()
         return lift.handle(self.uop, self._requires_grad)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         if other is None or isinstance(other, str):
             return NotImplemented  # Python then says False: `None in [x]` has an answer
-        return self._apply("eq", self, other)
+        return lift.two("eq", self, other)
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
         if other is None or isinstance(other, str):
             return NotImplemented
-        return self._apply("ne", self, other)
+        return lift.two("ne", self, other)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "uop" and self._tie is not None:
-            return reread(self)  # a view whose base has been written
-        if name in Tensor.__slots__:
-            raise AttributeError(name)
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name.endswith("_") and hasattr(type(self), name):  # a twin, made when it is asked for
-            return getattr(type(self), name).__get__(self)
-        near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
-        raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
+    if not TYPE_CHECKING:  # to a checker of types a name that is not written is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "uop" and self._tie is not None:
+                return reread(self)  # a view whose base has been written
+            if name in Tensor.__slots__ or name.startswith("__"):
+                raise AttributeError(name)
+            near = did_you_mean(name, [n for n in dir(Tensor) if not n.startswith("_")])
+            raise UnknownNameError("E2002", f"Tensor has no attribute {name!r}", help=near)
 
 
-for _operator, _op in OPERATORS.items():
-    setattr(Tensor, f"__i{_operator}__", operator(_op))
-
-lift = Lifter(Tensor)
-install(Tensor, lift)
-for _operator in ("add", "sub", "mul", "matmul"):  # the most used need not look their op up by name
-    setattr(Tensor, f"__{_operator}__", method_for(f"__{_operator}__", OPS[_operator], lift))
-
+lift.cls = Tensor
 
 __all__ = ["Tensor", "lift", "no_grad"]

@@ -7,7 +7,7 @@ never a silent zero; where Python indexing would, negative indices count from th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,15 +24,16 @@ from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, later, real, whole
 
 Array = np.ndarray[Any, Any]
+Value = TypeVar("Value")  # a node, a tensor or an array
 _MATRIX, _VECTOR, _SCALAR = np.ones((2, 3)), np.ones(3), np.ones(())
 _TIES = np.array([[1.0, 0.0, 1.0, 0.0, 2.0], [3.0, 3.0, 3.0, 0.0, 3.0]])
 
 
-class Picked(NamedTuple):
+class Picked(NamedTuple, Generic[Value]):
     """Values, and where along the axis they came from."""
 
-    values: Any
-    indices: Any
+    values: Value
+    indices: Value
 
 
 # ---- sorting

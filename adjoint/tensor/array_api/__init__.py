@@ -9,6 +9,8 @@ import sys
 from types import FunctionType
 
 from adjoint.ir.spelling import has_twins, spelled
+from adjoint.tensor import _functions
+from adjoint.tensor._functions import *  # noqa: F403 - the records that the standard does not name
 from adjoint.tensor.array_api import fft, linalg
 from adjoint.tensor.array_api.constants import e, inf, nan, newaxis, pi
 from adjoint.tensor.array_api.creation import (
@@ -146,14 +148,12 @@ from adjoint.tensor.array_api.manipulation import (
     tile,
     unstack,
 )
-from adjoint.tensor.array_api.methods import install
 from adjoint.tensor.array_api.products import (
     matmul,
     matrix_transpose,
     tensordot,
     vecdot,
 )
-from adjoint.tensor.array_api.records import functions
 from adjoint.tensor.array_api.searching import (
     argmax,
     argmin,
@@ -190,6 +190,7 @@ from adjoint.tensor.array_api.utility import (
     any,
     diff,
 )
+from adjoint.tensor.tensor import Tensor
 
 __array_api_version__ = "2025.12"
 
@@ -364,8 +365,6 @@ for _name in STANDARD:  # by either name of an option; see ir/spelling.py
         globals()[_name] = spelled(_function)
         if _name in linalg.__all__:  # the extension has the same products
             setattr(linalg, _name, globals()[_name])
-_others = functions(hidden=STANDARD)
-globals().update(_others)
-__all__ += list(_others)
+__all__ += _functions.__all__
 PUBLIC: tuple[str, ...] = tuple(__all__)
-install(sys.modules[__name__])
+Tensor._namespace = sys.modules[__name__]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import AxisError, DTypeError, ShapeError
-from adjoint.ir.opdef import OPS
 from adjoint.tensor.tensor import Tensor, lift
 from adjoint.tensor.views import RECORDS as VIEWS
 
@@ -23,7 +22,7 @@ Number = bool | int | float | complex
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The record of that name on tensors."""
-    return (lift.view if name in VIEWS else lift)(OPS[name].call, args, kwargs)
+    return (lift.view if name in VIEWS else lift.op)(name, *args, **kwargs)
 
 
 def tensor_of(op: str, x: Any) -> Tensor:
