@@ -30,6 +30,12 @@ def is_real(x: UOp) -> bool:
 
 
 @condition
+def has_sign(x: UOp) -> bool:
+    """Whether x holds floats or signed integers: of an unsigned 1, -x is the largest number."""
+    return x.dtype.kind in "if"
+
+
+@condition
 def is_float(x: UOp) -> bool:
     """Whether x holds floats."""
     return x.dtype.is_float
@@ -188,7 +194,7 @@ arithmetic_rules = RuleSet(
         Rule("plus_negated", x + y.neg(), x - y, when=is_real(x)),
         Rule("minus_negated", x - y.neg(), x + y, when=is_real(x)),
         Rule("product_of_negated", x.neg() * y.neg(), x * y, when=is_real(x)),
-        Rule("abs_of_negated", x.neg().abs(), x.abs(), when=is_real(x)),
+        Rule("abs_of_negated", x.neg().abs(), x.abs(), when=has_sign(x)),
         *map(_idempotent, ("abs", "floor", "ceil", "trunc", "round")),
     )
 )

@@ -60,6 +60,12 @@ def test_only_what_keeps_every_bit_is_done(node, left):
     assert ops(*simplified([node])) == left
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int8", "int64"])
+def test_a_negated_unsigned_number_is_a_large_one(dtype):
+    x = np.array([0, 1, 7, 100], dtype)
+    assert np.array_equal(abs(-Tensor(x, device="CPU")).numpy(), np.abs(-x))
+
+
 def test_a_gradient_has_no_products_with_one():
     kernels = lower(grad(lambda x: (x * x).sum()))(numbers(4)).kernels()
     assert "mul(1.0" not in "".join(kernels)
