@@ -11,10 +11,10 @@ from adjoint.autodiff.reverse import compute_gradient
 from adjoint.errors import AdjointError
 from adjoint.ir.derivative import NotDifferentiable, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import as_dtype
-from adjoint.ir.formula import formula
 from adjoint.ir.opdef import OPS, OpDef, Sample, expand_composite
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor.tensor import lift
+from docs.formula import formula
 from docs.op_calls import adapted, mapped, on_nodes
 
 LONGEST_OF_A_BODY = 400  # a derivative that follows from the body is printed if it is this short

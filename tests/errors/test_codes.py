@@ -13,10 +13,8 @@ import adjoint
 from adjoint import Tensor
 from adjoint.errors import CODES, PHASES, AdjointError
 from adjoint.ir.opdef import OPS
-from adjoint.ir.parse import parse
 from adjoint.ir.uop import UOp
-from adjoint.module import GradientOptions, differentiate
-from adjoint.module import parse as parse_module
+from adjoint.module import GradientOptions, differentiate, parse
 
 PACKAGE = Path(adjoint.__file__).parent
 
@@ -54,14 +52,14 @@ class Sleeps(Dies):
         time.sleep(60)
 
 
-ONE = "%0 = const() {value: 1.0, dtype: f32, shape: [], device: null} : Tensor<f32, []>\n"
+ONE = "%0 = ConstF32(1.0) : Tensor<f32, []>\n"
 
 RAISES = {
     "E1001": lambda tmp: parse(b"\xff"),
-    "E1002": lambda tmp: parse("%0 = const() ?"),
-    "E1003": lambda tmp: parse('%0 = input() {name: "x'),
-    "E1004": lambda tmp: parse(r'%0 = input() {name: "\q"} : Tensor<f32, []>'),
-    "E1005": lambda tmp: parse(f"%0 = const() {{value: {'9' * 500}}} : Tensor<i64, []>"),
+    "E1002": lambda tmp: parse(ONE + "%1 = Neg(%0) ? : Tensor<f32, []>\noutputs: %1"),
+    "E1003": lambda tmp: parse('%0 = Input() {name: "x'),
+    "E1004": lambda tmp: parse(r'%0 = Input() {name: "\q"} : Tensor<f32, []>'),
+    "E1005": lambda tmp: parse(f"%0 = ConstI64({'9' * 500}) : Tensor<i64, []>"),
     "E1006": lambda tmp: parse("/* no end"),
     "E2001": lambda tmp: Tensor([1.0], dtype="float31"),
     "E2002": lambda tmp: Tensor([1.0]).reshap,
@@ -81,10 +79,10 @@ RAISES = {
     "E3008": lambda tmp: _matrix(2, 3).permute(0, 0),
     "E3009": lambda tmp: adjoint.squeeze(_matrix(2, 3), 0),
     "E3010": lambda tmp: Tensor([[1], [2, 3]]),
-    "E4001": lambda tmp: parse("%0 = neg(%1) : Tensor<f32, []>\noutputs: %0"),
+    "E4001": lambda tmp: parse("%0 = Neg(%1) : Tensor<f32, []>\noutputs: %0"),
     "E4002": lambda tmp: parse(ONE + ONE + "outputs: %0"),
     "E4003": lambda tmp: parse(ONE + "outputs: %7"),
-    "E4004": lambda tmp: parse_module("%0 = Input() : Tensor<f32, []>\noutputs: %0"),
+    "E4004": lambda tmp: parse("%0 = Input() : Tensor<f32, []>\noutputs: %0"),
     "E4005": _odd_file,
     "E4006": lambda tmp: _matrix(2)[0, 0],
     "E4007": lambda tmp: _matrix(2, 3).shrink(((0, 1),)),
@@ -142,7 +140,7 @@ def _gradient_of_an_unverified_module():
         '%0 = Input() {name: "x"} : Tensor<f32, [2]>',
         "%1 = Sum(%0, [5], false) : Tensor<f32, []>",
     ]
-    module = parse_module("\n".join([*lines, "outputs: %1"]), verified=False)
+    module = parse("\n".join([*lines, "outputs: %1"]), verified=False)
     return differentiate(module, options=GradientOptions(verify=False))
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from adjoint.autodiff.reverse import compute_gradient
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.formula import expression, formula
 from adjoint.ir.opdef import OPS
+from docs.formula import expression, formula
 
 
 def _input(name, *shape, dtype=dtypes.float32):

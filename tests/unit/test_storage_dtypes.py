@@ -11,7 +11,6 @@ import adjoint
 from adjoint import AdjointError, Tensor, dtypes, grad, jit, jvp, vmap
 from adjoint.ir.dtype import ALL, STORAGE, promote
 from adjoint.ir.opdef import OPS
-from adjoint.ir.parse import parse
 from adjoint.ir.text import text
 
 DEVICES = ["CPU", "REF"]
@@ -325,9 +324,9 @@ def test_a_module_has_no_such_dtype_and_says_so(kind):
 
 
 @kinds
-def test_the_text_of_a_graph_is_read_back(kind):
-    node = OPS["input"]("x", (2,), kind).cast("float32") * 2
-    assert parse(text(node)) == [node]
+def test_the_text_of_a_graph_names_the_dtype(kind):
+    node = OPS["input"]("x", (2,), kind)
+    assert f": Tensor<{node.dtype.short}, [2]>" in text(node.cast("float32") * 2)
 
 
 # ---- out and in

@@ -5,7 +5,7 @@ joined, powers gathered), so the text says what is computed, not in which order 
 axis of size 1 that comes or goes is not shown, nor is a cast between floats, nor a spreading over
 a shape that another operand has. A term that is used more than once gets a line of its own. Σ₁ is
 a sum over axis 1 (Σ over all axes), [a = b] is 1 where the condition holds and else 0, i₁ is the
-index along axis 1. For the text that can be read back see `text.py`.
+index along axis 1. For the text of every node see `adjoint/ir/text.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adjoint.ir.terms import (
+from adjoint.ir.uop import UOp, toposort
+from docs.formula_terms import (
     COMPARE,
     SUBSCRIPTS,
     Term,
@@ -26,7 +27,6 @@ from adjoint.ir.terms import (
     whole_power,
     write,
 )
-from adjoint.ir.uop import UOp, toposort
 
 _LONGEST_REPEATED = 9  # a shared term no longer than this is written out each time
 _LETTERS = "uvwpqrshkmnzcdefo"
