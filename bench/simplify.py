@@ -102,7 +102,7 @@ def main() -> int:
         f"{len(tensor_rules)} rules; milliseconds of the processor, without LLVM's. "
         f"`python -m bench.simplify`, {time.strftime('%Y-%m-%d')}.",
         "",
-        "| graph | nodes | rules applied | simplify | µs a node | whole compile | share |",
+        "| graph | nodes | rules applied | simplify | µs a node | passes up to `lower` | share |",
         "|---|---|---|---|---|---|---|",
     ]
     page = "\n".join([*head, *rows]) + "\n"

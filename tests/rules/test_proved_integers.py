@@ -113,7 +113,7 @@ PLAIN = {
     "bitwise_or": lambda a, b: a | b,
     "bitwise_xor": lambda a, b: a ^ b,
     "bitwise_not": lambda a: ~a,
-    **{name: lambda a: a for name in ("floor", "ceil", "trunc", "round")},
+    **{name: lambda a: a for name in ("floor", "ceil", "trunc", "round", "contiguous", "detach")},
 }
 LOGIC = {
     **dict.fromkeys(("logical_and", "bitwise_and", "mul", "minimum"), z3.And),
@@ -124,6 +124,7 @@ LOGIC = {
     "lt": lambda a, b: z3.And(z3.Not(a), b),
     "le": lambda a, b: z3.Or(z3.Not(a), b),
     **{name: lambda a: a for name in ("abs", "floor", "ceil", "trunc", "round")},
+    **{name: lambda a: a for name in ("contiguous", "detach")},
 }
 
 
@@ -191,8 +192,9 @@ def leaves(dtype):
         if is_bool:
             return [OPS["input"](name, (), dtypes.bool_)]
         whole = OPS["input"](name, (), dtype)
-        i = variable(f"{name}i", 0, 11, dtype)
-        return [whole, i, i * const(4, dtype) + variable(f"{name}j", 0, 3, dtype)]
+        i, zero = variable(f"{name}i", 0, 11, dtype), variable(f"{name}o", 0, 0, dtype)
+        hundred = variable(f"{name}h", 100, 100, dtype)
+        return [whole, i, zero, hundred, i * const(4, dtype) + variable(f"{name}j", 0, 3, dtype)]
 
     return make
 
@@ -218,13 +220,20 @@ def directed(rule, dtype):
         "collect_terms": lambda: i * const(2, dtype) + i * const(3, dtype),
         "div_of_sum": lambda: (i * const(4, dtype) + j) // 4,
         "mod_of_sum": lambda: (i * const(4, dtype) + j) % 4,
+        "where_true": lambda: const(True, "bool").where(i, j),
+        "where_false": lambda: const(False, "bool").where(i, j),
+        "where_truth": lambda: (i < 3).where(const(True, "bool"), const(False, "bool")),
+        "fold_where": lambda: UOp(
+            OPS["where"], (const(True, "bool"), const(1, dtype), const(2, dtype))
+        ),
+        "fold_cast": lambda: UOp(OPS["cast"], (const(100, dtype),), OPS["cast"].arg(dtypes.int16)),
     }
     return [made[rule.name]()] if rule.name in made else []
 
 
 def applications(rule, dtype):
     """Up to 12 nodes on which the rule applies, chosen at random, with what it makes of them."""
-    if "cast" in str(rule.pattern):
+    if rule.name.startswith("cast"):
         nodes = cast_chains(dtype)
     elif dtype.is_bool:
         nodes = instances(rule, logical, constants_of_bools)
