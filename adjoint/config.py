@@ -83,8 +83,7 @@ def _loader(text: str) -> str:
     return text
 
 
-_PASSES = ("expand", "simplify", "legalise", "fuse", "strategy", "lower", "plan")
-_PASSES += ("render", "compile", "bind")
+_PASSES = "expand simplify legalise fuse strategy lower plan render compile bind".split()
 _STAGES = ("graph", *_PASSES, "schedule", "loops", "source", "all")
 
 

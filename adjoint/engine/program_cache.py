@@ -252,7 +252,8 @@ class Bound:
 
     def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
         """The constants of this graph that the program takes as arguments."""
-        return tuple(_scalar(key.constants[i]) for i in self.lifted)
+        device = self.program.backend.target.name
+        return tuple(_scalar(key.constants[i], device) for i in self.lifted)
 
 
 def moved(buffer: Buffer, device: Any) -> Buffer:
@@ -263,9 +264,9 @@ def moved(buffer: Buffer, device: Any) -> Buffer:
     return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
 
 
-def _scalar(node: UOp) -> Buffer:
+def _scalar(node: UOp, device: str) -> Buffer:
     with np.errstate(over="ignore"):  # beyond a narrow float's range: an infinity, as in a kernel
-        return Buffer(np.array(node.arg.value, node.dtype.np), node.device)
+        return Buffer(np.array(node.arg.value, node.dtype.np), device)
 
 
 @dataclass(slots=True, eq=False, repr=False)

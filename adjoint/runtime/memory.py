@@ -84,10 +84,7 @@ def register_memory(name: str, memory: Memory) -> None:
 
 
 def memory_of(device: Any) -> Memory:
-    """The memory of a device; of several, that of the first; of none, such as a plain number's, the
-    host's."""
-    if device is None:
-        return HOST
+    """The memory of a device; of several, that of the first."""
     name = device if isinstance(device, str) else device[0]
     found = _memories.get(name.partition(":")[0])
     if found is None:
