@@ -83,8 +83,9 @@ def _loader(text: str) -> str:
     return text
 
 
-_PASSES = "expand simplify legalise fuse strategy lower plan render compile bind".split()
-_STAGES = ("graph", *_PASSES, "schedule", "loops", "source", "all")
+_FRONT_PASSES = ("expand", "simplify", "legalise", "fuse", "strategy")
+_BACK_PASSES = ("lower", "plan", "render", "compile", "bind")
+_STAGES = ("graph", *_FRONT_PASSES, *_BACK_PASSES, "schedule", "loops", "source", "all")
 
 
 def _stages(text: str) -> tuple[str, ...]:
