@@ -12,6 +12,7 @@ from weakref import ref
 
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.kernel_kind import CONSTANT
 from adjoint.ir.uop import UOp, toposort
 
 Range = tuple[int, int]
@@ -71,7 +72,7 @@ def is_discrete(node: UOp) -> bool:
 def _derived(node: UOp) -> Bounds:
     dtype, record = node.dtype, node.op
     least, most = int(dtype.min), int(dtype.max)
-    if record.name == "const":
+    if record.kernel is CONSTANT:
         return Bounds(int(node.arg.value), int(node.arg.value), True)
     if isinstance(node.arg, Ranged):
         return Bounds(*node.arg.bounds, True)

@@ -14,6 +14,7 @@ from functools import cached_property
 from adjoint.errors import AutodiffError
 from adjoint.ir.batch import Flags
 from adjoint.ir.function import Function, function_of
+from adjoint.ir.kernel_kind import filled_value, is_filled
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.transforms.loops import batched_function
@@ -141,9 +142,7 @@ def _filled(values: Absent, like: Nodes) -> list[UOp]:
 
 def _is_zero(node: UOp) -> bool:
     """Whether the rule says that there is no cotangent."""
-    while node.op.name in ("expand", "reshape"):
-        node = node.src[0]
-    return node.op.name == "const" and not node.arg.value
+    return is_filled(node) and not filled_value(node)
 
 
 def _summed(function: Function, flags: Sequence[bool]) -> Function:

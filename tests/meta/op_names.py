@@ -17,25 +17,30 @@ EXEMPT = ("ops", "codegen", "backends")  # the records themselves; renderers are
 
 def places(file: Path) -> list[tuple[int, str]]:
     """Line and text of every such place in a file."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    return sorted({(p.lineno, ast.unparse(p)) for f in _scopes(tree) for p in _asked(f)})
+    text = file.read_text(encoding="utf-8")
+    if ".name" not in text:
+        return []
+    tree = ast.parse(text)
+    found = {(e.lineno, ast.unparse(e)) for e in _asked(tree, set())}
+    for scope in tree.body:
+        names = _given_names(scope)
+        if names:
+            found |= {(e.lineno, ast.unparse(e)) for e in _asked(scope, names)}
+    return sorted(found)
 
 
-def _scopes(tree: ast.Module) -> list[ast.AST]:
-    functions = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
-    return [tree, *functions]
-
-
-def _asked(scope: ast.AST) -> list[ast.expr]:
-    names = {
+def _given_names(scope: ast.AST) -> set[str]:
+    """Variables of a function or class that hold an op's name."""
+    return {
         target.id
         for node in ast.walk(scope)
         if isinstance(node, ast.Assign)
         for target, value in _pairs(node)
         if isinstance(target, ast.Name) and _is_op_name(value, set())
     }
-    if isinstance(scope, ast.Module):
-        names = set()
+
+
+def _asked(scope: ast.AST, names: set[str]) -> list[ast.expr]:
     return [e for node in ast.walk(scope) for e in _subjects(node) if _is_op_name(e, names)]
 
 
@@ -80,8 +85,9 @@ def count() -> Counter[str]:
 
 
 if __name__ == "__main__":
-    for name, number in sorted(count().items()):
+    counted = count()
+    for name, number in sorted(counted.items()):
         print(f"{number:4} {name}")
         for line, text in places(PACKAGE / name):
             print(f"       {line}: {text}")
-    print(sum(count().values()), "in", len(count()), "files")
+    print(sum(counted.values()), "in", len(counted), "files")
