@@ -11,6 +11,7 @@ import pytest
 
 from adjoint import Tensor, checkpoint, grad, hessian, jit
 from adjoint.schedule.fuse import Fuser, Unit
+from adjoint.target import TARGETS, Limits
 from tests.compiler.test_records import SUMMED, on, same
 
 UNARY = [
@@ -73,11 +74,11 @@ def test_what_a_checkpoint_shares_with_its_surroundings_is_found():
 
 
 def units(*levels):
-    return [Unit("kernel", {}, low, high) for low, high in levels]
+    return [Unit("kernel", Limits(), {}, low, high) for low, high in levels]
 
 
 def test_a_way_down_through_several_wide_steps_is_a_way():
-    fuser = Fuser([])
+    fuser = Fuser([], TARGETS["CPU"])
     first, upper, lower, last = chain = units((10, 10), (7, 12), (2, 8), (3, 3))
     fuser.wide = {upper: None, lower: None}
     for maker, user in pairwise(chain):
@@ -92,7 +93,7 @@ def test_one_step_is_before_another_where_a_path_leads_there(seed):
     rng = random.Random(seed)
     spans = [sorted(rng.sample(range(12), 2)) if rng.random() < 0.5 else None for _ in range(12)]
     made = units(*(span or [n, n] for n, span in enumerate(spans)))
-    fuser = Fuser([])
+    fuser = Fuser([], TARGETS["CPU"])
     fuser.wide = {unit: None for unit in made if unit.low < unit.high}
     for maker in made:
         maker.users = {u: None for u in made if u.high > maker.low and rng.random() < 0.15}
