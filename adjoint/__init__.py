@@ -36,7 +36,8 @@ from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
-from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard, and every record
+from adjoint.tensor._functions import *  # noqa: F403 - every record
+from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard
 from adjoint.tensor.einops_backend import wait_for_einops as _wait_for_einops
 from adjoint.tensor.familiar import (
     from_numpy,

@@ -1,6 +1,6 @@
 """A page of what users write. Checkers of types must find errors on the marked lines alone.
 
-`reveal` is a line that must have the type it says; `# wrong` is a line with a mistake.
+`assert_type` says what a line must be; `# wrong` is at the end of a line with a mistake.
 """
 
 from __future__ import annotations

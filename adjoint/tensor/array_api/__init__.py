@@ -10,7 +10,7 @@ from types import FunctionType
 
 from adjoint.ir.spelling import has_twins, spelled
 from adjoint.tensor import _functions
-from adjoint.tensor._functions import *  # noqa: F403 - the records that the standard does not name
+from adjoint.tensor._functions import *  # noqa: F403 - what the standard does not name
 from adjoint.tensor.array_api import fft, linalg
 from adjoint.tensor.array_api.constants import e, inf, nan, newaxis, pi
 from adjoint.tensor.array_api.creation import (
