@@ -20,7 +20,7 @@ def _found_by_mypy():
     cache = ROOT / ".mypy_cache" / "user_page"
     text = _run("mypy", "--config-file=", f"--cache-dir={cache}", "--no-pretty")
     found = [line.split(":", 3) for line in text.split("\n") if ": error:" in line]
-    return {int(line): message for file, line, _, message in found if Path(file) == PAGE}
+    return {int(line): message for file, line, _, message in found if ROOT / file == PAGE}
 
 
 def _found_by_pyright():
