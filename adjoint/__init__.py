@@ -95,7 +95,7 @@ from adjoint.transforms.pytree import (
     tree_unflatten,
 )
 from adjoint.transforms.reverse import grad, value_and_grad, vjp
-from adjoint.transforms.trace import (
+from adjoint.transforms.trace import (  # type: ignore[assignment]  # `trace` of a function
     OpNode,
     Trace,
     backward_on_trace,

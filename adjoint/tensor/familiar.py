@@ -90,8 +90,8 @@ def randint(
     if not isinstance(shape, (tuple, list)) or last is None or (shape is high and size is not None):
         problem = f"takes (low, high, size) or (high, size), got size {size!r}"
         raise ArgumentError("E2007", problem, op="randint", help="randint(0, 10, (3,))")
-    named: Any = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    return Tensor.randint(*shape, low=first, high=last, **named)
+    named: Any = {"high": last, "dtype": dtype, "device": device, "requires_grad": requires_grad}
+    return Tensor.randint(*shape, low=first, **named)
 
 
 def randperm(

@@ -75,7 +75,7 @@ def test_help_reads_like_documentation():
 
 
 def test_a_method_is_found_where_it_is_written():
-    assert inspect.getsourcefile(Tensor.softmax).endswith("_methods.py")
-    assert inspect.getsourcefile(adjoint.softmin).endswith("_functions.py")
-    assert inspect.getsourcefile(Tensor.add_).endswith("_twins.py")
+    written = {Tensor.softmax: "_methods", adjoint.softmin: "_functions", Tensor.add_: "_twins"}
+    for method, file in written.items():
+        assert inspect.getsourcefile(inspect.unwrap(method)).endswith(f"{file}.py")
     assert "lift.op" in inspect.getsource(Tensor.softmax)

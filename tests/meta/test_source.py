@@ -59,7 +59,9 @@ def test_imports_are_at_the_top(file):
 
 @pytest.mark.parametrize("file", EVERY_FILE, ids=_name)
 def test_the_file_is_not_too_long(file):
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    text = file.read_text(encoding="utf-8")
+    written = "Written by `make docs`" in (ast.get_docstring(ast.parse(text)) or "")
+    assert written or len(text.splitlines()) <= MOST_LINES
 
 
 def test_the_environment_is_read_in_one_place():
