@@ -16,6 +16,7 @@ from tests.ops.cases import call
 METHODS = sorted(n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n)))
 FUNCTIONS = sorted(n for n in dir(adjoint) if inspect.isfunction(getattr(adjoint, n)))
 OPEN = {"rearrange"}  # takes a size for any letter
+WRITTEN = methods()
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -46,16 +47,16 @@ def _bare(signature):
     return [p.name for p in keywords if "Unpack" not in str(p.annotation)]
 
 
-@pytest.mark.parametrize("name", [n for n, m in methods().items() if m.names])
+@pytest.mark.parametrize("name", [n for n, m in WRITTEN.items() if m.names])
 def test_every_other_name_that_is_declared_is_taken(name):
-    record, declared = _functions[name], dict(methods()[name].names.fields)
+    record, declared = _functions[name], dict(WRITTEN[name].names.fields)
     spelling = spelling_of(record.name, record.signature or record.call)
     assert declared.keys() <= spelling.own.keys() | spelling.spread
 
 
 @pytest.mark.parametrize("record", [r for r in OPS.values() if r.public], ids=lambda r: r.name)
 def test_a_method_gives_the_type_that_it_says(record):
-    method = methods().get(record.name)
+    method = WRITTEN.get(record.name)
     if method is None or not method.first:
         return
     for sample in record.samples():
