@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, cond, grad, linalg, scan
+from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.c.render import (
     LANGUAGES,
     CLanguage,
@@ -25,7 +26,6 @@ from adjoint.codegen.c.render import (
     render,
     render_all,
 )
-from adjoint.engine import native
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import ArgumentError, DeviceError
 from adjoint.ir.dtype import dtypes
@@ -132,18 +132,18 @@ def _compile(text: str, folder: Path, *more: str) -> ctypes.CDLL:
 @contextmanager
 def _kernels_in_c(folder: Path) -> Iterator[list[LoopProgram]]:
     """Graphs that are realized here run C."""
-    before, seen = native._compiled, list[LoopProgram]()
+    seen = list[LoopProgram]()
 
-    def compiled(step: Any) -> Any:
-        seen.append(step.program)
-        return _Library(step.program, folder)
+    def compiled(program: LoopProgram, source: Any) -> Any:
+        seen.append(program)
+        return _Library(program, folder)
 
     PROGRAMS.clear()
-    native._compiled = compiled
+    BACKEND.compile = compiled
     try:
         yield seen
     finally:
-        native._compiled = before
+        del BACKEND.compile
         PROGRAMS.clear()
 
 
