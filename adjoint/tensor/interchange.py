@@ -38,9 +38,13 @@ class Interchange:
     def _buffer(self: Any) -> Buffer:
         """The storage, computed if need be and brought to the host."""
         source = self if Device.is_host(self.device) else self.to("CPU")
-        check_concrete([source.uop])
-        source.realize()
-        return storage(source.uop)
+        while True:
+            node = source.uop
+            check_concrete([node])
+            source.realize()
+            found = storage(node) or storage(source.uop)
+            if found is not None:  # else another thread wrote in between: the new value, then
+                return found
 
     def numpy(self) -> Array:
         """The values as a read-only NumPy array that shares memory; copy it to write."""

@@ -79,3 +79,28 @@ def test_no_write_to_another_part_is_lost(write, look, switching):
         assert errors == []
         wanted = np.repeat(np.arange(THREADS) + turn, WIDTH).astype(np.float32)
         np.testing.assert_array_equal(x.numpy(), [wanted, wanted])
+
+
+def test_what_is_read_while_others_write_is_a_value_that_was_there(switching):
+    for _ in range(ROUNDS):
+        x, seen, errors = Tensor(np.zeros(6, np.float32)), [], []
+
+        def look(x=x, seen=seen, errors=errors):
+            try:
+                view = x[2:4]
+                values = [view.tolist() for _ in range(3)]
+                assert set(map(tuple, values)) <= {(0.0, 0.0), (5.0, 5.0)}
+                seen.append(view)
+            except BaseException as error:
+                errors.append(error)
+
+        def put(x=x):
+            x[2:4] = 5.0
+
+        threads = [threading.Thread(target=work) for work in (look, put, look)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert [view.tolist() for view in seen] == [[5.0, 5.0]] * 2
