@@ -89,15 +89,15 @@ $(ORACLE)/samples/nn.npz: $(ORACLE)/.ready $(wildcard tests/oracle/nn_*.py)
 	$(ORACLE)/venv/bin/python -m tests.oracle.nn_make $(ORACLE)/samples
 
 test-oracle: $(READY) $(ORACLE)/samples/samples.json $(ORACLE)/samples/nn.npz
-	$(BIN)/python -m pytest -n $(WORKERS) -m oracle tests/oracle tests/state
+	$(BIN)/python -m pytest -n $(WORKERS) -m oracle tests/oracle tests/nn/state
 
 # Every record on every level of x86-64, against the reference and bit for bit.
 test-cpus: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -rs -m cpus tests/compiler
+	$(BIN)/python -m pytest -n $(WORKERS) -rs -m cpus tests/agreement
 
 # Kernels of the records as aarch64 objects, run by qemu (Debian: qemu-user, gcc-aarch64-linux-gnu).
 test-arm64: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -rs -m arm64 tests/compiler
+	$(BIN)/python -m pytest -n $(WORKERS) -rs -m arm64 tests/codegen/llvm
 
 # Environments of their own, in .deps: see tests/deps.py.
 test-deps: $(READY)
@@ -106,16 +106,16 @@ test-deps: $(READY)
 INTERRUPTS ?= 500
 
 test-interrupts: $(READY)
-	$(BIN)/python -m tests.compiler.interrupted $(INTERRUPTS)
+	$(BIN)/python -m tests.runtime.interrupted $(INTERRUPTS)
 
 # The bits that compiled records must have, after a change that is meant to change them.
 bits: $(READY)
-	$(BIN)/python -m tests.compiler.bits --update >/dev/null
+	$(BIN)/python -m tests.agreement.bits --update >/dev/null
 
 TARGETS = $(BIN)/python -m pytest -n $(WORKERS) -rs -m targets
 
 test-c: $(READY)
-	$(TARGETS) tests/kernels_c/test_records_c.py
+	$(TARGETS) tests/codegen/c/test_records_c.py
 
 # OpenCL gets an environment of its own, too: PoCL brings another LLVM.
 OPENCL := .opencl
@@ -129,10 +129,10 @@ $(OPENCL)/.ready: $(READY)
 	@touch $@
 
 test-opencl: $(READY) $(OPENCL)/.ready
-	$(TARGETS) tests/kernels_c/test_opencl.py
+	$(TARGETS) tests/codegen/c/test_opencl.py
 
 test-cuda-compile: $(READY)
-	$(TARGETS) tests/kernels_c/test_cuda.py
+	$(TARGETS) tests/codegen/c/test_cuda.py
 
 NAGA := .naga
 NAGA_WASM ?= naga-wasm@30.1.0
@@ -144,7 +144,7 @@ $(NAGA)/.ready:
 	@touch $@
 
 test-wgsl: $(READY) $(NAGA)/.ready
-	$(TARGETS) tests/kernels_c/test_wgsl.py
+	$(TARGETS) tests/codegen/c/test_wgsl.py
 
 # Suites of other libraries get an environment of their own; tests/clients/README.md says how.
 CLIENTS := .clients

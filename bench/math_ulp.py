@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.kernel.decompose import decompose
-from tests.compiler.scalars import count, evaluate, leaf
+from tests.kernel.scalars import count, evaluate, leaf
 
 POINTS = Path(__file__).resolve().parents[1] / "tests" / "compiler" / "math_points.json"
 mp.mp.prec = 160

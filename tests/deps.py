@@ -19,16 +19,16 @@ ROOT = Path(__file__).parents[1]
 HERE = ROOT / ".deps"
 PART = (
     "tests/ops/test_values.py",
-    "tests/array_api",
-    "tests/unit/test_dtype.py",
-    "tests/unit/test_interchange.py",
-    "tests/compiler/test_bits.py",
-    "tests/compiler/test_llvm_ops.py",
-    "tests/compiler/test_llvm_soft.py",
-    "tests/compiler/test_processors.py",
-    "tests/compiler/test_runtime_cache.py",
-    "tests/compiler/test_runtime_compiler.py",
-    "tests/transforms/test_jit.py",
+    "tests/tensor/array_api",
+    "tests/ir/test_dtype.py",
+    "tests/tensor/test_interchange.py",
+    "tests/agreement/test_bits.py",
+    "tests/codegen/llvm/test_ops.py",
+    "tests/codegen/llvm/test_soft.py",
+    "tests/runtime/test_processors.py",
+    "tests/runtime/test_cache.py",
+    "tests/runtime/test_compiler.py",
+    "tests/transforms/jit/test_jit.py",
 )
 TOOLS = ("array-api-strict", "hypothesis", "pytest", "pyyaml", "hatchling")
 QUICK = "not slow and not fuzz and not oracle and not targets and not cpus and not arm64"

@@ -12,7 +12,7 @@ from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
 from adjoint.runtime.memory import memory_of
 from adjoint.target import TARGETS
-from tests.compiler.test_records import LATE, VALUES, on, same, together, values
+from tests.agreement.test_records import LATE, VALUES, on, same, together, values
 from tests.ops.cases import call, outputs
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")

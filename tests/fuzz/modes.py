@@ -19,6 +19,8 @@ import numpy as np
 from adjoint import Tensor, jit, vmap
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import DeviceError
+from tests.codegen.c.corpus import Corpus
+from tests.codegen.c.native_c import COMPILERS, check, compiled, result
 from tests.fuzz.compare import Arrays, bits, near
 from tests.fuzz.derivatives import forward, gradients, jitted_gradients, second
 from tests.fuzz.model import modelled
@@ -35,8 +37,6 @@ from tests.fuzz.runs import (
 )
 from tests.fuzz.source import SEED, Whole, function, made, narrowed, narrowest, widened
 from tests.fuzz.writer import on
-from tests.kernels_c.corpus import Corpus
-from tests.kernels_c.native_c import COMPILERS, check, compiled, result
 
 PARTS = re.compile(r"\breal\(|\bimag\(|\bbitcast\(")  # views of parts of elements
 

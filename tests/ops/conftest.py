@@ -1,6 +1,6 @@
 """The rules of the records are tested on the interpreter, which defines what is right.
 
-`tests/compiler/test_records.py` compares every op and its derivatives on the CPU with it. With
+`tests/agreement/test_records.py` compares every op and its derivatives on the CPU with it. With
 `ADJOINT_TEST_DEVICE=CPU` (as `make test-all` sets it) everything here runs compiled as well.
 """
 

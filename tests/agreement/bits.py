@@ -1,0 +1,98 @@
+"""The bits that the compiled records give, as hashes: the same on every processor.
+
+    python -m tests.agreement.bits            a hash for each record and dtype of a part, as JSON
+    python -m tests.agreement.bits --all      of every one
+    make bits                                the part's, written to bits.json as what must be had
+
+The sign and payload of a NaN are left out: processors differ in them, and so does the order in
+which LLVM puts operands. So are products that a library computes, and what NumPy computes.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from adjoint import Device, Tensor
+from adjoint.backends.cpu import BACKEND
+from adjoint.engine.pipeline import compile_graph
+from adjoint.ir.uop import toposort
+from adjoint.ir.values import is_known
+from adjoint.stages import ControlStep, KernelStep
+from tests.ops.cases import RECORDS, adapted, call, dtypes_of, outputs
+
+STORED = Path(__file__).with_name("bits.json")
+PART = 16  # one record and dtype of so many is in the part
+
+
+def chosen(every):
+    """Records with their dtypes: all, or a part by the hash of their names."""
+    for record in RECORDS:
+        for dtype in dtypes_of(record):
+            name = f"{record.name}-{dtype.short}"
+            if every or hashlib.sha256(name.encode()).digest()[0] % PART == 0:
+                yield name, record, dtype
+
+
+def results(record, dtype):
+    """The tensors of all samples of a record, not computed yet."""
+    for raw in record.samples():
+        for result in outputs(call(record, adapted(raw, dtype))):
+            if isinstance(result, Tensor) and compiles(result):
+                yield result
+
+
+def digest(record, dtype):
+    """The hash of what a record's samples compute to."""
+    found, total = list(results(record, dtype)), hashlib.sha256()
+    if found:
+        found[0].realize(*found[1:])
+    for result in found:
+        value = np.atleast_1d(np.ascontiguousarray(result.numpy()))
+        total.update(f"{result.dtype} {result.shape}".encode())
+        total.update(canonical(value).tobytes())
+    return total.hexdigest()[:24]
+
+
+def canonical(value):
+    """The array with every NaN as one NaN."""
+    if value.dtype.kind in "biu":
+        return value
+    parts = value.view(value.real.dtype) if value.dtype.kind == "c" and value.size else value
+    return np.where(np.isnan(parts.astype(np.float64)), parts.dtype.type(np.nan), parts)
+
+
+def compiles(tensor):
+    """Whether every step of the tensor's program is a kernel of ours."""
+    schedule = compile_graph(
+        [tensor.uop], [n for n in toposort([tensor.uop]) if is_known(n)], BACKEND
+    )
+    return all(map(is_ours, schedule.steps))
+
+
+def is_ours(step):
+    if isinstance(step, ControlStep):
+        return all(is_ours(inner) for part in step.parts for inner in part.steps)
+    return isinstance(step, KernelStep)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--all", action="store_true", help="of every record")
+    parser.add_argument("--update", action="store_true", help="write bits.json")
+    options = parser.parse_args(arguments)
+    Device.DEFAULT = "CPU"
+    found = {name: digest(record, dtype) for name, record, dtype in chosen(options.all)}
+    text = json.dumps(found, indent=0, sort_keys=True)
+    if options.update:
+        STORED.write_text(text + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(sys.argv[1:])

@@ -1,0 +1,34 @@
+"""Every folder of tests mirrors a part of the package, or is a suite that tests/README.md names."""
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+PACKAGE = TESTS.parent / "adjoint"
+SUITES = ("agreement", "clients", "fuzz", "meta", "oracle")
+
+
+def _folders():
+    """Every folder with Python files outside of the suites, as a path from tests/."""
+    found = {file.parent.relative_to(TESTS) for file in TESTS.rglob("*.py")}
+    return sorted(path for path in found if path.parts and path.parts[0] not in SUITES)
+
+
+@pytest.mark.parametrize("folder", _folders(), ids=str)
+def test_a_folder_mirrors_a_part_of_the_package(folder):
+    there = PACKAGE / folder
+    assert there.is_dir() or there.with_suffix(".py").is_file(), (
+        f"adjoint/{folder} is neither a folder nor a module: see tests/README.md"
+    )
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_is_a_folder_of_its_own_that_the_page_names(suite):
+    assert (TESTS / suite).is_dir()
+    assert not (PACKAGE / suite).exists()
+    assert f"`{suite}/`" in (TESTS / "README.md").read_text(encoding="utf-8")
+
+
+def test_tests_stand_in_folders():
+    assert not list(TESTS.glob("test_*.py"))

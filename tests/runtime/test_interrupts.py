@@ -1,0 +1,83 @@
+"""Interrupts at random times: every process ends, with the code of what ended it."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+from adjoint.runtime import interrupt
+from tests.runtime.interrupted import ENDS, WORK, outcomes
+
+PATIENT = 300.0  # seconds; with both cores busy a process may wait long for its turn
+
+
+def test_twenty_interrupted_processes_end_with_the_right_code():
+    found = list(outcomes(20, seed=time.strftime("%F"), patience=PATIENT, longest=0.7))
+    assert {(o.work, o.how) for o in found} == {(work, how) for work in WORK for how in ENDS}
+    assert [o for o in found if not o.right] == []
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """A list of compiles of the test's own."""
+    found = []
+    monkeypatch.setattr(interrupt, "_compiles", found)
+    return found
+
+
+def ends():
+    """Whether `_end_compiles` comes back."""
+    thread = threading.Thread(target=interrupt._end_compiles, daemon=True)
+    thread.start()
+    thread.join(60)
+    return not thread.is_alive()
+
+
+def test_a_finished_compile_whose_lock_an_interrupt_took_is_not_waited_for(jobs):
+    job = interrupt._Job(lambda: 1)
+    job.run()
+    job.done.acquire()  # as the main thread does, just before the interrupt arrives
+    jobs.append(job)
+    assert ends()
+
+
+def test_a_compile_that_never_began_is_not_waited_for_and_does_not_begin(jobs):
+    ran = []
+    job = interrupt._Job(lambda: ran.append(1))
+    jobs.append(job)
+    assert ends()
+    job.run()
+    assert ran == []
+
+
+def test_a_compile_under_way_is_waited_for(jobs):
+    go, began = threading.Event(), threading.Event()
+    job = interrupt._Job(lambda: (began.set(), go.wait(60)))
+    jobs.append(job)
+    threading.Thread(target=job.run, daemon=True).start()
+    began.wait(60)
+    threading.Timer(0.1, go.set).start()
+    assert ends()
+    assert job.finished
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), TimeoutError("late")])
+def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
+    go, memory = threading.Event(), object()
+
+    def interrupted(*_):
+        raise error
+
+    usual = signal.signal(signal.SIGUSR1, interrupted)
+    timer = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(type(error)) as caught:
+            interrupt.interruptible(lambda: go.wait(60), lambda: None)
+    finally:
+        go.set()
+        signal.signal(signal.SIGUSR1, usual)
+    assert caught.value is error
+    assert interrupt.left_behind(error, memory)
+    assert not interrupt.left_behind(type(error)(), memory)
