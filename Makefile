@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-deps test-interrupts bits check fuzz bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-deps test-interrupts bits golden check fuzz bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make test-deps    the oldest and newest NumPy, ml_dtypes and llvmlite; an sdist and a wheel"
 	@echo "make test-interrupts  $(INTERRUPTS) processes interrupted at random times"
 	@echo "make bits         store the bits that compiled records must have"
+	@echo "make golden       store the texts that programs must have at every stage"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
 	@echo "make docs      write the methods of Tensor, docs/ops/, docs/core.md's tables, docs/tour.md's texts"
 	@echo "make site      the documentation as web pages, in site/"
@@ -111,6 +112,10 @@ test-interrupts: $(READY)
 # The bits that compiled records must have, after a change that is meant to change them.
 bits: $(READY)
 	$(BIN)/python -m tests.agreement.bits --update >/dev/null
+
+# The texts of tests/golden, after a change that is meant to change them: read git diff tests.
+golden: $(READY)
+	$(BIN)/python -m pytest --update-golden tests/golden tests/codegen/c/test_golden.py
 
 TARGETS = $(BIN)/python -m pytest -n $(WORKERS) -rs -m targets
 

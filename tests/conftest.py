@@ -1,14 +1,18 @@
-"""What all tests share: where compiled code is kept, and signals as a terminal has them.
+"""What all tests share: where compiled code is kept, signals as a terminal has them, kept texts.
 
 Compiled code is kept in the working tree, not among the user's. A shell without job control starts
 what runs in its background with SIGINT ignored, and so would every process that a test starts and
-interrupts: a process with a handler hands the default on.
+interrupts: a process with a handler hands the default on. Texts that were looked at are kept in
+files; `--update-golden` writes them anew.
 """
 
+import difflib
 import os
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("ADJOINT_CACHE_DIR", str(Path(__file__).parent.parent / ".adjoint_cache"))
 os.environ.setdefault("ADJOINT_CACHE_LIMIT", str(1 << 30))
@@ -16,3 +20,32 @@ os.environ.setdefault("ADJOINT_CACHE_LIMIT", str(1 << 30))
 os.environ.setdefault("ADJOINT_FUZZ_SEED", datetime.now(UTC).strftime("%Y%m%d"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    doc = "write the kept texts anew, instead of comparing with them"
+    parser.addoption("--update-golden", action="store_true", help=doc)
+
+
+@pytest.fixture
+def golden(request):
+    """A function of a file and a text: the file has this text, or gets it with --update-golden."""
+    update = request.config.getoption("--update-golden")
+
+    def check(path, text):
+        kept = path.read_text(encoding="utf-8") if path.exists() else ""
+        if update and text != kept:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif text != kept:
+            pytest.fail(_difference(path, kept, text), pytrace=False)
+
+    return check
+
+
+def _difference(path, kept, text):
+    """How the text differs from the one that is kept, and what to do."""
+    name = path.relative_to(Path(__file__).parent.parent)
+    lines = (kept.splitlines(), text.splitlines())
+    diff = "\n".join(difflib.unified_diff(*lines, f"{name}, as kept", f"{name}, now", lineterm=""))
+    return f"{diff}\n\nwhere the change is meant: make golden, then look at git diff"

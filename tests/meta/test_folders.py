@@ -6,7 +6,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent / "adjoint"
-SUITES = ("agreement", "clients", "fuzz", "meta", "oracle")
+SUITES = ("agreement", "clients", "fuzz", "golden", "meta", "oracle")
 
 
 def _folders():

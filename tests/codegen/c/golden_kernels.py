@@ -1,6 +1,6 @@
 """The kernels whose text is kept: a few built by hand, a few of the compiler's.
 
-`python -m tests.codegen.c.golden_kernels` writes the texts anew; look at the difference.
+`make golden` writes the texts anew; look at the difference.
 """
 
 from __future__ import annotations
@@ -75,32 +75,31 @@ def swapped() -> UOpGraph:
     return g
 
 
-def _compiled() -> dict[str, LoopProgram]:
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((6, 40)).astype(np.float32)
-    whole = rng.integers(0, 9, (6, 40)).astype(np.int32)
-    makers = {
-        "sigmoid": lambda: Tensor(x).sigmoid(),
-        "row_sum": lambda: (Tensor(x) * 2).sum(1),
-        "maximum": lambda: Tensor(whole).maximum(Tensor(whole).flip(1)),
-        "any_negative": lambda: (Tensor(x) < 0).any(0),
-        "padded": lambda: Tensor(x).pad(((1, 1), (2, 2))),
-        "half": lambda: Tensor(x.astype(np.float16)) * 3,
-    }
-    found = {}
-    for name, make in makers.items():
-        corpus = Corpus()
-        with corpus.recording():
-            make().realize()
-        program = next(iter(corpus.found.values())).program
-        found[name] = replace(program, name=name, lines=())
-    return found
+_X = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32)
+_WHOLE = np.random.default_rng(0).integers(0, 9, (6, 40)).astype(np.int32)
+BUILT = {"saxpy": saxpy, "row_max": row_max, "swapped": swapped}
+COMPILED = {
+    "sigmoid": lambda: Tensor(_X).sigmoid(),
+    "row_sum": lambda: (Tensor(_X) * 2).sum(1),
+    "maximum": lambda: Tensor(_WHOLE).maximum(Tensor(_WHOLE).flip(1)),
+    "any_negative": lambda: (Tensor(_X) < 0).any(0),
+    "padded": lambda: Tensor(_X).pad(((1, 1), (2, 2))),
+    "half": lambda: Tensor(_X.astype(np.float16)) * 3,
+}
+FILES = [f"{name}.{ending}" for name in (*BUILT, *COMPILED) for ending in KEPT.values()]
+
+
+def _compiled(name: str) -> LoopProgram:
+    corpus = Corpus()
+    with corpus.recording():
+        COMPILED[name]().realize()
+    return replace(next(iter(corpus.found.values())).program, name=name, lines=())
 
 
 def programs() -> dict[str, LoopProgram]:
     """The kernels by name."""
-    built = {"saxpy": saxpy(), "row_max": row_max(), "swapped": swapped()}
-    return {name: g.program(name) for name, g in built.items()} | _compiled()
+    built = {name: build().program(name) for name, build in BUILT.items()}
+    return built | {name: _compiled(name) for name in COMPILED}
 
 
 def texts() -> dict[str, str]:
@@ -110,8 +109,3 @@ def texts() -> dict[str, str]:
         for name, program in programs().items()
         for language, ending in KEPT.items()
     }
-
-
-if __name__ == "__main__":
-    for file, text in texts().items():
-        (FOLDER / file).write_text(text)

@@ -1,0 +1,77 @@
+__device__ static inline float maximum_f32(float a, float b) { return a > b || a != a ? a : b; }
+__device__ static inline float minimum_f32(float a, float b) { return a < b || a != a ? a : b; }
+__device__ static inline long long minimum_i64(long long a, long long b) { return a < b ? a : b; }
+
+extern "C" __global__ void true_div(float* out0, const float* in0, long long n0, long long n1, long long n2, long long n3, long long iterations) {
+  float kept0[512];
+  long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
+  if (ridx0 < iterations) {
+    float acc0 = (-__int_as_float(0x7f800000));
+    long long alu0 = (ridx0*n0);
+    float acc0_lanes[8];
+    for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
+    for (long long ridx1 = 0; ridx1 < n0; ridx1++) {
+      long long lane0 = ridx1%8;
+      float val0 = *(in0+(ridx1+alu0));
+      acc0_lanes[lane0] = maximum_f32(acc0_lanes[lane0], val0);
+    }
+    for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = maximum_f32(acc0_lanes[k], acc0_lanes[k+n]); } }
+    acc0 = acc0_lanes[0];
+    float acc1 = 0.0f;
+    float acc1_lanes[16];
+    for (int k = 0; k < 16; k++) { acc1_lanes[k] = acc1; }
+    for (long long ridx2 = 0; ridx2 < 16; ridx2++) {
+      long long lane1 = ridx2%16;
+      long long alu1 = (alu0+ridx2);
+      long long alu2 = (ridx2+n1);
+      bool alu3 = (alu2<n0);
+      float val1 = (alu3?*(in0+(alu1+n1)):0.0f);
+      float alu4 = minimum_f32(89.5f, maximum_f32((-105.0f), (val1-acc0)));
+      float alu5 = fmaf(alu4, 1.442695f, 1.2582912e+07f);
+      float alu6 = (alu5-1.2582912e+07f);
+      float alu7 = fmaf(alu6, 1.9046542e-09f, fmaf(alu6, (-0.6931472f), alu4));
+      float alu8 = fmaf(fmaf(fmaf(0.001392625f, alu7, 0.008363233f), alu7, 0.041666552f), alu7, 0.16666576f);
+      bool alu9 = (alu4<0.0f);
+      int alu10 = (int)(((unsigned int)__float_as_int(alu5)+(unsigned int)(alu9?191:63))<<23u);
+      float alu11 = (fmaf(fmaf(fmaf(alu8, alu7, 0.5f), alu7, 1.0f), alu7, 1.0f)*__int_as_float(alu10));
+      float alu12 = (alu11*(alu9?5.421011e-20f:1.8446744e+19f));
+      float alu13 = (alu3?alu12:0.0f);
+      float acc2 = 0.0f;
+      *(kept0+alu2) = alu12;
+      for (long long ridx3 = 0; ridx3 < 2; ridx3++) {
+        float acc3 = 0.0f;
+        long long alu14 = (ridx3*256);
+        long long alu15 = (alu1+alu14);
+        long long alu16 = ((ridx3*n2)+n3);
+        long long alu17 = (ridx2+alu14);
+        for (long long ridx4 = 0; ridx4 < minimum_i64(alu16, 16); ridx4++) {
+          long long alu18 = (ridx4*16);
+          float val2 = *(in0+(alu15+alu18));
+          float alu19 = minimum_f32(89.5f, maximum_f32((-105.0f), (val2-acc0)));
+          float alu20 = fmaf(alu19, 1.442695f, 1.2582912e+07f);
+          float alu21 = (alu20-1.2582912e+07f);
+          float alu22 = fmaf(alu21, 1.9046542e-09f, fmaf(alu21, (-0.6931472f), alu19));
+          float alu23 = fmaf(fmaf(fmaf(0.001392625f, alu22, 0.008363233f), alu22, 0.041666552f), alu22, 0.16666576f);
+          bool alu24 = (alu19<0.0f);
+          int alu25 = (int)(((unsigned int)__float_as_int(alu20)+(unsigned int)(alu24?191:63))<<23u);
+          float alu26 = (fmaf(fmaf(fmaf(alu23, alu22, 0.5f), alu22, 1.0f), alu22, 1.0f)*__int_as_float(alu25));
+          float alu27 = (alu26*(alu24?5.421011e-20f:1.8446744e+19f));
+          acc3 = (acc3+alu27);
+          *(kept0+(alu17+alu18)) = alu27;
+        }
+        float acc4 = acc3;
+        for (long long ridx5 = 0; ridx5 < minimum_i64((16-alu16), 1); ridx5++) {
+          acc4 = (acc4+alu13);
+        }
+        acc2 = (acc2+acc4);
+      }
+      acc1_lanes[lane1] = (acc1_lanes[lane1]+acc2);
+    }
+    for (int n = 8; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc1_lanes[k] = (acc1_lanes[k]+acc1_lanes[k+n]); } }
+    acc1 = acc1_lanes[0];
+    for (long long ridx6 = 0; ridx6 < n0; ridx6++) {
+      float val3 = *(kept0+ridx6);
+      *(out0+(ridx6+alu0)) = (val3/acc1);
+    }
+  }
+}
