@@ -176,11 +176,11 @@ class ScalarError(ShapeError, TypeError):
 
 
 class DTypeError(AdjointError, TypeError):
-    """Dtypes, or the number and kind of arguments, do not fit (E2)."""
+    """A dtype is unknown, differs from another, or is none that the op computes with (E2)."""
 
 
 class ArgumentError(AdjointError, ValueError, TypeError):
-    """An option has a value, or a kind of value, that the op does not take (E2)."""
+    """The op takes no argument of this kind or value, or another number of them (E2)."""
 
 
 class IndexKindError(DTypeError, IndexError):
@@ -270,6 +270,24 @@ class JitWarning(UserWarning):
 
 class InternalError(RuntimeError):
     """Adjoint broke one of its own invariants; please report it."""
+
+
+_CLASSES: dict[str, type[AdjointError]] = {  # by the code, or by the phase it begins with
+    "E1": TextError,
+    "E2": ArgumentError,
+    "E2004": DTypeError,
+    "E2005": DTypeError,
+    "E3": ShapeError,
+    "E4": VerificationError,
+    "E5": AutodiffError,
+    "E6": DeviceError,
+    "E6001": BoundsError,
+}
+
+
+def class_of(code: str) -> type[AdjointError]:
+    """The class of an error about a text, a module or a kernel, which its code decides."""
+    return _CLASSES.get(code) or _CLASSES[code[:2]]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

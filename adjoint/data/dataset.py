@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from adjoint.data.splitting import split_indices
-from adjoint.errors import BoundsError, DTypeError, TrainingError, UnknownNameError, did_you_mean
+from adjoint.errors import ArgumentError, BoundsError, TrainingError, UnknownNameError, did_you_mean
 from adjoint.tensor import Tensor
 
 _POSITIONAL = ("x", "y")
@@ -64,7 +64,7 @@ class Dataset(Samples):
     def __init__(self, /, *arrays: Any, **fields: Any):
         if len(arrays) > len(_POSITIONAL):
             problem = f"{len(arrays)} arrays without a name; only x and y go without"
-            raise DTypeError("E2007", problem, op="Dataset", help="Dataset(x, y, weight=w)")
+            raise ArgumentError("E2007", problem, op="Dataset", help="Dataset(x, y, weight=w)")
         named = {**dict(zip(_POSITIONAL, arrays, strict=False)), **fields}
         self.fields = {name: _as_field(name, value) for name, value in named.items()}
         _check_lengths(self.fields)

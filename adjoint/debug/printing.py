@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import plain
 from adjoint.ir.effect import Effect
 from adjoint.ir.uop import UOp
@@ -52,7 +52,7 @@ def callback(fn: Callable[..., Any], /, *args: Any, ordered: bool = True, **kwar
     """
     if not callable(fn):
         problem = f"takes a function and its arguments, not a {type(fn).__name__}"  # type: ignore[unreachable]
-        raise DTypeError("E2001", problem, op="debug.callback")
+        raise ArgumentError("E2001", problem, op="debug.callback")
     nodes, values = _taken_apart((args, kwargs))
 
     def perform(arrays: Sequence[Any]) -> None:
@@ -160,17 +160,19 @@ def _check_fields(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         fields = [name for _, name, _, _ in string.Formatter().parse(fmt) if name is not None]
     except (ValueError, TypeError) as error:
         problem = f"the text is no format: {error}"
-        raise DTypeError("E2001", problem, op="debug.print", help="write {{ for a brace") from None
+        raise ArgumentError(
+            "E2001", problem, op="debug.print", help="write {{ for a brace"
+        ) from None
     names = [field.partition(".")[0].partition("[")[0] for field in fields]
     missing = [n for n in names if n and not n.isdigit() and n not in kwargs]
     if missing:
         fix = f"pass it: debug.print(..., {missing[0]}=...)"
         problem = f"the text asks for {missing[0]!r}, which is not given"
-        raise DTypeError("E2007", problem, op="debug.print", help=fix)
+        raise ArgumentError("E2007", problem, op="debug.print", help=fix)
     wanted = sum(1 for n in names if not n)
     if wanted > len(args) or any(int(n) >= len(args) for n in names if n.isdigit()):
         problem = f"the text asks for more values than the {len(args)} that are given in order"
-        raise DTypeError("E2007", problem, op="debug.print")
+        raise ArgumentError("E2007", problem, op="debug.print")
 
 
 def _check_format(fmt: str, nodes: list[UOp], values: _Values) -> None:
@@ -180,4 +182,4 @@ def _check_format(fmt: str, nodes: list[UOp], values: _Values) -> None:
         _formatted(fmt, values, like)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         problem = f"the text does not fit its values: {error}"
-        raise DTypeError("E2001", problem, op="debug.print") from None
+        raise ArgumentError("E2001", problem, op="debug.print") from None

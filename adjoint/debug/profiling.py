@@ -17,7 +17,7 @@ from adjoint.debug.summary import table
 from adjoint.engine import counters
 from adjoint.engine.counters import Counters
 from adjoint.engine.watch import watch
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.runtime import timeline
 
 MOST = 1_000_000  # spans that are kept; of more, only the number
@@ -66,7 +66,7 @@ class profile:
     def __enter__(self) -> profile:
         if self._active:
             problem = "this profile is being recorded already"
-            raise DTypeError("E2001", problem, op="profile", help="make another: profile(...)")
+            raise ArgumentError("E2001", problem, op="profile", help="make another: profile(...)")
         self._new = None if self.path is None else chrome.unfinished(self.path)
         self._spans, self._samples, self._threads = [], [], {}
         self.counters.reset()

@@ -14,11 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import (
-    ArgumentError,
-    AutodiffError,
-    DTypeError,
-)
+from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.handbuilt.compiled import Kernel, applied_to, check_buffer, check_count
 from adjoint.handbuilt.graph import UOpGraph
 from adjoint.handbuilt.kernel import Handmade, prepared_for, repeated, sizes_of
@@ -78,7 +74,7 @@ def _handmade(kernel: Any) -> Handmade:
     if isinstance(kernel, LoopProgram):
         return Handmade(kernel)
     problem = f"takes a UOpGraph or what it compiles to, not {type(kernel).__name__}"
-    raise DTypeError("E2001", problem, op="custom_kernel")
+    raise ArgumentError("E2001", problem, op="custom_kernel")
 
 
 def _results_of(op: str, out: Any) -> list[Type]:
@@ -90,7 +86,7 @@ def _results_of(op: str, out: Any) -> list[Type]:
             one = (tuple(one.shape), one.dtype)
         if not isinstance(one, tuple) or len(one) != 2:
             problem = f"out is (shape, dtype) or a list of them, not {one!r}"
-            raise DTypeError("E2007", problem, op=op)
+            raise ArgumentError("E2007", problem, op=op)
         found.append((as_dtype(one[1]), checked_shape(op, one[0])))
     return found
 
@@ -108,7 +104,7 @@ def called(kernel: Any, inputs: Sequence[Any], out: Any, vjp_rule: VjpRule | Non
     check_count(op, len(handmade.results), len(types), "results")
     if not types:
         fix = "a parameter that is written is DEFINE_GLOBAL with arg=(slot, name, True)"
-        raise DTypeError("E2007", "writes nothing, so there is no result", op=op, help=fix)
+        raise ArgumentError("E2007", "writes nothing, so there is no result", op=op, help=fix)
     if vjp_rule is not None and not callable(vjp_rule):
         raise ArgumentError("E2008", f"vjp_rule is a function, not {vjp_rule!r}", op=op)
     for i, tensor in zip(handmade.operands, tensors, strict=True):

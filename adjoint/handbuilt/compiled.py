@@ -52,7 +52,7 @@ class Kernel:
         in_place = [isinstance(a, np.ndarray) for a in written]
         if any(in_place) and not all(in_place):
             problem = "results are all arrays or all tensors"
-            raise DTypeError("E2001", problem, op=self.name)
+            raise ArgumentError("E2001", problem, op=self.name)
         for buffer, value in zip(buffers, args, strict=True):
             self._check(buffer, value)
         if all(in_place):
@@ -63,14 +63,14 @@ class Kernel:
     def _check(self, buffer: UOp, value: Any) -> None:
         if not isinstance(value, (Tensor, np.ndarray)):
             problem = f"{buffer.arg.name} is {type(value).__name__}, no tensor or array"
-            raise DTypeError("E2001", problem, op=self.name)
+            raise ArgumentError("E2001", problem, op=self.name)
         wanted = buffer.arg.dtype
         same = isinstance(value, np.ndarray) and value.dtype == wanted.np
         check_buffer(self.name, buffer, wanted if same else value.dtype, value.shape, value)
         fixed = isinstance(value, np.ndarray) and not value.flags.writeable
         if fixed and buffer.arg.mutable:
             problem = f"{buffer.arg.name} is written, and the array is read-only"
-            raise DTypeError("E2001", problem, op=self.name, help="pass a copy")
+            raise ArgumentError("E2001", problem, op=self.name, help="pass a copy")
 
     def _write(self, args: Sequence[Any]) -> None:
         plain = [a.numpy() if isinstance(a, Tensor) else a for a in args]
@@ -88,7 +88,7 @@ class Kernel:
             if met and i in results:
                 names = [self.handmade.program.buffers[j].arg.name for j in (i, met[0])]
                 problem = f"{names[0]} and {names[1]} are written and share memory"
-                raise DTypeError("E2001", problem, op=self.name, help="pass a copy of one")
+                raise ArgumentError("E2001", problem, op=self.name, help="pass a copy of one")
             if met:
                 arrays[i] = array.copy()
         return arrays
@@ -131,7 +131,7 @@ def applied_to(kernel: Handmade, tensors: Sequence[Any], types: Sequence[Type], 
 def check_count(op: str, wanted: int, found: int, what: str) -> None:
     """E2007 unless there are as many of them as the kernel takes."""
     if wanted != found:
-        raise DTypeError("E2007", f"takes {wanted} {what}, got {found}", op=op)
+        raise ArgumentError("E2007", f"takes {wanted} {what}, got {found}", op=op)
 
 
 def check_buffer(op: str, buffer: UOp, dtype: Any, shape: Sequence[int], value: Any) -> None:

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjoint.errors import (
-    AdjointError,
-    BoundsError,
-    DeviceError,
-    DTypeError,
-    ShapeError,
-    TextError,
-    VerificationError,
-    did_you_mean,
-)
+from adjoint.errors import AdjointError, class_of, did_you_mean
 from adjoint.handbuilt.vocabulary import (
     ARITY,
     COMPARISONS,
@@ -43,13 +34,6 @@ from adjoint.ops.loop_ops import LoadArg
 if TYPE_CHECKING:
     from adjoint.handbuilt.graph import Node, UOpGraph
 
-_CLASSES: dict[str, type[AdjointError]] = {
-    "E1": TextError,
-    "E2": DTypeError,
-    "E3": ShapeError,
-    "E4": VerificationError,
-    "E6": DeviceError,
-}
 _DEEPEST = 64  # loops and conditions inside one another; compilers have such limits, too
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"[gl]idx[0-2]")
@@ -59,7 +43,7 @@ def fault(
     code: str, node: Any, problem: str, operands: Sequence[Any] = (), help: str = ""
 ) -> AdjointError:
     """The error about a node, or a draft of one: its number, kind and line, and its operands."""
-    kind = BoundsError if code == "E6001" else _CLASSES[code[:2]]
+    kind = class_of(code)
     shown = [(f"node {n.number} {n.kind.name}", n) for n in operands if hasattr(n, "number")]
     if node is None:
         return kind(code, problem, op="UOpGraph", operands=shown, help=help)

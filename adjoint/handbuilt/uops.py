@@ -21,7 +21,7 @@ from adjoint.codegen.c.render import (
     OpenCLLanguage,
     WGSLLanguage,
 )
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.handbuilt.graph import UOpGraph
 from adjoint.handbuilt.source import LANGUAGES, settled, source_of
 from adjoint.handbuilt.vocabulary import BinaryOps, TernaryOps, UnaryOps, UOps
@@ -37,7 +37,7 @@ def uops_to_cstyle(language: Language, name: str, graph: UOpGraph) -> str:
 def _check(value: Any, kind: type, words: str) -> None:
     if not isinstance(value, kind):
         problem, fix = f"takes {words}, not {value!r}", "uops_to_cstyle(language, name, graph)"
-        raise DTypeError("E2001", problem, op="uops_to_cstyle", help=fix)
+        raise ArgumentError("E2001", problem, op="uops_to_cstyle", help=fix)
 
 
 __all__ = [

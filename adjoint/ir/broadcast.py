@@ -79,7 +79,7 @@ def common_dtype(op: str, operands: Sequence[Any]) -> DType:
     """The promoted dtype of nodes and weak Python scalars."""
     nodes = [o for o in operands if isinstance(o, UOp)]
     if not nodes:
-        raise DTypeError("E2007", "needs at least one tensor among its operands", op=op)
+        raise ArgumentError("E2007", "needs at least one tensor among its operands", op=op)
     result = nodes[0].dtype
     for node in nodes[1:]:
         result = promote(result, node.dtype)
@@ -94,7 +94,7 @@ def check_scalar(op: str, value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     problem = f"expected a tensor or a number, got {type(value).__name__}"
-    raise DTypeError("E2001", problem, op=op, operands=[("operand", value)])
+    raise ArgumentError("E2001", problem, op=op, operands=[("operand", value)])
 
 
 def align(op: str, operands: Sequence[Any], dtype: DType) -> tuple[UOp, ...]:
@@ -166,7 +166,7 @@ def elementwise(
     """
     declared = ad if ad is not None else Partials(partials)  # type: ignore[arg-type]
     if ad is None and partials is None:
-        raise DTypeError("E2007", f"op {name!r} declares no derivative", op=name)
+        raise ArgumentError("E2007", f"op {name!r} declares no derivative", op=name)
     rules = _Rules(name, arity, kinds, cast, result)
     call, know = _CALLS.get(arity, _any_call)(rules)
     bodies = (body, on_int, on_bool, formula, of_types)
@@ -235,7 +235,7 @@ class _Rules:
     def _check_count(self, operands: Sequence[Any]) -> None:
         if len(operands) != self.arity:
             problem = f"takes {self.arity} operands, got {len(operands)}"
-            raise DTypeError("E2007", problem, op=self.name)
+            raise ArgumentError("E2007", problem, op=self.name)
 
     def taken(self) -> dict[DType, DType]:
         """The dtypes that need no cast, and the result's for each."""

@@ -21,7 +21,7 @@ from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any
 
-from adjoint.errors import AdjointError, DTypeError, InternalError, did_you_mean
+from adjoint.errors import AdjointError, ArgumentError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
@@ -121,7 +121,7 @@ def explained(
             names = list(parameters.parameters)
             near = next((did_you_mean(k, names) for k in kwargs if k not in names), "")
             takes = ", ".join(names)
-            return DTypeError(
+            return ArgumentError(
                 "E2007", str(mismatch), op=record.name, help=near or f"it takes ({takes})"
             )
     return error
@@ -284,7 +284,7 @@ class _Layout:
         first = next((v for v in values if isinstance(v, UOp)), None)
         if first is None:
             problem = "needs at least one tensor among its operands"
-            raise DTypeError("E2007", problem, op=self.name)
+            raise ArgumentError("E2007", problem, op=self.name)
         return tuple(
             v if isinstance(v, UOp) else scalar_like(self.name, v, first)
             for v in values
@@ -294,17 +294,17 @@ class _Layout:
     def _attribute(self, name: str, value: Any) -> Any:
         if isinstance(value, UOp):
             problem = f"{name} is a plain Python value, not a tensor"
-            raise DTypeError("E2001", problem, op=self.name, operands=[(name, value)])
+            raise ArgumentError("E2001", problem, op=self.name, operands=[(name, value)])
         return value
 
-    def _wrong(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DTypeError:
+    def _wrong(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentError:
         takes = ", ".join(
             f"{n}={self.defaults[n]!r}" if n in self.defaults else n
             for n in (*self.operands, *self.attributes)
         )
         problem = f"takes ({takes}); got {len(args)} positional"
         problem += f" and {', '.join(kwargs)}" if kwargs else ""
-        return DTypeError("E2007", problem, op=self.name)
+        return ArgumentError("E2007", problem, op=self.name)
 
     def infer(self, src: tuple[UOp, ...], arg: Any) -> Type:
         record = self.record[0]
@@ -361,7 +361,7 @@ def scalar_like(op: str, value: Any, like: UOp) -> UOp:
     """A Python scalar as a constant beside a node, weakly typed."""
     if not isinstance(value, (bool, int, float, complex)):
         problem = f"expected a tensor or a number, got {type(value).__name__}"
-        raise DTypeError("E2001", problem, op=op, operands=[("operand", value)])
+        raise ArgumentError("E2001", problem, op=op, operands=[("operand", value)])
     return OPS["const"](value, promote_scalar(like.dtype, value), (), like.device)
 
 

@@ -9,16 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from adjoint.errors import (
-    AdjointError,
-    AutodiffError,
-    BoundsError,
-    DTypeError,
-    ShapeError,
-    Span,
-    TextError,
-    VerificationError,
-)
+from adjoint.errors import AdjointError, Span, class_of
 from adjoint.ir.arg import frozen
 from adjoint.ir.dtype import DType, dtypes
 
@@ -84,19 +75,9 @@ def size_of(shape: Shape) -> int:
     return count
 
 
-_KINDS: dict[str, type[AdjointError]] = {
-    "1": TextError,
-    "2": DTypeError,
-    "3": ShapeError,
-    "4": VerificationError,
-    "5": AutodiffError,
-    "6": BoundsError,
-}
-
-
 def fault(code: str, problem: str, help: str = "") -> AdjointError:
-    """The error of that code, of the class its first digit says."""
-    return _KINDS[code[1]](code, problem, help=help)
+    """The error of that code, of the class the code says."""
+    return class_of(code)(code, problem, help=help)
 
 
 def placed(error: AdjointError, span: Span | None, *notes: str) -> AdjointError:

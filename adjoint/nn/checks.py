@@ -19,7 +19,7 @@ def check_tensor(op: str, x: Any) -> None:
     """The input of a layer is a tensor."""
     if not isinstance(x, Tensor):
         problem = f"takes a Tensor, got {type(x).__name__}"
-        raise DTypeError("E2001", problem, op=op, help="Tensor(x) makes one")
+        raise ArgumentError("E2001", problem, op=op, help="Tensor(x) makes one")
 
 
 def check_float(op: str, x: Any) -> None:
@@ -54,7 +54,7 @@ def check_positive(op: str, **sizes: Any) -> None:
     for name, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool):
             problem = f"{name} is a whole number, not {value!r}"
-            raise DTypeError("E2001", problem, op=op)
+            raise ArgumentError("E2001", problem, op=op)
         if value < 1:
             raise ShapeError("E3006", f"{name} is at least 1, not {value}", op=op)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from adjoint.errors import ArgumentError, BoundsError, DTypeError, UnknownNameError, did_you_mean
+from adjoint.errors import ArgumentError, BoundsError, UnknownNameError, did_you_mean
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
 
@@ -33,7 +33,7 @@ class _Numbered(Module):
             kind, found = type(self).__name__, type(item).__name__
             problem = f"{kind} holds modules, not {found}"
             fix = "wrap a function in a Module with forward(self, x)"
-            raise DTypeError("E2001", problem, op=kind, help=fix)
+            raise ArgumentError("E2001", problem, op=kind, help=fix)
         return item
 
     def _place(self, index: int) -> int:
@@ -168,7 +168,7 @@ class ModuleDict(Module):
     def __setitem__(self, key: str, module: Any) -> None:
         if not isinstance(module, Module):
             problem = f"ModuleDict holds modules, not {type(module).__name__}"
-            raise DTypeError("E2001", problem, op="ModuleDict")
+            raise ArgumentError("E2001", problem, op="ModuleDict")
         if key not in self:
             _check_name(self, key)
         setattr(self, key, module)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.arg import frozen
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
@@ -220,7 +220,7 @@ class _Taken:
         if held:
             problem = f"{self._where()} is a function that holds a {held}, which no transform sees"
             fix = "make it a method, or keep what it holds in an attribute and pass it in"
-            raise DTypeError("E2001", problem, op="module", help=fix)
+            raise ArgumentError("E2001", problem, op="module", help=fix)
         return Static(value, self._key(value))
 
     def _key(self, value: Any) -> Any:
@@ -245,7 +245,7 @@ class _Taken:
             "compared, so no transform can tell whether it has changed"
         )
         fix = f"derive {kind.__name__} from nn.Module, or make it a dataclass"
-        raise DTypeError("E2001", problem, op="module", help=fix)
+        raise ArgumentError("E2001", problem, op="module", help=fix)
 
     def _where(self) -> str:
         """The path as Python writes it: `Net.layers[0].scale`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn.checks import check_float, check_rank, check_tensor
 from adjoint.nn.module import Module
 from adjoint.ops.composite.unfold import axis_windows, per_axis
@@ -157,7 +157,7 @@ class _Adaptive(Module):
         sizes = (output_size,) * n if alike else tuple(output_size)
         if len(sizes) != n:
             problem = f"output_size {sizes} has {len(sizes)} values for {n} axes"
-            raise DTypeError("E2007", problem, op=op)
+            raise ArgumentError("E2007", problem, op=op)
         for size in sizes:
             if size is not None and (not isinstance(size, int) or size < 1):
                 problem = f"output_size is numbers above 0, or None to keep a size, not {size!r}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module, Parameter
@@ -29,7 +29,7 @@ def as_state(op: str, hx: Any, gates: Gates) -> tuple[Tensor, ...]:
         return parts
     wanted = "a pair (h_0, c_0)" if gates.states > 1 else "one tensor h_0"
     problem = f"the state is {wanted}, not {type(hx).__name__}"
-    raise DTypeError("E2007", problem, op=op, help="leave it out to begin with zeros")
+    raise ArgumentError("E2007", problem, op=op, help="leave it out to begin with zeros")
 
 
 def check_state(op: str, names: Any, state: State, shapes: Any, x: Tensor) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn.checks import check_tensor
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
@@ -66,7 +66,7 @@ class Upsample(Module):
         super().__init__()
         if (size is None) == (scale_factor is None):
             problem = "takes either size or scale_factor"
-            raise DTypeError("E2007", problem, op="Upsample")
+            raise ArgumentError("E2007", problem, op="Upsample")
         if mode not in ("nearest", "linear", "bilinear", "trilinear"):
             problem = f"mode {mode!r} is not nearest, linear, bilinear or trilinear"
             raise ArgumentError("E2008", problem, op="Upsample")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.attention_masks import square_subsequent_mask
@@ -203,7 +203,7 @@ def _copies(op: str, layer: Module, count: int) -> list[Module]:
     """Layers that begin with the same values and share none."""
     check_positive(op, num_layers=count)
     if not isinstance(layer, Module):
-        raise DTypeError("E2001", f"a layer is a Module, not {type(layer).__name__}", op=op)
+        raise ArgumentError("E2001", f"a layer is a Module, not {type(layer).__name__}", op=op)
     return [tree_map(_own, layer) for _ in range(count)]
 
 
@@ -213,7 +213,7 @@ def _per_layer(stack: Any, caches: Any) -> list[dict[str, KVCache]]:
         return [{}] * stack.num_layers
     if not isinstance(caches, (list, tuple)) or len(caches) != stack.num_layers:
         problem = f"caches is a list of {stack.num_layers}, one per layer"
-        raise DTypeError("E2007", problem, op=type(stack).__name__)
+        raise ArgumentError("E2007", problem, op=type(stack).__name__)
     return [{"cache": cache} for cache in caches]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir import axes
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources
@@ -163,7 +163,7 @@ contract = define(
 def _matmul(x: UOp, other: UOp) -> UOp:
     """Matrix product with broadcast batch axes; a vector counts as a row or a column."""
     if not isinstance(other, UOp) or not isinstance(x, UOp):
-        raise DTypeError("E2001", "multiplies two tensors", op="matmul")
+        raise ArgumentError("E2001", "multiplies two tensors", op="matmul")
     a, b = x.shape, other.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:
         return _contract(x, other, "mk,kn->mn")

@@ -66,7 +66,7 @@ def _dft_type(src: tuple[UOp, ...], arg: DftArg) -> tuple[Shape, DType]:
 
 def _check_length(op: str, x: UOp, n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, int):
-        raise DTypeError("E2001", f"a length is an int, got {n!r}", op=op)
+        raise ArgumentError("E2001", f"a length is an int, got {n!r}", op=op)
     if n < 1:
         problem = f"a transform has a length of 1 or more, not {n}"
         raise ShapeError("E3006", problem, op=op, operands=[("x", x)])

@@ -142,7 +142,7 @@ def _gather(x: UOp, dim: int, index: UOp) -> UOp:
 
 def _index_shape(op: str, x: UOp, indices: tuple[UOp, ...], axes: Shape) -> Shape:
     if not indices or len(indices) != len(axes):
-        raise DTypeError("E2007", "takes one index per indexed axis", op=op)
+        raise ArgumentError("E2007", "takes one index per indexed axis", op=op)
     shape = indices[0].shape
     for index in indices:
         check_index(op, x, index)

@@ -25,7 +25,7 @@ def checked_shape(op: str, shape: Any) -> tuple[int, ...]:
         sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
         sizes = tuple(int(s.__index__()) for s in sizes)
     except (TypeError, AttributeError):
-        raise DTypeError("E2001", f"a shape is made of ints, got {shape!r}", op=op) from None
+        raise ArgumentError("E2001", f"a shape is made of ints, got {shape!r}", op=op) from None
     for extent in sizes:
         if extent < 0:
             raise ShapeError("E3006", f"dimension {extent} of {list(sizes)} is negative", op=op)
@@ -130,7 +130,7 @@ def _input(name: str, shape: Any, dtype: Any, device: str | None = None) -> UOp:
 
 
 def _unbound(name: str, **attrs: Any) -> Any:
-    raise DTypeError("E2002", f"input {name!r} has no value", op="input")
+    raise ArgumentError("E2002", f"input {name!r} has no value", op="input")
 
 
 input_ = define(
@@ -200,7 +200,7 @@ def _part(x: UOp, index: int) -> UOp:
 def _part_type(src: tuple[UOp, ...], arg: PartArg) -> tuple[Any, Any]:
     (x,) = src
     if not isinstance(x.dtype, tuple) or not 0 <= arg.index < len(x.dtype):
-        raise DTypeError("E2001", "picks a result of an op with several results", op="part")
+        raise ArgumentError("E2001", "picks a result of an op with several results", op="part")
     return x.shape[arg.index], x.dtype[arg.index]
 
 

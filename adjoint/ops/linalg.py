@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
@@ -367,7 +367,7 @@ def _power_reference(x: Any, n: int) -> Any:
 def matrix_power(x: UOp, n: int) -> UOp:
     """The product of n copies of a square matrix; of its inverse if n is negative."""
     if isinstance(n, bool) or not isinstance(n, int):
-        raise DTypeError("E2001", f"the power is an int, got {n!r}", op="matrix_power")
+        raise ArgumentError("E2001", f"the power is an int, got {n!r}", op="matrix_power")
     base = checked_matrix("matrix_power", x, square=True)
     base = base.cast(accumulator(base.dtype))
     result = _repeated(base.inv() if n < 0 else base, abs(n))

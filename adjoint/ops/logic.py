@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementwise
@@ -252,7 +252,7 @@ rshift = _bitwise(
 
 def _where(cond: UOp, x: Any, other: Any) -> UOp:
     if not isinstance(cond, UOp):
-        raise DTypeError("E2001", "the condition is a tensor", op="where")
+        raise ArgumentError("E2001", "the condition is a tensor", op="where")
     dtype = _choice_dtype(x, other)
     a, b = (v if isinstance(v, UOp) else _plain(v, dtype, cond.device) for v in (x, other))
     test = cond if cond.dtype is dtypes.bool_ else cond.ne(0)
@@ -280,7 +280,7 @@ def align_dtype(dtype: DType, *nodes: UOp) -> tuple[UOp, ...]:
 
 def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
     if len(src) != 3:
-        raise DTypeError("E2007", f"takes 3 operands, got {len(src)}", op="where")
+        raise ArgumentError("E2007", f"takes 3 operands, got {len(src)}", op="where")
     cond, a, b = src
     if cond.dtype is not dtypes.bool_ or a.dtype is not b.dtype:
         problem = "the condition is bool and both choices have one dtype"
@@ -290,7 +290,7 @@ def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
     align("where", (cond,), dtypes.bool_)
     if not cond.shape == a.shape == b.shape:
         broadcast_shapes("where", cond, a, b)
-        raise DTypeError("E2001", "operands must have one shape here", op="where")
+        raise ShapeError("E3003", "operands must have one shape here", op="where")
     return a.shape, a.dtype
 
 

@@ -15,14 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.errors import (
-    AdjointError,
-    ArgumentError,
-    BoundsError,
-    DeviceError,
-    DTypeError,
-    ShapeError,
-)
+from adjoint.errors import ArgumentError, DeviceError, IndexKindError, ShapeError, class_of
 from adjoint.ir.arg import Arg
 from adjoint.ir.bounds import Ranged
 from adjoint.ir.derivative import NotDifferentiable
@@ -60,12 +53,10 @@ def _kernel(name: str, doc: str, call: Any, infer: Any, arg: type[Arg] | None = 
     return register(record, method=False)
 
 
-_KINDS: dict[str, type[AdjointError]] = {"E3": ShapeError, "E6": BoundsError}
-
-
 def _wrong(op: str, code: str, problem: str, src: Sequence[UOp]) -> Exception:
     operands = [(f"operand {i}", s) for i, s in enumerate(src)]
-    return _KINDS.get(code[:2], DTypeError)(code, problem, op=op, operands=operands)
+    kind = IndexKindError if code == "E4011" else class_of(code)
+    return kind(code, problem, op=op, operands=operands)
 
 
 def _need(op: str, holds: bool, problem: str, src: Sequence[UOp], code: str = "E2001") -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, LinAlgError, MatrixError, ShapeError
+from adjoint.errors import ArgumentError, LinAlgError, MatrixError, ShapeError
 from adjoint.ir.dtype import DType, promote, to_float
 from adjoint.ir.opdef import Bad
 from adjoint.ir.uop import UOp
@@ -32,7 +32,7 @@ def extended(bad: Bad, *more: Any) -> Bad:
 def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
     """The operand as floats; it has two axes or more, the last two equal where asked."""
     if not isinstance(x, UOp):
-        raise DTypeError("E2001", f"expected a tensor, got {type(x).__name__}", op=op)
+        raise ArgumentError("E2001", f"expected a tensor, got {type(x).__name__}", op=op)
     if len(x.shape) < 2:
         problem = f"a matrix has two axes or more, not {len(x.shape)}"
         raise MatrixError("E3002", problem, op=op, operands=[("x", x)])
@@ -59,7 +59,7 @@ def system(op: str, x: UOp, b: UOp, square: bool = True, rows: int = -2) -> tupl
     """
     a = checked_matrix(op, x, square)
     if not isinstance(b, UOp):
-        raise DTypeError("E2001", f"expected a tensor, got {type(b).__name__}", op=op)
+        raise ArgumentError("E2001", f"expected a tensor, got {type(b).__name__}", op=op)
     operands = [("a", a), ("b", b)]
     if not b.shape:
         raise ShapeError("E3002", "the right-hand side is a scalar", op=op, operands=operands)

@@ -41,7 +41,7 @@ def checked_axis(op: str, axis: Any, rank: int, x: UOp | None = None) -> int:
     if type(axis) is int and 0 <= axis < rank:
         return axis
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op, help="give an int")
+        raise ArgumentError("E2001", f"an axis is an int, got {axis!r}", op=op, help="give an int")
     number = axis.__index__()
     span = max(rank, 1)  # a scalar takes 0 and -1, as a vector of one element does
     if not -span <= number < span:
@@ -510,7 +510,7 @@ class CatArg(Arg):
 def _cat(x: UOp, *others: Any, dim: int = 0) -> UOp:
     nodes = (x, *unpacked(others)) if others else (x,)
     if any(not isinstance(n, UOp) for n in nodes):
-        raise DTypeError("E2001", "joins tensors only", op="cat")
+        raise ArgumentError("E2001", "joins tensors only", op="cat")
     axis = checked_axis("cat", dim, len(x.shape), x)
     dtype = x.dtype
     for node in nodes[1:]:

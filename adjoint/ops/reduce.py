@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.axes import Letters, letters
 from adjoint.ir.batch import Flags, Sources, shifted
@@ -284,7 +284,7 @@ def _batched_arg(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
 def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
         if isinstance(axis, (tuple, list)):
-            raise DTypeError("E2001", "takes one axis or None", op=name, operands=[("x", x)])
+            raise ArgumentError("E2001", "takes one axis or None", op=name, operands=[("x", x)])
         number = None if axis is None else checked_axes(name, axis, x)
         place = number[0] if number else None
         return UOp(record, (x,), ArgReduceArg(place, bool(keepdim)))

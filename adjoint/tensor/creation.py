@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Any, Self
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -206,7 +206,7 @@ def _full(shape: tuple[int, ...], value: Any, kind: DType, device: str | None) -
     if hasattr(value, "uop"):
         return value.uop.cast(kind).expand(shape)
     if isinstance(value, (str, bytes)):
-        raise DTypeError("E2001", f"{value!r} is no number", op="full")
+        raise ArgumentError("E2001", f"{value!r} is no number", op="full")
     return OPS["const"](value, kind, shape, Device.canonicalize(device))
 
 

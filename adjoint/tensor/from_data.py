@@ -104,14 +104,14 @@ def array_of(data: Any, dtype: DType | None) -> Array:
     masked = sys.modules.get("numpy.ma")  # which NumPy loads for who makes such arrays
     if masked is not None and isinstance(data, masked.MaskedArray) and masked.is_masked(data):
         fix = "fill it first: .filled(value)"
-        raise DTypeError(
+        raise ArgumentError(
             "E2001", "a masked array has elements without a value", op="Tensor", help=fix
         )
     if hasattr(data, "__array__") or isinstance(data, memoryview):
         return _from_array(np.asarray(data), dtype)
     kind = type(data).__name__
     fix = "give a number, a nested list, a NumPy array, bytes or a pathlib.Path"
-    raise DTypeError("E2001", f"cannot make a tensor from {kind}", op="Tensor", help=fix)
+    raise ArgumentError("E2001", f"cannot make a tensor from {kind}", op="Tensor", help=fix)
 
 
 def _is_typed(data: Any) -> bool:
@@ -162,7 +162,7 @@ def _number(value: Any) -> Any:
         return float(plain)  # a fraction, a decimal
     fix = "lists hold numbers, arrays and tensors"
     problem = f"{value!r} ({type(value).__name__}) is no number"
-    raise DTypeError("E2001", problem, op="Tensor", help=fix)
+    raise ArgumentError("E2001", problem, op="Tensor", help=fix)
 
 
 def _not_a_value(value: Any, kind: DType) -> DTypeError:

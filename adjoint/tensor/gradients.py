@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 from adjoint.autodiff.reverse import compute_gradient
-from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AutodiffError, ShapeError
 from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
@@ -53,7 +53,7 @@ class Gradients:
     @requires_grad.setter
     def requires_grad(self: Any, value: bool | None) -> None:
         if value not in (True, False, None):
-            raise DTypeError("E2001", f"requires_grad is True, False or None, not {value!r}")
+            raise ArgumentError("E2001", f"requires_grad is True, False or None, not {value!r}")
         if value and not is_marked(self):
             _check_float("requires_grad", self.uop)
             if not has_own_node(self):

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ClassVar
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.tensor.tracing import grad_enabled
 
 training: ContextVar[bool] = ContextVar("training", default=False)
@@ -43,7 +43,7 @@ class Mode:
         if inspect.isasyncgenfunction(fn):
             problem = f"{fn.__name__} is an asynchronous generator"
             fix = "enter the mode inside of it"
-            raise DTypeError("E2001", problem, op=type(self).__name__, help=fix)
+            raise ArgumentError("E2001", problem, op=type(self).__name__, help=fix)
         if inspect.iscoroutinefunction(fn):
             return wraps(fn)(self._awaited(fn))
         return wraps(fn)(self._stepwise(fn) if inspect.isgeneratorfunction(fn) else self._plain(fn))

@@ -187,8 +187,11 @@ class Random:
     ) -> Self:
         """Integers in [low, high)."""
         kind = as_dtype(dtype or dtypes.default_int)
-        if not kind.is_int or not isinstance(low, int) or not isinstance(high, int):
-            raise DTypeError("E2005", "draws integers between integers", op="randint")
+        if not kind.is_int:
+            raise DTypeError("E2005", f"draws integers, not {kind.name}", op="randint")
+        if not isinstance(low, int) or not isinstance(high, int):
+            problem = f"low and high are ints, got {low!r} and {high!r}"  # type: ignore[unreachable]
+            raise ArgumentError("E2001", problem, op="randint")
         if high <= low:
             raise ShapeError("E3006", f"[{low}, {high}) is empty", op="randint")
         if low < kind.min or high - 1 > kind.max:

@@ -315,7 +315,7 @@ def _attention_weights(q: Any, key: Any, mask: Any, is_causal: bool) -> Any:
     if is_causal:
         if mask is not None:
             problem = "attn_mask and is_causal exclude each other"
-            raise DTypeError("E2007", problem, op="scaled_dot_product_attention")
+            raise ArgumentError("E2007", problem, op="scaled_dot_product_attention")
         rows, columns = scores.shape[-2:]
         row = positions(rows, 0, 2, q.uop.device)
         mask = type(q)(positions(columns, 1, 2, q.uop.device) <= row)

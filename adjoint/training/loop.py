@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, DTypeError, FileError, TrainingError
+from adjoint.errors import ArgumentError, FileError, TrainingError
 from adjoint.nn import state
 from adjoint.tensor import Tensor
 from adjoint.training import context as contexts
@@ -214,4 +214,4 @@ def _number(name: str, value: Any) -> float | str:
     try:
         return float(value.item() if isinstance(value, (Tensor, np.ndarray)) else value)
     except (TypeError, ValueError) as error:
-        raise DTypeError("E2001", f"{name} is not a number: {error}", op="report") from None
+        raise ArgumentError("E2001", f"{name} is not a number: {error}", op="report") from None

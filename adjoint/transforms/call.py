@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.kernel_kind import CONSTANT, View
 from adjoint.ir.opdef import OPS
@@ -42,7 +42,7 @@ def as_tensor(op: str, value: Any) -> Tensor:
     if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)):
         return Tensor(value)
     fix = "mark it as not differentiated (argnums), or close over it"
-    raise DTypeError(
+    raise ArgumentError(
         "E2001", f"a leaf of type {type(value).__name__} is no tensor", op=op, help=fix
     )
 
@@ -123,7 +123,7 @@ def _checked_numbers(op: str, numbers: tuple[Any, ...], count: int) -> tuple[int
         if not isinstance(number, int) or not -count <= number < count:
             problem = f"argnums {number!r} does not fit a call with {count} positional arguments"
             fix = "number those given by position from 0; name those given by keyword in argnames"
-            raise DTypeError("E2007", problem, op=op, help=fix)
+            raise ArgumentError("E2007", problem, op=op, help=fix)
     return tuple(number % count for number in numbers)
 
 
@@ -146,7 +146,7 @@ def _place_of(
         return listed.index(name)
     problem = f"argnames {name!r} is not among the arguments of the call"
     fix = f"the function takes ({', '.join(listed)}); give a value for it in the call"
-    raise DTypeError("E2007", problem, op=op, help=fix)
+    raise ArgumentError("E2007", problem, op=op, help=fix)
 
 
 def _parameters(fn: Fn | None) -> list[str]:
@@ -161,7 +161,7 @@ def _parameters(fn: Fn | None) -> list[str]:
 def _once(op: str, places: tuple[Place, ...]) -> tuple[Place, ...]:
     if len(set(places)) != len(places):
         problem = f"argnums and argnames {places} name an argument twice"
-        raise DTypeError("E2007", problem, op=op, help="name each argument once")
+        raise ArgumentError("E2007", problem, op=op, help="name each argument once")
     return places
 
 

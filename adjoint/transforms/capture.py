@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.engine import realize as engine
-from adjoint.errors import AdjointError, DTypeError, ShapeError, VerificationError
+from adjoint.errors import AdjointError, ArgumentError, DTypeError, ShapeError, VerificationError
 from adjoint.ir.text import type_text
 from adjoint.ir.uop import UOp
 from adjoint.module import Instruction, Module, TensorType
@@ -111,7 +111,9 @@ def _bound(module: Module, inputs: Any, device: Any) -> list[Tensor]:
     declared = module.inputs
     if not isinstance(inputs, (Mapping, Sequence, np.ndarray, Tensor)):
         problem = f"inputs are a mapping by name or a sequence, not {type(inputs).__name__}"
-        raise DTypeError("E2001", problem, help="write module.run([x, y]) or module.run({'x': x})")
+        raise ArgumentError(
+            "E2001", problem, help="write module.run([x, y]) or module.run({'x': x})"
+        )
     values = (
         _by_name(declared, inputs) if isinstance(inputs, Mapping) else _in_order(declared, inputs)
     )
@@ -123,10 +125,10 @@ def _by_name(declared: Sequence[Instruction], inputs: Mapping[str, Any]) -> list
     unknown = [name for name in inputs if name not in names]
     if unknown:
         problem = f"the module has no input {unknown[0]!r}"
-        raise DTypeError("E2002", problem, help=f"inputs: {', '.join(names)}")
+        raise ArgumentError("E2002", problem, help=f"inputs: {', '.join(names)}")
     missing = [name for name in names if name not in inputs]
     if missing:
-        raise DTypeError("E2002", f"input {missing[0]!r} has no value")
+        raise ArgumentError("E2002", f"input {missing[0]!r} has no value")
     return [inputs[name] for name in names]
 
 
@@ -134,7 +136,7 @@ def _in_order(declared: Sequence[Instruction], inputs: Any) -> list[Any]:
     if len(inputs) != len(declared):
         names = ", ".join(ins.attrs[0] for ins in declared)
         problem = f"the module has {len(declared)} inputs ({names}), got {len(inputs)}"
-        raise DTypeError("E2007", problem)
+        raise ArgumentError("E2007", problem)
     return list(inputs)
 
 

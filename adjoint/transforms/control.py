@@ -132,7 +132,7 @@ def switch(index: Any, branches: Sequence[Fn], *operands: Any) -> Any:
     """
     functions = list(branches)
     if not functions:
-        raise DTypeError("E2007", "there is no branch to choose", op="switch", help="give one")
+        raise ArgumentError("E2007", "there is no branch to choose", op="switch", help="give one")
     number = as_tensor("switch", index)
     if number.shape != () or not number.dtype.is_int:
         problem = f"the index is one integer, not {number.dtype.name}{list(number.shape)}"

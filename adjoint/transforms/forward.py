@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.autodiff.forward import push_forward
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError, DTypeError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 from adjoint.tensor import Tensor
@@ -64,7 +64,7 @@ def _chosen(op: str, primals: Any) -> Selected:
 def _check_listed(op: str, values: Any) -> None:
     if not isinstance(values, (tuple, list)):
         problem = "primals and tangents are tuples, one entry per argument"
-        raise DTypeError("E2001", problem, op=op, help="give (x,) for one argument")
+        raise ArgumentError("E2001", problem, op=op, help="give (x,) for one argument")
 
 
 def _or_zero(tangent: UOp | None, root: UOp) -> UOp:

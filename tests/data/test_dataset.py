@@ -16,7 +16,7 @@ from adjoint.data import (
     standardise,
     train_test_split,
 )
-from adjoint.errors import AdjointError, BoundsError, DTypeError, TrainingError, UnknownNameError
+from adjoint.errors import AdjointError, ArgumentError, BoundsError, TrainingError, UnknownNameError
 
 DATA = Dataset(np.arange(20.0).reshape(10, 2), np.arange(10) % 2)
 
@@ -108,7 +108,7 @@ def test_a_dataset_can_be_pickled():
         (lambda: Dataset(3.0), TrainingError, "E9003", "'x' is one number"),
         (lambda: Dataset([[1], [2, 3]]), TrainingError, "E9003", "'x' is not an array"),
         (lambda: Dataset([None, {}]), TrainingError, "E9003", "Python objects"),
-        (lambda: Dataset([1], [2], [3]), DTypeError, "E2007", "without a name"),
+        (lambda: Dataset([1], [2], [3]), ArgumentError, "E2007", "without a name"),
         (lambda: DATA[10], BoundsError, "E6001", "sample 10 of 10"),
         (lambda: DATA[[3, -11]], BoundsError, "E6001", "sample -11 of 10"),
         (lambda: DATA[[0.5]], TrainingError, "E9003", "whole numbers"),

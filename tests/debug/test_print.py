@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adjoint import (
+    ArgumentError,
     BoundsError,
-    DTypeError,
     Tensor,
     capture,
     checkpoint,
@@ -402,7 +402,7 @@ def test_formats_names_positions_trees_and_plain_values(printed):
     ],
 )
 def test_a_text_that_does_not_fit_is_refused_where_it_is_written(text, args, named, code, words):
-    with pytest.raises(DTypeError, match=words) as caught:
+    with pytest.raises(ArgumentError, match=words) as caught:
         jit(lambda: debug.print(text, *args, **named))()
     assert caught.value.code == code
 
@@ -441,7 +441,7 @@ def test_what_a_callback_raises_ends_the_run_and_the_next_run_is_fine():
 
 
 def test_a_callback_is_a_function():
-    with pytest.raises(DTypeError, match="takes a function"):
+    with pytest.raises(ArgumentError, match="takes a function"):
         debug.callback("text", Tensor(1.0))
 
 

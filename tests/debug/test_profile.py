@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adjoint import DTypeError, FileError, Tensor, counters, grad, jit, profile, scan
+from adjoint import ArgumentError, FileError, Tensor, counters, grad, jit, profile, scan
 from adjoint.engine import counters as engine_counters
 from adjoint.engine.watch import watch
 from adjoint.runtime import timeline
@@ -272,7 +272,7 @@ def test_a_profile_can_be_used_again_but_not_twice_at_once():
     recording = profile()
     with recording:
         Tensor.ones(10).exp().realize()
-        with pytest.raises(DTypeError, match="already"):
+        with pytest.raises(ArgumentError, match="already"):
             recording.__enter__()
     with recording:
         Tensor.ones(10).sin().realize()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint import dtypes
 from tests.ops.cases import (
     RECORDS,
     adapted,
@@ -20,6 +21,7 @@ ERRORS = [
     for r in RECORDS
     for i, bad in enumerate(r.bad_calls())
 ]
+DTYPE_NAMES = ["dtype", *(n for d in dtypes.fields().values() for n in (d.name, d.short))]
 PYTHONS = (ValueError, TypeError, IndexError, RuntimeError, ArithmeticError)
 
 
@@ -41,6 +43,8 @@ def test_error_has_its_code_and_names_the_problem(record, bad):
     assert caught.value.code == bad.code
     assert isinstance(caught.value, PYTHONS)
     assert bad.match in str(caught.value)
+    if isinstance(caught.value, adjoint.DTypeError):
+        assert any(name in str(caught.value) for name in DTYPE_NAMES)
 
 
 def _computed(record, bad):

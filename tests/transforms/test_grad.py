@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adjoint import (
+    ArgumentError,
     AutodiffError,
-    DTypeError,
     Tensor,
     dtypes,
     grad,
@@ -246,11 +246,11 @@ class TestArgumentsByName:
 
     @pytest.mark.parametrize("names", ["d", ["b", "d"], "c"])
     def test_a_name_that_the_call_does_not_have_is_an_error(self, names):
-        with pytest.raises(DTypeError, match="E2007"):
+        with pytest.raises(ArgumentError, match="E2007"):
             grad(self.fn, argnames=names)(self.A, self.B)
 
     def test_an_argument_named_twice_is_an_error(self):
-        with pytest.raises(DTypeError, match="twice"):
+        with pytest.raises(ArgumentError, match="twice"):
             grad(self.fn, 1, argnames="b")(self.A, self.B)
 
 

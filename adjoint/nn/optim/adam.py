@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.errors import ArgumentError, DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import (
     Options,
@@ -116,7 +116,7 @@ def _with_betas(op: str, options: dict[str, Any]) -> dict[str, Any]:
 def check_adam(op: str, o: Options) -> None:
     """Raise unless the options are those of an Adam."""
     if not isinstance(o["betas"], (tuple, list)) or len(o["betas"]) != 2:
-        raise DTypeError("E2007", f"betas are two numbers, not {o['betas']!r}", op=op)
+        raise ArgumentError("E2007", f"betas are two numbers, not {o['betas']!r}", op=op)
     beta1, beta2 = o["betas"]
     betas = {"betas[0]": (beta1, 1), "betas[1]": (beta2, 1)}
     check_options(op, o["lr"], eps=o["eps"], weight_decay=o["weight_decay"], **betas)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from adjoint.errors import ArgumentError, DTypeError, TrainingError
+from adjoint.errors import ArgumentError, TrainingError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_leaves, tree_map
@@ -100,5 +100,5 @@ def _with_gradients(parameters: Any) -> list[Tensor]:
         parameters = [parameters]
     if not isinstance(parameters, Iterable):
         problem = f"parameters are tensors, not a {type(parameters).__name__}"
-        raise DTypeError("E2001", problem, op="clip_grad", help="give model.parameters()")
+        raise ArgumentError("E2001", problem, op="clip_grad", help="give model.parameters()")
     return [p for p in parameters if p.grad is not None]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, TrainingError, did_you_mean
+from adjoint.errors import ArgumentError, TrainingError, did_you_mean
 from adjoint.ir.dtype import dtypes
 from adjoint.nn.optim.parameters import Named, unowned
 from adjoint.nn.optim.pure import PureOptimizer, Slots, State, check_options
@@ -122,7 +122,7 @@ class Group:
         op = self._pure.rule.name
         if callable(value):
             fix = "give a number, and make nn.optim.LambdaLR(optimizer, fn)"
-            raise DTypeError("E2001", f"{name} is a number, not a function", op=op, help=fix)
+            raise ArgumentError("E2001", f"{name} is a number, not a function", op=op, help=fix)
         check_options(op, value)
         both = name == "initial_lr" or not self._factors()
         for scalar in [self.initial_lr] * both + [self.lr] * (name == "lr"):
@@ -143,7 +143,7 @@ class Group:
         if name not in self:
             fix = did_you_mean(name, self)
             problem = f"there is no option {name!r}"
-            raise DTypeError("E2001", problem, op=self._pure.rule.name, help=fix)
+            raise ArgumentError("E2001", problem, op=self._pure.rule.name, help=fix)
 
     def __contains__(self, name: object) -> bool:
         return name in tuple(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn.optim.adam import adam_scalars, adamw_change, check_adam, moments
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.pure import (
@@ -113,7 +113,7 @@ def muon(
     own = {"lr": other, "betas": adamw_betas, "eps": adamw_eps, "weight_decay": weight_decay}
     check_adam("muon", own)
     if len(ns_coefficients) != 3:
-        raise DTypeError("E2007", f"ns_coefficients are three, not {ns_coefficients}", op="muon")
+        raise ArgumentError("E2007", f"ns_coefficients are three, not {ns_coefficients}", op="muon")
     if (adjust_lr_fn or "original") not in _RATIOS:
         problem = f"adjust_lr_fn is {' or '.join(map(repr, _RATIOS))}, not {adjust_lr_fn!r}"
         raise ArgumentError("E2008", problem, op="muon")

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from adjoint.errors import DTypeError, VerificationError, did_you_mean
+from adjoint.errors import ArgumentError, VerificationError, did_you_mean
 from adjoint.nn.optim.group import Group
 from adjoint.nn.optim.parameters import Named, listed_groups, trainable
 from adjoint.nn.optim.pure import PureOptimizer
@@ -47,7 +47,7 @@ class Optimizer:
         except TypeError as error:
             known = ", ".join(inspect.signature(pure).parameters)
             problem, fix = f"{error}", f"the options are {known}"
-            raise DTypeError("E2007", problem, op=self._name, help=fix) from None
+            raise ArgumentError("E2007", problem, op=self._name, help=fix) from None
         return pure(*args, **options).options
 
     @property
@@ -76,7 +76,7 @@ class Optimizer:
             if name not in self.defaults:
                 fix = did_you_mean(name, self.defaults)
                 problem = f"there is no option {name!r}"
-                raise DTypeError("E2001", problem, op=self._name, help=fix)
+                raise ArgumentError("E2001", problem, op=self._name, help=fix)
         return Group(group["params"], type(self).pure(**{**self.defaults, **options}))
 
     def _check_new(self, pairs: list[Named]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from adjoint.errors import DTypeError, VerificationError
+from adjoint.errors import ArgumentError, VerificationError
 from adjoint.nn.optim.pure import check_parameter
 from adjoint.tensor import Tensor
 
@@ -40,7 +40,7 @@ def _group(op: str, number: int, group: Any) -> dict[str, Any]:
     if not isinstance(group, Mapping) or "params" not in group:
         problem = f"group {number} has no 'params'"
         fix = "each group is a dict: {'params': [...], 'lr': ...}"
-        raise DTypeError("E2007", problem, op=op, help=fix)
+        raise ArgumentError("E2007", problem, op=op, help=fix)
     return {**group, "params": named_parameters(op, group["params"], f" of group {number}")}
 
 
@@ -52,10 +52,10 @@ def named_parameters(op: str, params: Any, where: str = "") -> list[Named]:
         pairs = [_pair(i, p, where) for i, p in enumerate(params)]
     else:
         problem = f"parameters are a list of tensors, not a {type(params).__name__}"
-        raise DTypeError("E2001", problem, op=op, help="give model.parameters(), or [tensor]")
+        raise ArgumentError("E2001", problem, op=op, help="give model.parameters(), or [tensor]")
     if not pairs:
         fix = "give model.parameters(); a generator can be read only once"
-        raise DTypeError("E2007", f"there are no parameters{where}", op=op, help=fix)
+        raise ArgumentError("E2007", f"there are no parameters{where}", op=op, help=fix)
     return pairs
 
 
@@ -79,7 +79,7 @@ def trainable(op: str, pairs: list[Named]) -> list[Named]:
     wanted = [(name, p) for name, p in pairs if id(p) in seen]
     if not wanted:
         problem = "all parameters have requires_grad=False, so there is nothing to train"
-        raise DTypeError("E2007", problem, op=op, help="set p.requires_grad = True on some")
+        raise ArgumentError("E2007", problem, op=op, help="set p.requires_grad = True on some")
     for _, p in wanted:
         p.requires_grad = True
     return wanted

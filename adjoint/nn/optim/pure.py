@@ -61,7 +61,7 @@ class PureOptimizer:
         if not any(trained):
             problem = "there is nothing to train among the parameters"
             fix = "give a pytree of float tensors; those with requires_grad=False are left alone"
-            raise DTypeError("E2007", problem, op=self.rule.name, help=fix)
+            raise ArgumentError("E2007", problem, op=self.rule.name, help=fix)
         rows = zip(leaves, trained, strict=True)
         slots = [self.rule.slots(p, self.options) if wanted else None for p, wanted in rows]
         return State(_zero(leaves[trained.index(True)].device), slots)
@@ -132,7 +132,7 @@ def check_parameter(op: str, name: str, value: Any) -> None:
     """Raise unless it is a tensor of a float dtype."""
     if not isinstance(value, Tensor):
         problem = f"a parameter is a Tensor, not a {type(value).__name__}"
-        raise DTypeError("E2001", problem, op=op, operands=[(name, value)])
+        raise ArgumentError("E2001", problem, op=op, operands=[(name, value)])
     if not value.dtype.is_float:
         fix = ".cast('float32'), or leave it out: only floats can be trained"
         problem = f"a parameter has a float dtype, not {value.dtype.name}"
@@ -164,7 +164,7 @@ def check_options(op: str, lr: Any, **bounds: Any) -> None:
         if isinstance(value, Tensor) or callable(value):
             continue
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise DTypeError("E2001", f"{name} is a number, not {value!r}", op=op)
+            raise ArgumentError("E2001", f"{name} is a number, not {value!r}", op=op)
         if not value >= 0 or (limit is not None and value >= limit):
             rule = "0 or more" if limit is None else f"in [0, {limit})"
             raise ArgumentError("E2006", f"{name} is {rule}, not {value}", op=op)

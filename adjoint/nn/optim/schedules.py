@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor, array_api
 
@@ -209,7 +209,7 @@ def check_sequence(schedules: Sequence[Any], milestones: Sequence[int]) -> None:
     if not schedules or len(milestones) != len(schedules) - 1:
         problem = f"{len(schedules)} schedules need {len(schedules) - 1} milestones"
         problem += f", not {len(milestones)}"
-        raise DTypeError("E2007", problem, op="sequential")
+        raise ArgumentError("E2007", problem, op="sequential")
     if list(milestones) != sorted(milestones):
         problem = f"milestones rise, {list(milestones)} do not"
         raise ArgumentError("E2006", problem, op="sequential")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DTypeError, FileError
+from adjoint.errors import AdjointError, ArgumentError, FileError
 from adjoint.nn.state.checkpoint_file import STATE, SUM, VERSION, Found, checksum, crc
 from adjoint.nn.state.loading import assign, match, prepared
 from adjoint.nn.state.plain import Encoder
@@ -70,9 +70,9 @@ def save_checkpoint(
 def _check(step: Any, objects: Mapping[str, Any]) -> None:
     if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
         problem = f"step is a number of steps, not {step!r}"
-        raise DTypeError("E2001", problem, op="save_checkpoint")
+        raise ArgumentError("E2001", problem, op="save_checkpoint")
     if any("." in name for name in objects):
-        raise DTypeError("E2001", "names of objects have no dots", op="save_checkpoint")
+        raise ArgumentError("E2001", "names of objects have no dots", op="save_checkpoint")
 
 
 def _has_own_state(thing: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.tensor import Tensor
 
 _MARK = "$"
@@ -34,7 +34,7 @@ class Encoder:
             return self._encoded(value, path)
         except RecursionError:
             problem = f"{path} contains itself, or is nested too deeply"
-            raise DTypeError("E2001", problem, op=self.op) from None
+            raise ArgumentError("E2001", problem, op=self.op) from None
 
     def _encoded(self, value: Any, path: str) -> Any:
         if isinstance(value, (Tensor, np.ndarray, np.generic)):
@@ -52,7 +52,7 @@ class Encoder:
             return self._dict(value, path)
         problem = f"{path} is a {type(value).__name__}, which a checkpoint cannot hold"
         fix = "numbers, texts, bytes, tensors, arrays, and lists, tuples and dicts of them can be"
-        raise DTypeError("E2001", problem, op=self.op, help=fix)
+        raise ArgumentError("E2001", problem, op=self.op, help=fix)
 
     def _dict(self, value: dict[Any, Any], path: str) -> Any:
         if all(isinstance(key, str) for key in value) and _MARK not in value:

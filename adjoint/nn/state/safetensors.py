@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, FileError
+from adjoint.errors import ArgumentError, DTypeError, FileError
 from adjoint.ir.values import is_known
 from adjoint.nn.state.atomic import Piece, write_atomically
 from adjoint.nn.state.elements import FLOAT8, Element, byte_count, element
@@ -269,7 +269,7 @@ def write_contents(
 def _arrays(tensors: Any, op: str) -> dict[str, Array]:
     if not isinstance(tensors, Mapping):
         problem = f"tensors come in a dict by name, not in {type(tensors).__name__}"
-        raise DTypeError("E2001", problem, op=op, help="get_state_dict(obj) makes one")
+        raise ArgumentError("E2001", problem, op=op, help="get_state_dict(obj) makes one")
     lazy = [t for t in tensors.values() if isinstance(t, Tensor) and not is_known(t.uop)]
     if lazy:
         lazy[0].realize(*lazy[1:])
@@ -278,7 +278,7 @@ def _arrays(tensors: Any, op: str) -> dict[str, Array]:
 
 def _checked_name(name: Any, op: str) -> str:
     if not isinstance(name, str) or name == _METADATA or not _is_unicode(name):
-        raise DTypeError("E2001", f"{name!r} is not a name for a tensor", op=op)
+        raise ArgumentError("E2001", f"{name!r} is not a name for a tensor", op=op)
     return name
 
 
@@ -305,7 +305,7 @@ def _checked_metadata(metadata: dict[Any, Any], op: str) -> dict[str, str]:
         texts = isinstance(key, str) and isinstance(value, str)
         if not texts or not _is_unicode(key + value):
             problem = f"metadata are texts by name, not {value!r} for {key!r}"
-            raise DTypeError("E2001", problem, op=op, help="json.dumps makes a text of anything")
+            raise ArgumentError("E2001", problem, op=op, help="json.dumps makes a text of anything")
     return metadata
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import Bad, OpDef, Sample, derived
 from adjoint.ir.uop import UOp
@@ -64,5 +64,5 @@ def type_as(x: UOp, other: Any) -> UOp:
     """The values in the dtype of another tensor."""
     if not isinstance(other, UOp):
         fix = f"to name a dtype, use .cast({other!r})"
-        raise DTypeError("E2001", f"expected a tensor, got {other!r}", op="type_as", help=fix)
+        raise ArgumentError("E2001", f"expected a tensor, got {other!r}", op="type_as", help=fix)
     return x.cast(other.dtype)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, ShapeError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis, unpacked
@@ -31,7 +31,7 @@ def own_axis(op: str, dim: Any, x: UOp) -> int:
 def whole_number(op: str, name: str, value: Any, least: int | None = None) -> int:
     """A Python int from anything that is one, no smaller than `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise DTypeError("E2001", f"{name} is an int, got {value!r}", op=op)
+        raise ArgumentError("E2001", f"{name} is an int, got {value!r}", op=op)
     number = int(value.__index__())
     if least is not None and number < least:
         raise ShapeError("E3006", f"{name} is at least {least}, got {number}", op=op)
@@ -249,7 +249,7 @@ def _together(op: str, x: Any, others: tuple[Any, ...]) -> list[UOp]:
     nodes = listed(x, *others)
     if not nodes or any(not isinstance(n, UOp) for n in nodes):
         fix = "name the axis: dim=" if any(isinstance(n, int) for n in nodes) else ""
-        raise DTypeError("E2001", "joins tensors only, and at least one", op=op, help=fix)
+        raise ArgumentError("E2001", "joins tensors only, and at least one", op=op, help=fix)
     return nodes
 
 
@@ -510,7 +510,7 @@ def roll(x: UOp, shifts: Any, dims: Any = None) -> UOp:
     axes = [0] if dims is None else [own_axis("roll", d, x) for d in listed(dims)]
     if len(moves) != len(axes):
         problem = f"takes one shift per axis: {len(axes)}, got {len(moves)}"
-        raise DTypeError("E2007", problem, op="roll", operands=[("x", x)])
+        raise ArgumentError("E2007", problem, op="roll", operands=[("x", x)])
     y = x.reshape(-1) if dims is None else x
     for move, axis in zip(moves, axes, strict=True):
         n = y.shape[axis]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import as_dtype, promote
@@ -50,16 +50,16 @@ def _parsed(formula: Any, operands: list[UOp]) -> tuple[list[str], str | None]:
     """The terms of the operands and of the result, None if it is not given."""
     if not isinstance(formula, str):
         problem = f"the first argument is a formula like 'ij,jk->ik', not {formula!r}"
-        raise DTypeError("E2001", problem, op="einsum")
+        raise ArgumentError("E2001", problem, op="einsum")
     left, arrow, right = formula.replace(" ", "").partition("->")
     inputs = left.split(",")
     for term in (*inputs, right):
         _check_term(formula, term)
     if len(inputs) != len(operands):
         problem = f"{formula!r} has {len(inputs)} terms for {len(operands)} operands"
-        raise DTypeError("E2007", problem, op="einsum")
+        raise ArgumentError("E2007", problem, op="einsum")
     if any(not isinstance(x, UOp) for x in operands):
-        raise DTypeError("E2001", "the operands are tensors", op="einsum")
+        raise ArgumentError("E2001", "the operands are tensors", op="einsum")
     return inputs, right if arrow else None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import align, common_dtype
 from adjoint.ir.derivative import Jvp, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import accumulator, dtypes, to_float
@@ -107,7 +107,7 @@ def clamp(x: UOp, min_: UOp | None = None, max_: UOp | None = None) -> UOp:
     """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x."""
     if min_ is None and max_ is None:
         problem = "min_ or max_ must be given"
-        raise DTypeError("E2007", problem, op="clamp", operands=[("x", x)])
+        raise ArgumentError("E2007", problem, op="clamp", operands=[("x", x)])
     if min_ is not None:
         x = _kept(x, x >= min_).where(x, min_)
     return x if max_ is None else _kept(x, x <= max_).where(x, max_)

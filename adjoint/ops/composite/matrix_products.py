@@ -29,7 +29,7 @@ __all__ = ["einsum", "einsum_nodes"]
 
 def _two(op: str, x: UOp, other: UOp) -> list[tuple[str, UOp]]:
     if not isinstance(x, UOp) or not isinstance(other, UOp):
-        raise DTypeError("E2001", "multiplies two tensors", op=op)
+        raise ArgumentError("E2001", "multiplies two tensors", op=op)
     return [("x", x), ("other", other)]
 
 
@@ -127,7 +127,7 @@ def _pairs(x: UOp, other: UOp, dims: Any) -> tuple[list[int], list[int]]:
         return list(range(ranks[0] - dims, ranks[0])), list(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
         problem = f"dims is an int or a pair of lists of axes, not {dims!r}"
-        raise DTypeError("E2001", problem, op="tensordot")
+        raise ArgumentError("E2001", problem, op="tensordot")
     left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(left) != len(right):
         problem = f"{len(left)} axes face {len(right)}"

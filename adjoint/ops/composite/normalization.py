@@ -158,7 +158,7 @@ def batchnorm(
 ) -> UOp:
     """(x - mean) * weight * invstd + bias, each with one value per element of `axis`."""
     if mean is None or invstd is None:
-        raise DTypeError("E2007", "takes mean and invstd", op="batchnorm")
+        raise ArgumentError("E2007", "takes mean and invstd", op="batchnorm")
     axes = checked_axes("batchnorm", axis, x)
     y = x - _along(x, "mean", mean, axes)
     if weight is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, ShapeError
 from adjoint.ir.broadcast import check_scalar
 from adjoint.ir.dtype import DType, fits
 from adjoint.ir.opdef import Bad, derived
@@ -29,7 +29,7 @@ def _amounts(x: UOp, padding: Any) -> list[tuple[int, int]]:
     rank = len(x.shape)
     if not isinstance(padding, (tuple, list)):
         problem = f"padding is a tuple of ints or of pairs, got {padding!r}"
-        raise DTypeError("E2001", problem, op="pad", operands=[("x", x)])
+        raise ArgumentError("E2001", problem, op="pad", operands=[("x", x)])
     pairs: list[Any]
     if any(p is None or isinstance(p, (tuple, list)) for p in padding):
         pairs = [(0, 0) if p is None else p for p in padding]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DTypeError, ShapeError
+from adjoint.errors import AdjointError, class_of
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import whole_number
@@ -20,9 +20,8 @@ Group = tuple[str, ...] | str  # a parenthesis, or an axis of its own
 
 
 def _malformed(formula: str, why: str, code: str = "E2001") -> AdjointError:
-    kind = DTypeError if code.startswith("E2") else ShapeError
     fix = "a formula looks like 'b (h w) c -> b c h w', with h=... or w=... given"
-    return kind(code, f"{why} in {formula!r}", op="rearrange", help=fix)
+    return class_of(code)(code, f"{why} in {formula!r}", op="rearrange", help=fix)
 
 
 def _groups(formula: str, side: str) -> list[Group]:

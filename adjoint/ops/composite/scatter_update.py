@@ -28,7 +28,7 @@ def index_of(op: str, x: UOp, index: Any) -> UOp:
     """The index, if it is an integer tensor."""
     if not isinstance(index, UOp):
         problem = f"an index is an integer tensor, got {type(index).__name__}"
-        raise DTypeError("E2001", problem, op=op, operands=[("x", x), ("index", index)])
+        raise ArgumentError("E2001", problem, op=op, operands=[("x", x), ("index", index)])
     check_index(op, x, index)
     return index
 
@@ -37,7 +37,7 @@ def _like(op: str, x: UOp, source: Any) -> UOp:
     """A source whose values fit the tensor's dtype."""
     if not isinstance(source, UOp):
         problem = f"the source is a tensor, got {type(source).__name__}"
-        raise DTypeError("E2001", problem, op=op, operands=[("x", x)])
+        raise ArgumentError("E2001", problem, op=op, operands=[("x", x)])
     if promote(x.dtype, source.dtype) is not x.dtype:
         problem = f"values of {source.dtype.name} do not fit into {x.dtype.name}"
         fix = f".cast('{x.dtype.name}') the source, or cast the tensor first"
@@ -182,7 +182,7 @@ def masked_fill(x: UOp, mask: UOp, value: Any) -> UOp:
 def _mask(op: str, x: UOp, mask: Any) -> UOp:
     operands = [("x", x), ("mask", mask)]
     if not isinstance(mask, UOp):
-        raise DTypeError("E2001", "the mask is a bool tensor", op=op, operands=operands)
+        raise ArgumentError("E2001", "the mask is a bool tensor", op=op, operands=operands)
     if mask.dtype is not dtypes.bool_:
         problem = f"the mask is bool, not {mask.dtype.name}"
         raise DTypeError("E2005", problem, op=op, operands=operands, help="mask.ne(0)")

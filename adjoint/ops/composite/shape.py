@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AxisError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AxisError, ShapeError
 from adjoint.ir.opdef import Bad, Sample, alias, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite import concatenate, padding, rearrange  # noqa: F401 (their records)
@@ -171,7 +171,7 @@ def atleast_3d(x: UOp) -> UOp:
 
 def _shape_of(op: str, other: Any) -> Shape:
     if not isinstance(other, UOp):
-        raise DTypeError("E2001", f"other is a tensor, got {other!r}", op=op)
+        raise ArgumentError("E2001", f"other is a tensor, got {other!r}", op=op)
     return other.shape
 
 
@@ -261,7 +261,7 @@ def movedim(x: UOp, source: Any, destination: Any) -> UOp:
     old, new = (checked_axes("movedim", a, x) for a in (source, destination))
     if len(old) != len(new):
         problem = f"moves {len(old)} axes to {len(new)} places; as many axes as places are needed"
-        raise DTypeError("E2007", problem, op="movedim", operands=[("x", x)])
+        raise ArgumentError("E2007", problem, op="movedim", operands=[("x", x)])
     order = [a for a in range(len(x.shape)) if a not in old]
     for place, axis in sorted(zip(new, old, strict=True)):
         order.insert(place, axis)
@@ -290,7 +290,7 @@ def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
     axes = checked_axes("rot90", dims, x)
     if len(axes) != 2:
-        raise DTypeError("E2007", f"turns in a plane of two axes, got {dims!r}", op="rot90")
+        raise ArgumentError("E2007", f"turns in a plane of two axes, got {dims!r}", op="rot90")
     first, second = axes
     turns = concatenate.whole_number("rot90", "k", k) % 4
     if turns == 2:

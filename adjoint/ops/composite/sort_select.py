@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from adjoint.errors import BoundsError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import dtypes, promote
@@ -489,7 +489,7 @@ def bucketize(x: UOp, boundaries: UOp, right: bool = False) -> UOp:
     Intervals include their upper boundary, or with `right` their lower one.
     """
     if not isinstance(boundaries, UOp) or len(boundaries.shape) != 1:
-        kind = ShapeError if isinstance(boundaries, UOp) else DTypeError
+        kind = ShapeError if isinstance(boundaries, UOp) else ArgumentError
         code = "E3002" if isinstance(boundaries, UOp) else "E2001"
         operands = [("x", x), ("boundaries", boundaries)]
         raise kind(code, "the boundaries are a vector", op="bucketize", operands=operands)

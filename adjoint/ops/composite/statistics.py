@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ThroughBody, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
@@ -278,7 +278,7 @@ _ORDERS = (2, 1, 0, 3, 1.5, math.inf, -math.inf)
 def vector_norm(x: UOp, ord: float = 2, axis: Axis = None, keepdim: bool = False) -> UOp:
     """`(Σ |x| ** ord) ** (1 / ord)` over axes; inf, -inf and 0 are the max, the min and a count."""
     if not isinstance(ord, (int, float)):
-        raise DTypeError("E2001", f"ord is a number, got {ord!r}", op="vector_norm")
+        raise ArgumentError("E2001", f"ord is a number, got {ord!r}", op="vector_norm")
     axes, p, wide = checked_axes("vector_norm", axis, x), float(ord), widened(x)
     size = wide.abs()
     if math.isinf(p):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DTypeError, ShapeError, VerificationError
+from adjoint.errors import AdjointError, ArgumentError, ShapeError, VerificationError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import later, real
@@ -30,10 +30,10 @@ def per_axis(
     """One int for each spatial axis, from an int or a tuple of them."""
     listed = (value,) * count if isinstance(value, int) else value
     if not isinstance(listed, (tuple, list)) or not all(isinstance(v, int) for v in listed):
-        raise DTypeError("E2001", f"{what} is an int or a tuple of ints, got {value!r}", op=op)
+        raise ArgumentError("E2001", f"{what} is an int or a tuple of ints, got {value!r}", op=op)
     if len(listed) != count:
         problem = f"{what} {tuple(listed)} has {len(listed)} values for {count} spatial axes"
-        raise DTypeError("E2007", problem, op=op)
+        raise ArgumentError("E2007", problem, op=op)
     if min(listed, default=least) < least:
         problem = f"{what} {tuple(listed)} is below {least}"
         kind: type[AdjointError] = VerificationError if code.startswith("E4") else ShapeError
@@ -51,7 +51,7 @@ def padding_pairs(op: str, padding: Any, count: int) -> Pairs:
         return ((padding, padding),) * count
     plain = isinstance(padding, (tuple, list)) and all(isinstance(v, int) for v in padding)
     if not plain:
-        raise DTypeError("E2001", f"padding {padding!r} is not an int or a tuple of ints", op=op)
+        raise ArgumentError("E2001", f"padding {padding!r} is not an int or a tuple of ints", op=op)
     if len(padding) == count:
         return tuple((p, p) for p in padding)
     if len(padding) == 2 * count:
@@ -59,7 +59,7 @@ def padding_pairs(op: str, padding: Any, count: int) -> Pairs:
     problem = (
         f"padding has {len(padding)} values; {count} spatial axes take 1, {count} or {2 * count}"
     )
-    raise DTypeError("E2007", problem, op=op)
+    raise ArgumentError("E2007", problem, op=op)
 
 
 def bordered(op: str, x: UOp, pairs: Sequence[tuple[int, int]], value: Any = 0) -> UOp:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AxisError, DTypeError, ShapeError
+from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from adjoint.tensor.tensor import Tensor, lift
 from adjoint.tensor.views import RECORDS as VIEWS
 
@@ -32,14 +32,14 @@ def tensor_of(op: str, x: Any) -> Tensor:
     if isinstance(x, np.ndarray):
         return Tensor(x)
     problem = f"takes a tensor, got {type(x).__name__}"
-    raise DTypeError("E2001", problem, op=op, help="adjoint.asarray(x) makes one")
+    raise ArgumentError("E2001", problem, op=op, help="adjoint.asarray(x) makes one")
 
 
 def tensors_of(op: str, arrays: Any) -> list[Tensor]:
     """A list of at least one tensor."""
     if isinstance(arrays, Tensor) or not isinstance(arrays, Sequence) or not arrays:
         problem = f"takes a list or tuple of tensors, got {type(arrays).__name__}"
-        raise DTypeError("E2001", problem, op=op)
+        raise ArgumentError("E2001", problem, op=op)
     return [tensor_of(op, a) for a in arrays]
 
 
@@ -54,7 +54,7 @@ def of_kind(op: str, x: Tensor, kinds: str, wanted: str) -> Tensor:
 def axis_of(op: str, axis: Any, rank: int, x: Tensor | None = None) -> int:
     """A non-negative axis; one that is out of range is an IndexError."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise DTypeError("E2001", f"an axis is an int, got {axis!r}", op=op)
+        raise ArgumentError("E2001", f"an axis is an int, got {axis!r}", op=op)
     number = axis.__index__()
     if not -rank <= number < rank:
         fix = f"axes go from {-rank} to {rank - 1}" if rank else "a scalar has no axes"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adjoint.errors import DTypeError, ShapeError, VerificationError
+from adjoint.errors import ArgumentError, ShapeError, VerificationError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.device import Device
@@ -82,7 +82,7 @@ def _readable(obj: Any) -> Any:
         kind = type(obj).__name__
         fix = "give a number, a nested list, an array or a buffer"
         problem = f"cannot make a tensor from {kind}"
-        raise DTypeError("E2001", problem, op="asarray", help=fix) from None
+        raise ArgumentError("E2001", problem, op="asarray", help=fix) from None
 
 
 def _shared(array: Any, dtype: DType | None, device: str | None) -> Tensor:

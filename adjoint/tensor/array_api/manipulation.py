@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjoint.errors import DTypeError, ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ops.leaves import checked_shape
 from adjoint.tensor.array_api.calls import (
     Axis,
@@ -107,7 +107,7 @@ def squeeze(x: Tensor, /, axis: int | Shape) -> Tensor:
     """The tensor without these axes, each of size 1."""
     x = tensor_of("squeeze", x)
     if axis is None:
-        raise DTypeError("E2001", "names the axes to remove; None is not allowed", op="squeeze")
+        raise ArgumentError("E2001", "names the axes to remove; None is not allowed", op="squeeze")
     axes = axes_of("squeeze", axis, x.ndim, x)
     for number in axes:
         if x.shape[number] != 1:

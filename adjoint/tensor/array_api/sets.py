@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import promote
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered
@@ -41,7 +41,7 @@ class UniqueInverseResult(NamedTuple):
 def isin(x1: Tensor | Number, x2: Tensor | Number, /, *, invert: bool = False) -> Tensor:
     """Whether each element of x1 is among those of x2 (or is not, with `invert`)."""
     if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
-        raise DTypeError("E2007", "takes at least one tensor", op="isin")
+        raise ArgumentError("E2007", "takes at least one tensor", op="isin")
     found = lift(_member, (x1, x2), None)
     return apply("logical_not", found) if invert else found
 

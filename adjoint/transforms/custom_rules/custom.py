@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of
@@ -105,12 +105,12 @@ class _Custom(Generic[P, R]):
         bound.apply_defaults()
         if bound.kwargs:
             problem = f"keyword-only arguments ({', '.join(bound.kwargs)}) have no place in a rule"
-            raise DTypeError("E2007", problem, op=self._op, help="make them positional")
+            raise ArgumentError("E2007", problem, op=self._op, help="make them positional")
         every = bound.args
         fixed = {n % len(every) for n in self._nondiff if -len(every) <= n < len(every)}
         if len(fixed) != len(set(self._nondiff)):
             problem = f"nondiff_argnums {self._nondiff} does not fit {len(every)} arguments"
-            raise DTypeError("E2007", problem, op=self._op)
+            raise ArgumentError("E2007", problem, op=self._op)
 
         held, count = {i: every[i] for i in sorted(fixed)}, len(every)
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 import numpy as np
 
 from adjoint.engine.watch import watch
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.origin import readable, user_place
@@ -60,7 +60,7 @@ def _static_key(value: Any) -> Any:
         return dict, *((k, _static_key(v)) for k, v in value.items())
     if isinstance(value, Tensor):
         problem = "a static argument is a Python value, not a tensor"
-        raise DTypeError("E2001", problem, op="jit", operands=[("argument", value)])
+        raise ArgumentError("E2001", problem, op="jit", operands=[("argument", value)])
     return _Same(value)
 
 
@@ -158,7 +158,7 @@ class Jitted(Generic[P, R]):
         except RecursionError:
             problem = "an argument contains itself, or containers without end"
             fix = "pass a tree; close over what refers to itself"
-            raise DTypeError("E2001", problem, op=f"jit of {self._name}", help=fix) from None
+            raise ArgumentError("E2001", problem, op=f"jit of {self._name}", help=fix) from None
         device = next((v.device for v in leaves if isinstance(v, Tensor)), None)
         return [Tensor(v, device) if isinstance(v, np.ndarray) else v for v in leaves], treedef
 

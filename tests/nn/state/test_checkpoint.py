@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adjoint import DTypeError, FileError, Tensor, nn
+from adjoint import ArgumentError, FileError, Tensor, nn
 from adjoint.nn.state import load_checkpoint, safe_load, safe_metadata, safe_save, save_checkpoint
 from tests.nn.state import killing
 
@@ -220,7 +220,7 @@ def test_an_object_that_refuses_its_state_undoes_the_others(tmp_path):
 def test_what_cannot_be_saved_is_said_and_leaves_the_old_file(options, problem, tmp_path):
     path = _saved(tmp_path / "c", model=Plain())
     before = path.read_bytes()
-    with pytest.raises(DTypeError, match=problem):
+    with pytest.raises(ArgumentError, match=problem):
         save_checkpoint(path, **options)
     assert path.read_bytes() == before
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_saved_is_said_and_leaves_the_old_file(options, problem, 
 def test_a_value_that_holds_itself_is_an_error(tmp_path):
     extra = []
     extra.append(extra)
-    with pytest.raises(DTypeError, match="contains itself"):
+    with pytest.raises(ArgumentError, match="contains itself"):
         save_checkpoint(tmp_path / "c", step=0, extra=extra)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, jit
-from adjoint.errors import AdjointError, AutodiffError, DTypeError, JitWarning
+from adjoint.errors import AdjointError, ArgumentError, AutodiffError, JitWarning
 
 
 def vector(*values):
@@ -282,7 +282,7 @@ def test_a_static_argument_is_compared_deep_inside():
 
 
 def test_a_tensor_that_contains_no_tensor_is_told_what_is_wrong():
-    with pytest.raises(DTypeError):
+    with pytest.raises(ArgumentError):
         jit(lambda x: x, static_argnums=0)(vector(1))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.optim.group import number, put
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.optim.parameters import unowned
@@ -30,11 +30,11 @@ class LRScheduler:
     def __init__(self, optimizer: Any, fns: Sequence[Factor]):
         if not isinstance(optimizer, Optimizer):
             problem = f"a schedule is of an optimizer, not of a {type(optimizer).__name__}"
-            raise DTypeError("E2001", problem, op=type(self).__name__)
+            raise ArgumentError("E2001", problem, op=type(self).__name__)
         groups = optimizer.param_groups
         if len(fns) != len(groups):
             problem = f"there are {len(groups)} groups, not {len(fns)}"
-            raise DTypeError("E2007", problem, op=type(self).__name__)
+            raise ArgumentError("E2007", problem, op=type(self).__name__)
         self._groups = unowned(groups)
         self._fns = unowned(list(fns))
         device = groups[0].lr.device

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.optim import schedules as functions
 from adjoint.nn.optim.lr_scheduler.base import Factor, LRScheduler
 from adjoint.nn.optim.optimizer import Optimizer
@@ -50,7 +50,7 @@ class ChainedScheduler:
 
     def __init__(self, schedulers: Sequence[LRScheduler]):
         if not schedulers:
-            raise DTypeError("E2007", "there are no schedules", op="ChainedScheduler")
+            raise ArgumentError("E2007", "there are no schedules", op="ChainedScheduler")
         self.schedulers = list(schedulers)
 
     def step(self) -> None:

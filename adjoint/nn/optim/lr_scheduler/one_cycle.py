@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.errors import DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.nn.optim import schedules as functions
 from adjoint.nn.optim.group import Group, number, put
 from adjoint.nn.optim.lr_scheduler.base import LRScheduler, for_all
@@ -64,7 +64,7 @@ class OneCycleLR(LRScheduler):
 def _total_steps(total: int | None, epochs: int | None, each: int | None) -> int:
     if total is None and (epochs is None or each is None):
         problem = "give total_steps, or epochs and steps_per_epoch"
-        raise DTypeError("E2007", problem, op="OneCycleLR")
+        raise ArgumentError("E2007", problem, op="OneCycleLR")
     return total if total is not None else (epochs or 0) * (each or 0)
 
 
@@ -77,5 +77,5 @@ def _momentum(group: Group) -> Tensor:
         group.options["betas"] = (made, group["betas"][1])
     else:
         problem, fix = "the optimizer has neither momentum nor betas", "cycle_momentum=False"
-        raise DTypeError("E2001", problem, op="OneCycleLR", help=fix)
+        raise ArgumentError("E2001", problem, op="OneCycleLR", help=fix)
     return made

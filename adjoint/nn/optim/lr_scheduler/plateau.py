@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, DTypeError
+from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import dtypes
 from adjoint.nn.optim.group import Group, number
 from adjoint.nn.optim.lr_scheduler.base import LRScheduler
@@ -71,7 +71,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _read(self, metrics: Any) -> Tensor:
         if metrics is None:
-            raise DTypeError("E2007", "step takes the metric", op="ReduceLROnPlateau")
+            raise ArgumentError("E2007", "step takes the metric", op="ReduceLROnPlateau")
         metric = metrics if isinstance(metrics, Tensor) else number(metrics)
         return metric.detach().to(self.best.device).cast(dtypes.float64).reshape(())
 
