@@ -53,6 +53,7 @@ class Target:
     most_lanes: int = 32  # that run side by side
     fewest_lanes: int = 4  # below which they are not worth it
     cache_line: int = 64  # bytes
+    strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[Library, ...] = ()
     limits: Limits = Limits()

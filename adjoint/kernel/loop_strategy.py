@@ -122,6 +122,8 @@ def choose(frame: Frame, target: Target) -> Choice:
     )
     tiny = points * max(probe.ops, 1) < target.little_work
     width = _width(probe, size, gathers, tiny, target) if lanes != "none" else 1
+    if lanes == "outer" and width == target.most_lanes:
+        width = _strip(probe, size, target)
     if width < target.fewest_lanes:
         lanes, width = "none", 1
     strip = target.cache_line // 4  # elements of four bytes
@@ -225,6 +227,14 @@ def _width(probe: Probe, size: int, gathers: bool, tiny: bool, target: Target) -
     while width > size:
         width //= 2
     return max(width, 1)
+
+
+def _strip(probe: Probe, size: int, target: Target) -> int:
+    """Lanes of sums that go from line to line of memory: each reads a strip of a line, and a strip
+    is as long as a few operations and enough work for all threads allow."""
+    width = target.strip_bytes // probe.itemsize
+    few = 4 * probe.ops <= target.registers and 8 * width <= size
+    return max(width, target.most_lanes) if few else target.most_lanes
 
 
 __all__ = ["ZERO", "Choice", "choose"]

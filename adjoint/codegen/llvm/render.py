@@ -9,6 +9,7 @@ the outermost of their loops ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 
 from adjoint.codegen.blocks import Block, Join, Nest, nest
 from adjoint.codegen.llvm import types as ty
@@ -22,6 +23,8 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram, Source
 from adjoint.target import Processor
+
+_UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
 def render(program: LoopProgram, processor: Processor) -> Source:
@@ -262,6 +265,9 @@ class _Walk:
         full = size - size % lanes
         if full == lanes:
             self.group(block, head, _number(start))
+        elif lanes == 1 and size * self.straight(block) <= _UNROLLED:
+            for turn in range(size):
+                self.group(block, head, _number(start + turn))
         elif full:
             self.repeat(block, head, str(start), str(start + full), guarded=False)
         if size > full:
@@ -269,6 +275,20 @@ class _Walk:
             w.mask = ty.first_lanes(size - full, lanes)
             self.group(block, head, _number(start + full))
             w.mask = None
+
+    def straight(self, block: Block) -> float:
+        """How many nodes a turn of a loop is, as code without a branch; infinite if it has one."""
+        nodes = 0.0
+        for item in block.items:
+            if isinstance(item, Block):
+                head = item.head
+                assert head is not None
+                if head.op.name == "if" or item.lanes > 1 or self.length_of(head) is not None:
+                    return inf
+                nodes += head.arg.size * self.straight(item)
+            else:
+                nodes += 1
+        return nodes
 
     def counted(self, block: Block, head: UOp) -> None:
         """A loop whose length is known when it runs."""

@@ -184,19 +184,44 @@ def test_an_accumulator_that_is_the_same_in_all_lanes_stays_a_scalar() -> None:
     out, x = k.out(F32), k.buffer(F32)
     c = k.range(20, 8)
     acc = k.acc(0.0, F32)
-    r = k.range(4)
+    r = k.range(40)
     total = k.update(acc, acc + k.load(x, r), r)
     k.end(r)
     k.store(out, c, k.do(total + c.cast(F32)))
     k.end(c)
     run = Compiled(k.program())
-    values, found = data(F32, 4), np.zeros(20, np.float32)
+    values, found = data(F32, 40), np.zeros(20, np.float32)
     run(found, values)
     total_numpy = np.float32(0)
     for value in values:
         total_numpy = total_numpy + value
     same(found, total_numpy + np.arange(20, dtype=np.float32))
     assert "phi float" in run.text
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9, 10, 40])
+def test_a_short_loop_without_branches_is_written_out_and_adds_in_the_same_order(rows: int) -> None:
+    k = Kernel()
+    out, x = k.out(F32), k.buffer(F32)
+    c = k.range(20)
+    acc = k.acc(1.0, F32)
+    r = k.range(rows)
+    inner = k.acc(0.0, F32)
+    s = k.range(2)
+    pair = k.update(inner, inner + k.load(x, (c * rows + r) * 2 + s), s)
+    k.end(s)
+    total = k.update(acc, acc + pair, r)
+    k.end(r)
+    k.store(out, c, total)
+    k.end(c)
+    run = Compiled(k.program())
+    values, found = data(F32, 20, rows, 2), np.zeros(20, np.float32)
+    run(found, values)
+    expected = np.ones(20, np.float32)
+    for row in range(rows):
+        expected = expected + (values[:, row, 0] + values[:, row, 1])
+    same(found, expected)
+    assert run.text.count("phi i64") == (1 if rows <= 3 else 2)
 
 
 @pytest.mark.parametrize("columns", [1, 30, 64])
