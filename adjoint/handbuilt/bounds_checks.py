@@ -17,7 +17,7 @@ from itertools import count
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.handbuilt.linear_index import covers, linear
 from adjoint.handbuilt.parallelise import shared_out
-from adjoint.handbuilt.scopes import Written
+from adjoint.handbuilt.written import Written
 from adjoint.ir.bounds import bounds
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS

@@ -4,7 +4,7 @@ A node is a node of the kernel level (`ops/loop_ops.py`) at a place in a list; t
 order, which loops and conditions are open, and whose line each node came from. `program` gives the
 list to the passes of the compiler and gets a loop program back, the same that renderers and the
 runtime take from everybody. What may live here: the graph, and what it says when it is asked for
-something wrong. What may not: how each kind of node is made (`uopgraph_nodes.py`).
+something wrong. What may not: how each kind of node is made (`nodes.py`).
 """
 
 from __future__ import annotations
@@ -19,23 +19,11 @@ from adjoint.handbuilt.legalise import settle
 from adjoint.handbuilt.nodes import MAKERS, Draft, Made, fault
 from adjoint.handbuilt.vocabulary import UOps
 from adjoint.ir.dtype import VOID
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import Origin, Raw, capture, resolve
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Scope:
-    """The whole kernel, or what is between LOOP and ENDLOOP, or between IF and ENDIF."""
-
-    head: Node | None
-    parent: Scope | None
-    open: bool = True
-
-    @property
-    def is_loop(self) -> bool:
-        return self.head is not None and self.head.kind is UOps.LOOP
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -49,7 +37,7 @@ class Node:
     vin: tuple[Node, ...]
     arg: Any
     value: UOp
-    scope: Scope
+    block: Block
     raw: Raw | None
 
     @property
@@ -80,11 +68,12 @@ class UOpGraph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._body: list[UOp] = []  # in running order; what was asked for twice may stand twice
-        self._scope = Scope(None, None)
+        self._root = self._block = Block()  # what was asked for twice may stand in it twice
+        self._heads: dict[Block, Node] = {}
+        self._effect: UOp | None = None  # the last node that was added for its effect
         self._found: dict[UOp, Node] = {}
         self._updates: dict[Node, Node] = {}  # the PHI of every DEFINE_ACC that has one
-        self._versions: dict[UOp, dict[Scope, UOp]] = {}
+        self._versions: dict[UOp, dict[Block, UOp]] = {}
         self._counts: Counter[UOps] = Counter()
         self._programs: dict[str, LoopProgram] = {}
 
@@ -95,68 +84,78 @@ class UOpGraph:
         with draft.blamed():
             made = MAKERS[uop](draft)
         known = self._found.get(made.value)
-        if made.shared and known is not None and known.scope.open:
+        if made.shared and known is not None and self.is_open(known.block):
             return known
         return self._append(draft, made)
 
     def _append(self, draft: Draft, made: Made) -> Node:
         self._programs.clear()
-        root = self._root if made.at_top else self._scope
-        parts = draft.number, draft.kind, made.value.dtype, draft.vin, draft.arg, made.value, root
+        block = self._root if made.at_top else self._block
+        parts = draft.number, draft.kind, made.value.dtype, draft.vin, draft.arg, made.value, block
         node = Node(self, *parts, draft.raw)
         self.nodes.append(node)
         self._counts[draft.kind] += 1
         if made.shared:
             self._found[made.value] = node
-        if draft.kind not in (UOps.CONST, UOps.DEFINE_GLOBAL):
-            self._body.append(made.value)
         self._follow(node)
         return node
 
     def _follow(self, node: Node) -> None:
-        """Open and close scopes; a register is known beyond the loops that update it."""
+        """Put it in its block. A register is known beyond the loops that update it."""
+        if node.value.dtype is VOID:
+            self._effect = node.value
         match node.kind:
+            case UOps.CONST | UOps.DEFINE_GLOBAL:
+                return
             case UOps.LOOP | UOps.IF:
-                node.scope = self._scope = Scope(node, self._scope)
+                node.block = self._block = self._block.opened(node.value)
+                self._heads[node.block] = node
             case UOps.ENDLOOP | UOps.ENDIF:
-                ended = self._scope
-                assert ended.parent is not None
-                ended.open, self._scope = False, ended.parent
-                node.scope = self._scope
-                for acc, phi in self._updates.items():
-                    if phi.scope is ended and acc.scope is not ended:
-                        phi.scope = self._scope
-            case UOps.PHI:
-                self._updates[node.vin[0]] = node
+                self._end(node)
+            case _:
+                self._block.items.append(node.value)
+        if node.kind is UOps.PHI:
+            self._updates[node.vin[0]] = node
 
-    @property
-    def _root(self) -> Scope:
-        scope = self._scope
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
+    def _end(self, node: Node) -> None:
+        ended = self._block
+        assert ended.parent is not None
+        node.block = self._block = ended.parent
+        for acc, phi in self._updates.items():
+            if phi.block is ended and acc.block is not ended:
+                phi.block = self._block
 
     # ---- what makers of nodes ask
 
     @property
     def innermost(self) -> Node | None:
         """The LOOP or IF that is open."""
-        return self._scope.head
+        return self._heads.get(self._block)
+
+    @property
+    def around(self) -> list[Node]:
+        """Every LOOP and IF that is open, outermost first."""
+        return [self._heads[block] for block in self._block.chain()[1:]]
+
+    def is_open(self, block: Block) -> bool:
+        """Whether what was added there is known here."""
+        return block in self._block.chain()
+
+    def head_of(self, block: Block) -> Node:
+        """The LOOP or IF that opened a block."""
+        return self._heads[block]
 
     @property
     def effects(self) -> tuple[UOp, ...]:
         """The last node that was added for its effect, if any."""
-        found = next((n for n in reversed(self._body) if n.dtype is VOID), None)
+        found = self._effect
         return () if found is None or found.op.name == "if" else (found,)
 
-    def open_since(self, node: Node) -> list[Scope]:
-        """The loops and conditions opened after this node that are open, outermost first."""
-        found: list[Scope] = []
-        scope: Scope | None = self._scope
-        while scope is not None and scope is not node.scope:
-            found.insert(0, scope)
-            scope = scope.parent
-        return found
+    def loops_since(self, node: Node) -> list[Node]:
+        """The LOOPs opened after this node that are open, outermost first."""
+        chain = self._block.chain()
+        inner = chain[chain.index(node.block) + 1 :] if node.block in chain else chain
+        return [self._heads[block] for block in inner if block.is_loop]
 
     def update_of(self, acc: Node) -> Node | None:
         """The PHI that updates a DEFINE_ACC."""
@@ -173,16 +172,16 @@ class UOpGraph:
             return node.value
         phi = node if node.kind is UOps.PHI else self._updates.get(node)
         if phi is not None:
-            return self._version(phi.value, phi.scope)
-        loops = [s for s in self.open_since(node) if s.is_loop]
-        return self._version(node.value, loops[-1]) if loops else node.value.src[0]
+            return self._version(phi.value, phi.block)
+        loops = self.loops_since(node)
+        return self._version(node.value, loops[-1].block) if loops else node.value.src[0]
 
-    def _version(self, value: UOp, scope: Scope) -> UOp:
-        known = self._versions.setdefault(value, {scope: value})
-        if scope not in known:
+    def _version(self, value: UOp, block: Block) -> UOp:
+        known = self._versions.setdefault(value, {block: value})
+        if block not in known:
             last = next(reversed(known.values()))
-            known[scope] = OPS["where"](OPS["const"](True, "bool"), last, last)
-        return known[scope]
+            known[block] = OPS["where"](OPS["const"](True, "bool"), last, last)
+        return known[block]
 
     # ---- what comes out
 
@@ -190,7 +189,7 @@ class UOpGraph:
         """The finished kernel, in ops that every renderer knows."""
         if name not in self._programs:
             self._check_finished(name)
-            self._programs[name] = settle(name, self.buffers, self._body)
+            self._programs[name] = settle(name, self.buffers, self._root.flat())
         return self._programs[name]
 
     def compile(self, device: str = "CPU", name: str = "kernel") -> Kernel:
@@ -207,7 +206,7 @@ class UOpGraph:
         return tuple(n.value for n in self.nodes if n.kind is UOps.DEFINE_GLOBAL)
 
     def _check_finished(self, name: str) -> None:
-        head = self._scope.head
+        head = self.innermost
         if head is not None:
             end = "ENDLOOP" if head.kind is UOps.LOOP else "ENDIF"
             fix = f"g.add(UOps.{end}, vin=(node {head.number},))"
@@ -233,4 +232,4 @@ class UOpGraph:
         return f"<UOpGraph of {len(self.nodes)} nodes>"
 
 
-__all__ = ["Node", "Scope", "UOpGraph"]
+__all__ = ["Node", "UOpGraph"]

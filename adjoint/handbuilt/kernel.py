@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from adjoint.handbuilt.bounds_checks import GIVEN, KEPT, ZEROS, guarded
-from adjoint.handbuilt.scopes import Written
 from adjoint.handbuilt.threads import as_loops
+from adjoint.handbuilt.written import Written
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.handbuilt.scopes import Written, cost_of
+from adjoint.handbuilt.written import Written, cost_of
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
 from adjoint.ops.mathematics.nodes import NARROW, cast, held, number, rounded

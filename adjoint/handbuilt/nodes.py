@@ -100,13 +100,13 @@ class Draft:
             self._check_operand(place, node)
 
     def _check_operand(self, place: int, node: Any) -> None:
-        if getattr(node, "graph", None) is None or not hasattr(node, "scope"):
+        if getattr(node, "graph", None) is None or not hasattr(node, "block"):
             fix = "operands are what add() returned; a number is UOps.CONST"
             raise self.wrong("E2001", f"operand {place} is {node!r}, no node of a graph", fix)
         if node.graph is not self.graph:
             raise self.wrong("E4001", f"operand {place} is a node of another graph")
-        if not node.scope.open:
-            head = node.scope.head
+        if not self.graph.is_open(node.block):
+            head = self.graph.head_of(node.block)
             problem = f"node {node.number} is used outside the {head.kind.name} it was added in"
             fix = f"the {head.kind.name} (node {head.number}) has ended; carry the value out with "
             raise self.wrong("E4001", problem, fix + "DEFINE_ACC and PHI, or STORE it")
@@ -238,7 +238,7 @@ def _special(d: Draft) -> Made:
 
 def _check_depth(d: Draft) -> None:
     """Before another LOOP or IF is opened."""
-    around = len(_scopes(d.graph))
+    around = len(d.graph.around)
     d.need(around < _DEEPEST, "E6003", f"stands inside {around} loops and conditions already")
 
 
@@ -278,18 +278,10 @@ def _if(d: Draft) -> Made:
 
 
 def _barrier(d: Draft) -> Made:
-    inside = [s for s in _scopes(d.graph) if s.kind is UOps.IF]
+    inside = [n for n in d.graph.around if n.kind is UOps.IF]
     problem = "stands in an IF: threads that do not go in would be waited for forever"
     d.need(not inside, "E4001", problem, "end the IF before the BARRIER")
     return Made(OPS["barrier"](*d.graph.effects))
-
-
-def _scopes(graph: UOpGraph) -> list[Node]:
-    scope, found = graph._scope, []
-    while scope.head is not None and scope.parent is not None:
-        found.append(scope.head)
-        scope = scope.parent
-    return found
 
 
 def _define_acc(d: Draft) -> Made:
@@ -312,7 +304,7 @@ def _phi(d: Draft) -> Made:
     d.need(
         before is None, "E4002", "the accumulator is updated" + (_by([before]) if before else "")
     )
-    loops = [s.head for s in d.graph.open_since(acc) if s.is_loop]
+    loops = d.graph.loops_since(acc)
     problem = "no loop is open around it that was opened after the DEFINE_ACC"
     d.need(bool(loops), "E4001", problem, "add the LOOP between DEFINE_ACC and PHI")
     stray = [n for n in named if n not in loops]
@@ -320,7 +312,7 @@ def _phi(d: Draft) -> Made:
     d.need(not stray, "E4001", problem)
     d.typed(acc.dtype)
     new = d.graph.read(value)
-    return Made(OPS["phi"](acc.value, new, *(n.value for n in loops if n is not None)))
+    return Made(OPS["phi"](acc.value, new, *(n.value for n in loops)))
 
 
 # ---- memory

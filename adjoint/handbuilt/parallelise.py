@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjoint.handbuilt.linear_index import Terms, linear, span
-from adjoint.handbuilt.scopes import Scope, cost_of, nested
+from adjoint.handbuilt.written import cost_of
 from adjoint.ir.dtype import DType
+from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import lanes_for
 from adjoint.stages import LoopProgram
@@ -25,8 +26,8 @@ def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
     """The program for many threads and lanes; all of them may write the flag."""
     root = nested(program.body)
     first = root.items[0] if len(root.items) == 1 else None
-    alone = isinstance(first, Scope) and _turns_are_apart(first, flag)
-    whole = first if isinstance(first, Scope) and alone else root
+    alone = isinstance(first, Block) and _turns_are_apart(first, flag)
+    whole = first if isinstance(first, Block) and alone else root
     lanes = dict(_widened(root, flag))
     new: dict[UOp, UOp] = {}
     for node in program.body:
@@ -43,14 +44,14 @@ def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
 # ---- turns that do not meet
 
 
-def _turns_are_apart(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> bool:
+def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> bool:
     """Whether this is a loop, and what one turn writes is read and written by no other, while the
     counters around it stand still."""
-    outer = scope.head
+    outer = block.head
     if outer is None or outer.op.name != "range":
         return False
-    accesses = _accesses(scope, flag)
-    own = {n for n in scope.nodes() if n.op.name == "define_local"}
+    accesses = _accesses(block, flag)
+    own = {n for n in block.nodes() if n.op.name == "define_local"}
     written = {n.src[0] for n in accesses if n.op.name == "store"} - own
     steps: dict[UOp, tuple[int, Terms]] = {}
     spans: dict[UOp, tuple[int, int]] = {}
@@ -68,19 +69,19 @@ def _turns_are_apart(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> b
     return all(hi - lo < abs(steps[m][0]) for m, (lo, hi) in spans.items())
 
 
-def _accesses(scope: Scope, flag: UOp) -> list[UOp]:
+def _accesses(block: Block, flag: UOp) -> list[UOp]:
     """Loads and stores, without those of the flag."""
-    nodes = scope.nodes()
+    nodes = block.nodes()
     return [n for n in nodes if n.op.name in ("load", "store") and n.src[0] is not flag]
 
 
 # ---- lanes
 
 
-def _widened(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[tuple[UOp, int]]:
+def _widened(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[tuple[UOp, int]]:
     """The loops whose turns go side by side, and how many of them; never one inside another."""
-    for item in scope.items:
-        if not isinstance(item, Scope) or item.head is None:
+    for item in block.items:
+        if not isinstance(item, Block) or item.head is None:
             continue
         head = item.head
         lanes = _lanes_of(item, flag, around) if head.op.name == "range" else 1
@@ -90,35 +91,35 @@ def _widened(scope: Scope, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[
             yield from _widened(item, flag, (*around, head))
 
 
-def _lanes_of(scope: Scope, flag: UOp, around: tuple[UOp, ...]) -> int:
-    if not (_is_straight(scope) and _is_contiguous(scope, flag)):
+def _lanes_of(block: Block, flag: UOp, around: tuple[UOp, ...]) -> int:
+    if not (_is_straight(block) and _is_contiguous(block, flag)):
         return 1
-    if not _turns_are_apart(scope, flag, around):
+    if not _turns_are_apart(block, flag, around):
         return 1
-    assert scope.head is not None
-    kinds: list[DType] = [n.src[0].arg.dtype for n in _accesses(scope, flag)]
-    return lanes_for(scope.head.arg.size, max(kinds, key=lambda d: d.itemsize))
+    assert block.head is not None
+    kinds: list[DType] = [n.src[0].arg.dtype for n in _accesses(block, flag)]
+    return lanes_for(block.head.arg.size, max(kinds, key=lambda d: d.itemsize))
 
 
-def _is_straight(scope: Scope) -> bool:
+def _is_straight(block: Block) -> bool:
     """Whether there are no branches inside, no memory of a turn's own, and no register that lives
     longer than a turn."""
-    own = {n for n in scope.nodes() if n.op.name in ("define_acc", "define_local")}
+    own = {n for n in block.nodes() if n.op.name in ("define_acc", "define_local")}
     local = any(n.op.name == "define_local" for n in own)
-    carried = any(n.op.name == "phi" and n.src[0] not in own for n in scope.nodes())
-    return not local and not carried and not _branches(scope)
+    carried = any(n.op.name == "phi" and n.src[0] not in own for n in block.nodes())
+    return not local and not carried and not _branches(block)
 
 
-def _branches(scope: Scope) -> bool:
-    inner = [item for item in scope.items if isinstance(item, Scope)]
+def _branches(block: Block) -> bool:
+    inner = [item for item in block.items if isinstance(item, Block)]
     return any(s.head is None or s.head.op.name == "if" or _branches(s) for s in inner)
 
 
-def _is_contiguous(scope: Scope, flag: UOp) -> bool:
+def _is_contiguous(block: Block, flag: UOp) -> bool:
     """Whether neighbouring turns write neighbouring elements, and read such or the same."""
-    steps, head = set(), scope.head
+    steps, head = set(), block.head
     assert head is not None
-    for node in _accesses(scope, flag):
+    for node in _accesses(block, flag):
         found = linear(node.src[1])
         steps.add((node.op.name, None if found is None else found[0].get(head, 0)))
     return ("store", 1) in steps and steps <= {("store", 1), ("load", 1), ("load", 0)}

@@ -16,8 +16,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from adjoint.handbuilt.scopes import Scope, Written, cost_of, nested
+from adjoint.handbuilt.written import Written, cost_of
 from adjoint.ir.dtype import VOID
+from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.loop_ops import LoadArg
@@ -38,22 +39,22 @@ def as_loops(program: LoopProgram) -> LoopProgram:
 
 
 class _Threads:
-    def __init__(self, program: LoopProgram, root: Scope) -> None:
+    def __init__(self, program: LoopProgram, root: Block) -> None:
         self.root = root
         specials = sorted({n.arg.name: n for n in program.body if n.op.name == "special"}.items())
         self.groups = [n for name, n in specials if name[0] == "g"][::-1]  # x runs fastest
         self.threads = [n for name, n in specials if name[0] == "l"][::-1]
         self.ids = count(1 + max(_ids(program.body, "range", "define_acc"), default=-1))
         self.loads = count(1 + max((n.arg.order for n in _all(program.body, "load")), default=-1))
-        self.pieces: list[list[UOp | Scope]] = []
+        self.pieces: list[list[UOp | Block]] = []
         self.piece_of: dict[UOp, int] = {}
         self.fixed: dict[UOp, UOp] = {}  # what is the same in all pieces: groups, shared loops
         self.slots: dict[UOp, UOp] = {}  # memory per thread, by the value that is kept there
         self.names = {b.arg.name for b in (*program.buffers, *_all(program.body, "define_local"))}
         self.updates = {n.src[0]: n for n in _all(program.body, "phi")}
 
-    def run(self) -> Scope:
-        new = Scope()
+    def run(self) -> Block:
+        new = Block()
         inner = new
         for index in self.groups:
             inner = inner.opened(self.counter(index))
@@ -71,10 +72,10 @@ class _Threads:
 
     # ---- pieces
 
-    def divide(self, scope: Scope) -> list[Any]:
+    def divide(self, block: Block) -> list[Any]:
         """Numbers of pieces, and loops around pieces as (loop, what is inside)."""
         plan: list[Any] = []
-        piece: list[UOp | Scope] = []
+        piece: list[UOp | Block] = []
 
         def finish() -> None:
             if piece:
@@ -84,13 +85,13 @@ class _Threads:
                 self.pieces.append(list(piece))
                 piece.clear()
 
-        for item in scope.items:
-            if isinstance(item, Scope) and item.holds("barrier"):
+        for item in block.items:
+            if isinstance(item, Block) and item.holds("barrier"):
                 finish()
                 assert item.head is not None
                 self.fixed[item.head] = item.head
                 plan.append((item.head, self.divide(item)))
-            elif isinstance(item, Scope) or item.op.name not in ("barrier", *_LEAVES):
+            elif isinstance(item, Block) or item.op.name not in ("barrier", *_LEAVES):
                 piece.append(item)
             elif item.op.name == "barrier":
                 finish()
@@ -130,7 +131,7 @@ class _Threads:
 
     # ---- writing
 
-    def write(self, plan: Iterable[Any], target: Scope) -> None:
+    def write(self, plan: Iterable[Any], target: Block) -> None:
         for part in plan:
             if isinstance(part, int):
                 _Piece(self, part, target).write()
@@ -142,7 +143,7 @@ class _Threads:
 class _Piece:
     """What all threads do between two barriers."""
 
-    def __init__(self, all_: _Threads, number: int, target: Scope) -> None:
+    def __init__(self, all_: _Threads, number: int, target: Block) -> None:
         self.all, self.number = all_, number
         self.items = all_.pieces[number]
         self.new: dict[UOp, UOp] = dict(all_.fixed)
@@ -151,7 +152,7 @@ class _Piece:
             target = target.opened(all_.counter(index))
             assert target.head is not None
             self.new[index] = target.head
-        self.scope = target
+        self.block = target
         self.inner = {n for n in _inside(self.items) if n.op.name == "range"}
         self.known: set[UOp] = set()  # arithmetic that stands in front of everything else
 
@@ -164,13 +165,13 @@ class _Piece:
         registers = [a for a in self.all.updates if self.updates_here(a) and a in self.all.slots]
         for acc in registers:
             self.take(acc)
-        self.copy(self.items, self.scope)
+        self.copy(self.items, self.block)
         for node, slot in self.all.slots.items():
             if self.all.piece_of[node] == self.number and node.op.name != "define_acc":
-                self.store(slot, self.new[node], self.scope)
+                self.store(slot, self.new[node], self.block)
         for acc in registers:
             if self.loops_of(acc):
-                self.store(self.all.slots[acc], self.new[self.all.updates[acc]], self.scope)
+                self.store(self.all.slots[acc], self.new[self.all.updates[acc]], self.block)
 
     def updates_here(self, acc: UOp) -> bool:
         return self.all.piece_of[self.all.updates[acc]] == self.number
@@ -203,7 +204,7 @@ class _Piece:
         """A value that all of the piece can see."""
         if node not in self.known:
             self.known.add(node)
-            self.scope.items.append(node)
+            self.block.items.append(node)
         return node
 
     def take(self, acc: UOp) -> None:
@@ -212,11 +213,11 @@ class _Piece:
             self.new[acc] = self.load(self.all.slots[acc])
         if self.loops_of(acc):
             self.new[acc] = OPS["define_acc"](self.new[acc], next(self.all.ids))
-            self.scope.items.append(self.new[acc])
+            self.block.items.append(self.new[acc])
 
-    def copy(self, items: Iterable[UOp | Scope], target: Scope) -> None:
+    def copy(self, items: Iterable[UOp | Block], target: Block) -> None:
         for item in items:
-            if not isinstance(item, Scope):
+            if not isinstance(item, Block):
                 self.node(item, target)
                 continue
             assert item.head is not None
@@ -225,7 +226,7 @@ class _Piece:
                 self.new[item.head] = head
             self.copy(item.items, target.opened(head))
 
-    def node(self, node: UOp, target: Scope) -> None:
+    def node(self, node: UOp, target: Block) -> None:
         slot = self.all.slots.get(node.src[0]) if node.op.name == "phi" else None
         if slot is not None and self.all.is_spread(node.src[0]):
             self.update(node, slot, target)
@@ -236,7 +237,7 @@ class _Piece:
             if self.new[node] not in self.known:
                 target.items.append(self.new[node])
 
-    def update(self, phi: UOp, slot: UOp, target: Scope) -> None:
+    def update(self, phi: UOp, slot: UOp, target: Block) -> None:
         acc, value = phi.src[:2]
         new, loops = self.new.get(value, value), self.loops_of(acc)
         if not loops:
@@ -261,10 +262,10 @@ class _Piece:
 
     def load(self, slot: UOp) -> UOp:
         made = UOp(OPS["load"], (slot, self.at), LoadArg(1, next(self.all.loads)))
-        self.scope.items.append(made)
+        self.block.items.append(made)
         return made
 
-    def store(self, slot: UOp, value: UOp, target: Scope) -> None:
+    def store(self, slot: UOp, value: UOp, target: Block) -> None:
         target.items.append(OPS["store"](slot, self.at, value))
 
 
@@ -279,10 +280,10 @@ def _needed(body: list[UOp]) -> list[UOp]:
     return kept[::-1]
 
 
-def _inside(items: Iterable[UOp | Scope]) -> Iterable[UOp]:
+def _inside(items: Iterable[UOp | Block]) -> Iterable[UOp]:
     """Every node of a piece, with the heads of loops and conditions."""
     for item in items:
-        if isinstance(item, Scope):
+        if isinstance(item, Block):
             assert item.head is not None
             yield item.head
             yield from _inside(item.items)

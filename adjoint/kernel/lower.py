@@ -3,7 +3,7 @@
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
 the maximum, one that sums and keeps the exponentials, one that divides and stores. What may live
 here: writing the kernel-level nodes. What may not: the choice of loops (`loop_strategy.py`), the
-order of nodes (`loop_tree.py`), arithmetic in terms of basic ops (`decompose.py`).
+order of nodes (`loop_order.py`), arithmetic in terms of basic ops (`decompose.py`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from adjoint.kernel.algorithms.table import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
 from adjoint.kernel.elements import INDEX, Elements
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
+from adjoint.kernel.loop_order import LoopOrder
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
 from adjoint.kernel.loop_strategy import Choice, choose
-from adjoint.kernel.loop_tree import Nest
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
 from adjoint.ops.tree import BLOCK, GROUP, LANES
@@ -50,7 +50,7 @@ class Lowering(Elements):
         super().__init__(frame.group.inputs)
         self.frame, self.choice = frame, choice
         self.counters = Assignment.of(frame, choice.outer, choice.stages)
-        self.nest = Nest()
+        self.nest = LoopOrder()
         self.flag: tuple[UOp, UOp] | None = None
         self.stage = 0
         self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last

@@ -17,14 +17,13 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
+from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
 from adjoint.runtime.reference import evaluate
 from adjoint.stages import LoopProgram
 
 Array = np.ndarray[Any, Any]
-Block = list[Any]  # a node, or the node that opens a scope with the block inside: (node, block)
-_ENDS = ("end_range", "endif")
 
 
 def interpret(
@@ -40,22 +39,7 @@ def interpret(
     """
     run = _Run(program, arrays, variables or {}, begin, end)
     with np.errstate(all="ignore"):
-        run.block(_nested(program.body))
-
-
-def _nested(body: Sequence[UOp]) -> Block:
-    """The flat list as a tree of scopes."""
-    blocks: list[Block] = [[]]
-    for node in body:
-        if node.op.name in _ENDS:
-            blocks.pop()
-        elif node.op.name in ("range", "if"):
-            inside: Block = []
-            blocks[-1].append((node, inside))
-            blocks.append(inside)
-        else:
-            blocks[-1].append(node)
-    return blocks[0]
+        run.block(nested(program.body))
 
 
 class _Run:
@@ -79,17 +63,17 @@ class _Run:
         self.registers: dict[UOp, list[Any]] = {}  # one value per lane, or a single one
         self.lane: dict[UOp, int] = {}  # of every open range that has lanes
 
-    def block(self, items: Block) -> None:
-        for item in items:
+    def block(self, block: Block) -> None:
+        for item in block.items:
             if isinstance(item, UOp):
                 self.step(item)
-            elif item[0].op.name == "if":
-                if self.get(item[0].src[0]):
-                    self.block(item[1])
-            else:
-                self.loop(*item)
+            elif item.is_loop:
+                self.loop(item)
+            elif item.head is not None and self.get(item.head.src[0]):
+                self.block(item)
 
-    def loop(self, counter: UOp, inside: Block) -> None:
+    def loop(self, inside: Block) -> None:
+        counter: Any = inside.head
         arg = counter.arg
         size = int(self.get(counter.src[0])) if counter.src else arg.size
         first, last = self.part if arg.grid else (None, None)

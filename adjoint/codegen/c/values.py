@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adjoint.codegen.blocks import Block, Nest, nest
+from adjoint.codegen.accumulators import Nest
 from adjoint.codegen.c.language import Language, Needs, unsigned_of
 from adjoint.errors import InternalError
 from adjoint.ir.bounds import bounds, no_wrap
 from adjoint.ir.dtype import DType
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
@@ -31,7 +32,7 @@ class Values:
 
     def __init__(self, program: LoopProgram, language: Language, needs: Needs) -> None:
         self.program, self.language, self.needs = program, language, needs
-        self.nest = nest(program)
+        self.nest = Nest(program)
         self.uses = Uses(program, self.nest)
         self.parameters = set(program.parameters)
         self.texts: dict[UOp, Text] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adjoint.codegen.blocks import Block, Join
+from adjoint.codegen.accumulators import Join
 from adjoint.codegen.c.language import (
     Buffer,
     Head,
@@ -24,6 +24,7 @@ from adjoint.codegen.c.names import free
 from adjoint.codegen.c.values import Text, Values, bare
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.dtype import DType
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -223,18 +224,19 @@ class Walk(Values):
             self.close()
         else:
             self.loop(block, head)
-        for acc in block.accumulators:
+        for acc in self.nest.updated(block):
             for phi in self.nest.updates[acc]:
                 self.texts[phi] = self.texts[acc]
 
     def loop(self, block: Block, head: UOp) -> None:
-        before = {acc: self.widen(acc, join) for acc, join in block.joins.items()}
+        joins = self.nest.joins(block)
+        before = {acc: self.widen(acc, join) for acc, join in joins.items()}
         self.open_loop(head)
-        if block.lanes > 1 and any(acc in self.joined for acc in block.accumulators):
+        if block.lanes > 1 and any(acc in self.joined for acc in self.nest.updated(block)):
             self.count_lanes(head, block.lanes)
         self.block(block)
         self.close()
-        for acc, join in block.joins.items():
+        for acc, join in joins.items():
             self.texts[acc] = before[acc]
             self.halve(acc, join)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import inf
 
-from adjoint.codegen.blocks import Block, Join, Nest, nest
+from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.memory import load, store
@@ -19,6 +19,7 @@ from adjoint.codegen.llvm.ops import apply, node_value
 from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram, Source
@@ -51,7 +52,7 @@ class _Walk:
 
     def __init__(self, program: LoopProgram, processor: Processor) -> None:
         self.program = program
-        self.nest: Nest = nest(program)
+        self.nest = Nest(program)
         self.w = Writer(processor)
         self.value = _Leaves(self.leaf)
         first = len(program.buffers) + len(program.variables)
@@ -172,13 +173,13 @@ class _Walk:
         else:
             self.loop(block, head)
         self.w.close_scope()
-        for acc in block.accumulators:
+        for acc in self.nest.updated(block):
             self.settle(acc, self.value[acc]._replace(level=self.w.level))
 
     def branch(self, block: Block, condition: Value) -> None:
         if condition.stride != 0:
             raise InternalError(f"{self.program.name}: a branch differs from lane to lane")
-        self.when(condition.name, block.accumulators, lambda: self.block(block))
+        self.when(condition.name, self.nest.updated(block), lambda: self.block(block))
 
     def when(self, condition: str, accumulators: Iterable[UOp], inside: Callable[[], None]) -> None:
         """Code that runs if the condition holds, and the accumulators it updates after that."""
@@ -216,7 +217,7 @@ class _Walk:
         w, outer = self.w, self.w.lanes
         if block.lanes > 1 and outer > 1:
             raise InternalError(f"{self.program.name}: a loop with lanes inside another")
-        for acc, join in block.joins.items():
+        for acc, join in self.nest.joins(block).items():
             self.widen(acc, join.lanes)
         w.lanes = max(outer, block.lanes)
         if head.arg.grid or self.length_of(head) is not None:
@@ -224,7 +225,7 @@ class _Walk:
         else:
             self.sized(block, head)
         w.lanes = outer
-        for acc, join in block.joins.items():
+        for acc, join in self.nest.joins(block).items():
             del self.joined[acc]
             self.settle(acc, self.halved(acc, join))
 
@@ -303,7 +304,7 @@ class _Walk:
         self.repeat(block, head, first, middle, guarded=True)
         left = w.emit(f"sub {kind} {stop}, {middle}")
         more = w.emit(f"icmp sgt {kind} {left}, 0")
-        self.when(more, block.accumulators, lambda: self.rest(block, head, middle, left))
+        self.when(more, self.nest.updated(block), lambda: self.rest(block, head, middle, left))
 
     def extent(self, head: UOp, kind: str) -> tuple[str, str]:
         """Where the counter starts, and how many iterations there are."""
@@ -334,13 +335,13 @@ class _Walk:
         """One iteration of every lane."""
         self.value[head] = first if block.lanes == 1 else first._replace(stride=1)
         self.block(block)
-        for acc in block.accumulators:
+        for acc in self.nest.updated(block):
             self.settle(acc, self.value[acc])
 
     def repeat(self, block: Block, head: UOp, first: str, stop: str, guarded: bool) -> None:
         """The loop from `first` to `stop`; `guarded`: it may have nothing to do."""
         w, kind = self.w, ty.type_of(head.dtype)
-        before = [(acc, self.value[acc]) for acc in block.accumulators]
+        before = [(acc, self.value[acc]) for acc in self.nest.updated(block)]
         source, inside, after = w.label, w.new_label(), w.new_label()
         if guarded:
             more = w.emit(f"icmp slt {kind} {first}, {stop}")

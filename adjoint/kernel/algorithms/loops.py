@@ -15,6 +15,7 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -90,9 +91,9 @@ class Loops:
     def __init__(self) -> None:
         self.buffers: list[UOp] = []
         self.grid_range: UOp | None = None
-        self._blocks: list[list[UOp]] = [[]]
-        self._open: list[UOp] = []
-        self._home: dict[UOp, UOp | None] = {}  # of every node that is placed: the scope around it
+        self._blocks = [Block()]  # the open ones, outermost first
+        self._open: list[UOp] = []  # their heads
+        self._home: dict[UOp, UOp | None] = {}  # of every node that is placed: the block around it
         self._registers: list[UOp] = []  # the PHIs whose loops are open
         self._ids = count()
 
@@ -121,24 +122,24 @@ class Loops:
         if count is not None:
             self.place(count)
         node = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
-        with self._scope(node, "end_range"):
+        with self._inside(node):
             yield node
 
     @contextmanager
     def when(self, condition: UOp) -> Iterator[None]:
         self.place(condition)
-        with self._scope(OPS["if"](condition), "endif"):
+        with self._inside(OPS["if"](condition)):
             yield
 
     @contextmanager
-    def _scope(self, node: UOp, end: str) -> Iterator[None]:
+    def _inside(self, node: UOp) -> Iterator[None]:
         self._open.append(node)
-        self._blocks.append([])
-        self._put(node, len(self._open))  # what uses a counter is inside
+        self._blocks.append(Block(node, self._blocks[-1]))
+        self._note(node, node)  # what uses a counter is inside
         yield
         self._open.pop()
-        inside = self._blocks.pop()
-        self._blocks[-1] += [*inside, OPS[end](node)]
+        ended = self._blocks.pop()
+        self._blocks[-1].items.append(ended)  # behind all that was put outside of it meanwhile
         for phi in [p for p in self._registers if not set(p.src[2:]) & set(self._open)]:
             self._registers.remove(phi)
             self._home[phi] = self._home[phi.src[0]]
@@ -181,15 +182,18 @@ class Loops:
         return 0 if home is None else self._open.index(home) + 1
 
     def _put(self, node: UOp, level: int) -> UOp:
+        self._note(node, self._open[level - 1] if level else None)
+        self._blocks[level].items.append(node)
+        return node
+
+    def _note(self, node: UOp, home: UOp | None) -> None:
         if node in self._home:
             raise InternalError(f"{node} stands in the kernel twice")
-        self._blocks[level].append(node)
-        self._home[node] = self._open[level - 1] if level else None
-        return node
+        self._home[node] = home
 
     def program(self, node: UOp, name: str, cost: int) -> LoopProgram:
         """The finished kernel, for a node whose line it comes from."""
         name = name or "_".join([node.op.name, *map(str, node.src[0].shape)])
         lines = () if node.origin is None else (str(node.origin),)
-        body = tuple(self._blocks[0])
+        body = tuple(self._blocks[0].flat())
         return LoopProgram(name, tuple(self.buffers), (), body, self.grid_range, cost, lines)

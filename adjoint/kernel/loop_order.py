@@ -1,4 +1,4 @@
-"""Nested loops and what is computed in each: values go as far out as they can.
+"""What is computed in which loop: values go as far out as they can.
 
 What may live here: the order of nodes in a loop program. What may not: what they compute.
 """
@@ -6,46 +6,21 @@ What may live here: the order of nodes in a loop program. What may not: what the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
-from adjoint.ir.opdef import OPS
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp, toposort
 
 _LEAVES = frozenset({"const", "define_global", "variable", "range"})
 Loops = frozenset[UOp]
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
-    """The inside of a loop: nodes, a loop, nodes, a loop …, nodes. The outermost has no range."""
-
-    range: UOp | None
-    depth: int = 0
-    slots: list[list[UOp]] = field(default_factory=lambda: [[]])
-    children: list[Scope] = field(default_factory=list)
-    start: int = 0  # before it nothing can be placed any more: an earlier stage stands there
-
-    def add(self, child: Scope) -> None:
-        """One more loop behind all that is here."""
-        self.children.append(child)
-        self.slots.append([])
-
-    def listed(self) -> list[UOp]:
-        """Everything in running order."""
-        inside = list(self.slots[0])
-        for child, after in zip(self.children, self.slots[1:], strict=True):
-            inside += [*child.listed(), *after]
-        if self.range is None:
-            return inside
-        return [self.range, *inside, OPS["end_range"](self.range)]
-
-
-class Nest:
+class LoopOrder:
     """A kernel being put in order."""
 
     def __init__(self) -> None:
-        self.root = Scope(None)
+        self.root = Block()
         self.outer = [self.root]
+        self._before = 0  # blocks of the innermost outer one that belong to earlier stages
         self._done: set[UOp] = set()
         self._deps: dict[UOp, Loops] = {}  # the loops that a node is inside of
         self._late: dict[UOp, Loops] = {}  # the loops behind which it comes
@@ -54,17 +29,15 @@ class Nest:
 
     def enter(self, loop: UOp) -> None:
         """A loop around everything that follows."""
-        self.outer.append(Scope(loop, len(self.outer)))
+        self.outer.append(self.outer[-1].opened(loop))
 
     def listed(self) -> list[UOp]:
-        """The whole kernel in running order; a scope goes behind what its parent does before."""
-        for parent, child in zip(reversed(self.outer[:-1]), reversed(self.outer), strict=False):
-            parent.add(child)
-        return self.root.listed()
+        """The whole kernel in running order."""
+        return self.root.flat()
 
     def first(self, node: UOp) -> None:
         """Something that comes before all loops: scratch."""
-        self.root.slots[0].insert(0, node)
+        self.root.items.insert(0, node)
         self._done.add(node)
 
     def register(self, acc: UOp, around: Sequence[UOp], inside: Sequence[UOp]) -> None:
@@ -76,34 +49,41 @@ class Nest:
 
         A path is a nest of loops from the outside in; paths that begin alike share these loops.
         """
-        scopes: dict[UOp | None, Scope] = {scope.range: scope for scope in self.outer}
+        blocks = {block.head: block for block in self.outer}
         last = self.outer[-1]
-        last.start = len(last.children)
+        self._before = len(last.blocks())
         for path in paths:
-            parent = last
+            around = last
             for loop in path:
-                if loop not in scopes:
-                    scopes[loop] = Scope(loop, parent.depth + 1)
-                    parent.add(scopes[loop])
-                parent = scopes[loop]
+                if loop not in blocks:
+                    blocks[loop] = around.opened(loop)
+                around = blocks[loop]
         for node in toposort(effects, stop=self._done.__contains__):
-            self._put(node, scopes)
+            self._put(node, blocks)
 
-    def _put(self, node: UOp, scopes: dict[UOp | None, Scope]) -> None:
+    def _put(self, node: UOp, blocks: dict[UOp | None, Block]) -> None:
         if node in self._done or node.op.name in _LEAVES:
             return
         self._done.add(node)
         below = self._below(node)
         late = self._late_of(node)
         here = below if node.op.name != "define_acc" else self._enclosing(node) | below
-        inside = [scopes[loop] for loop in here if loop in scopes]
-        place = max(inside, key=lambda s: s.depth, default=self.root)
+        around = [blocks[loop].chain() for loop in here if loop in blocks]
+        place = max(around, key=len, default=[self.root])[-1]
         self._settle(node, below, late)
-        behind = [i + 1 for i, child in enumerate(place.children) if child.range in late]
-        place.slots[max([place.start, *behind])].append(node)
+        self._insert(node, place, late)
+
+    def _insert(self, node: UOp, place: Block, late: Loops) -> None:
+        """Before the first block that need not come before it."""
+        inner = place.blocks()
+        first = self._before if place is self.outer[-1] else 0
+        behind = [i + 1 for i, block in enumerate(inner) if block.head in late]
+        number = max([first, *behind])
+        at = len(place.items) if number == len(inner) else place.items.index(inner[number])
+        place.items.insert(at, node)
 
     def _enclosing(self, acc: UOp) -> Loops:
-        around = self.outer[-1].range
+        around = self.outer[-1].head
         return self._around[acc] | (frozenset() if around is None else {around})
 
     def _settle(self, node: UOp, below: Loops, late: Loops) -> None:

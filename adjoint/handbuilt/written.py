@@ -1,0 +1,81 @@
+"""A hand-built kernel while a pass writes it, and what it costs.
+
+What may live here: where a node of such a kernel stands. What may not: what a pass does with it.
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.dtype import VOID
+from adjoint.ir.loop_tree import ENDS, Block
+from adjoint.ir.uop import UOp
+
+_LEAVES = ("const", "define_global", "variable")
+_FIXED = ("load", "phi", "define_acc", "define_local")  # stay where they were written
+
+
+class Written:
+    """A kernel while it is written. Loads and effects stay where they are put; arithmetic that is
+    put in several blocks is written once, in the block around all of them."""
+
+    def __init__(self) -> None:
+        self.root = self._block = Block()
+        self._home: dict[UOp, Block] = {}
+
+    def put(self, *nodes: UOp) -> None:
+        """Append nodes; those that stand in an open block already are passed over."""
+        for node in nodes:
+            name = node.op.name
+            if name in ENDS:
+                self._block = self._block.opened(node)
+            elif name in ENDS.values():
+                assert self._block.parent is not None
+                self._block = self._block.parent
+            elif name in _FIXED or node.dtype is VOID:
+                self._block.items.append(node)
+            elif not self.knows(node):
+                self._place(node)
+
+    def knows(self, node: UOp) -> bool:
+        """Whether the node can be used here, unless it is still to be put."""
+        if node.op.name in (*_LEAVES, *_FIXED, "range"):
+            return True
+        home = self._home.get(node)
+        return home is not None and home in self._block.chain()
+
+    def _place(self, node: UOp) -> None:
+        before = self._home.get(node)
+        if node.op.name == "special":
+            self._home[node] = self.root
+            self.root.items.insert(_behind_specials(self.root), node)
+        elif before is None:
+            self._home[node] = self._block
+            self._block.items.append(node)
+        else:
+            before.items.remove(node)
+            other = before.chain()
+            shared = [a for a, b in zip(self._block.chain(), other, strict=False) if a is b]
+            target = self._home[node] = shared[-1]
+            target.items.insert(target.items.index(other[len(shared)]), node)
+
+
+def _behind_specials(root: Block) -> int:
+    """Where the index of a thread stands: at the top, in the order in which they are used."""
+    at = 0
+    for item in root.items:
+        if isinstance(item, Block) or item.op.name != "special":
+            break
+        at += 1
+    return at
+
+
+def cost_of(block: Block) -> int:
+    """About how many scalar operations one run of what is inside takes."""
+    total = 0
+    for item in block.items:
+        if not isinstance(item, Block):
+            total += 1
+        elif item.head is not None and item.head.op.name == "range":
+            total += item.head.arg.size * (1 + cost_of(item))
+        else:
+            total += 1 + cost_of(item)
+    return total

@@ -1,0 +1,99 @@
+"""The loop tree: a kernel as nested blocks.
+
+    for i: { a; if c: { b } }      is      Block(None): [Block(i): [a, Block(if c): [b]]]
+
+A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree is
+what the list means. Whatever must know what is inside what walks it: lowering and hand-built
+kernels put nodes in order in one, renderers and the interpreter of kernels read one. What may live
+here: the tree, and the list it stands for. What may not: where a node belongs, or what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from adjoint.errors import InternalError
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+
+ENDS = {"range": "end_range", "if": "endif"}  # what opens a block → what ends it
+_ENDING = frozenset(ENDS.values())
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Block:
+    """A loop, an IF, or the whole kernel (no head), and what runs in it, in order."""
+
+    head: UOp | None = None
+    parent: Block | None = None
+    items: list[UOp | Block] = field(default_factory=list)
+
+    def opened(self, head: UOp) -> Block:
+        """A new block at the end of this one."""
+        inner = Block(head, self)
+        self.items.append(inner)
+        return inner
+
+    @property
+    def is_loop(self) -> bool:
+        return self.head is not None and self.head.op.name == "range"
+
+    @property
+    def lanes(self) -> int:
+        """How many turns go side by side."""
+        head = self.head
+        return head.arg.lanes if head is not None and head.op.name == "range" else 1
+
+    def blocks(self) -> list[Block]:
+        """The blocks directly inside, in order."""
+        return [item for item in self.items if isinstance(item, Block)]
+
+    def chain(self) -> list[Block]:
+        """This block and those around it, outermost first."""
+        return [*(self.parent.chain() if self.parent is not None else []), self]
+
+    def nodes(self) -> Iterator[UOp]:
+        """Every node inside, in order, without heads and ends."""
+        for item in self.items:
+            if isinstance(item, Block):
+                yield from item.nodes()
+            else:
+                yield item
+
+    def holds(self, op: str) -> bool:
+        """Whether a node of that op is inside."""
+        return any(node.op.name == op for node in self.nodes())
+
+    def flat(self) -> list[UOp]:
+        """What is inside as a list, with heads and ends."""
+        found: list[UOp] = []
+        for item in self.items:
+            if isinstance(item, Block):
+                head = item.head
+                assert head is not None
+                found += [head, *item.flat(), OPS[ENDS[head.op.name]](head)]
+            else:
+                found.append(item)
+        return found
+
+
+def nested(body: Sequence[UOp]) -> Block:
+    """The tree of a list."""
+    block = root = Block()
+    for node in body:
+        name = node.op.name
+        if name in ENDS:
+            block = block.opened(node)
+        elif name not in _ENDING:
+            block.items.append(node)
+        elif block.parent is None or block.head is not node.src[0]:
+            raise InternalError(f"{node!r} closes what is not the innermost open block")
+        else:
+            block = block.parent
+    if block is not root:
+        raise InternalError(f"{block.head!r} is not closed")
+    return root
+
+
+__all__ = ["ENDS", "Block", "nested"]
