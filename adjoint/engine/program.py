@@ -47,6 +47,7 @@ class Program:
         }
         self._work: dict[str, int] | None = None
         self._allocate = backend.memory.allocate
+        self._nothing = [None] * len(schedule.outputs)
         self._memories: list[RunMemory] = []
         self._twins: dict[StepByStep, Program] = {}
         self._donations: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -67,19 +68,28 @@ class Program:
         return twin
 
     def run(
-        self, inputs: Sequence[Buffer], devices: Sequence[Any] = (), donated: Sequence[int] = ()
+        self,
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any] = (),
+        donated: Sequence[int] = (),
+        into: Sequence[Buffer | None] = (),
     ) -> list[Buffer]:
         """The outputs as fresh buffers, on the devices that are named (default: the backend's).
 
         Inputs at the `donated` positions are given up by the caller: an output may take their
-        memory.
+        memory. The outputs of a simple program may be buffers of their types that the caller
+        gives, one for each or None.
         """
         if counters.active:
             return run_observed(self, inputs, devices, donated)
-        return self.compute(inputs, devices, donated)
+        return self.compute(inputs, devices, donated, into)
 
     def compute(
-        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
+        self,
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any],
+        donated: Sequence[int],
+        into: Sequence[Buffer | None] = (),
     ) -> list[Buffer]:
         """`run`, unobserved."""
         try:
@@ -87,7 +97,7 @@ class Program:
         except IndexError:
             memory = RunMemory(self.plan, self.kernels)
         if self.plan.simple and devices and not donated:
-            return self._launch(memory, inputs, devices)
+            return self._launch(memory, inputs, devices, into)
         return self._interleave(memory, inputs, devices, donated)
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
@@ -98,19 +108,18 @@ class Program:
     # ---- launches alone
 
     def _launch(
-        self, memory: RunMemory, inputs: Sequence[Buffer], devices: Sequence[Any]
+        self,
+        memory: RunMemory,
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any],
+        into: Sequence[Buffer | None],
     ) -> list[Buffer]:
-        """Addresses in, fresh outputs out, nothing to check: what small programs are."""
-        cells, allocate, outputs = memory.cells.values, self._allocate, list[Buffer]()
+        """Addresses in, outputs out, nothing to check: what small programs are."""
+        cells = memory.cells.values
         for number, buffer in zip(self.schedule.inputs, inputs):  # noqa: B905 - hot
-            cells[number] = buffer.address
-        try:
-            for (number, dtype, shape, size), device in zip(self.plan.targets, devices):  # noqa: B905 - hot
-                block = allocate(size)
-                cells[number] = block.address
-                outputs.append(Buffer.over(block, dtype, shape, device))
-        except DeviceError as error:
-            raise memory_error(error, self.schedule, number) from None
+            address = buffer._address
+            cells[number] = buffer.address if address is None else address
+        outputs = self._outputs(cells, devices, into or self._nothing)
         try:
             for launch in memory.launches:
                 if launch.run():
@@ -120,6 +129,22 @@ class Program:
             raise
         if len(self._memories) < _KEPT_MEMORIES:
             self._memories.append(memory)
+        return outputs
+
+    def _outputs(
+        self, cells: Any, devices: Sequence[Any], into: Sequence[Buffer | None]
+    ) -> list[Buffer]:
+        """The buffers to write to, those that are given and fresh ones; their addresses."""
+        allocate, outputs = self._allocate, list[Any](into)
+        try:
+            for place, (number, dtype, shape, size) in enumerate(self.plan.targets):
+                buffer = outputs[place]
+                if buffer is None:
+                    block = allocate(size)
+                    buffer = outputs[place] = Buffer.over(block, dtype, shape, devices[place])
+                cells[number] = buffer._address
+        except DeviceError as error:
+            raise memory_error(error, self.schedule, number) from None
         return outputs
 
     # ---- launches and steps of the host

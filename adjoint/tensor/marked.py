@@ -54,8 +54,14 @@ def moves(tensor: Any) -> None:
         node = object.__getattribute__(tensor, "uop")
     except AttributeError:  # a view that has not been read since its base was written
         return
-    past = [ref for ref in tensor._past if ref() not in (None, node)] if tensor._past else []
-    tensor._past = [*past, weakref.ref(node)]
+    remember(tensor, node)
+
+
+def remember(tensor: Any, node: UOp) -> None:
+    """What was made from a node that the tensor had is still its own."""
+    if is_marked(tensor):
+        past = [ref for ref in tensor._past if ref() not in (None, node)] if tensor._past else []
+        tensor._past = [*past, weakref.ref(node)]
 
 
 def versions(tensor: Any) -> list[UOp]:

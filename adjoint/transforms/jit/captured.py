@@ -13,7 +13,6 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
-from operator import is_
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -29,6 +28,7 @@ from adjoint.transforms.jit.guards import (
     Cells,
     Contents,
     Dict,
+    FlatCheck,
     Items,
     Local,
     Members,
@@ -80,23 +80,27 @@ class Captured:
         self._pattern = self._aliases()
         self.ids = {id(place.values[i]) for place, i in self.positions}
         self._renewed = False  # whether some tensors are others since the last look
+        self._check = FlatCheck(self.places)
+        self.look = object()  # another one as soon as some tensors may be others
 
     # ---- asking
 
     def holds(self) -> bool:
         """Whether a trace that saw this is still good."""
-        for place in self.places:  # the quick way is written out: every call passes here
-            try:
-                if all(map(is_, place.read(), place.values)):
-                    continue
-            except (LookupError, AttributeError, TypeError):  # other keys than there were
-                pass
-            if not place.holds():
-                return False
-            self._renewed = True
+        if not self._check.holds() and not self._look():
+            return False
         if self._renewed and not self._renew():
             return False
         return self.steady()
+
+    def _look(self) -> bool:
+        """Whether every place holds, some of them with other tensors of the same types."""
+        self._renewed = True
+        if not all(place.holds() for place in self.places):
+            return False
+        self._check.renew()
+        self.look = object()
+        return True
 
     def steady(self) -> bool:
         """Whether all that is not in places is as it was."""

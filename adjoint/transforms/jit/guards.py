@@ -7,8 +7,10 @@ here: comparing and putting back. What may not: finding (`captured.py`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from operator import attrgetter, is_, itemgetter
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from operator import attrgetter, call, is_, itemgetter
 from typing import Any
 
 import numpy as np
@@ -47,17 +49,22 @@ def plain_key(value: Any) -> Any:
 
 
 class Place:
-    """Values in one container, by key. `read` is the quick way to them; where it fails, `now`
-    knows. `owner` says in messages what the keys belong to."""
+    """Values in one container, by key. `owner` says in messages what the keys belong to."""
 
-    __slots__ = ("container", "keys", "owner", "read", "values")
+    __slots__ = ("container", "keys", "owner", "values")
 
     def __init__(self, container: Any, keys: Iterable[Any], owner: str):
         self.container, self.keys, self.owner = container, tuple(keys), owner
-        self.read: Callable[[], Any] = self._reader()
         self.values: list[Any] = self.now() or []
 
-    def _reader(self) -> Callable[[], Any]:
+    def shown(self) -> Iterable[Any] | None:
+        """What shows all values that there are now whenever it is gone through, if something does;
+        without a Python function."""
+        return None
+
+    def reader(self) -> Callable[[], Any]:
+        """A quick way to the values where nothing shows them: a C function, if there is one. It may
+        raise where the container has other keys than it had."""
         return self.now
 
     def now(self) -> list[Any] | None:
@@ -73,17 +80,10 @@ class Place:
 
     def holds(self) -> bool:
         """Whether everything is as it was; a tensor may be another one of the same type."""
-        try:
-            now = self.read()
-        except (LookupError, AttributeError):
-            now = self.now()
-        if now is None:
+        now = self.now()
+        if now is None or not all(map(same_value, self.values, now)):
             return False
-        if all(map(is_, now, self.values)):
-            return True
-        if not all(map(same_value, self.values, now)):
-            return False
-        self.values = list(now)
+        self.values = now
         return True
 
     def difference(self) -> str:
@@ -101,10 +101,8 @@ class Names(Place):
 
     __slots__ = ()
 
-    def _reader(self) -> Callable[[], Any]:
-        if len(self.keys) > 1 and all(key in self.container for key in self.keys):
-            return functools.partial(itemgetter(*self.keys), self.container)
-        return self.now
+    def reader(self) -> Callable[[], Any]:
+        return _getting(itemgetter, self.keys, self.container)
 
     def now(self) -> list[Any] | None:
         get = self.container.get
@@ -116,7 +114,7 @@ class Absent(Names):
 
     __slots__ = ()
 
-    def _reader(self) -> Callable[[], Any]:
+    def reader(self) -> Callable[[], Any]:
         free, keys, nothing = (
             self.container.keys().isdisjoint,
             self.keys,
@@ -125,15 +123,30 @@ class Absent(Names):
         return lambda: nothing if free(keys) else self.now()
 
 
+_BASES: tuple[Any, ...] = (OrderedDict, dict, list, tuple, deque, set, frozenset)
+
+
+def _base(container: Any) -> Any:
+    """The class of Python's whose methods show what is in a container, whatever a subclass makes of
+    it: what that depends on is guarded like that of any class."""
+    return next((kind for kind in _BASES if isinstance(container, kind)), type(container))
+
+
+def dict_keys(container: Any) -> tuple[Any, ...]:
+    """The keys that are in a dict, or shown by a view of one."""
+    return tuple(_base(container).keys(container))
+
+
 class Dict(Place):
     """All of a dict, in its order."""
 
     __slots__ = ()
 
+    def shown(self) -> Iterable[Any] | None:
+        return _base(self.container).values(self.container)
+
     def now(self) -> list[Any] | None:
-        container = self.container
-        same = len(container) == len(self.keys) and tuple(container) == self.keys
-        return list(container.values()) if same else None
+        return list(self.shown() or ()) if dict_keys(self.container) == self.keys else None
 
 
 class Local(Place):
@@ -154,8 +167,16 @@ class Items(Place):
 
     __slots__ = ()
 
+    def shown(self) -> Iterable[Any] | None:
+        plain = type(self.container).__iter__ is _base(self.container).__iter__
+        return self.container if plain else None
+
+    def reader(self) -> Callable[[], Any]:
+        return functools.partial(_base(self.container).__iter__, self.container)
+
     def now(self) -> list[Any] | None:
-        return list(self.container) if len(self.container) == len(self.keys) else None
+        found = list(self.reader()())
+        return found if len(found) == len(self.keys) else None
 
 
 class Members(Items):
@@ -185,9 +206,10 @@ class Attributes(Place):
 
     __slots__ = ()
 
-    def _reader(self) -> Callable[[], Any]:
-        whole = len(self.keys) > 1 and all(v is not MISSING for v in self.now() or ())
-        return functools.partial(attrgetter(*self.keys), self.container) if whole else self.now
+    def reader(self) -> Callable[[], Any]:
+        if any(value is MISSING for value in self.values):
+            return self.now
+        return _getting(attrgetter, self.keys, self.container)
 
     def now(self) -> list[Any] | None:
         return [attribute(self.container, key, MISSING) for key in self.keys]
@@ -204,11 +226,8 @@ class ClassNames(Attributes):
 
     __slots__ = ()
 
-    def _reader(self) -> Callable[[], Any]:
-        several = len(self.keys) > 1
-        return (
-            functools.partial(itemgetter(*self.keys), vars(self.container)) if several else self.now
-        )
+    def reader(self) -> Callable[[], Any]:
+        return _getting(itemgetter, self.keys, vars(self.container))
 
     def now(self) -> list[Any] | None:
         own = vars(self.container)
@@ -219,6 +238,11 @@ class Cells(Place):
     """What the variables of a closure hold."""
 
     __slots__ = ()
+
+    def reader(self) -> Callable[[], Any]:
+        if any(value is MISSING for value in self.values):
+            return self.now
+        return functools.partial(map, attrgetter("cell_contents"), self.container)
 
     def now(self) -> list[Any] | None:
         return [_contents(cell) for cell in self.container]
@@ -239,6 +263,13 @@ class Context(Place):
         self.container.set(value)
 
 
+def _getting(getter: Any, keys: tuple[Any, ...], container: Any) -> Callable[[], Any]:
+    """Several keys of a container at once; of one key, a getter has no tuple."""
+    if len(keys) == 1:
+        return functools.partial(map, getter(*keys), (container,))
+    return functools.partial(getter(*keys), container)
+
+
 def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
@@ -252,6 +283,55 @@ def attribute(value: Any, name: str, default: Any) -> Any:
         return getattr(value, name, default)
     except Exception:
         return default
+
+
+class FlatCheck:
+    """All places in one look: sizes, keys, then every value by identity. Every call of a jitted
+    function passes here, so no step of it runs a Python function for a place.
+
+    It says True only if everything is what it was; otherwise the places know. A tuple that is the
+    same one has the same items, so what holds the tuple is enough.
+    """
+
+    __slots__ = ("_dicts", "_keys", "_places", "_readers", "_shown", "_sized", "_sizes", "_values")
+
+    def __init__(self, places: Sequence[Place]):
+        rest = [place for place in places if not _is_fixed(place)]
+        self._places = sorted(rest, key=lambda place: place.shown() is None)
+        self._shown: list[Any] = [p.shown() for p in rest if p.shown() is not None and p.keys]
+        self._readers = [place.reader() for place in rest if place.shown() is None]
+        self._sized = [p.container for p in self._places if isinstance(p, (Dict, Items))]
+        self._dicts = [_base(p.container).keys(p.container) for p in self._places if _is_dict(p)]
+        self.renew()
+
+    def renew(self) -> None:
+        """From now on things are as the places have seen them last."""
+        self._sizes = [len(p.keys) for p in self._places if isinstance(p, (Dict, Items))]
+        self._keys = [key for p in self._places if _is_dict(p) for key in p.keys]
+        self._values = [value for place in self._places for value in place.values]
+
+    def holds(self) -> bool:
+        """Whether everything is what it was."""
+        try:
+            if self._sized:
+                if [*map(len, self._sized)] != self._sizes:
+                    return False
+                if [*chain.from_iterable(self._dicts)] != self._keys:
+                    return False
+            fetched = chain.from_iterable(map(call, self._readers))
+            now = chain(chain.from_iterable(self._shown), fetched) if self._shown else fetched
+            return all(map(is_, now, self._values))
+        except Exception:  # other keys than there were, or objects that raise what they like
+            return False
+
+
+def _is_dict(place: Place) -> bool:
+    return isinstance(place, Dict)
+
+
+def _is_fixed(place: Place) -> bool:
+    """Whether the values are the items of a tuple, which are the same for as long as it lives."""
+    return type(place) is Items and isinstance(place.container, tuple)
 
 
 class Contents:

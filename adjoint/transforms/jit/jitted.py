@@ -28,7 +28,8 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.views import share
 from adjoint.transforms.call import name_of
-from adjoint.transforms.jit.call import Compiled, StaleError, ambient, turn
+from adjoint.transforms.jit.bindings import StaleError
+from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
 from adjoint.transforms.jit.reasons import Reasons, difference

@@ -28,9 +28,8 @@ from adjoint.tensor.live_tensors import living
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
 from adjoint.tensor.views import is_view, put_back, share
-from adjoint.transforms.jit.call import (
+from adjoint.transforms.jit.bindings import (
     Argument,
-    Compiled,
     Constant,
     Draw,
     Effect,
@@ -38,16 +37,16 @@ from adjoint.transforms.jit.call import (
     Held,
     Known,
     Read,
-    Runner,
     SetGradient,
     SetValue,
     Store,
     Where,
-    ambient,
-    turn,
 )
+from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.guards import Place, tensor_type
+from adjoint.transforms.jit.inputs import Inputs
+from adjoint.transforms.jit.runner import Runner
 from adjoint.transforms.pytree import TreeDef, tree_flatten
 
 
@@ -167,7 +166,7 @@ class Tracer:
     ) -> Any:
         """The call itself, by what was compiled."""
         nodes = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
-        compiled.apply(self.leaves, nodes)
+        compiled.write_back.apply(self.leaves, nodes)
         for tensor, flag in self.marked:
             tensor._requires_grad = flag
         for tensor, output in survivors:
@@ -403,22 +402,21 @@ class Tracer:
         )
 
     def _compiled(self, call: _Call) -> Compiled:
-        inputs, function, order = self._closed(call.sources)
+        sources, function, order = self._closed(call.sources)
         return Compiled(
             name=self.name,
             captured=self.captured,
             runner=Runner.of(function, self.nodes, order),
-            inputs=inputs,
-            draws=tuple(call.keys.values()),
+            inputs=Inputs(sources, tuple(call.keys.values()), self.captured),
             out_tree=call.out_tree,
             out_leaves=call.out_leaves,
             flags=tuple(self.flags),
             effects=tuple(self.effects),
-            donated=tuple(i for i, source in enumerate(inputs) if self._is_donated(source)),
+            donated=tuple(i for i, source in enumerate(sources) if self._is_donated(source)),
             watched=tuple(self.watched),
             pinned=tuple(self.pinned),
             views=tuple(self.views),
-            unread=self._unread(inputs),
+            unread=self._unread(sources),
         )
 
     def _unread(self, inputs: Sequence[Any]) -> tuple[tuple[Held, Any], ...]:

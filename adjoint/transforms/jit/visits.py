@@ -34,6 +34,7 @@ from adjoint.transforms.jit.guards import (
     Names,
     Objects,
     attribute,
+    dict_keys,
 )
 from adjoint.transforms.jit.origin import is_users_class
 
@@ -73,8 +74,8 @@ def _sequence(captured: Captured, value: Any) -> None:
 
 
 def _dict(captured: Captured, value: Any) -> None:
-    captured.place(Dict, value, tuple(value), f"a {type(value).__name__}")
-    for key in tuple(value):
+    captured.place(Dict, value, dict_keys(value), f"a {type(value).__name__}")
+    for key in dict_keys(value):
         captured.follow(key)
 
 

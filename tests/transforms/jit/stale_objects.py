@@ -566,3 +566,104 @@ def a_weak_proxy():
     box, new = Box(), counter()
     proxy = weakref.proxy(box)
     return lambda x: x * proxy.n, lambda: setattr(box, "n", new())
+
+
+# ---- what goes from one container to the next
+
+
+@case
+def an_item_that_goes_from_a_list_to_the_next():
+    first, second = [1, 2, 3], []
+    return (
+        lambda x: x * len(first) + 10 * len(second),
+        lambda: second.insert(0, first.pop()),
+    )
+
+
+@case
+def a_key_that_goes_from_a_dict_to_the_next():
+    first, second = {"a": 1, "b": 1, "c": 1}, {}
+
+    def change():
+        name, value = first.popitem()
+        rest = dict(second)
+        second.clear()
+        second.update({name: value, **rest})
+
+    return lambda x: x * sum(first.values()) + 10 * sum(second.values()), change
+
+
+@case
+def an_item_that_goes_from_a_list_to_a_dict():
+    first, second = [1, 2, 3], {0: 1, 1: 1, 2: 1}
+
+    def change():
+        values = [first.pop(), *list(second.values())[:-1]]
+        second.update(zip(second, values, strict=True))
+
+    return lambda x: x * sum(first) + 10 * sum(second.values()), change
+
+
+@case
+def a_list_whose_items_are_replaced_by_equal_ones_of_another_type():
+    items = [1, 2]
+    new = iter([[1.0, 2], [True, 2.0]])
+    return lambda x: x * len(str(items)), lambda: items.__setitem__(slice(None), next(new))
+
+
+@case
+def a_list_inside_a_tuple_in_a_closure():
+    held, new = ([1.0],), counter()
+    return lambda x: x * held[0][0], lambda: held[0].__setitem__(0, new())
+
+
+@case
+def a_variable_of_a_closure_that_held_a_tuple():
+    held, new = (1.0, 2.0), counter()
+
+    def change():
+        nonlocal held
+        held = (1.0, new())
+
+    return lambda x: x * held[1], change
+
+
+@case
+def a_tuple_of_a_class_with_its_own_iteration():
+    class Turning(tuple):
+        by: typing.ClassVar = [1.0]
+
+        def __iter__(self):
+            return iter([value * self.by[0] for value in tuple.__getitem__(self, slice(None))])
+
+    pair, new = Turning((1.0, 2.0)), counter()
+    return lambda x: x * sum(pair), lambda: Turning.by.__setitem__(0, new())
+
+
+@case
+def a_list_of_a_class_with_its_own_iteration():
+    class Turning(list):
+        def __iter__(self):
+            return iter([value + 0.5 for value in list.__iter__(self)])
+
+    items, new = Turning([1.0, 2.0]), counter()
+    return lambda x: x * sum(items) + items[0], lambda: items.__setitem__(0, new())
+
+
+@case
+def a_dict_of_a_class_with_its_own_values():
+    class Turning(dict):
+        def values(self):
+            return [value + 0.5 for value in dict.values(self)]
+
+        def __iter__(self):
+            return iter(["x"])
+
+    items, new = Turning(a=1.0), counter()
+    return lambda x: x * sum(items.values()) + items["a"], lambda: items.update(a=new())
+
+
+@case
+def the_order_of_an_ordered_dict():
+    items = collections.OrderedDict(a=1.0, b=2.0, c=4.0)
+    return lambda x: x * next(iter(items.values())), lambda: items.move_to_end(next(iter(items)))

@@ -1,0 +1,104 @@
+"""The program of a trace: compiled where the graph can be, else interpreted.
+
+What may live here: running a closed graph on buffers. What may not: where these come from
+(`bindings.py`), or when (`call.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.program_cache import PROGRAMS, common_backend, graph_key, moved
+from adjoint.engine.step_facts import FlagError
+from adjoint.engine.watch import watch
+from adjoint.ir.effect import effects_muted
+from adjoint.ir.function import Function
+from adjoint.ir.uop import UOp
+from adjoint.ir.values import storage
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Runner:
+    """A closed graph with a way to run it: compiled where it can be, else interpreted."""
+
+    function: Function
+    devices: tuple[Any, ...]
+    program: Any = None
+    extra: tuple[Buffer, ...] = ()
+    picks: tuple[tuple[bool, int], ...] = ()
+    place: tuple[Any, ...] = ()  # devices of the program's own outputs
+    direct: bool = False  # whether the outputs are the program's own, in their order
+
+    @staticmethod
+    def of(function: Function, nodes: Sequence[UOp], order: Sequence[UOp]) -> Runner:
+        """The runner of a closed function; `nodes` are its outputs, `order` all that is computed,
+        as they were before."""
+        for node in order:
+            check_device(node)
+        default = Device.DEFAULT
+        made = Runner(function, devices := tuple(node.device or default for node in nodes))
+        backend = common_backend((*order, *nodes)) if nodes else None
+        key = None
+        if backend is not None:
+            key = graph_key(function.outputs, function.inputs, backend)
+        if key is not None:
+            bound = PROGRAMS.find(key, function.outputs)
+            made.program, made.picks = bound.program, bound.picks
+            known = key.leaves[len(function.inputs) :]  # constants that were computed before
+            made.extra = (*map(storage, known), *bound.arguments(key))
+            own = {i: d for (leaf, i), d in zip(bound.picks, devices, strict=True) if not leaf}
+            made.place = tuple(own[i] for i in sorted(own))
+            made.direct = bound.picks == tuple((False, i) for i in range(len(nodes)))
+        return made
+
+    @property
+    def refills(self) -> bool:
+        """Whether the program can write its outputs into buffers that it is given."""
+        return self.program is not None and self.direct and self.program.plan.simple
+
+    def run(
+        self, buffers: list[Buffer], donated: Sequence[int] = (), into: Sequence[Any] = ()
+    ) -> list[Buffer]:
+        """The outputs; in the buffers `into`, None where there is none, if it `refills`."""
+        if watch.checker is not None:
+            return self._checked(buffers, watch.checker)
+        if self.program is None:
+            return self._interpreted(buffers)
+        return self._run(buffers, donated, into)
+
+    def _checked(self, buffers: list[Buffer], checker: Any) -> list[Buffer]:
+        """The inputs are needed again if something is wrong, so none of them is given up."""
+        found = self._run(buffers) if self.program is not None else self._interpreted(buffers)
+        checker.call(self.function, buffers, found)
+        return found
+
+    def _run(
+        self, buffers: list[Buffer], donated: Sequence[int] = (), into: Sequence[Any] = ()
+    ) -> list[Buffer]:
+        given = [*buffers, *self.extra] if self.extra else buffers
+        try:
+            found: list[Buffer] = self.program.run(given, self.place, donated, into)
+        except FlagError:
+            with effects_muted():
+                self._interpreted(buffers)  # says which index it was
+            raise
+        if self.direct:
+            return found
+        return [
+            moved(given[i], device) if leaf else found[i]
+            for (leaf, i), device in zip(self.picks, self.devices, strict=True)
+        ]
+
+    def _interpreted(self, buffers: Sequence[Buffer]) -> list[Buffer]:
+        values = run_function(self.function, [b.array() for b in buffers])
+        rows = zip(values, self.function.outputs, self.devices, strict=True)
+        return [
+            Buffer(np.ascontiguousarray(v).reshape(node.shape), device) for v, node, device in rows
+        ]
