@@ -15,12 +15,11 @@ import numpy as np
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.module import extension
-from adjoint.module.core import COMMUTING
 from adjoint.module.instruction import Instruction, TensorType, make
 from adjoint.module.module import Module, check_module
 from adjoint.module.numbers import literal_bytes, scalar
 from adjoint.module.opcode import OPCODES
-from adjoint.module.tape import CONSTANTS
+from adjoint.module.tape import COMMUTING, CONSTANTS
 from adjoint.module.verify import verify
 
 assert extension  # its opcodes have normal forms too

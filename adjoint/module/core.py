@@ -15,6 +15,7 @@ from adjoint.errors import did_you_mean
 from adjoint.ir.dtype import DType, accumulator, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.module.derived_pull import derived_pull
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault, shown, size_of
 from adjoint.module.numbers import exact
 from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
@@ -24,10 +25,9 @@ from adjoint.module.shapes import (
     normal_axes,
     reduced,
 )
-from adjoint.module.tape import Tape
+from adjoint.module.tape import COMMUTING, Tape
 
 BINOPS = ("Add", "Sub", "Mul", "Div")
-COMMUTING = ("Add", "Mul")
 
 
 def check_whole(op: str, values: Any) -> None:
@@ -148,7 +148,10 @@ def _binop_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -
 
 
 def _binop_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    left, right = _BINOP_RULES[ins[3][0]]
+    rule = _BINOP_RULES.get(ins[3][0])
+    if rule is None:
+        return derived_pull(_BINOP, t, ins, g)
+    left, right = rule
     a, b = ins[2]
     wants = t.wants
     return [
@@ -168,10 +171,6 @@ def _negated(t: Tape, g: int, x: int, other: int, y: int) -> int:
     return t.neg(t.unbroadcast(g, t.rows[x][4][1]))
 
 
-def _product(t: Tape, g: int, x: int, other: int, y: int) -> int:
-    return t.unbroadcast(t.mul(g, other), t.rows[x][4][1])
-
-
 def _numerator(t: Tape, g: int, x: int, other: int, y: int) -> int:
     return t.unbroadcast(t.div(g, other), t.rows[x][4][1])
 
@@ -181,13 +180,11 @@ def _denominator(t: Tape, g: int, x: int, other: int, y: int) -> int:
     return t.unbroadcast(t.mul(g, t.div(t.neg(y), x)), t.rows[x][4][1])
 
 
-_BINOP_RULES: dict[str, tuple[Any, Any]] = {
-    "Add": (_passed, _passed),
+_BINOP_RULES: dict[str, tuple[Any, Any]] = {  # Add and Mul: as their records say
     "Sub": (_passed, _negated),
-    "Mul": (_product, _product),
     "Div": (_numerator, _denominator),
 }
-define(
+_BINOP = define(
     Opcode(
         "BinOp",
         "Add, Sub, Mul or Div of two values of one dtype, broadcast. Integers divide towards zero.",
@@ -201,7 +198,7 @@ define(
 )
 
 
-def _unary(name: str, doc: str, kinds: str, wanted: str, pull: Any, rule: str, **rest: Any) -> None:
+def _unary(name: str, doc: str, kinds: str, wanted: str, rule: str, **rest: Any) -> None:
     def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
         check_kind(name, types[0].dtype, kinds, wanted)
         return types[0]
@@ -209,30 +206,30 @@ def _unary(name: str, doc: str, kinds: str, wanted: str, pull: Any, rule: str, *
     def lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
         return OPS[name.lower()](x[0])
 
-    define(Opcode(name, doc, ("value",), infer, lower, pull, codes=("E2005",), rule=rule, **rest))
+    define(Opcode(name, doc, ("value",), infer, lower, codes=("E2005",), rule=rule, **rest))
 
 
 def _relu_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     return [t.emit("ReluGrad", (g, ins.operands[0]), (), ins.type)]
 
 
-_unary("Neg", "-x.", "iufc", "numbers", lambda t, ins, g: [t.neg(g)], "-g")
-_unary("Exp", "e to the x.", "fc", "floats", lambda t, ins, g: [t.mul(g, ins.id)], "g*y")
+_unary("Neg", "-x.", "iufc", "numbers", "-g")
+_unary("Exp", "e to the x.", "fc", "floats", "g*y")
 _unary(
     "Log",
     "The natural logarithm.",
     "fc",
     "floats",
-    lambda t, ins, g: [t.div(g, ins.operands[0])],
     "g/x",
+    pull=lambda t, ins, g: [t.div(g, ins.operands[0])],
 )
 _unary(
     "Relu",
     "max(x, 0); the gradient at 0 is 0.",
     "f",
     "floats",
-    _relu_pull,
     "ReluGrad(g, x)",
+    pull=_relu_pull,
     strict_pull=False,
 )
 

@@ -59,7 +59,6 @@ define(
         ("value", "ints"),
         _broadcast_type,
         lambda x, attrs, kind, literal: x[0].expand(kind.shape),
-        lambda t, ins, g: [t.unbroadcast(g, t.shape_of(ins.operands[0]))],
         strict=False,
         codes=("E3001", "E3006"),
         rule="g un-broadcast",
@@ -178,12 +177,6 @@ def _scatter_add_type(attrs: Any, types: Types, declared: TensorType) -> TensorT
     return x
 
 
-def _scatter_add_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
-    x, index, g = ins.operands
-    gathered = t.emit("Gather", (h, index), (), t.type_of(g)) if t.wants[g] else None
-    return [h if t.wants[x] else None, None, gathered]
-
-
 define(
     Opcode(
         "ScatterAdd",
@@ -191,7 +184,6 @@ define(
         ("value", "value", "value"),
         _scatter_add_type,
         lambda x, attrs, kind, literal: scattered(x[0], (x[1],), x[2], (0,), "add"),
-        _scatter_add_pull,
         strict=False,
         codes=("E4011", "E3002", "E2004", "E3003", "E6001"),
         rule="h, none, Gather(h, idx)",

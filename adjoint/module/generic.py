@@ -1,8 +1,7 @@
 """An opcode for every further op of the library, derived from its record.
 
-The type rule is the record's own, the gradient is what its declared derivative builds, written down
-as instructions; both are found once per op, attributes and operand types. What may live here: the
-derivation. What may not: any particular op.
+The type rule is the record's own, found once per op, attributes and types; `derived_pull.py`
+writes the gradient. What may live here: the derivation of types. What may not: any particular op.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from adjoint.autodiff.reverse import no_derivative, pulled_back
-from adjoint.errors import AdjointError, AutodiffError, VerificationError, did_you_mean
+from adjoint.errors import AdjointError, did_you_mean
 from adjoint.ir.derivative import NotDifferentiable, Stop, ZeroGradient
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function, function_of
@@ -21,20 +19,17 @@ from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.spec import verify as verify_nodes
 from adjoint.ir.uop import UOp
 from adjoint.module import extension
-from adjoint.module.core import COMMUTING
-from adjoint.module.from_graph import TOTAL, Lift, generic_name
+from adjoint.module.derived_pull import placeholders, scalar_only
+from adjoint.module.from_graph import TOTAL, generic_name
 from adjoint.module.functions import FORMS, check_functions
-from adjoint.module.instruction import Block, Instruction, TensorType, fault
-from adjoint.module.numbers import scalar
-from adjoint.module.opcode import OPCODES, Contributions, Literal, Opcode, Types
+from adjoint.module.instruction import Block, TensorType, fault
+from adjoint.module.opcode import OPCODES, Literal, Opcode, Types
 from adjoint.module.shapes import check_extents
-from adjoint.module.tape import Tape
 from adjoint.module.to_graph import lowered
 
 assert extension  # Core's names are taken before the others are given
 _GENERIC: dict[str, Opcode] = {}
 _types: dict[Any, TensorType] = {}
-_templates: dict[Any, Any] = {}
 _MOST_CACHED = 4096
 _MOST_OUTPUTS = 2**16
 _MOST_OPERANDS = 5  # of an op that takes a fixed number of them
@@ -91,7 +86,6 @@ def _derived(name: str, record: OpDef) -> Opcode:
         ("values",),
         infer,
         lambda x, attrs, kind, literal: _lowered(record, x, attrs),
-        _pull,
         strict=False,
         stops=bool(reason),
         record=record,
@@ -118,16 +112,9 @@ def _opened(attrs: Any) -> Any:
 @lru_cache(maxsize=256)
 def _function(block: Block) -> Function:
     kinds = [ins.type for ins in block.instructions if ins.opcode == "Input"]
-    inputs = _placeholders(kinds, "p")
-    nodes = lowered(block.instructions, block.outputs, inputs, _scalar_only, opcode_named)
+    inputs = placeholders(kinds, "p")
+    nodes = lowered(block.instructions, block.outputs, inputs, scalar_only, opcode_named)
     return function_of(inputs, nodes)
-
-
-def _scalar_only(data: bytes, kind: TensorType) -> UOp:
-    if kind.shape:
-        problem = "a function in braces has no literals but scalars"
-        raise VerificationError("E6003", problem, help="pass it as an operand")
-    return OPS["const"](scalar(data, kind.dtype), kind.dtype, ())
 
 
 # ---- types
@@ -185,15 +172,7 @@ def _checked_type(name: str, node: UOp) -> TensorType:
 
 
 def _node(record: OpDef, attrs: Any, types: Types) -> UOp:
-    return _lowered(record, _placeholders(types, "x"), attrs)
-
-
-def _placeholders(types: Types, prefix: str) -> list[UOp]:
-    for kind in types:
-        if isinstance(kind.dtype, tuple):
-            raise fault("E2001", "several results are no operand", "take one with Part")
-    make = OPS["input"]
-    return [make(f"{prefix}{i}", kind.shape, kind.dtype) for i, kind in enumerate(types)]
+    return _lowered(record, placeholders(types, "x"), attrs)
 
 
 def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:
@@ -261,7 +240,7 @@ def _check_call(record: OpDef, attrs: Any, types: Types) -> None:
         return
     if len(types) not in counts and len(types) < _MOST_OPERANDS:
         raise fault("E2007", f"takes {counts[0]} operands, got {len(types)}")
-    record.call(*_placeholders(types, "x"), **named)
+    record.call(*placeholders(types, "x"), **named)
 
 
 def _binds(signature: inspect.Signature, operands: int, named: dict[str, Any]) -> bool:
@@ -290,71 +269,6 @@ def _leaves(value: Any) -> list[Any]:
     if type(value) is tuple:
         return [leaf for item in value for leaf in _leaves(item)]
     return [value]
-
-
-# ---- gradients
-
-
-def _pull(t: Tape, ins: Instruction, g: Any) -> Contributions:
-    """The instructions of the op's own derivative, with this instruction's values in place of its
-    placeholders."""
-    types = [t.type_of(o) for o in ins.operands]
-    needs = tuple(t.wants[o] for o in ins.operands)
-    given = [g] if isinstance(g, int) else g
-    present = tuple(v is not None for v in given)
-    key = (ins.opcode, repr(ins.attrs), *types, needs, present)
-    template = _templates.get(key)
-    if template is None:
-        if len(_templates) > _MOST_CACHED:
-            _templates.clear()
-        template = _templates[key] = _template(ins, types, needs, present)
-    base, rows, results = template
-    ids = [*ins.operands, ins.id, *(v for v in given if v is not None)]
-    for _, opcode, operands, attrs, kind, _ in rows[base:]:
-        moved = tuple([ids[o] for o in operands])
-        if opcode == "BinOp" and moved[0] > moved[1] and attrs[0] in COMMUTING:
-            moved = (moved[1], moved[0])
-        ids.append(t.emit(opcode, moved, attrs, kind))
-    return [None if r is None else ids[r] for r in results]
-
-
-def _template(ins: Instruction, types: Types, needs: Any, present: Any) -> Any:
-    """(how many placeholders, rows, which row is the contribution of each operand)."""
-    opcode = opcode_named(ins.opcode)
-    assert opcode is not None
-    assert opcode.record is not None
-    node = _node(opcode.record, ins.attrs, types)
-    several = isinstance(node.dtype, tuple)
-    kinds = [(node.dtype, node.shape)]
-    if several:
-        kinds = list(zip(node.dtype, node.shape, strict=True))
-    wanted = [TensorType(*k) for k, there in zip(kinds, present, strict=True) if there]
-    seeds = _placeholders(wanted, "g")
-    rest = iter(seeds)
-    g = [next(rest) if there else None for there in present]
-    found = _contributions(ins.opcode, node, g if several else g[0], needs)
-    places = [*node.src, node, *seeds]
-    kinds = [(n.dtype, n.shape) for n in places]
-    rows: list[Any] = [
-        Instruction(i, "Input", (), ("",), TensorType(*kind)) for i, kind in enumerate(kinds)
-    ]
-    tape = Tape(rows, [], strict=False)
-    lift = Lift(tape, {n: i for i, n in enumerate(places)})
-    ids = iter(lift([c for c in found if c is not None]))
-    return len(places), rows, [None if c is None else next(ids) for c in found]
-
-
-def _contributions(opcode: str, node: UOp, g: Any, needs: Any) -> list[UOp | None]:
-    try:
-        if isinstance(node.op.ad, NotDifferentiable):
-            raise no_derivative(node)
-        return list(pulled_back(node, g, needs))
-    except AutodiffError as error:
-        inner = f" ({error.op})" if error.op and error.op != node.op.name else ""
-        raise AutodiffError(error.code, f"{error.problem}{inner}", op=opcode) from None
-    except AdjointError as error:  # attributes that make a type, but no gradient
-        code = "E5003" if error.code in ("E3004", "E3005") else "E5004"
-        raise AutodiffError(code, error.problem, op=opcode) from None
 
 
 __all__ = ["Literal", "generic_opcodes", "near_opcode", "opcode_named"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from adjoint.errors import AdjointError, AutodiffError
 from adjoint.module.canonical import Canonical, canonical, fold, numbered
+from adjoint.module.derived_pull import derived_pull
 from adjoint.module.generic import opcode_named
 from adjoint.module.instruction import Instruction, ValueId, fault, placed
 from adjoint.module.module import Module, check_module
@@ -252,7 +253,10 @@ def _reverse(tape: Tape, root: int, count: int) -> list[Any]:
         if strict and (not record.strict_pull or ins[3] == _DIV):
             raise _not_strict(ins)
         try:
-            contributions = record.pull(tape, ins, g)  # type: ignore[misc]
+            if record.pull is None:
+                contributions = derived_pull(record, tape, ins, g)
+            else:
+                contributions = record.pull(tape, ins, g)
         except AdjointError as error:
             raise placed(error, ins.span, f"in the gradient of %{number} ({opcode})") from None
         for operand, value in zip(operands, contributions, strict=True):

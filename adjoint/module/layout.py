@@ -281,13 +281,6 @@ def _gather_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return TensorType(x.dtype, check_extents("Gather", index.shape + x.shape[1:]))
 
 
-def _gather_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    x, index = ins.operands
-    kind = t.type_of(x)
-    zeros = t.filled(0.0, kind)
-    return [t.emit("ScatterAdd", (zeros, index, g), (), kind), None]
-
-
 define(
     Opcode(
         "Gather",
@@ -295,7 +288,6 @@ define(
         ("value", "value"),
         _gather_type,
         lambda x, attrs, kind, literal: gathered(x[0], (x[1],), (0,)),
-        _gather_pull,
         strict_pull=False,
         codes=("E4011", "E3002", "E6001"),
         rule="ScatterAdd(zeros, idx, g): repeated indices accumulate",

@@ -38,7 +38,7 @@ class Opcode:
     args: tuple[str, ...]
     infer: Callable[[Any, Types, TensorType], TensorType]
     lower: Callable[[list[UOp], Any, TensorType, Literal], UOp]
-    pull: Callable[[Tape, Instruction, Any], Contributions] | None = None  # None: E5001
+    pull: Callable[[Tape, Instruction, Any], Contributions] | None = None  # None: derived_pull.py
     strict_pull: bool = True  # whether the rule is expressible in core-v1
     strict: bool = True  # whether the opcode is in core-v1
     check_strict: Callable[[Any], None] | None = None  # what core-v1 forbids in the attributes

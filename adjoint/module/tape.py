@@ -24,6 +24,7 @@ from adjoint.module.numbers import filled_bytes
 from adjoint.module.shapes import broadcast, reduced, summed_axes
 
 CONSTANTS = {dtypes.float32: "ConstF32", dtypes.float64: "ConstF64", dtypes.int64: "ConstI64"}
+COMMUTING = ("Add", "Mul")  # the operands of these stand in the order of their ids
 _ADD, _MUL, _DIV = ("Add",), ("Mul",), ("Div",)
 
 
