@@ -108,7 +108,7 @@ def plain_terminal() -> bool:
 
 
 def colours_wanted() -> bool:
-    """Whether nobody asked for text without colours (https://no-color.org)."""
+    """Whether no variable asks for text without colours (https://no-color.org)."""
     return not os.environ.get("NO_COLOR")
 
 
@@ -133,7 +133,7 @@ DEBUG_NANS = Option(
 CPU = Option(
     "CPU", str, "native", "the processor that code is for: native, x86-64-v1 to v4, or LLVM's name"
 )
-LOADER = Option("LOADER", _loader, "auto", "who places compiled code: auto, elf (Adjoint) or llvm")
+LOADER = Option("LOADER", _loader, "auto", "what places compiled code: auto, elf (Adjoint) or llvm")
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (

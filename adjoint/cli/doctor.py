@@ -165,7 +165,7 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
-    """What is not installed is no fault: it is for those who want the extra."""
+    """What is not installed is no fault: it belongs to an extra."""
     for name, least, extra in _requirements():
         if extra and extra != "dev":
             install = f"pip install 'adjoint[{extra}]'"

@@ -14,7 +14,7 @@ from adjoint.errors import AdjointError
 
 OK, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 EXIT_CODES = (
-    "exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 nobody reads the output"
+    "exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 the output has no reader"
 )
 
 

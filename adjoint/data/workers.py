@@ -78,7 +78,7 @@ class Worker:
         return True
 
     def hang_up(self) -> None:
-        """Let it end: it notices that nobody is there."""
+        """Let it end: it notices that the loader is gone."""
         for descriptor in (self._tasks, self.results):
             os.close(descriptor)
 
@@ -96,7 +96,7 @@ def _started(theirs: tuple[int, int, int]) -> subprocess.Popen[bytes]:
 
 
 class Pool:
-    """Workers that load batches of one job; batches come in order, whoever loads them."""
+    """Workers that load batches of one job; batches come in order, whichever worker loads them."""
 
     def __init__(self, job: Job, count: int, prefetch: int, timeout: float | None):
         if not hasattr(signal, "pthread_sigmask"):

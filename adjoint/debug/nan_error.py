@@ -86,7 +86,7 @@ def _sources(node: UOp) -> list[tuple[str, Any]]:
 
 def _shown(node: UOp) -> Any:
     """The node; without its line where that is another's: an argument of a traced function has the
-    trace's, and equal constants are one node, made by whoever needed it first."""
+    trace's, and equal constants are one node, made by the line that needed it first."""
     if node.op.name != "input" and not _is_constant(node):
         return node
     return SimpleNamespace(shape=node.shape, dtype=node.dtype, origin=None)

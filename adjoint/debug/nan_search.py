@@ -31,7 +31,7 @@ class Finding:
     node: UOp
     value: Any
     operands: tuple[Any, ...] = ()
-    infinite: UOp | None = None  # who made the infinities among the operands
+    infinite: UOp | None = None  # the node that made the infinities among the operands
     inside: tuple[str, ...] = ()  # the loops and branches it is in, innermost first
     given: bool = False  # it is an input, and was bad before anything was computed
 
@@ -52,7 +52,7 @@ def is_bad(value: Any, inf: bool) -> bool:
 
 
 def search(roots: Sequence[UOp], given: Mapping[UOp, Any], inf: bool) -> Finding | None:
-    """Who is to blame for the bad values among the roots; None if nothing is bad."""
+    """The first node with bad values behind the roots; None if nothing is bad."""
     return _Search(roots, given, inf).run()
 
 
@@ -145,7 +145,7 @@ class _Search:
         return [s for s in node.src if self._is_bad(s)]
 
     def _follow_infinities(self, node: UOp, value: Any) -> None:
-        """Who made the infinities that a node has; nobody if it has none."""
+        """Note which node made the infinities that this one has."""
         if isinstance(value, tuple) or not np.isinf(value).any():
             return
         sources = [s for s in node.src if not isinstance(s.dtype, tuple)]
@@ -153,7 +153,7 @@ class _Search:
         self.makers[node] = next((m for m in makers if m is not None), node)
 
     def _guilty(self, bad: Sequence[UOp]) -> list[UOp]:
-        """Bad nodes that have it from nobody, on the way back from these."""
+        """Bad nodes without a bad operand, on the way back from these."""
         seen: dict[UOp, None] = {}
         stack, guilty = list(bad), []
         while stack:

@@ -1,6 +1,6 @@
 """What ran: kernels, library calls, host steps, compiles, arithmetic, bytes, seconds.
 
-Counting is off until somebody enters `counters`; off, it costs one look at a list. What may live
+Counting is off outside of `with counters()`; off, it costs one look at a list. What may live
 here: the numbers. What may not: how anything runs.
 """
 
@@ -61,7 +61,7 @@ counters = Counters()
 
 
 def count(**amounts: Any) -> None:
-    """Add to whoever is counting."""
+    """Add to all counters that are entered."""
     for entered in active:
         entered.add(**amounts)
 

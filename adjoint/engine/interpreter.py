@@ -1,6 +1,6 @@
 """The interpreter's way: graph → primitive nodes in order → values, one NumPy call per node.
 
-It runs what lives on REF and DISK, and closed functions on arrays for whoever asks. What may live
+It runs what lives on REF and DISK, and closed functions on arrays for host steps. What may live
 here: ordering nodes, and running them one after another. What may not: the compiled path.
 """
 

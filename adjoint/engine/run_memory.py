@@ -1,7 +1,7 @@
 """The memory of one run: the arena, an address per slot, an array per slot that the host sees.
 
 Each run in progress has one of its own, so threads do not meet; it is kept for the next run. What
-may live here: who lies where. What may not: running.
+may live here: which slot lies where. What may not: running.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who watches what is computed: somebody who looks for NaNs, somebody who records times.
+"""What watches computing: `debug_nans`, which checks results, and `profile`, which records times.
 
 Each place that could be watched looks at one attribute of `watch`. What may live here: that switch.
 What may not: what watchers do (`adjoint/debug`).
@@ -16,17 +16,17 @@ from adjoint.runtime.buffer import Buffer
 
 
 class Checker(Protocol):
-    """Looks at results and raises if it does not like them."""
+    """Looks at results and raises if one has a NaN (`debug/nans.py`)."""
 
     def nodes(self, roots: Sequence[UOp]) -> None:
-        """Values that hang on nodes; a value that it does not like is taken away again."""
+        """Values that hang on nodes; a node whose value has a NaN loses it again."""
 
     def call(self, function: Function, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> None:
         """What a function gave."""
 
 
 class Watch:
-    """`on` if anybody watches; `checker` looks at all results."""
+    """`on` while a checker or a recorder is there; `checker` looks at all results."""
 
     __slots__ = ("checker", "on")
 
@@ -35,7 +35,7 @@ class Watch:
         self.on = False
 
     def refresh(self) -> None:
-        """Whoever comes or goes says so."""
+        """Called after the checker or a recorder has come or gone."""
         self.on = self.checker is not None or bool(timeline.recorders)
 
 

@@ -1,4 +1,4 @@
-"""A variational autoencoder: digits through 8 numbers and back, then digits that nobody wrote."""
+"""A variational autoencoder: digits through 8 numbers and back, then digits of its own."""
 
 import adjoint
 from adjoint import Tensor, data, nn, training

@@ -142,7 +142,7 @@ class _Guard:
                 self.out.put(*_fill(self.new[buffer], source, next(ids)))
 
     def is_written_whole(self, buffer: UOp) -> bool:
-        """Whether nobody reads the result, and some store goes over all of it."""
+        """Whether no node reads the result, and some store goes over all of it."""
         new = self.new[buffer]
         read = any(n.op.name == "load" and n.src[0] is buffer for n in self.program.body)
         depth, found = 0, False

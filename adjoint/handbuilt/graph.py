@@ -2,9 +2,9 @@
 
 A node is a node of the kernel level (`ops/loop_ops.py`) at a place in a list; the graph keeps the
 order, which loops and conditions are open, and whose line each node came from. `program` gives the
-list to the passes of the compiler and gets a loop program back, the same that renderers and the
-runtime take from everybody. What may live here: the graph, and what it says when it is asked for
-something wrong. What may not: how each kind of node is made (`nodes.py`).
+list to the passes of the compiler and gets a loop program back, of the kind that kernel lowering
+gives to renderers. What may live here: the graph, and what it says when it is asked for something
+wrong. What may not: how each kind of node is made (`nodes.py`).
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class UOpGraph:
 
     def read(self, node: Node) -> UOp:
         """The value of an operand here. A register changes: where it is read in another loop than
-        before, it is a node of its own, so that nobody takes the older value for the newer."""
+        before, it is a node of its own, so that no reader takes the older value for the newer."""
         if node.kind not in (UOps.DEFINE_ACC, UOps.PHI):
             return node.value
         phi = node if node.kind is UOps.PHI else self._updates.get(node)

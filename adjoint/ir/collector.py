@@ -31,7 +31,7 @@ def collector_rare() -> Iterator[None]:
     """Collections become rare inside, where a user's function builds a graph: they took a sixth of
     the time of `grad`. Whatever cycles the function leaves behind are still found in the end."""
     usual = gc.get_threshold()
-    if not 0 < usual[0] < _RARE:  # off, or rare already: somebody around us restores it
+    if not 0 < usual[0] < _RARE:  # off, or rare already: an outer pause restores it
         yield
         return
     rare = (_RARE, *usual[1:])

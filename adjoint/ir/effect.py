@@ -21,7 +21,7 @@ class Effect:
     """`perform(arrays)` each time the node is computed. Effects of one `key` do the same."""
 
     __slots__ = ("__name__", "key", "perform")
-    made = 0  # in this process: nobody looks for effects where there have never been any
+    made = 0  # in this process: without any, no graph is searched for effects
 
     def __init__(self, name: str, perform: Callable[[Sequence[Any]], None], key: Hashable):
         self.__name__, self.perform, self.key = name, perform, key

@@ -13,8 +13,8 @@ from adjoint.ir.uop import UOp, substitute
 
 
 class Own(str):
-    """A name that is equal to no other: nodes that stand on it are shared with nobody, and so the
-    lines they come from are their own."""
+    """A name that is equal to no other: nodes that stand on it are in one graph only, so the lines
+    they come from are their own."""
 
     __slots__ = ()
     everywhere: ClassVar[bool] = False  # whether every function's parameters have such names

@@ -2,7 +2,7 @@
 
 An origin lives beside a node and never in its key. Capturing one must cost well under a
 microsecond, so only the code object and the instruction offset are kept; the line is worked out
-when somebody asks.
+for an error, a profile or a printed graph.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def capture() -> Raw | None:
 def user_place() -> Raw | None:
     """The innermost frame outside this package, seen from a caller that some frame inside called.
 
-    Python makes an object for a frame only if somebody looks at it, so the two innermost frames,
+    Python makes an object for a frame only if code looks at it, so the two innermost frames,
     known to be inside, are passed over; the second is looked at only if its name is needed.
     """
     if not _enabled:

@@ -102,7 +102,7 @@ def value_text(value: Any) -> str:
             return f"[{', '.join(map(value_text, value))}]"
         case DType():
             return value.short
-        case _ if hasattr(value, "__name__"):  # a function that somebody wrote in Python
+        case _ if hasattr(value, "__name__"):  # a function that a user wrote in Python
             return f"@{value.__name__}"
         case _:
             raise InternalError(f"{value!r} has no text form: attributes are plain values")

@@ -54,7 +54,7 @@ class UOp(_Unfinished):
     """A node: `op` applied to `src` with attributes `arg`.
 
     A node of an op with several results has a tuple of shapes and a tuple of dtypes; the op `part`
-    picks one of them. `realized` holds the node's value once somebody has computed it: a cache,
+    picks one of them. `realized` holds the node's value once a run has computed it: a cache,
     never part of what the node is.
     """
 

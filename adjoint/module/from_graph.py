@@ -32,7 +32,7 @@ from adjoint.module.opcode import OPCODES
 from adjoint.module.shapes import broadcast
 from adjoint.module.tape import Tape
 
-_LATE = ("const", "expand")  # emitted where somebody needs them in full
+_LATE = ("const", "expand")  # emitted where an instruction needs them in full
 _BINOPS = {"add": "Add", "sub": "Sub", "mul": "Mul", "true_div": "Div"}
 
 

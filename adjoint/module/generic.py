@@ -252,7 +252,7 @@ def _binds(signature: inspect.Signature, operands: int, named: dict[str, Any]) -
 
 
 def _check_axes(name: str, attrs: Any, types: Types) -> None:
-    """The axes of a node count from the front; its record leaves that to whoever builds it."""
+    """The axes of a node count from the front; its record leaves that to the op's call."""
     axes = getattr(attrs, "axis", None)
     if axes is None or not types:
         return

@@ -186,7 +186,7 @@ class MultiheadAttention(Module):
     def _attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, wanted: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """What is gathered, and the weights where somebody wants them."""
+        """What is gathered, and the weights where the caller asks for them."""
         drops = self.dropout > 0 and self.training
         weights = self._soft_weights(q, k, mask) if wanted or drops else None
         if drops and weights is not None:

@@ -104,7 +104,7 @@ def _check_dtype(name: str, mask: Tensor) -> None:
 
 
 def widened(mask: Tensor | None, columns: int) -> Tensor | None:
-    """The mask with more keys that everybody may look at."""
+    """The mask with more keys that every query may look at."""
     if mask is None or not columns:
         return mask
     return mask.pad(((0, 0), (0, 0), (0, 0), (0, columns)))

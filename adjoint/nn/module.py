@@ -2,7 +2,7 @@
 
 A module is any object with tensors and other modules in its attributes; nothing is registered. It
 is a pytree, so `grad`, `jit`, `vmap` and `tree_map` take it whole, and it is called by `forward`.
-What may live here: the class and what everybody asks a module for. What may not: any layer.
+What may live here: the class and what training and saving ask of it. What may not: any layer.
 """
 
 from __future__ import annotations

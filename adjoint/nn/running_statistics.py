@@ -13,7 +13,7 @@ from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes
 
-_MOST = 16  # updates that may wait for somebody to compute them
+_MOST = 16  # updates that may wait until a result is computed
 _updated: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 
 
@@ -34,7 +34,7 @@ def update_buffers(op: str, buffers: Sequence[Tensor], values: Sequence[Tensor])
 
 
 def waiting_buffers() -> list[Tensor]:
-    """Buffers whose new values have not been computed, for somebody who computes now."""
+    """Buffers whose new values have not been computed; the next result computes them with it."""
     if open_scopes.get():
         return []
     found = [buffer for buffer in _updated.values() if _waiting(buffer.uop)]
@@ -51,7 +51,7 @@ def _waiting(node: UOp) -> int:
 
 
 def _check_scopes(op: str, node: UOp) -> None:
-    """A value that stands for one example of many, or one turn of a loop, is nobody's state."""
+    """A value that stands for one example of many, or one turn of a loop, is no module's state."""
     for scope in open_scopes.get():
         free = {v for v in scope.variables if _is_symbol(v)}
         if free and not scope.defers and dependent([node], free):

@@ -241,7 +241,7 @@ def _assign_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
 
 assign = define(
     "assign",
-    "`value`, which may be stored over `target` where nobody needs the old value. No gradient "
+    "`value`, which may be stored over `target` where no other node reads that. No gradient "
     "passes.",
     call=_assign,
     infer=_assign_type,

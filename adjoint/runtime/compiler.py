@@ -1,7 +1,7 @@
 """LLVM IR → native functions of this process, with no compiler on the machine.
 
 LLVM (llvmlite) is loaded only when something must be compiled; compiled objects are kept on disk
-and code in memory, the least recently used given up first. Code lives as long as somebody holds it.
+and code in memory, the least recently used given up first. Code lives as long as programs hold it.
 What may live here: compiling and keeping code. What may not: what the code does.
 """
 
@@ -78,7 +78,7 @@ def compile_source(source: Source, given: Any = MappingProxyType({}), quick: boo
 
 
 def forget() -> None:
-    """Give up all code that nobody holds."""
+    """Give up all code that no program holds."""
     with _lock:
         _kept.clear()
 

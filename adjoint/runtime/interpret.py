@@ -164,7 +164,7 @@ def _flat(buffer: UOp, array: Array) -> Array:
 
 
 def _poison(dtype: DType, size: int) -> Array:
-    """Memory that nobody has written: a pattern that shows when it is read."""
+    """Memory that no store has written: a pattern that shows when it is read."""
     if dtype.is_bool:
         return np.ones(size, np.bool_)
     return np.full(size * dtype.itemsize, 0xA5, np.uint8).view(dtype.np)

@@ -34,7 +34,7 @@ def left_behind(error: BaseException, *memory: Any) -> bool:
 
 
 class _Job:
-    """Work for another thread. Who claims it runs it, or sees to it that it is not run."""
+    """Work for another thread. The thread that claims it runs it, or sees that it is not run."""
 
     __slots__ = ("claim", "done", "error", "finished", "keep", "value", "work")
 
@@ -53,7 +53,7 @@ class _Job:
         except BaseException as error:
             self.error = error
         finally:
-            self.finished = True  # before the lock: who waits may have it already, or never get it
+            self.finished = True  # before the lock: the waiter may have it already, or never
             self.done.release()
 
 
@@ -145,7 +145,7 @@ def _await(job: _Job) -> None:
 
 
 def _abandon(runner: _Runner, job: _Job) -> None:
-    """Leave the runner to its work; who comes next gets another."""
+    """Leave the runner to its work; the next caller gets another."""
     with _lock:
         if runner in _runners:
             _runners.remove(runner)

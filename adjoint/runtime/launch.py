@@ -68,7 +68,7 @@ def chunk_of(extent: int, cost: int, threads: int | None = None) -> int:
 class NativeProgram:
     """A table of steps. `keep` is what its addresses point into; `cost` is None if not known.
 
-    `flags` are the numbers that kernels inside its loops set, each with whom to blame.
+    `flags` are the numbers that kernels inside its loops set, each with the node that sets it.
     """
 
     __slots__ = ("_call", "_keep", "_program", "_table", "cost", "flags")

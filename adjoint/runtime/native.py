@@ -44,7 +44,7 @@ def map_pages(size: int) -> int:
 
 
 def unmap_pages(address: int, size: int) -> None:
-    """Give pages back. Nobody may use them any more."""
+    """Give pages back, which no code and no data uses any more."""
     _munmap(address, size)
 
 

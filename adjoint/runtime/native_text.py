@@ -4,11 +4,11 @@ What may live here: the text of that code and the places in memory it agrees on 
 may not: anything that runs in Python.
 
 The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
-it, and takes chunks from an atomic counter like everybody else; when none is left it closes the job
+it, and takes chunks from an atomic counter as the workers do; when none is left it closes the job
 and waits for the workers that are inside. A worker counts itself in before it looks whether the job
-is open, and the caller closes the job before it looks who is inside: both are sequentially
+is open, and the caller closes the job before it looks which are inside: both are sequentially
 consistent, so one of the two sees the other. The fields of a job change only while it is closed and
-nobody is inside.
+no worker is inside.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ join:
 out:
   %inside = atomicrmw sub ptr %active, i32 1 seq_cst
   %awaited = load atomic i32, ptr %waiting seq_cst, align 4
-  %somebody = icmp ne i32 %awaited, 0
-  br i1 %somebody, label %tell, label %wait
+  %waits = icmp ne i32 %awaited, 0
+  br i1 %waits, label %tell, label %wait
 tell:
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
   %told = call i32 @pthread_cond_signal(ptr %done)
@@ -201,18 +201,18 @@ define internal void @wake(ptr %pool, i64 %n, i64 %chunk) {{
 entry:
 {_field("sleepers", SLEEPERS)}{_field("mutex", MUTEX)}{_field("work", WORK)}
   %sleeping = load atomic i32, ptr %sleepers seq_cst, align 4
-  %nobody = icmp eq i32 %sleeping, 0
-  br i1 %nobody, label %end, label %some
+  %awake = icmp eq i32 %sleeping, 0
+  br i1 %awake, label %end, label %some
 some:
-  ; whoever counts as asleep has seen the new generation or is on the condition once we had the lock
+  ; a worker that counts as asleep has seen the new generation or waits once we had the lock
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
   %last = sub i64 %n, 1
   %useful = sdiv i64 %last, %chunk
   %wide = zext i32 %sleeping to i64
   %all = icmp sge i64 %useful, %wide
-  br i1 %all, label %everybody, label %one
-everybody:
+  br i1 %all, label %every, label %one
+every:
   %b = call i32 @pthread_cond_broadcast(ptr %work)
   ret void
 one:
@@ -260,8 +260,8 @@ end:
   ret void
 }}
 
-; runs [0, n) in chunks: by everybody, or by the caller alone if there is one chunk, no worker, or
-; another caller
+; runs [0, n) in chunks: by the caller and the workers, or by the caller alone if there is one
+; chunk, no worker, or another caller
 define internal void @parallel(ptr %pool, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
 entry:
   %own = alloca i64

@@ -1,7 +1,7 @@
-"""What happens when, for whoever records it: spans of time with a name, and numbers over time.
+"""What happens when, for the profiler: spans of time with a name, and numbers over time.
 
 Recording is off until a recorder is entered here; off, a span costs nothing but the call. What may
-live here: who records, and what is told. What may not: what becomes of it (`adjoint/debug`).
+live here: the recorders, and what they are told. What may not: what they do (`adjoint/debug`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Creation:
 
     @classmethod
     def _from(cls, node: UOp, requires_grad: bool | None = None) -> Self:
-        """A handle on a node that nobody else has."""
+        """A handle on a node that no other tensor has."""
         tensor: Any = cls(node if node.op.name == "buffer" else OPS["unique_identity"](node))  # type: ignore[call-arg]
         tensor.requires_grad = requires_grad
         return tensor

@@ -101,7 +101,7 @@ def array_of(data: Any, dtype: DType | None) -> Array:
         return _from_bytes(bytes(data), dtype)
     if isinstance(data, (list, tuple, range)):
         return _from_sequence(data, dtype)
-    masked = sys.modules.get("numpy.ma")  # which NumPy loads for who makes such arrays
+    masked = sys.modules.get("numpy.ma")  # which NumPy loads with the first such array
     if masked is not None and isinstance(data, masked.MaskedArray) and masked.is_masked(data):
         fix = "fill it first: .filled(value)"
         raise ArgumentError(

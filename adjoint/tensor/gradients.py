@@ -1,6 +1,6 @@
 """Gradients on tensors: `requires_grad`, `.grad`, `.backward()`, `.gradient()`.
 
-What may live here: who wants a gradient, and how it is handed over. What may not: derivatives.
+What may live here: which tensors want gradients and how they get them. What may not: derivatives.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class Interchange:
 
     @classmethod
     def _shared(cls, array: Array, device: str | None, lent: bool = True) -> Self:
-        """A tensor on an array; `lent` if somebody else may write to it."""
+        """A tensor on an array; `lent` if another library may write to it."""
         place = Device.canonicalize(device)
         if lent and isinstance(place, str) and Device.is_host(place):
             return cls(OPS["buffer"](LentBuffer(array, place)))  # type: ignore[call-arg]

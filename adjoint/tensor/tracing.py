@@ -180,7 +180,7 @@ def dependent(roots: Iterable[UOp], variables: set[UOp]) -> set[UOp]:
 
 
 def deferred(nodes: Iterable[UOp]) -> bool:
-    """Whether computing the nodes is left to a scope that is open; or raise if nobody can."""
+    """Whether computing the nodes is left to a scope that is open; or raise if no scope can."""
     scopes = open_scopes.get()
     if not any(inner.defers for inner in scopes):
         check_concrete(nodes)

@@ -52,7 +52,7 @@ _current: ContextVar[Context | None] = ContextVar("adjoint_training", default=No
 
 
 def current() -> Context:
-    """The options of this run; those of nobody if no command line runs it."""
+    """The options of this run; the defaults if no command line runs it."""
     found = _current.get()
     if found is None:
         found = Context()

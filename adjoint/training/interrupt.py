@@ -20,7 +20,7 @@ _NOTE = b"\nstopping after this step; Ctrl-C again leaves at once\n"
 class Interrupted(KeyboardInterrupt, SystemExit):
     """Ctrl-C was pressed and what was to be saved is saved.
 
-    It is a `KeyboardInterrupt` to whoever catches that. To Python, if nobody does, it is an exit
+    An `except KeyboardInterrupt` catches it. To Python, where none does, it is an exit
     with code 130 and without a traceback.
     """
 

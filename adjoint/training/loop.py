@@ -165,7 +165,7 @@ class Loop:
         self.values = {name: points[-1][1] for name, points in self.history.items() if points}
 
     def _is_of_this_loop(self, path: str) -> bool:
-        """A program may have several; who names a file in the program means this one."""
+        """A program may have several; a file named in the program is for this one."""
         if path != self._context.resume:
             return True
         extra = state.load_checkpoint(path, restore_random=False).extra

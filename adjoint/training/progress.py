@@ -135,7 +135,7 @@ class Progress:
             self._drawn = False
 
     def _emit(self, text: str) -> None:
-        """A stream that nobody reads any more is no reason to stop."""
+        """A stream without a reader is no reason to stop."""
         if self._stream is None:
             return
         try:

@@ -139,7 +139,7 @@ def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> An
 
 
 def ppermute(x: Any, axis_name: Any, perm: Iterable[tuple[int, int]]) -> Any:
-    """Values sent along `(from, to)` pairs of examples; zeros where nobody sends."""
+    """Values sent along `(from, to)` pairs of examples; zeros where no pair sends."""
     axis = _axis("ppermute", axis_name)
     senders = _senders(axis.size, [tuple(pair) for pair in perm])
 
@@ -154,7 +154,7 @@ def ppermute(x: Any, axis_name: Any, perm: Iterable[tuple[int, int]]) -> Any:
 
 
 def _senders(size: int, pairs: list[Any]) -> list[int]:
-    """Who sends to each example; -1 for none."""
+    """The example that sends to each; -1 for none."""
     found = [-1] * size
     sources = [pair[0] for pair in pairs]
     for source, target in pairs:

@@ -200,7 +200,7 @@ def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
 
 
 def is_constant(leaf: Tensor) -> bool:
-    """Whether a leaf is no float, and says that nobody wants its gradient: a counter of a model."""
+    """Whether a leaf is no float, and says that it has no gradient: a counter of a model."""
     return leaf._requires_grad is False and not leaf.uop.dtype.is_inexact
 
 

@@ -122,7 +122,7 @@ def token_symbol() -> UOp:
 
 
 def _check_bound(effect: Effect, nodes: Sequence[UOp]) -> None:
-    """A parameter of a function that is not being traced has no value that anybody could see."""
+    """A parameter of a function that is not being traced has no value that could be shown."""
     traced = {v for scope in open_scopes.get() for v in scope.variables}
     order = toposort(nodes, stop=lambda n: n in traced or is_known(n))
     unbound = next((n for n in order if n.op.name == "input" and n not in traced), None)

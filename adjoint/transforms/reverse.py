@@ -76,7 +76,7 @@ def value_and_grad(
                 floats = [t for t in targets if t.dtype.is_inexact]
                 grads = compute_gradient(root, one, floats, targets)  # below them is no path
                 kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
-                del symbols, result, aux  # handles that are gone cannot leak: nobody looks for them
+                del symbols, result, aux  # handles that are gone cannot leak
             hand_over(changed)
             value = Tensor(root)
             pair = (value, raised(kept)) if has_aux else value

@@ -26,7 +26,7 @@ Absent = Sequence[UOp | None]  # cotangents or tangents; None is zero
 class Call(ABC):
     """A function as the attribute of a node: a name, a body, and what its derivatives are.
 
-    Two calls are equal only if they are the same object: nobody can compare what users wrote.
+    Two calls are equal only if they are the same object: what users wrote cannot be compared.
     """
 
     def __init__(self, name: str, body: Function):

@@ -43,6 +43,16 @@ def test_the_module_says_what_it_is(file):
     assert len((ast.get_docstring(_tree(file)) or "").strip()) > 20
 
 
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+OBLIQUE = re.compile(r"\b(some|any|no|every)body\b|\bwhoever\b", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("file", [*MODULES, *PAGES], ids=_name)
+def test_prose_names_who_acts(file):
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [i for i, line in enumerate(lines, 1) if OBLIQUE.search(line)] == []
+
+
 @pytest.mark.parametrize("file", MODULES, ids=_name)
 def test_imports_are_at_the_top(file):
     optional = file.is_relative_to(PACKAGE / "runtime")  # libraries that may not be installed

@@ -60,7 +60,7 @@ class Values:
         return language.apply(op, dtype, self.operands(node), self.needs)
 
     def overflows(self, node: UOp) -> bool:
-        """Whether the language leaves open what an integer op gives, and somebody could tell: what
+        """Whether the language leaves open what an integer op gives, and a later op can tell: what
         is stored at once is what the processor computes."""
         if not self.language.may_overflow(node.op.name, node.dtype):
             return False

@@ -1,7 +1,7 @@
 """Files that are written whole or not at all.
 
-A new file is written beside the old one, flushed to the disk, and then takes its name: whoever
-opens the name sees the old or the new, whenever the writer is killed. What a killed writer leaves
+A new file is written beside the old one, flushed to the disk, and then takes its name: a reader
+of the name sees the old or the new, whenever the writer is killed. What a killed writer leaves
 behind is removed by the next one. What may live here: writing files. What may not: formats.
 """
 
@@ -88,7 +88,7 @@ def _locked_temporary(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Temporary files that nobody has locked belong to writers that were killed."""
+    """Temporary files that no process has locked belong to writers that were killed."""
     if fcntl is None:
         return
     for name in target.parent.glob(f".{_plain(target.name)}.*.tmp"):
@@ -103,7 +103,7 @@ def _plain(name: str) -> str:
 
 
 def _keep_mode(target: Path, file: BinaryIO) -> None:
-    """Who may read the old file may read the new one."""
+    """The users who may read the old file may read the new one."""
     with suppress(OSError, AttributeError):
         os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
 

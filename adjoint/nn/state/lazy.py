@@ -1,4 +1,4 @@
-"""`LazyBuffer`: contents that are read, or computed, when somebody first looks at them.
+"""`LazyBuffer`: contents that are read, or computed, when they are first used.
 
 What may live here: the buffer. What may not: formats.
 """

@@ -19,7 +19,7 @@ _LONGEST = 1024  # bytes of an integer
 
 
 class UnreadableError(Exception):
-    """What is wrong with a pickle; turned into a coded error by the one who knows the file."""
+    """What is wrong with a pickle; a coded error once the caller adds the file."""
 
 
 @dataclass(frozen=True, slots=True)

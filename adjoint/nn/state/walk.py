@@ -109,7 +109,7 @@ def _mangled(base: type, name: str) -> str:
 
 
 def _is_internal(kind: type) -> bool:
-    """Nodes, devices, jitted functions: they hold tensors, but none that are anybody's state."""
+    """Nodes, devices, jitted functions: they hold tensors, but none that are a model's state."""
     package, _, rest = kind.__module__.partition(".")
     return package == "adjoint" and rest.partition(".")[0] not in _OPEN_PACKAGES
 

@@ -164,7 +164,7 @@ def _contracted(terms: list[Term], output: str) -> UOp:
 
 
 def _summed(x: UOp, term: str, keep: str) -> Term:
-    """The letters that nobody else has summed."""
+    """The letters of one term alone, summed."""
     axes = tuple(i for i, c in enumerate(term) if c not in keep)
     if not axes:
         return x, term
@@ -173,7 +173,7 @@ def _summed(x: UOp, term: str, keep: str) -> Term:
 
 
 def _kept(left: str, right: str, rest: list[Term], output: str) -> str:
-    """The letters of a product of two terms that somebody still needs."""
+    """The letters of a product of two terms that later terms or the result have."""
     wanted = output + "".join(t for _, t in rest)
     return "".join(c for c in dict.fromkeys(left + right) if c in wanted)
 

@@ -55,7 +55,7 @@ def closing(fn: Callable[..., Any]) -> Callable[..., Any]:
 class _Closing:
     """Rewrites one graph from its leaves up. `within` holds the sources of the rules around it.
 
-    In a function, a value from outside stays as it is and is noted in `extras`: whoever holds the
+    In a function, a value from outside stays as it is and is noted in `extras`: the node of the
     function hands it in. In the body of a node with a rule, other rules are never asked, so
     `inline` puts the bodies in their places.
     """
@@ -181,7 +181,7 @@ class _TracedRule:
             self.tangent = self._run(lambda: rule.push(self.t, self.y, self.x), self.y)
 
     def _run(self, rule: Callable[[], Absent], like: list[UOp]) -> list[UOp] | None:
-        """None if the rule uses a value of a transform that has ended, as nobody could run it."""
+        """None if the rule uses a value of a transform that has ended, so nothing can run it."""
         op = f"the rule of {self.call.rule.op}"
         with scope(op) as inside:
             inside.effects = DROPPED

@@ -139,7 +139,7 @@ class Jitted(Generic[P, R]):
         return compiled(args, epoch) if compiled.direct is None else compiled.quick(args, epoch)
 
     def _watched(self, args: Any, kwargs: Any) -> Any:
-        """The same for somebody who looks on: no short cuts."""
+        """The same under the profiler or `debug_nans`: no short cuts."""
         with span(f"jit {self._name}", "python", lines=readable([user_place()])):
             return self._find(args, kwargs)
 

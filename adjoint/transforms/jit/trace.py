@@ -2,7 +2,7 @@
 
 Every tensor that exists before the call may be read or changed by it, so all of them are compared
 before and after: a changed one is an output that is stored back at every call. What the function
-keeps in a place that nobody can find again makes the trace good for one call only. What may live
+keeps in a place that jit cannot find again makes the trace good for one call only. What may live
 here: making a `Compiled` from a call.
 """
 
@@ -344,13 +344,13 @@ class Tracer:
                 self.effects.append(Store(place, position, None, new))
 
     def _survivors(self, inner: Scope, handles: list[Any]) -> list[tuple[Tensor, int]]:
-        """Tensors made inside that somebody still holds, each with the output for its value."""
+        """Tensors made inside that are still referred to, each with the output for its value."""
         own = {id(h) for h in handles}
         numbers = self._placed()
         alive = _alive(inner, own)
         if any(t.uop not in numbers for t in alive):
             alive = []
-            gc.collect()  # a cycle is nobody
+            gc.collect()  # a cycle refers to itself alone
             alive = _alive(inner, own)
         found = []
         for tensor in alive:
