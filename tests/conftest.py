@@ -7,6 +7,7 @@ files; `--update-golden` writes them anew.
 """
 
 import difflib
+import gc
 import os
 import signal
 from datetime import UTC, datetime
@@ -25,6 +26,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser):
     doc = "write the kept texts anew, instead of comparing with them"
     parser.addoption("--update-golden", action="store_true", help=doc)
+
+
+def pytest_collection_finish():
+    """Forty thousand tests are no garbage: without them `gc.collect()` takes milliseconds again,
+    and not seconds, in every test that calls it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -49,3 +57,9 @@ def _difference(path, kept, text):
     lines = (kept.splitlines(), text.splitlines())
     diff = "\n".join(difflib.unified_diff(*lines, f"{name}, as kept", f"{name}, now", lineterm=""))
     return f"{diff}\n\nwhere the change is meant: make golden, then look at git diff"
+
+
+@pytest.fixture
+def cpu(monkeypatch):
+    """Tensors go to the CPU."""
+    monkeypatch.setattr("adjoint.Device.DEFAULT", "CPU")

@@ -1,9 +1,6 @@
 """The same bits on every level of x86-64, and from one version to the next."""
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +10,7 @@ from adjoint import DeviceError
 from adjoint.runtime.processor import features, machine_kind
 from adjoint.target import known_processor
 from tests.agreement.bits import STORED
+from tests.support.processes import printed, python
 
 pytestmark = pytest.mark.skipif(machine_kind() != "x86_64", reason="levels of x86-64")
 ROOT = Path(__file__).parents[2]
@@ -31,11 +29,9 @@ def require(level):
 @cache
 def bits(level, every=False, loader="auto"):
     """The hashes of the records, computed by a process for that processor."""
-    env = os.environ | {"ADJOINT_CPU": level, "ADJOINT_LOADER": loader}
-    command = [sys.executable, "-m", "tests.agreement.bits", *(["--all"] if every else [])]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    options = ["--all"] if every else []
+    settings = {"ADJOINT_CPU": level, "ADJOINT_LOADER": loader}
+    return json.loads(printed("-m", "tests.agreement.bits", *options, **settings))
 
 
 def differing(found, wanted):
@@ -66,7 +62,5 @@ def test_every_record_has_the_same_bits_on_every_level(level):
 @pytest.mark.parametrize("level", ["x86-64-v1", "x86-64-v3"])
 def test_every_record_agrees_with_the_reference_on_a_level(level):
     require(level)
-    command = [sys.executable, "-m", "pytest", "-x", "tests/agreement/test_records.py"]
-    env = os.environ | {"ADJOINT_CPU": level}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    done = python("-m", "pytest", "-x", "tests/agreement/test_records.py", ADJOINT_CPU=level)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, counters, grad, jit, vmap
-from tests.agreement.test_records import on
+from tests.support.devices import on
 
 RNG = np.random.default_rng(0)
 

@@ -11,8 +11,8 @@ from adjoint import AdjointError, Tensor, grad, jit
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import Sample
 from adjoint.tensor.tensor import lift
-from tests.agreement.test_records import SUMMED, on, same
 from tests.ops.cases import RECORDS, _mapped, adapted, outputs
+from tests.support.devices import SUMMED, on, same
 
 SAMPLES = 3  # of every op: as many as differ in shape
 

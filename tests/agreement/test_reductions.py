@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from adjoint import BoundsError, Tensor, grad, jit
-from tests.agreement.test_records import on
+from tests.support.devices import on
 
 LENGTHS = [1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 33, 100, 255, 256, 257, 273, 1000, 4095, 4096, 4097]
 LONG = [4111, 4352, 8192, 8200, 65536, 65541, 100003, 300 * 4096 + 17]

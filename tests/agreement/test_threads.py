@@ -1,12 +1,9 @@
 """The bits of a result do not depend on the number of threads, nor on the run."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from tests.agreement.programs import PROGRAMS
+from tests.support.processes import printed
 
 RUN = """
 import hashlib
@@ -35,15 +32,8 @@ for name, text in {programs}.items():
 def digests(threads, **settings):
     """The digest of every program's values and gradients, in a process of its own."""
     settings = {"ADJOINT_THREADS": str(threads), **settings}
-    run = subprocess.run(
-        [sys.executable, "-c", RUN.replace("{programs}", repr(PROGRAMS))],
-        env=os.environ | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    return dict(line.split("=") for line in run.stdout.splitlines())
+    found = printed("-c", RUN.replace("{programs}", repr(PROGRAMS)), **settings)
+    return dict(line.split("=") for line in found.splitlines())
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adjoint import Device, Tensor, grad, jit, vmap
-from tests.agreement.test_records import on, same
+from tests.support.devices import on, same
 
 VIEWS = {
     "a slice": {1: np.s_[1:3], 2: np.s_[1:3]},

@@ -1,7 +1,6 @@
 """The C backend: another memory, another compiler, no library; the same engine and bits."""
 
 import gc
-import threading
 
 import numpy as np
 import pytest
@@ -12,8 +11,10 @@ from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
 from adjoint.runtime.memory import memory_of
 from adjoint.target import TARGETS
-from tests.agreement.test_records import LATE, VALUES, on, same, together, values
+from tests.agreement.records import LATE, VALUES, values
 from tests.ops.cases import call, outputs
+from tests.support.devices import on, same, together
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
 QUICK = [VALUES[i] for i in range(0, len(VALUES), max(1, len(VALUES) // 12))]
@@ -169,11 +170,7 @@ def test_threads_do_not_meet():
             if f(x).item() != 100 * (2 * (n * 10.0 + i) + 1):
                 wrong.append(n)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert wrong == []
 
 

@@ -1,14 +1,12 @@
 """Data that are there offline: scikit-learn's files, and what is made up."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from adjoint import data
 from adjoint.data import bundled
 from adjoint.errors import AdjointError, FileError
+from tests.support.processes import printed
 
 SAVE = """
 import sys
@@ -25,7 +23,7 @@ for name in ("digits", "wine", "breast_cancer", "iris", "diabetes"):
 def theirs(tmp_path_factory):
     """What scikit-learn's own functions give, computed in a process that may load it."""
     folder = tmp_path_factory.mktemp("sklearn")
-    subprocess.run([sys.executable, "-c", SAVE, folder], check=True)
+    printed("-c", SAVE, folder)
     return folder
 
 
@@ -43,10 +41,7 @@ def test_bundled_data_equal_those_of_scikit_learn(name, theirs):
 
 def test_bundled_data_are_read_without_loading_scikit_learn():
     code = "import sys; from adjoint import data; data.digits(); print('sklearn' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "False"
+    assert printed("-c", code).strip() == "False"
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):

@@ -1,10 +1,7 @@
 """memory() says what is alive, how much of it, and which line made it."""
 
 import gc
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,15 +9,11 @@ import pytest
 import adjoint
 from adjoint import Tensor, jit, memory
 from adjoint.debug.memory_report import size
+from tests.debug.places import places_in
+from tests.support.processes import python
 
-HERE = Path(__file__).name
-SOURCE = Path(__file__).read_text(encoding="utf-8").splitlines()
+place = places_in(__file__)
 MANY = 1 << 22  # bytes: more than anything that other tests leave behind is likely to be
-
-
-def place(mark):
-    (number,) = [i for i, line in enumerate(SOURCE, 1) if line.endswith(f"# {mark}")]
-    return f"{HERE}:{number}"
 
 
 def held(report, shape):
@@ -80,7 +73,7 @@ assert after.cached >= many
 
 def test_live_bytes_go_up_and_down_and_tensors_are_counted():
     """In a process of its own: here, what other tests left may go at any time."""
-    done = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True)
+    done = python("-c", COUNTED)
     assert (done.returncode, done.stderr) == (0, "")
 
 

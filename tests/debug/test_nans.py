@@ -1,10 +1,6 @@
 """debug_nans names the op that made the first NaN, its values, and the user's line."""
 
-import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,19 +22,11 @@ from adjoint import (
 from adjoint.debug.nans import as_the_environment_says
 from adjoint.engine.watch import watch
 from adjoint.ir.function import Own
+from tests.debug.places import places_in
+from tests.support.processes import python
+from tests.support.tensors import vector
 
-HERE = Path(__file__).name
-SOURCE = Path(__file__).read_text(encoding="utf-8").splitlines()
-
-
-def place(mark):
-    """`test_nans.py:41` of the line that ends with the comment."""
-    (number,) = [i for i, line in enumerate(SOURCE, 1) if line.endswith(f"# {mark}")]
-    return f"{HERE}:{number}"
-
-
-def values(*rows):
-    return Tensor(np.array(rows, np.float32))
+place = places_in(__file__)
 
 
 def said(call):
@@ -58,7 +46,7 @@ def nobody_looks_afterwards():
 
 
 def test_a_lazy_result_names_op_operands_values_index_and_line():
-    x = values([1, 2, 3], [4, -5, 6])
+    x = vector([1, 2, 3], [4, -5, 6])
 
     def call():
         doubled = x * 2  # lazy operand
@@ -80,8 +68,8 @@ def test_a_jitted_function_names_the_line_inside_it_even_if_it_ran_before():
         y = x - 1
         return y.sqrt().sum()  # jitted root
 
-    root(values(4.0, 9.0)).realize()
-    text = said(lambda: root(values(4.0, 0.0)))
+    root(vector(4.0, 9.0)).realize()
+    text = said(lambda: root(vector(4.0, 0.0)))
     assert f"built by sqrt at {place('jitted root')}" in text
     assert "sqrt(-1) = nan" in text
 
@@ -90,9 +78,9 @@ def test_functions_that_begin_alike_have_lines_of_their_own():
     first = jit(lambda x: x.log() * 3)
     second = jit(lambda x: x.log() * 4)  # second of two
 
-    first(values(1.0)).realize()
-    second(values(1.0)).realize()
-    assert f"log at {place('second of two')}" in said(lambda: second(values(-1.0)))
+    first(vector(1.0)).realize()
+    second(vector(1.0)).realize()
+    assert f"log at {place('second of two')}" in said(lambda: second(vector(-1.0)))
 
 
 def test_a_gradient_names_the_forward_line():
@@ -100,7 +88,7 @@ def test_a_gradient_names_the_forward_line():
         length = (x * x).sum().sqrt()  # length of zero
         return length * 2
 
-    text = said(lambda: grad(loss)(values(0.0, 0.0)))
+    text = said(lambda: grad(loss)(vector(0.0, 0.0)))
     assert f"in the backward pass of mul at {place('length of zero')}" in text
     assert f"the infinities among the operands come from sqrt at {place('length of zero')}" in text
 
@@ -110,14 +98,14 @@ def test_a_gradient_inside_jit_says_that_it_is_one_and_where_the_infinity_came_f
         safe = (x > 0).where(x.sqrt(), 0.0)  # not safe
         return safe.sum()
 
-    text = said(lambda: jit(grad(loss))(values(0.0, 4.0)))
+    text = said(lambda: jit(grad(loss))(vector(0.0, 4.0)))
     assert f"in the backward pass of sqrt at {place('not safe')}" in text
     assert f"the infinities among the operands come from sqrt at {place('not safe')}" in text
     assert "mul(0, inf) = nan" in text
 
 
 def test_backward_is_looked_at_too():
-    x = values(-1.0, 2.0).requires_grad_()
+    x = vector(-1.0, 2.0).requires_grad_()
     loss = (x.abs() + 1).sum() + x.pow(1.5).detach().sum() * 0
     with debug_nans():
         with pytest.raises(NumericError, match="pow"):
@@ -132,7 +120,7 @@ def test_a_scan_says_in_which_step():
         return left, left.log()  # log in a scan
 
     def call():
-        return scan(body, Tensor(5.0), values(0, 1, 2, 3, 4))[1]  # the scan
+        return scan(body, Tensor(5.0), vector(0, 1, 2, 3, 4))[1]  # the scan
 
     text = said(call)
     assert f"built by log at {place('log in a scan')}" in text
@@ -145,7 +133,7 @@ def test_a_scan_from_the_end_counts_its_steps_from_the_front():
     def body(carry, x):
         return carry + x.log(), None
 
-    text = said(lambda: scan(body, Tensor(0.0), values(1, -1, 2, 3), reverse=True)[0])
+    text = said(lambda: scan(body, Tensor(0.0), vector(1, -1, 2, 3), reverse=True)[0])
     assert "in step 1 of the loop" in text
 
 
@@ -159,9 +147,9 @@ def test_scans_that_begin_alike_have_lines_of_their_own():
     def run(body, x):
         return jit(lambda x: scan(body, Tensor(0.0), x)[0])(x)
 
-    run(one, values(1, 2)).realize()
-    run(other, values(1, 2)).realize()
-    assert f"log at {place('the other body')}" in said(lambda: run(other, values(1, -2)))
+    run(one, vector(1, 2)).realize()
+    run(other, vector(1, 2)).realize()
+    assert f"log at {place('the other body')}" in said(lambda: run(other, vector(1, -2)))
 
 
 def test_the_gradient_of_a_scan_names_the_line_in_its_body():
@@ -171,7 +159,7 @@ def test_the_gradient_of_a_scan_names_the_line_in_its_body():
     def loss(c, x):
         return scan(body, c, x)[1].sum()
 
-    text = said(lambda: jit(grad(loss, argnums=1))(Tensor(2.0), values(1, 2, 3)))
+    text = said(lambda: jit(grad(loss, argnums=1))(Tensor(2.0), vector(1, 2, 3)))
     assert f"at {place('in the body')}" in text
     assert "backward" in text
 
@@ -180,10 +168,10 @@ def test_vmap_names_the_line_of_one_example():
     def one(row):
         return row.log().sum()  # one example
 
-    text = said(lambda: vmap(one)(values([1, 2], [3, -4])))
+    text = said(lambda: vmap(one)(vector([1, 2], [3, -4])))
     assert f"log at {place('one example')}" in text
     assert "NaN at [1, 1]" in text
-    assert f"log at {place('one example')}" in said(lambda: jit(vmap(one))(values([1, -2])))
+    assert f"log at {place('one example')}" in said(lambda: jit(vmap(one))(vector([1, -2])))
 
 
 def test_a_loop_in_python_names_its_line():
@@ -208,7 +196,7 @@ def test_while_loops_and_fori_loops_say_which_turn():
 
 def test_a_branch_is_looked_into():
     def call():
-        x = values(-1.0, 2.0)
+        x = vector(-1.0, 2.0)
         return cond(x.sum() > 0, lambda v: v.log(), lambda v: v, x)  # a branch
 
     assert f"in a branch of cond at {place('a branch')}" in said(call)
@@ -225,7 +213,7 @@ def test_an_input_that_is_nan_already_is_said_to_be_so():
 
 
 def test_what_where_does_not_choose_is_not_to_blame():
-    x = values(-1.0, 2.0)
+    x = vector(-1.0, 2.0)
     kept = x.log() * 0  # the same constant, made at another line
 
     def call():
@@ -241,19 +229,19 @@ def test_what_where_does_not_choose_is_not_to_blame():
 
 
 def test_infinities_are_looked_for_if_asked_for():
-    x = values(0.0, 1.0)
+    x = vector(0.0, 1.0)
     with debug_nans():
         assert x.log().tolist()[0] == -np.inf
     with debug_nans(inf=True), pytest.raises(NumericError, match=r"log: -inf at \[0\]"):
         (x.log() + 1).realize()
     with debug_nans(inf=True):
-        masked = values(1.0, 2.0) + Tensor(np.array([0, -np.inf], np.float32))
+        masked = vector(1.0, 2.0) + Tensor(np.array([0, -np.inf], np.float32))
         assert masked.softmax(-1).tolist() == [1, 0]
 
 
 def test_a_composite_names_the_op_inside_and_the_line_of_the_whole():
     def call():
-        return (values(1.0, 2.0) * 1e30 * 1e30).softmax(-1)  # whole softmax
+        return (vector(1.0, 2.0) * 1e30 * 1e30).softmax(-1)  # whole softmax
 
     text = said(call)
     assert text.startswith("E6006: sub:")
@@ -262,8 +250,8 @@ def test_a_composite_names_the_op_inside_and_the_line_of_the_whole():
 
 
 def test_ops_that_mix_elements_show_the_range_of_their_operands():
-    big = values([1e30, 2e30], [3e30, 4e30]) * 1e30
-    text = said(lambda: big @ values([0, 0], [0, 0]))
+    big = vector([1e30, 2e30], [3e30, 4e30]) * 1e30
+    text = said(lambda: big @ vector([0, 0], [0, 0]))
     assert text.startswith("E6006: contract:")
     assert "operand 0: 4 elements from inf to inf, 4 infinite" in text
     assert "operand 1: 4 elements from 0 to 0" in text
@@ -277,7 +265,7 @@ def test_every_float_dtype_and_device(device, dtype):
 
 
 def test_a_value_that_was_refused_is_not_kept():
-    y = values(-1.0).log()
+    y = vector(-1.0).log()
     with debug_nans():
         for _ in range(2):
             with pytest.raises(NumericError):
@@ -286,7 +274,7 @@ def test_a_value_that_was_refused_is_not_kept():
 
 
 def test_a_refused_step_changes_nothing():
-    weight = values(1.0, 2.0)
+    weight = vector(1.0, 2.0)
 
     @jit
     def step(x):
@@ -294,15 +282,15 @@ def test_a_refused_step_changes_nothing():
         return weight.sum()
 
     with debug_nans():
-        step(values(1.0, 1.0))
+        step(vector(1.0, 1.0))
         with pytest.raises(NumericError):
-            step(values(1.0, -1.0))
+            step(vector(1.0, -1.0))
     assert weight.tolist() == [1, 2]
 
 
 def test_donated_arguments_are_looked_at():
     step = jit(lambda x: x.log(), donate_argnums=0)
-    assert "log(-2) = nan" in said(lambda: step(values(-2.0)))
+    assert "log(-2) = nan" in said(lambda: step(vector(-2.0)))
 
 
 def test_prints_are_not_done_again_while_looking(capsys):
@@ -311,12 +299,12 @@ def test_prints_are_not_done_again_while_looking(capsys):
         debug.print("x = {x}", x=x)
         return x.log()
 
-    said(lambda: noisy(values(-1.0)))
+    said(lambda: noisy(vector(-1.0)))
     assert capsys.readouterr().out == "x = [-1.]\n"
 
 
 def test_a_call_switches_it_on_and_off():
-    x = values(-1.0)
+    x = vector(-1.0)
     debug_nans()
     try:
         with pytest.raises(NumericError):
@@ -327,7 +315,7 @@ def test_a_call_switches_it_on_and_off():
 
 
 def test_contexts_nest_and_put_back_what_was():
-    x = values(0.0)
+    x = vector(0.0)
     with debug_nans():
         with debug_nans(inf=True), pytest.raises(NumericError):
             x.log().realize()
@@ -353,7 +341,7 @@ def test_what_is_fine_stays_as_it_is():
 
 def test_the_error_is_a_floating_point_error_and_can_be_sent_to_another_process():
     with debug_nans(), pytest.raises(FloatingPointError) as caught:
-        values(-1.0).log().realize()
+        vector(-1.0).log().realize()
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert again.notes == caught.value.notes
@@ -369,8 +357,7 @@ def test_the_environment_can_switch_it_on(setting, status):
         "    except NumericError:\n        status += mark\n"
         "sys.exit(status)\n"
     )
-    given = os.environ | {"ADJOINT_DEBUG_NANS": setting}
-    assert subprocess.run([sys.executable, "-c", code], env=given, check=False).returncode == status
+    assert python("-c", code, ADJOINT_DEBUG_NANS=setting).returncode == status
 
 
 def test_a_setting_that_makes_no_sense_is_said_and_harmless(monkeypatch):

@@ -28,10 +28,8 @@ from adjoint import (
     while_loop,
 )
 from adjoint.errors import AutodiffError
-
-
-def values(*rows):
-    return Tensor(np.array(rows, np.float32))
+from tests.support.tensors import vector
+from tests.support.threads import in_threads
 
 
 @pytest.fixture
@@ -70,29 +68,29 @@ def running_sum(x):
 
 
 def test_in_plain_code_it_prints_at_once(printed):
-    assert printed(twice, values(1, 2)) == ["y = [2. 4.]"]
+    assert printed(twice, vector(1, 2)) == ["y = [2. 4.]"]
 
 
 def test_inside_jit_it_prints_at_every_call_the_values_of_that_call(printed):
     f = jit(twice)
-    assert printed(f, values(1, 2)) == ["y = [2. 4.]"]
-    assert printed(f, values(3, 4)) == ["y = [6. 8.]"]
-    assert printed(f, values(3, 4)) == ["y = [6. 8.]"]
+    assert printed(f, vector(1, 2)) == ["y = [2. 4.]"]
+    assert printed(f, vector(3, 4)) == ["y = [6. 8.]"]
+    assert printed(f, vector(3, 4)) == ["y = [6. 8.]"]
 
 
 def test_inside_grad_it_prints_once_and_changes_no_gradient(printed):
     found = []
-    assert printed(lambda: found.append(grad(twice)(values(1, 2)))) == ["y = [2. 4.]"]
+    assert printed(lambda: found.append(grad(twice)(vector(1, 2)))) == ["y = [2. 4.]"]
     assert printed(lambda: found.append(found[0].numpy())) == []
     assert found[1].tolist() == [2, 2]
     f = jit(value_and_grad(twice))
-    assert printed(f, values(1, 2)) == ["y = [2. 4.]"]
-    assert printed(f, values(0, 2)) == ["y = [0. 4.]"]
+    assert printed(f, vector(1, 2)) == ["y = [2. 4.]"]
+    assert printed(f, vector(0, 2)) == ["y = [0. 4.]"]
 
 
 def test_a_gradient_alone_inside_jit_prints_too(printed):
     f = jit(grad(twice))
-    assert printed(f, values(1, 2)) == ["y = [2. 4.]"]
+    assert printed(f, vector(1, 2)) == ["y = [2. 4.]"]
 
 
 def test_backward_inside_jit_prints_once(printed):
@@ -101,14 +99,14 @@ def test_backward_inside_jit_prints_once(printed):
         loss.backward()
         return x.grad
 
-    x = values(1, 2).requires_grad_()
+    x = vector(1, 2).requires_grad_()
     assert printed(jit(step), x) == ["y = [2. 4.]"]
 
 
 def test_inside_vmap_there_is_one_line_with_the_whole_batch(printed):
     expected = ["y = [[2. 4.]", " [6. 8.]]"]
-    assert printed(vmap(twice), values([1, 2], [3, 4])) == expected
-    assert printed(jit(vmap(grad(twice))), values([1, 2], [3, 4])) == expected
+    assert printed(vmap(twice), vector([1, 2], [3, 4])) == expected
+    assert printed(jit(vmap(grad(twice))), vector([1, 2], [3, 4])) == expected
 
 
 def test_inside_vmap_what_does_not_depend_on_the_example_is_printed_as_it_is(printed):
@@ -116,14 +114,14 @@ def test_inside_vmap_what_does_not_depend_on_the_example_is_printed_as_it_is(pri
         debug.print("one = {}", Tensor(1.0))
         return row
 
-    assert printed(vmap(one), values([1, 2], [3, 4])) == ["one = 1.0"]
+    assert printed(vmap(one), vector([1, 2], [3, 4])) == ["one = 1.0"]
 
 
 def test_inside_a_scan_it_prints_every_step_in_order(printed):
-    assert printed(running_sum, values(1, 2)) == STEPS
+    assert printed(running_sum, vector(1, 2)) == STEPS
     f = jit(running_sum)
-    assert printed(f, values(1, 2)) == STEPS
-    assert printed(f, values(1, 2)) == STEPS
+    assert printed(f, vector(1, 2)) == STEPS
+    assert printed(f, vector(1, 2)) == STEPS
 
 
 @pytest.mark.parametrize(
@@ -141,13 +139,13 @@ def test_inside_a_scan_it_prints_every_step_in_order(printed):
     ],
 )
 def test_derivatives_of_a_scan_print_every_step_once(printed, transform):
-    assert printed(transform(running_sum), values(1, 2)) == STEPS
+    assert printed(transform(running_sum), vector(1, 2)) == STEPS
 
 
 @pytest.mark.parametrize("transform", [vmap, lambda f: jit(vmap(f)), lambda f: jit(vmap(grad(f)))])
 def test_a_batch_of_scans_prints_every_step_once(printed, transform):
     steps = ["before", "c=[0.] x=[1.]", "c=[1.] x=[2.]", "after [3.]"]
-    assert printed(transform(running_sum), values([1, 2])) == steps
+    assert printed(transform(running_sum), vector([1, 2])) == steps
 
 
 def test_derivatives_of_a_scan_are_those_without_prints(printed):
@@ -155,7 +153,7 @@ def test_derivatives_of_a_scan_are_those_without_prints(printed):
         total, products = scan(lambda c, x: (c + x, c * x), Tensor(0.0), x)
         return total * products.sum()
 
-    x = values(1, 2, 3)
+    x = vector(1, 2, 3)
     for noisy in (grad(running_sum), jit(grad(running_sum)), grad(checkpoint(running_sum))):
         assert noisy(x).tolist() == grad(quiet)(x).tolist()
 
@@ -223,7 +221,7 @@ def test_loops_inside_loops_keep_the_order(printed):
 
     def outer(c, x):
         debug.print("x={}", x)
-        c = scan(inner, c, values(7, 8))[0] * x
+        c = scan(inner, c, vector(7, 8))[0] * x
         debug.print("end")
         return c, c
 
@@ -232,7 +230,7 @@ def test_loops_inside_loops_keep_the_order(printed):
 
     expected = ["x=1.0", "  y=7.0", "  y=8.0", "end", "x=2.0", "  y=7.0", "  y=8.0", "end"]
     for f in (run, jit(run), grad(run), jit(grad(run)), jit(grad(checkpoint(run)))):
-        assert printed(f, values(1, 2)) == expected
+        assert printed(f, vector(1, 2)) == expected
 
 
 def test_a_rule_of_a_function_prints_where_it_is_used(printed):
@@ -250,17 +248,17 @@ def test_a_rule_of_a_function_prints_where_it_is_used(printed):
     double.defvjp(forward, backward)
     assert printed(grad(lambda x: double(x) * x), Tensor(3.0)) == ["g = 3.0"]
     assert printed(jit(grad(lambda x: double(x) * x)), Tensor(3.0)) == ["g = 3.0"]
-    assert printed(vmap(grad(lambda x: double(x) * x)), values(1, 2)) == ["g = [1. 2.]"]
+    assert printed(vmap(grad(lambda x: double(x) * x)), vector(1, 2)) == ["g = [1. 2.]"]
     in_a_loop = jit(grad(lambda x: scan(lambda c, _: (double(c), None), x, length=2)[0]))
     with pytest.raises(AutodiffError, match=r"debug\.print"):
         in_a_loop(Tensor(1.0))
 
 
 def test_what_is_not_run_prints_nothing(printed):
-    assert printed(lambda: eval_shape(running_sum, values(1, 2))) == []
-    assert printed(lambda: capture(running_sum, values(1, 2))) == []
-    assert printed(lambda: str(lower(twice)(values(1, 2)))) == []
-    assert "host tap" in lower(twice)(values(1, 2)).schedule()
+    assert printed(lambda: eval_shape(running_sum, vector(1, 2))) == []
+    assert printed(lambda: capture(running_sum, vector(1, 2))) == []
+    assert printed(lambda: str(lower(twice)(vector(1, 2)))) == []
+    assert "host tap" in lower(twice)(vector(1, 2)).schedule()
 
 
 @pytest.mark.parametrize("device", ["CPU", "CPU:1", "REF"])
@@ -290,7 +288,7 @@ def test_a_value_that_nobody_else_needs_is_printed(printed):
         debug.print("norm {n:.1f}", n=(x * x).sum())
         return None
 
-    assert printed(jit(f), values(3, 4)) == ["norm 25.0"]
+    assert printed(jit(f), vector(3, 4)) == ["norm 25.0"]
 
 
 def test_a_program_is_found_again_whatever_was_printed_before(printed):
@@ -301,9 +299,9 @@ def test_a_program_is_found_again_whatever_was_printed_before(printed):
 
         return scan(body, Tensor(0.0), x)[0]
 
-    assert printed(run, values(1), "a") == ["a 1.0"]
-    assert printed(run, values(1), "a") == ["a 1.0"]
-    assert printed(run, values(1), "b") == ["b 1.0"]
+    assert printed(run, vector(1), "a") == ["a 1.0"]
+    assert printed(run, vector(1), "a") == ["a 1.0"]
+    assert printed(run, vector(1), "b") == ["b 1.0"]
 
 
 def test_what_is_printed_keeps_no_tensor_alive():
@@ -346,11 +344,7 @@ def test_threads_print_their_own_values():
         for i in range(20):
             f(Tensor(float(i)), Tensor(float(number)))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     for n in range(4):
         assert [float(x) for x, number in seen if number == n] == list(range(20))
     assert f.cache_size() == 1
@@ -365,10 +359,10 @@ def test_an_index_out_of_range_does_not_print_again(printed):
     def wrong():
         for _ in range(2):
             with pytest.raises(BoundsError):
-                f(values(1, 2), Tensor([5]))
+                f(vector(1, 2), Tensor([5]))
 
-    f(values(1, 2), Tensor([1]))
-    f(values(1, 2), Tensor([1]))
+    f(vector(1, 2), Tensor([1]))
+    f(vector(1, 2), Tensor([1]))
     assert printed(wrong) == ["i = [5]", "i = [5]"]
 
 
@@ -378,9 +372,9 @@ def test_an_index_out_of_range_does_not_print_again(printed):
 def test_formats_names_positions_trees_and_plain_values(printed):
     def show():
         debug.print("{0} {1} {name!r} {{}}", Tensor(1), 2.5, name="n")
-        debug.print("{x:.2f} {v:.1f}", x=Tensor(1.234), v=values(1.26, 2))
+        debug.print("{x:.2f} {v:.1f}", x=Tensor(1.234), v=vector(1.26, 2))
         debug.print("{t[0]} {t[1][k]}", t=(Tensor(1), {"k": Tensor([2, 3])}))
-        debug.print("{v.shape} {v.dtype} {b}", v=values([1, 2]), b=Tensor([1.5], dtype="bfloat16"))
+        debug.print("{v.shape} {v.dtype} {b}", v=vector([1, 2]), b=Tensor([1.5], dtype="bfloat16"))
 
     lines = ["1 2.5 'n' {}", "1.23 [1.3 2.0]", "1 [2 3]", "(1, 2) float32 [1.5]"]
     assert printed(show) == lines
@@ -416,8 +410,8 @@ def test_a_callback_gets_arrays_that_it_may_keep():
         y = (x * 3 + 1).exp()
         return y * y
 
-    f(values(1, 2))
-    f(values(3, 4))
+    f(vector(1, 2))
+    f(vector(3, 4))
     assert [(tag, a.tolist()) for tag, a in kept] == [("t", [2, 3]), ("t", [4, 5])]
     kept[0][1][0] = 7  # writable
 

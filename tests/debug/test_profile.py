@@ -2,10 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +11,11 @@ from adjoint import ArgumentError, FileError, Tensor, counters, grad, jit, profi
 from adjoint.engine import counters as engine_counters
 from adjoint.engine.watch import watch
 from adjoint.runtime import timeline
+from tests.debug.places import places_in
+from tests.support.processes import printed
 
-HERE = Path(__file__).name
-SOURCE = Path(__file__).read_text(encoding="utf-8").splitlines()
+place = places_in(__file__)
 STEPS = ("kernel", "library", "host", "control")
-
-
-def place(mark):
-    (number,) = [i for i, line in enumerate(SOURCE, 1) if line.endswith(f"# {mark}")]
-    return f"{HERE}:{number}"
 
 
 def model(x, w):
@@ -121,8 +114,7 @@ def test_calls_and_stages_of_compiling_are_slices(tmp_path):
     )
     seen = []
     for file in (tmp_path / "first.json", tmp_path / "second.json"):
-        setting = os.environ | {"ADJOINT_CACHE_DIR": str(tmp_path), "ADJOINT_CACHE": "1"}
-        subprocess.run([sys.executable, "-c", code, str(file)], env=setting, check=True)
+        printed("-c", code, file, ADJOINT_CACHE_DIR=str(tmp_path), ADJOINT_CACHE="1")
         seen.append({e["name"]: e for e in slices(file)})
     first, second = seen
     for name in ("jit <lambda>", "realize", "trace <lambda>", "build", "fuse", "lower", "compile"):

@@ -1,7 +1,5 @@
 """The engine: keys and programs, frames and threads, steps of every kind, what it shows."""
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -32,17 +30,10 @@ from adjoint.ir.uop import toposort
 from adjoint.ir.values import is_known, known_value, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.stages import ControlStep, HostStep, Schedule, Slot
+from tests.support.tensors import vector
+from tests.support.threads import in_threads
 
-
-@pytest.fixture(autouse=True)
-def cpu():
-    before, Device.DEFAULT = Device.DEFAULT, "CPU"
-    yield
-    Device.DEFAULT = before
-
-
-def vector(*values):
-    return Tensor(np.array(values, np.float32))
+pytestmark = pytest.mark.usefixtures("cpu")
 
 
 def key_of(*tensors):
@@ -156,11 +147,7 @@ def test_eight_threads_do_not_meet():
             if not np.allclose(got, p / p.sum(0), rtol=1e-4):
                 wrong.append(seed)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert wrong == []
 
 

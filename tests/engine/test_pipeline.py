@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adjoint import Device, Tensor, config, jit, lower, scan
+from adjoint import Tensor, config, jit, lower, scan
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import pipeline, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
@@ -21,11 +21,7 @@ from adjoint.target import TARGETS, Library
 NAMES = [row.name for row in PASSES]
 
 
-@pytest.fixture(autouse=True)
-def cpu():
-    before, Device.DEFAULT = Device.DEFAULT, "CPU"
-    yield
-    Device.DEFAULT = before
+pytestmark = pytest.mark.usefixtures("cpu")
 
 
 def graph():

@@ -1,9 +1,6 @@
 """What programs become at every stage is the text that was looked at and kept beside this file."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -11,8 +8,8 @@ from adjoint import Tensor
 from adjoint.runtime.processor import machine_kind
 from tests.golden.programs import PROGRAMS
 from tests.golden.stages import FOLDER, texts
+from tests.support.processes import printed
 
-ROOT = FOLDER.parents[1]
 ENDINGS = (".core", ".txt", ".ll", ".c", ".cu")
 OTHER = """
 import json, sys
@@ -41,12 +38,7 @@ def test_the_texts_are_the_same_in_another_process():
     """With another order of programs and of hashes, one thread, and a smaller processor."""
     other = {"PYTHONHASHSEED": "7", "ADJOINT_THREADS": "1"}
     other |= {"ADJOINT_CPU": "x86-64-v1"} if machine_kind() == "x86_64" else {}
-    command = [sys.executable, "-c", OTHER]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | other, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    for found in json.loads(done.stdout):
+    for found in json.loads(printed("-c", OTHER, **other)):
         for file, text in found.items():
             assert text == (FOLDER / file).read_text(encoding="utf-8"), file
 

@@ -1,7 +1,5 @@
 """Graphs that are large, deep or used by several threads."""
 
-from threading import Thread
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from adjoint import AdjointError
 from adjoint.handbuilt.uops import LANGUAGES as ALL
 from adjoint.handbuilt.uops import BinaryOps, UOps, uops_to_cstyle
 from tests.handbuilt.building import INT, Build, saxpy
+from tests.support.threads import in_threads
 
 BOOL = "bool"
 
@@ -92,11 +91,7 @@ def test_several_threads_build_and_call():
         for each in (kernel, own) * 10:
             found.append((each(np.zeros_like(x), x, x, np.float32([2])) == 3 * x).all())
 
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, lambda _: work())
     assert found == [True] * 80
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from functools import cache
 from math import prod
 
 import numpy as np
@@ -12,12 +11,13 @@ from adjoint.errors import AdjointError
 from adjoint.ir.bounds import bounds, no_wrap
 from adjoint.ir.dtype import INTS, dtypes
 from adjoint.ir.opdef import OPS, attributes
-from adjoint.ir.pattern import Apply, Number, fill, variables
+from adjoint.ir.pattern import fill, variables
 from adjoint.ir.symbolic import index_rules, simplify
 from adjoint.ir.tensor_rules import tensor_rules
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.loop_ops import range_, special, variable
+from tests.ir.instances import truths
 
 CONSTANTS = (-128, -7, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 24, 63, 127)
 RANGES = ((-128, 127), (0, 255), (-9, 7), (0, 11), (0, 3), (5, 20), (-20, -3), (2, 2), (0, 1))
@@ -135,35 +135,14 @@ def test_bounds_of_a_cast_contain_every_value(target):
 # ---- every rule
 
 
-@cache
-def roles(rule):
-    """Which holes of a rule's pattern hold bools."""
-    found = set()
-
-    def walk(pattern, is_bool):
-        if not isinstance(pattern, Apply):
-            if is_bool and hasattr(pattern, "name"):
-                found.add(pattern.name)
-            return
-        truth = pattern.op.startswith("logical") or (
-            pattern.op in ("bitwise_and", "bitwise_or")
-            and any(isinstance(s, Number) and isinstance(s.value, bool) for s in pattern.src)
-        )
-        for position, part in enumerate(pattern.src):
-            walk(part, truth or (pattern.op == "where" and position == 0))
-
-    walk(rule.pattern, False)
-    return found
-
-
 def instances(rule, generator, count):
     """The rule's pattern with its holes filled at random."""
-    holes, truths = variables(rule.pattern), roles(rule)
+    holes, bools = variables(rule.pattern), truths(rule)
     for _ in range(count):
         dtype = generator.choice((dtypes.int8, dtypes.uint8, dtypes.int16))
         bound = {a: generator.choice(INTS) for a in ("d1", "d2")}
         for name, hole in holes.items():
-            kind = dtypes.bool_ if name in truths else dtype
+            kind = dtypes.bool_ if name in bools else dtype
             if hole.const:
                 bound[name] = random_const(generator, kind)
             else:

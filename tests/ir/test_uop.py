@@ -13,6 +13,7 @@ from adjoint.errors import DeviceError, ShapeError
 from adjoint.ir.arg import Complex, Real
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import live_nodes, rebuild, substitute, toposort
+from tests.support.threads import in_threads
 
 DEPTH = 100_000
 
@@ -255,10 +256,6 @@ def test_threads_that_build_the_same_graph_get_the_same_nodes():
             made.append((x * 2 + i).exp().reshape(6))
         results.append(made)
 
-    threads = [threading.Thread(target=build) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, lambda _: build())
     assert len(results) == 8
     assert all(a is b for made in results[1:] for a, b in zip(results[0], made, strict=True))

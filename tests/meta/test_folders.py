@@ -1,5 +1,6 @@
 """Every folder of tests mirrors a part of the package, or is a suite that tests/README.md names."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,13 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent / "adjoint"
 SUITES = ("agreement", "clients", "fuzz", "golden", "meta", "oracle")
+SHARED = "support"  # no tests: what those of several folders use
 
 
 def _folders():
     """Every folder with Python files outside of the suites, as a path from tests/."""
     found = {file.parent.relative_to(TESTS) for file in TESTS.rglob("*.py")}
-    return sorted(path for path in found if path.parts and path.parts[0] not in SUITES)
+    return sorted(path for path in found if path.parts and path.parts[0] not in (*SUITES, SHARED))
 
 
 @pytest.mark.parametrize("folder", _folders(), ids=str)
@@ -32,3 +34,15 @@ def test_a_suite_is_a_folder_of_its_own_that_the_page_names(suite):
 
 def test_tests_stand_in_folders():
     assert not list(TESTS.glob("test_*.py"))
+
+
+def test_what_tests_share_is_no_test_itself():
+    """pytest would import the other file twice; the tables of `tests/ops` are what meta reads."""
+    found = [
+        f"{file.relative_to(TESTS)}: {node.module}"
+        for file in TESTS.rglob("*.py")
+        if file.parts[-2] != "meta"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and ".test_" in f".{node.module}"
+    ]
+    assert found == []

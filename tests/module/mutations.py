@@ -7,6 +7,14 @@ from adjoint.module import differentiate, parse
 from adjoint.transforms.capture import capture
 from tests.module.captured import SCALARS
 
+EXAMPLE = """\
+%0 = Input() {name: "x"} : Tensor<f32, [2, 3]>
+%1 = Input() {name: "y"} : Tensor<f32, [2, 3]>
+%2 = BinOp(Mul, %0, %1) : Tensor<f32, [2, 3]>
+%3 = BinOp(Add, %0, %2) : Tensor<f32, [2, 3]>
+%4 = Sum(%3, [], false) : Tensor<f32, []>
+outputs: %4
+"""
 HAND_WRITTEN = """\
 # every kind of argument
 %x = Input() {name: "x"} : Tensor<f32, [2, 3]>

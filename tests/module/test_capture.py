@@ -14,7 +14,7 @@ from adjoint.module.generic import generic_opcodes
 from adjoint.tensor.tensor import lift
 from adjoint.transforms.capture import capture
 from tests.module.captured import OTHERS, SCALARS, real
-from tests.module.test_text import EXAMPLE
+from tests.module.mutations import EXAMPLE
 from tests.ops.cases import RECORDS, _leaves, _mapped
 
 

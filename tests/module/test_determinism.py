@@ -1,29 +1,18 @@
 """The same module gives the same gradient, to the byte: in every run, process and hash seed."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.module.sums import STORED, gradient_text, modules, sums
+from tests.support.processes import printed
 
 ROOT = Path(__file__).parents[2]
 
 
 def _in_a_process(seed):
-    environment = os.environ | {"PYTHONHASHSEED": str(seed)}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.module.sums"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    return json.loads(printed("-m", "tests.module.sums", PYTHONHASHSEED=str(seed)))
 
 
 def _stored():

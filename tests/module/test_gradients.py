@@ -9,8 +9,8 @@ from adjoint import Tensor
 from adjoint.errors import AdjointError, AutodiffError
 from adjoint.module import GradientOptions, Module, canonicalise, differentiate, parse, verify
 from adjoint.transforms.capture import capture
+from tests.module.mutations import EXAMPLE
 from tests.module.rules import RULES, module, real
-from tests.module.test_text import EXAMPLE
 
 STRICT = GradientOptions(profile="core-v1")
 NOT_STRICT = ("Div", "Conv2d", "Relu", "Slice", "Gather", "Broadcast", "Scatter", "entropy")

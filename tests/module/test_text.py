@@ -11,16 +11,7 @@ from adjoint.module.generic import generic_opcodes
 from adjoint.module.instruction import Span
 from adjoint.module.numbers import exact, literal_array, literal_bytes, number_text
 from adjoint.module.opcode import OPCODES
-from tests.module.mutations import HAND_WRITTEN
-
-EXAMPLE = """\
-%0 = Input() {name: "x"} : Tensor<f32, [2, 3]>
-%1 = Input() {name: "y"} : Tensor<f32, [2, 3]>
-%2 = BinOp(Mul, %0, %1) : Tensor<f32, [2, 3]>
-%3 = BinOp(Add, %0, %2) : Tensor<f32, [2, 3]>
-%4 = Sum(%3, [], false) : Tensor<f32, []>
-outputs: %4
-"""
+from tests.module.mutations import EXAMPLE, HAND_WRITTEN
 
 
 def test_a_module_prints_to_the_text_it_was_read_from():

@@ -8,6 +8,7 @@ from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.attention_masks import square_subsequent_mask
 from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.positional_encodings import RotaryEmbedding, SinusoidalEncoding
+from tests.support.tensors import floats, near
 
 
 @pytest.fixture(autouse=True)
@@ -15,19 +16,11 @@ def _seeded():
     Tensor.manual_seed(3)
 
 
-def floats(*shape, seed=0):
-    return Tensor(np.random.default_rng(seed).normal(size=shape))
-
-
 def made(*args, batch_first=True, **named):
     layer = MultiheadAttention(*args, batch_first=batch_first, **named, dtype="float64")
     if layer.in_proj_bias is not None:  # zeros would hide a mistake
         layer.in_proj_bias.assign(floats(*layer.in_proj_bias.shape, seed=9)).realize()
     return layer
-
-
-def near(a, b, atol=1e-12):
-    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=0, atol=atol)
 
 
 def blocked(queries, keys):

@@ -5,11 +5,7 @@ import pytest
 
 from adjoint import AdjointError, BoundsError, Tensor, grad, jit, nn
 from adjoint.nn import loss
-
-
-def floats(*shape, seed=0):
-    return Tensor(np.random.default_rng(seed).normal(size=shape))
-
+from tests.support.tensors import floats
 
 LOGITS = floats(4, 3)
 

@@ -6,6 +6,7 @@ import pytest
 from adjoint import AdjointError, Tensor, grad, jit, jvp, lower, tree_leaves, tree_map, vmap
 from adjoint.nn.recurrent import GRU, LSTM, RNN
 from adjoint.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from tests.support.tensors import floats
 
 KINDS = [
     pytest.param(RNN, RNNCell, {}, id="tanh"),
@@ -19,10 +20,6 @@ LAYERS = [pytest.param(kind, id=kind.__name__) for kind in (RNN, GRU, LSTM)]
 @pytest.fixture(autouse=True)
 def _seeded():
     Tensor.manual_seed(7)
-
-
-def floats(*shape, seed=0):
-    return Tensor(np.random.default_rng(seed).normal(size=shape))
 
 
 def made(kind, *args, **named):

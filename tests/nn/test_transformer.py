@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor, grad, jit, value_and_grad
@@ -16,6 +15,7 @@ from adjoint.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from tests.support.tensors import floats, near
 
 SMALL = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "dropout": 0.0, "dtype": "float64"}
 
@@ -25,20 +25,12 @@ def _seeded():
     Tensor.manual_seed(5)
 
 
-def floats(*shape, seed=0):
-    return Tensor(np.random.default_rng(seed).normal(size=shape))
-
-
 def encoder_layer(**options):
     return TransformerEncoderLayer(**{"batch_first": True, **SMALL, **options})
 
 
 def decoder_layer(**options):
     return TransformerDecoderLayer(**{"batch_first": True, **SMALL, **options})
-
-
-def near(a, b, atol=1e-12):
-    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=0, atol=atol)
 
 
 # ---- what they are

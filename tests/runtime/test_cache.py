@@ -13,7 +13,7 @@ import pytest
 
 from adjoint.runtime import cache, compiler
 from adjoint.runtime.compiler import compile_source
-from tests.runtime.test_compiler import added, adder
+from tests.runtime.adders import added, adder
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -301,7 +301,7 @@ def test_what_a_dead_process_left_is_cleared(folder, monkeypatch):
 WORKER = """
 import os, signal, sys
 from adjoint.runtime import cache, compiler
-from tests.runtime.test_compiler import added, adder
+from tests.runtime.adders import added, adder
 if sys.argv[1] == "killed":
     def die(*_):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,11 +1,8 @@
 """Source to code: compiling, loading, keeping, giving back."""
 
 import ctypes
-import os
 import struct
-import subprocess
 import sys
-import threading
 
 import llvmlite.binding as llvm
 import pytest
@@ -17,16 +14,10 @@ from adjoint.runtime.image import Image
 from adjoint.runtime.llvm import engine
 from adjoint.runtime.symbols import undefined
 from adjoint.stages import Source
+from tests.runtime.adders import added, adder, call
+from tests.support.processes import printed
+from tests.support.threads import in_threads
 
-ADD = """
-define void @NAME(ptr %args, i64 %begin, i64 %end) {
-  %cell = load ptr, ptr %args
-  %old = load i64, ptr %cell
-  %new = add i64 %old, NUMBER
-  store i64 %new, ptr %cell
-  ret void
-}
-"""
 TABLE = """
 @table = private constant [4 x i64] [i64 5, i64 7, i64 11, i64 13]
 declare double @llvm.pow.f64(double, double)
@@ -44,22 +35,6 @@ define void @lookup(ptr %args, i64 %begin, i64 %end) {
   ret void
 }
 """
-
-
-def adder(number: int, name: str = "add") -> Source:
-    return Source("llvm", name, ADD.replace("NUMBER", str(number)).replace("NAME", name))
-
-
-def call(address: int, *cells: int, begin: int = 0, end: int = 1) -> None:
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    arguments = (ctypes.c_int64 * len(cells))(*cells)
-    kind(address)(ctypes.addressof(arguments), begin, end)
-
-
-def added(address: int, start: int = 0) -> int:
-    value = ctypes.c_int64(start)
-    call(address, ctypes.addressof(value))
-    return value.value
 
 
 def resident() -> int:
@@ -207,8 +182,7 @@ for _ in range(2):  # what was refused is not kept on disk either
         raise SystemExit("it was taken")
 """
     more = {"ADJOINT_CPU": "x86-64-v1", "ADJOINT_LOADER": loader}
-    env = os.environ | more | {"ADJOINT_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", program], check=True, env=env, timeout=600)
+    printed("-c", program, **more, ADJOINT_CACHE_DIR=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,11 +205,7 @@ def test_eight_threads_compile_at_once(monkeypatch):
             number = 3000 + i % 3 + 10 * (thread % 4)
             results[thread * 10 + i] = added(compile_source(adder(number)).address) - number
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(8, work)
     assert len(results) == 48
     assert set(results.values()) == {0}
 
@@ -246,4 +216,4 @@ import sys
 import adjoint, adjoint.runtime.launch, adjoint.runtime.blas
 assert not [m for m in sys.modules if m.startswith(("llvmlite", "scipy_openblas32"))]
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, timeout=60)
+    printed("-c", program)

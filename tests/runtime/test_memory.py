@@ -2,10 +2,7 @@
 
 import gc
 import itertools
-import os
-import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -15,6 +12,8 @@ from adjoint.ir.dtype import dtypes
 from adjoint.runtime import allocator, native
 from adjoint.runtime.allocator import Allocator
 from adjoint.runtime.buffer import Buffer, FileBuffer
+from tests.support.processes import printed
+from tests.support.threads import in_threads
 
 SIZES = [0, 1, 63, 64, 65, 1000, 1024, 1025, 32767, 32768, 32769, 100_000, 2 << 20, (2 << 20) + 1]
 
@@ -74,11 +73,7 @@ def test_threads_share_it():
             array[:] = number
             wrong.append(bool((array != number).any()))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(8, work)
     assert len(wrong) == 4000
     assert not any(wrong)
     assert memory.statistics().in_use == 0
@@ -175,12 +170,7 @@ print("fine")
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are Linux's")
 def test_after_memory_ran_out_the_next_allocation_works():
-    command = [sys.executable, "-c", LIMITED]
-    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    result = subprocess.run(
-        command, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert result.stdout.strip() == "fine", result.stderr
+    assert printed("-c", LIMITED, OPENBLAS_NUM_THREADS="1").strip() == "fine"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

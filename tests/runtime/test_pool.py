@@ -1,10 +1,8 @@
 """Native programs: tables of steps, the worker pool, and what interrupts it."""
 
 import os
-import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +12,8 @@ from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
 from adjoint.runtime.native_text import BRANCH, COPY, KERNEL, LOOP, PATCH, WHILE
 from adjoint.runtime.pool import Pool, available_cores, thread_count
 from adjoint.stages import Source
+from tests.support.processes import printed
+from tests.support.threads import in_threads
 
 # for i in [begin, end): x[i] += *step
 ADD = """
@@ -221,11 +221,7 @@ def test_eight_threads_run_parallel_programs_at_once():
             program.run()
         wrong.append(int((x != 300).sum()))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(8, lambda _: work())
     assert wrong == [0] * 8
 
 
@@ -258,18 +254,7 @@ def threads():
 
 
 def alone(text: str, **settings: str) -> str:
-    root = Path(__file__).parents[2]
-    result = subprocess.run(
-        [sys.executable, "-c", PRELUDE + text],
-        cwd=root,
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout.strip()
+    return printed("-c", PRELUDE + text, **settings).strip()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -327,7 +312,7 @@ def test_a_fork_while_another_thread_compiles_and_allocates():
     text = """
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.compiler import compile_source
-from tests.runtime.test_compiler import added, adder
+from tests.runtime.adders import added, adder
 stop, number = False, 0
 def busy():
     global number

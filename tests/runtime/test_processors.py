@@ -1,8 +1,5 @@
 """`ADJOINT_CPU` and `ADJOINT_LOADER`: which code is made, and who places it."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +7,7 @@ import pytest
 import adjoint
 from adjoint.runtime.processor import features, machine_kind
 from adjoint.target import PROCESSORS, known_processor, native_processor
+from tests.support.processes import python
 
 ROOT = Path(__file__).parents[2]
 X86 = PROCESSORS["x86_64"]
@@ -18,11 +16,7 @@ on_x86 = pytest.mark.skipif(machine_kind() != "x86_64", reason="names of x86-64 
 
 def alone(text, **switches):
     """A program in a process of its own with these switches."""
-    env = {**os.environ, **{f"ADJOINT_{name}": value for name, value in switches.items()}}
-    command = [sys.executable, "-c", text]
-    return subprocess.run(
-        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600, check=False
-    )
+    return python("-c", text, **{f"ADJOINT_{name}": value for name, value in switches.items()})
 
 
 SUM = "import adjoint; print(adjoint.Tensor([1.0, 2.5]).exp().sum().item())"
@@ -72,8 +66,7 @@ for name in names:
 """
     for kind, known in PROCESSORS.items():
         names = [processor.name for processor in known.values()]
-        command = [sys.executable, "-c", text, f"{kind}-unknown-linux-gnu", *names]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        done = python("-c", text, f"{kind}-unknown-linux-gnu", *names)
         assert (done.returncode, done.stderr) == (0, "")
 
 

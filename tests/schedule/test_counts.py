@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
-from adjoint import Device, Tensor, cond, grad, lower, scan, while_loop
+from adjoint import Tensor, cond, grad, lower, scan, while_loop
 from adjoint.backends.cpu import BACKEND
 from adjoint.stages import ControlStep
 
-
-@pytest.fixture(autouse=True)
-def cpu():
-    before, Device.DEFAULT = Device.DEFAULT, "CPU"
-    yield
-    Device.DEFAULT = before
+pytestmark = pytest.mark.usefixtures("cpu")
 
 
 def floats(*shape):

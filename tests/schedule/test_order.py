@@ -12,7 +12,7 @@ import pytest
 from adjoint import Tensor, checkpoint, grad, hessian, jit
 from adjoint.schedule.fuse import Fuser, Unit
 from adjoint.target import TARGETS, Limits
-from tests.agreement.test_records import SUMMED, on, same
+from tests.support.devices import SUMMED, on, same
 
 UNARY = [
     lambda a: a.sin(),

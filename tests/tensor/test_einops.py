@@ -6,14 +6,12 @@ made from stands for it, as einops is written. `make test-clients` runs einops' 
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from adjoint import Tensor
 from adjoint.tensor.einops_backend import define_backend
+from tests.support.processes import printed
 
 BASE = "class AbstractBackend:\n    framework_name: str\n"
 
@@ -46,14 +44,12 @@ def test_the_backend_is_there_whichever_is_imported_first(package, imports):
         "print(found.framework_name, found().is_appropriate_type(adjoint.Tensor([1.0])))\n"
         "print([f for f in sys.meta_path if type(f).__module__.startswith('adjoint')])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["adjoint True", "[]"]
+    assert printed("-c", code).splitlines() == ["adjoint True", "[]"]
 
 
 def test_importing_adjoint_does_not_import_einops():
     code = "import adjoint, sys; print('einops' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert printed("-c", code).strip() == "False"
 
 
 def test_arrays_become_tensors_and_come_back(backend):

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 
 from adjoint import ArgumentError, AutodiffError, ShapeError, Tensor, dtypes, jit, nn, no_grad
+from tests.support.tensors import same
 
 X = np.array([1.0, 2.0, 3.0])
 
 
 def parameter(values=X):
     return Tensor(np.asarray(values, np.float64), requires_grad=True)
-
-
-def same(tensor, wanted):
-    np.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-14)
 
 
 class TestBackward:

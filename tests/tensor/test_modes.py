@@ -7,6 +7,7 @@ import pytest
 
 from adjoint import AdjointError, Tensor, no_grad
 from adjoint.tensor.tracing import grad_enabled
+from tests.support.threads import in_threads
 
 MODES = {
     "no_grad": (no_grad, lambda: not grad_enabled.get()),
@@ -89,11 +90,7 @@ def test_threads_share_a_decorated_function(mode):
             if not meet() or is_on():
                 wrong.append(threading.current_thread().name)
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(2, lambda _: work())
     assert wrong == []
 
 

@@ -8,7 +8,7 @@ from adjoint import Tensor, dtypes, no_grad
 from adjoint.ir.opdef import OPS
 from adjoint.ir.values import is_known
 from adjoint.tensor.tracing import scope
-from tests.tensor.test_getitem import (
+from tests.tensor.indices import (
     ALL,
     CASES,
     DOTS,

@@ -6,7 +6,6 @@ import pytest
 from adjoint import (
     AdjointError,
     AutodiffError,
-    Tensor,
     UnknownNameError,
     all_gather,
     axis_index,
@@ -26,13 +25,10 @@ from adjoint import (
     vmap,
     while_loop,
 )
+from tests.support.tensors import f64
 
 X = np.array([1.0, 2.0, 4.0])
 ROWS = np.arange(6.0).reshape(3, 2)
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def mapped(fn, *args, **options):

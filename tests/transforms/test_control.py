@@ -24,13 +24,10 @@ from adjoint import (
     vmap,
     while_loop,
 )
+from tests.support.tensors import f64
 
 X = np.array([0.5, -1.0, 2.0])
 A = np.array([[0.3, -0.2, 0.5], [0.1, 0.4, -0.6], [-0.7, 0.2, 0.1]])
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def same(tensor, wanted, rtol=1e-12):

@@ -26,13 +26,10 @@ from adjoint import (
     vmap,
 )
 from adjoint.ir.dtype import ALL
+from tests.support.tensors import f64
 
 INTEGERS = [d.name for d in ALL if d.is_int]
 FLOATS = [d.name for d in ALL if d.is_float]
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def whole(x):

@@ -23,22 +23,15 @@ from adjoint import (
     vjp,
     vmap,
 )
+from tests.support.tensors import f64, same
 
 X = np.array([0.5, 1.0, 2.0])
 Y = np.array([3.0, -1.0, 0.25])
 
 
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
-
-
 def product(x, y, scale=1.0):
     """Σ x y, scaled."""
     return (x * y).sum() * scale
-
-
-def same(tensor, wanted):
-    np.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-14)
 
 
 class TestArguments:

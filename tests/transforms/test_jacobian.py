@@ -5,15 +5,12 @@ import inspect
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, hessian, jacfwd, jacrev, vmap
+from adjoint import grad, hessian, jacfwd, jacrev, vmap
+from tests.support.tensors import f64
 
 X = np.array([0.5, 1.0, 2.0])
 A = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 BOTH = pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def same(tensor, wanted):

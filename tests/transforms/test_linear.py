@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from adjoint import AutodiffError, ShapeDtype, Tensor, jit, linear_transpose, vmap
+from tests.support.tensors import f64
 
 A = np.arange(6.0).reshape(2, 3)
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 LINEAR = {

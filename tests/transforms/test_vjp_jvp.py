@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 
 from adjoint import AutodiffError, Tensor, dtypes, grad, jvp, linearize, vjp, vmap
+from tests.support.tensors import f64, same
 
 X = np.array([0.5, 1.0, 2.0])
 T = np.array([1.0, -2.0, 0.5])
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
-
-
-def same(tensor, wanted):
-    np.testing.assert_allclose(tensor.numpy(), wanted, rtol=1e-14)
 
 
 class TestJvp:

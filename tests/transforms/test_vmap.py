@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 
 from adjoint import AutodiffError, Tensor, grad, jacrev, jvp, value_and_grad, vmap
+from tests.support.tensors import f64
 
 A = np.arange(6.0).reshape(2, 3) + 0.5
 B = np.cos(np.arange(6.0)).reshape(2, 3)
 V = np.array([1.0, -2.0, 0.5])
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def same(tensor, wanted):

@@ -25,12 +25,9 @@ from adjoint import (
     vmap,
     while_loop,
 )
+from tests.support.tensors import f64
 
 X = np.array([0.5, 1.0, 2.0])
-
-
-def f64(values):
-    return Tensor(np.asarray(values, np.float64))
 
 
 def square(x):

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from adjoint import ArgumentError, FileError, Tensor, nn
 from adjoint.nn.state import load_checkpoint, safe_load, safe_metadata, safe_save, save_checkpoint
 from tests.nn.state import killing
+from tests.support.processes import printed
 
 ROOT = Path(__file__).parents[3]
 
@@ -270,10 +269,7 @@ def test_other_files_are_no_checkpoints(tmp_path):
 
 def test_killed_while_saving_200_times_the_file_is_the_old_or_the_new(tmp_path):
     path = tmp_path / "c"
-    command = [sys.executable, "-m", "tests.nn.state.killing", str(path), "200"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
+    found = json.loads(printed("-m", "tests.nn.state.killing", path, 200))
     assert found["kills"] == 200
     assert found["saves"] > 0
     assert found["most_files"] <= 2
@@ -283,10 +279,7 @@ def test_killed_while_saving_200_times_the_file_is_the_old_or_the_new(tmp_path):
 
 
 def _train(*args):
-    command = [sys.executable, "-m", "tests.nn.state.training_run", *map(str, args)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return json.loads(printed("-m", "tests.nn.state.training_run", *args))
 
 
 def test_a_run_that_is_resumed_in_another_process_is_bit_equal(tmp_path):

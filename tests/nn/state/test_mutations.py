@@ -1,30 +1,19 @@
 """A damaged file is a coded error that says where, or loads; never a crash, a hang or a flood."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.nn.state.mutations import FORMATS
+from tests.support.processes import printed
 
 ROOT = Path(__file__).parents[3]
 
 
 def _run(name, count, seed, folder):
-    command = [
-        sys.executable,
-        "-m",
-        "tests.nn.state.mutations",
-        name,
-        str(count),
-        str(seed),
-        folder,
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return json.loads(printed("-m", "tests.nn.state.mutations", name, count, seed, folder))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is Linux's")

@@ -1,12 +1,9 @@
 """jit: the same answers as without it, whatever changes around the function."""
 
-import threading
-
 import numpy as np
 import pytest
 
 from adjoint import (
-    Device,
     Tensor,
     cond,
     fori_loop,
@@ -19,19 +16,13 @@ from adjoint import (
     while_loop,
 )
 from adjoint.errors import AdjointError, JitWarning
+from tests.support.tensors import vector
+from tests.support.threads import in_threads
 
 SCALE = 3.0
 
 
-@pytest.fixture(autouse=True, params=["CPU", "REF"])
-def device(request):
-    before, Device.DEFAULT = Device.DEFAULT, request.param
-    yield request.param
-    Device.DEFAULT = before
-
-
-def vector(*values):
-    return Tensor(np.array(values, np.float32))
+pytestmark = pytest.mark.usefixtures("device")
 
 
 # ---- calls and signatures
@@ -551,11 +542,7 @@ def test_threads_share_a_jitted_function():
             if f(inputs[i]).item() != want[i]:
                 wrong.append(i)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert wrong == []
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import Device, Tensor, grad, jit, vmap
+from adjoint import Tensor, grad, jit, vmap
 from adjoint.errors import AutodiffError
 
 READS = {
@@ -32,11 +32,7 @@ DRAWS = {
 }
 
 
-@pytest.fixture(autouse=True, params=["CPU", "REF"])
-def device(request):
-    before, Device.DEFAULT = Device.DEFAULT, request.param
-    yield request.param
-    Device.DEFAULT = before
+pytestmark = pytest.mark.usefixtures("device")
 
 
 def plain_and_jitted(fn, calls=4):

@@ -2,14 +2,9 @@
 
 import pytest
 
-from adjoint import Device, Tensor, custom_vjp, jit
+from adjoint import Tensor, custom_vjp, jit
 
-
-@pytest.fixture(autouse=True, params=["CPU", "REF"])
-def _device(request):
-    before, Device.DEFAULT = Device.DEFAULT, request.param
-    yield
-    Device.DEFAULT = before
+pytestmark = pytest.mark.usefixtures("device")
 
 
 class State:

@@ -16,6 +16,7 @@ import pytest
 
 from adjoint import Tensor, jit, no_grad
 from adjoint.errors import JitWarning
+from tests.support.threads import in_threads
 from tests.transforms.jit import stale_names, stale_objects, stale_values
 from tests.transforms.jit.stale_case import CASES, UNWATCHED
 
@@ -109,15 +110,11 @@ def test_a_thread_sees_its_own_local():
     local.n = 1.0
     f = jit(lambda x: x * getattr(local, "n", 0.0))
 
-    def work(n):
-        local.n = n
+    def work(number):
+        n = local.n = float(number + 2)
         found[n] = f(Tensor([1.0])).item()
 
     assert f(Tensor([1.0])).item() == 1
-    threads = [threading.Thread(target=work, args=(float(n),)) for n in range(2, 6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert found == {float(n): float(n) for n in range(2, 6)}
     assert f(Tensor([1.0])).item() == 1

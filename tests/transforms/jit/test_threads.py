@@ -1,36 +1,15 @@
 """Jitted functions called from several threads: no update is lost, and none waits for ever."""
 
 import sys
-import threading
 import warnings
 
 import numpy as np
 import pytest
 
 from adjoint import Tensor, jit, nn
+from tests.support.threads import in_threads
 
 THREADS, CALLS = 4, 50
-
-
-def together(work, count=THREADS):
-    """Run `work(n)` in threads that begin at once; their errors are raised here."""
-    gate, errors = threading.Barrier(count), []
-
-    def body(n):
-        gate.wait()
-        try:
-            work(n)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=body, args=(n,), daemon=True) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(600)  # they take a second; a loaded machine is no reason to fail
-    assert not any(thread.is_alive() for thread in threads), "the threads wait for one another"
-    if errors:
-        raise errors[0]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +26,7 @@ def test_no_update_of_captured_state_is_lost(warm):
     update = jit(lambda x: state.assign(state + x))
     if warm:
         update(Tensor([0.0]))
-    together(lambda n: [update(one) for _ in range(CALLS)])
+    in_threads(THREADS, lambda n: [update(one) for _ in range(CALLS)])
     assert state.item() == THREADS * CALLS
     assert update.traces == 1
 
@@ -56,14 +35,14 @@ def test_no_update_is_lost_between_two_functions_of_one_state():
     state, one = Tensor([0.0]), Tensor([1.0])
     add = jit(lambda x: state.assign(state + x))
     take = jit(lambda x: state.assign(state - 2 * x))
-    together(lambda n: [(add if n % 2 else take)(one) for _ in range(CALLS)])
+    in_threads(THREADS, lambda n: [(add if n % 2 else take)(one) for _ in range(CALLS)])
     assert state.item() == 2 * CALLS - 2 * 2 * CALLS
 
 
 def test_no_update_of_an_argument_is_lost():
     state, one = Tensor([0.0]), Tensor([1.0])
     update = jit(lambda s, x: s.assign(s + x))
-    together(lambda n: [update(state, one) for _ in range(CALLS)])
+    in_threads(THREADS, lambda n: [update(state, one) for _ in range(CALLS)])
     assert state.item() == THREADS * CALLS
 
 
@@ -75,7 +54,7 @@ def test_no_update_in_a_container_is_lost():
         kept["state"] = kept["state"] + x
 
     one = Tensor([1.0])
-    together(lambda n: [update(one) for _ in range(CALLS)])
+    in_threads(THREADS, lambda n: [update(one) for _ in range(CALLS)])
     assert kept["state"].item() == THREADS * CALLS
 
 
@@ -89,7 +68,7 @@ def test_no_update_is_lost_while_other_shapes_are_traced():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        together(work)
+        in_threads(THREADS, work)
     assert state.item() == sum(range(1, THREADS * 8 + 1))
 
 
@@ -106,7 +85,7 @@ def test_functions_that_only_read_are_right_while_others_trace_and_update():
                 x = Tensor([float(i), 1.0])
                 found.append((read(x).tolist(), same(x).tolist(), i))
 
-    together(work)
+    in_threads(THREADS, work)
     assert all(a == [i, 1] and b == [2 * i, 2] for a, b, i in found)
     assert state.tolist() == [1 + CALLS, 2 + CALLS]
 
@@ -118,7 +97,7 @@ def test_nested_functions_do_not_wait_for_one_another():
     forth = jit(lambda x: (inner(x), reverse(x))[1])
     back = jit(lambda x: (reverse(x), inner(x))[1])
     x = Tensor([1.0])
-    together(lambda n: [(forth if n % 2 else back)(x) for _ in range(CALLS)])
+    in_threads(THREADS, lambda n: [(forth if n % 2 else back)(x) for _ in range(CALLS)])
     assert one.item() == other.item() == THREADS * CALLS
 
 
@@ -132,7 +111,7 @@ def test_what_a_thread_does_without_jit_is_not_taken_for_what_another_traces():
             else:
                 jit(lambda x, i=i: x + i)(Tensor([1.0]))
 
-    together(work, 2)
+    in_threads(2, work)
     assert elsewhere.item() == 20
 
 
@@ -154,7 +133,7 @@ def test_a_model_is_trained_by_several_threads_as_by_one():
     x = Tensor([[1.0, 2.0]])
     expected = (model(x) ** 2).mean().item()
     losses = []
-    together(lambda n: losses.extend(step(x).item() for _ in range(20)))
+    in_threads(THREADS, lambda n: losses.extend(step(x).item() for _ in range(20)))
     assert count.item() == 80
     np.testing.assert_allclose(losses, expected, rtol=1e-6)
     assert step.traces == 1
