@@ -189,6 +189,7 @@ bench: $(READY)
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/autodiff.py
 	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/overhead_steps.py
 	$(BIN)/python bench/cpu.py
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/models.py

@@ -135,17 +135,20 @@ class Program:
         self, cells: Any, devices: Sequence[Any], into: Sequence[Buffer | None]
     ) -> list[Buffer]:
         """The buffers to write to, those that are given and fresh ones; their addresses."""
-        allocate, outputs = self._allocate, list[Any](into)
+        outputs = list[Any](into)
+        for place, number in enumerate(self.schedule.outputs):
+            buffer = outputs[place]
+            if buffer is None:
+                buffer = outputs[place] = self._made(place, devices[place])
+            cells[number] = buffer._address
+        return outputs
+
+    def _made(self, place: int, device: Any) -> Buffer:
+        number, dtype, shape, size = self.plan.targets[place]
         try:
-            for place, (number, dtype, shape, size) in enumerate(self.plan.targets):
-                buffer = outputs[place]
-                if buffer is None:
-                    block = allocate(size)
-                    buffer = outputs[place] = Buffer.over(block, dtype, shape, devices[place])
-                cells[number] = buffer._address
+            return Buffer.over(self._allocate(size), dtype, shape, device)
         except DeviceError as error:
             raise memory_error(error, self.schedule, number) from None
-        return outputs
 
     # ---- launches and steps of the host
 

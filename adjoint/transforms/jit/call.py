@@ -100,7 +100,8 @@ class Compiled:
     shared: int = field(init=False)  # how many tensors are both argument and found elsewhere
     tracked: bool = field(init=False)  # whether results have a history
     kept_flags: tuple[bool | None, ...] = field(init=False)  # requires_grad of what is handed out
-    single: bool = field(init=False)
+    one: bool = field(init=False)  # whether the result is the first output
+    single: bool = field(init=False)  # and all that there is to do
     direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
     history: Recomputed = field(init=False)
 
@@ -108,7 +109,7 @@ class Compiled:
         runner = self.runner
         self.shared = len({id(held.place.values[held.position]) for _, held in self.pinned})
         self.history = Recomputed(self.name, runner.function)
-        one = self.out_tree.kind is None and self.out_leaves == (0,)
+        self.one = self.out_tree.kind is None and self.out_leaves == (0,)
         self.tracked = True in self.flags and not self.effects
         kept = (flag if self.tracked or not flag else False for flag in self.flags)
         self.kept_flags = tuple(kept)
@@ -116,7 +117,7 @@ class Compiled:
         pairs = enumerate(runner.function.outputs if refills else ())
         small = [number for number, node in pairs if is_small(node)]
         self.write_back = WriteBack(self.effects, self.captured, self.kept_flags, small)
-        self.single = one and not self.effects and self.flags[0] is not True
+        self.single = self.one and not self.effects and self.flags[0] is not True
         alone = len(self.flags) == 1  # no tokens: what `quick` cannot do is simply done again
         plain = runner.program is not None and runner.direct and not runner.extra
         quick = self.single and alone and plain and not self.donated
@@ -209,6 +210,8 @@ class Compiled:
     def result(self, nodes: list[UOp]) -> Any:
         """What the function returns, from its outputs."""
         handle, flags = lift.handle, self.kept_flags
+        if self.one:
+            return handle(nodes[0], flags[0])
         made = [
             v.value if type(v) is Constant else handle(nodes[v], flags[v]) for v in self.out_leaves
         ]

@@ -38,7 +38,7 @@ class Spares:
     """The generation that tensors have now, and the one that they had before, if it is free. Both
     are of some of the outputs of the program; `outputs` says which."""
 
-    __slots__ = ("_current", "_fill", "_free", "_others", "_pick")
+    __slots__ = ("_current", "_fill", "_free", "_others", "_pick", "_taken")
 
     def __init__(self, outputs: Sequence[int], total: int):
         places = {output: place for place, output in enumerate(outputs)}
@@ -47,11 +47,12 @@ class Spares:
         self._fill = _picker([places.get(output, -1) for output in range(total)])
         self._current = Generation((None,) * len(outputs), (None,) * len(outputs))
         self._free: Generation | None = None
+        self._taken: Generation | None = None  # by the last call, which most likely has filled it
 
     def take(self) -> Generation | None:
         """The generation that is free, for this call alone; None if there is none."""
-        found, self._free = self._free, None
-        return found
+        self._taken, self._free = self._free, None
+        return self._taken
 
     def into(self, free: Generation | None) -> Sequence[Any]:
         """A buffer for each output, or None; nothing at all if none is free."""
@@ -69,15 +70,22 @@ class Spares:
     def retire(self, old: list[Any], nodes: Sequence[UOp]) -> list[tuple[int, UOp]]:
         """Tensors have their outputs of these instead of the old nodes, None where there was none.
         Those of the old ones that are not free, by their place. The old list is given up."""
-        ours, new = self._current, self._pick(nodes)
-        self._current = Generation(new, tuple([node.arg[0] for node in new]))
+        ours, self._current = self._current, self._made(self._pick(nodes))
         if all(map(is_, old, ours.nodes)):
             old.clear()
             if _are_alone(*ours):
                 self._free = ours
                 return []
             old += ours.nodes
-        return self._sorted(old, list(ours.nodes))
+        nodes = list(ours.nodes)
+        del ours  # it would count
+        return self._sorted(old, nodes)
+
+    def _made(self, new: tuple[Any, ...]) -> Generation:
+        taken = self._taken
+        if taken is not None and taken.nodes == new:
+            return taken
+        return Generation(new, tuple([node.arg[0] for node in new]))
 
     def _sorted(self, old: list[Any], ours: list[Any]) -> list[tuple[int, UOp]]:
         """The same, one by one."""

@@ -40,14 +40,15 @@ class WriteBack:
 
     def apply(self, leaves: Sequence[Any], nodes: list[UOp]) -> None:
         """Hand over the outputs; all tensors are found before any of them changes."""
-        kept, rest = self._kept.found(leaves), self._rest.found(leaves)
-        old = self._kept.hand_over(*kept, nodes)
-        for place, node in self.spares.retire(old, nodes):
+        kept = self._kept.found(leaves)
+        rest = self._rest.found(leaves) if self._rest else ()
+        for place, node in self.spares.retire(self._kept.hand_over(*kept, nodes), nodes):
             if place < len(kept[0]):
                 remember(kept[0][place], node)
-        for target, node in zip(rest[0], self._rest.hand_over(*rest, nodes)):  # noqa: B905 - hot
-            if node is not None:
-                remember(target, node)
+        if rest:
+            for target, node in zip(rest[0], self._rest.hand_over(*rest, nodes)):  # noqa: B905 - hot
+                if node is not None:
+                    remember(target, node)
         for store in self._stores:
             self._store(store, nodes)
 
@@ -70,6 +71,9 @@ class _Sets:
         self._gradients = [(effect.output, effect.flag) for effect in gradients]
         self._targets = Finder([effect.where for effect in values], captured)
         self._owners = Finder([effect.where for effect in gradients], captured)
+
+    def __bool__(self) -> bool:
+        return bool(self._values or self._gradients)
 
     @property
     def outputs(self) -> list[Any]:

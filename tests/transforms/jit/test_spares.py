@@ -206,6 +206,17 @@ def test_what_was_held_is_replaced_and_the_rest_goes_on():
     assert seen[1] == seen[3]
 
 
+def test_what_is_held_at_every_step_does_not_keep_the_rest_from_being_used_again():
+    model, held, seen = Model(), [], []
+    for _ in range(10):
+        model.train()
+        held.append(model.weight.grad.uop)
+        seen.append((id(model.weight.uop), id(model.bias.grad.uop)))
+    assert len({id(node) for node in held}) == len(held)
+    assert seen[5] == seen[7] == seen[9]
+    assert seen[4] == seen[6] == seen[8]
+
+
 @pytest.mark.parametrize(("size", "kept"), [(4, True), (LARGEST // 4, False)])
 def test_only_small_values_are_kept_and_gone_with_the_function(size, kept):
     model = Model(size)
