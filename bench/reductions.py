@@ -1,8 +1,9 @@
 """How exact and how fast sums are: `python -m bench.reductions [--before TREE]`.
 
 Errors are those of float32 sums, means and variances against float64, relative to the result,
-beside NumPy's. Times are the best of several calls of a compiled function. With `--before`, the
-same times are taken of another checkout of Adjoint in a process of its own, in turns with this one.
+beside NumPy's and torch's. Times are the best of several calls of a compiled function. With
+`--before`, the same times are taken of another checkout of Adjoint in a process of its own, in
+turns with this one.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adjoint import Tensor, grad, jit
+from bench.peers import add_options, interpreter
 
 RESULTS = Path(__file__).parent / "results" / "reductions.md"
-LENGTHS = {"2^20": 2**20, "2^24 - 3": 2**24 - 3, "2^26": 2**26}
+LENGTHS = {
+    "2^20": 2**20,
+    "2^21 + 1": 2**21 + 1,
+    "2^22": 2**22,
+    "2^23 - 7": 2**23 - 7,
+    "2^24 - 3": 2**24 - 3,
+    "2^25": 2**25,
+    "2^26": 2**26,
+}
+SHAPES = {"(2^20, 17) over axis 0": ((2**20, 17), 0), "(64, 2^18) over axis 1": ((64, 2**18), 1)}
+USES = ("sum", "mean", "var")
+_ROUNDING = 3e-7  # a few roundings of the result: no bar is below that
 CHANNELS = (0, 2, 3)  # all axes but that of the channels
 PICTURES = [
     (64, 64, 28, 28),
@@ -103,38 +118,58 @@ def elsewhere(tree: str) -> dict[str, float]:
     return found
 
 
-def errors() -> list[str]:
-    """Rows of the table of errors."""
-    rows = []
-    for name, length in LENGTHS.items():
-        for kind, x in _data(length):
-            wide = x.astype(np.float64)
-            for use in ("sum", "mean", "var"):
-                exact = float(getattr(wide, use)())
-                ours = float(getattr(Tensor(x), use)(**_options(use)).item())
-                other = float(getattr(x, use)())
-                cells = [f"{abs(v - exact) / abs(exact):.1e}" for v in (ours, other)]
-                rows.append(f"| {use} of {name}, {kind} | {cells[0]} | {cells[1]} |")
+def errors(python: str) -> list[str]:
+    """Rows of the table of errors; `python` has torch."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [row for case in _data() for row in _rows(*case, python, Path(folder))]
+
+
+def _rows(name: str, x: Any, axis: int | None, python: str, folder: Path) -> list[str]:
+    np.save(folder / "x.npy", x)
+    command = [python, "-c", _TORCH, str(folder / "x.npy"), json.dumps(axis)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    torch = [np.array(row) for row in json.loads(done.stdout)]
+    wide, rows = x.astype(np.float64), []
+    for use, theirs in zip(USES, torch, strict=True):
+        exact = getattr(wide, use)(axis)
+        options = {"correction": 0} if use == "var" else {}
+        ours = getattr(Tensor(x), use)(axis, **options).numpy()
+        found = [_error(v, exact) for v in (ours, getattr(x, use)(axis), theirs)]
+        missed = " MISSED" if found[0] > max(_ROUNDING, *found[1:]) else ""
+        cells = " | ".join(f"{error:.1e}" for error in found)
+        rows.append(f"| {use} of {name} | {cells} |{missed}")
     return rows
 
 
-def _options(use: str) -> dict[str, int]:
-    return {"correction": 0} if use == "var" else {}
+_TORCH = """
+import json, sys, numpy, torch
+x, axis = torch.from_numpy(numpy.load(sys.argv[1])), json.loads(sys.argv[2])
+print(json.dumps([x.sum(axis).tolist(), x.mean(axis).tolist(), x.var(axis, correction=0).tolist()]))
+"""
 
 
-def _data(length: int) -> list[tuple[str, Any]]:
+def _error(found: Any, exact: Any) -> float:
+    return float(np.max(np.abs(found.astype(np.float64) - exact) / np.abs(exact)))
+
+
+def _data() -> Iterator[tuple[str, Any, int | None]]:
     rng = np.random.default_rng(1)
-    constant = np.full(length, 0.1, np.float32)
-    constant[0] = 0.2  # a variance that is not 0
-    return [("0.1", constant), ("uniform", rng.random(length, dtype=np.float32))]
+    for name, length in LENGTHS.items():
+        constant = np.full(length, 0.1, np.float32)
+        constant[0] = 0.2  # a variance that is not 0
+        yield f"{name}, 0.1", constant, None
+        yield f"{name}, uniform", rng.random(length, dtype=np.float32), None
+    for name, (shape, axis) in SHAPES.items():
+        yield f"{name}, uniform", rng.random(shape, dtype=np.float32), axis
 
 
-def page(before: str | None) -> str:
+def page(before: str | None, torch: str) -> str:
     """The results as a page."""
     here = str(Path(__file__).resolve().parents[1])
     rounds = [(elsewhere(here), elsewhere(before) if before else None) for _ in range(3)]
     lines = ["# Sums", "", f"`python -m bench.reductions`, NumPy {np.__version__}, float32.", ""]
-    lines += ["| error, relative to float64 | Adjoint | NumPy |", "|---|---|---|", *errors(), ""]
+    lines += ["| error, relative to float64 | Adjoint | NumPy | torch |", "|---|---|---|---|"]
+    lines += [*errors(torch), ""]
     lines += ["| time, ms | one tree | before it |", "|---|---|---|"]
     for name in CASES:
         ours = min(a[name] for a, _ in rounds)
@@ -147,17 +182,21 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
     parser.add_argument("--before", help="a checkout of Adjoint to compare with")
     parser.add_argument("--times", action="store_true", help="print the times of this process")
     given = parser.parse_args()
     if given.times:
         print(json.dumps(times()))
-        return
-    RESULTS.write_text(page(given.before), encoding="utf-8")
-    print(RESULTS.read_text(encoding="utf-8"))
+        return 0
+    text = page(given.before, interpreter("torch", given.python))
+    if not given.no_write:
+        RESULTS.write_text(text, encoding="utf-8")
+    print(text)
+    return int(given.check and "MISSED" in text)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
