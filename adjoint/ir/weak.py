@@ -13,7 +13,7 @@ from _weakref import (  # type: ignore[attr-defined]
 from collections.abc import Callable
 from functools import partial
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 T = TypeVar("T")
@@ -29,4 +29,29 @@ class Dropping(ref[T]):
 drop: Any = methodcaller("drop")  # the callback
 
 
-__all__ = ["Dropping", "drop", "partial", "remove_dead"]
+class WeakTable(Generic[T]):
+    """Objects by identity, each as long as it lives; threads may add and read at the same time."""
+
+    __slots__ = ("references",)
+
+    def __init__(self) -> None:
+        self.references: dict[int, Dropping[T]] = {}
+
+    def add(self, item: T) -> None:
+        reference = Dropping(item, drop)
+        reference.drop = partial(remove_dead, self.references, id(item))
+        self.references[id(item)] = reference
+
+    def all(self) -> list[T]:
+        """What is there now: the table is copied in one piece, whatever other threads add."""
+        return [item for ref in list(self.references.values()) if (item := ref()) is not None]
+
+    def taken(self) -> list[T]:
+        """What was there; none of it is any more."""
+        found = self.all()
+        for item in found:
+            self.references.pop(id(item), None)
+        return found
+
+
+__all__ = ["Dropping", "WeakTable", "drop", "partial", "remove_dead"]

@@ -60,7 +60,7 @@ def near_opcode(name: str) -> str:
 
 def _derive_all() -> None:
     """Records come in as packages are imported, so look again whenever a name is not known."""
-    for record in OPS.values():
+    for record in list(OPS.values()):  # another thread may be importing some
         named = record.kind != "derived" and record.level != "kernel"
         if named and record.opcode and record.name not in TOTAL:
             name = generic_name(record)

@@ -6,15 +6,15 @@ What may live here: how a buffer gets a new value inside and outside transforms.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakValueDictionary
 
 from adjoint.errors import AutodiffError
 from adjoint.ir.uop import UOp
+from adjoint.ir.weak import WeakTable
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes
 
 _MOST = 16  # updates that may wait until a result is computed
-_updated: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+_updated: WeakTable[Tensor] = WeakTable()
 
 
 def update_buffers(op: str, buffers: Sequence[Tensor], values: Sequence[Tensor]) -> None:
@@ -28,7 +28,8 @@ def update_buffers(op: str, buffers: Sequence[Tensor], values: Sequence[Tensor])
         buffer.assign(value.detach().cast(buffer.dtype))
     if open_scopes.get():
         return
-    _updated.update({id(buffer): buffer for buffer in buffers})
+    for buffer in buffers:
+        _updated.add(buffer)
     if _waiting(buffers[0].uop) >= _MOST:
         buffers[0].realize(*buffers[1:])
 
@@ -37,9 +38,7 @@ def waiting_buffers() -> list[Tensor]:
     """Buffers whose new values have not been computed; the next result computes them with it."""
     if open_scopes.get():
         return []
-    found = [buffer for buffer in _updated.values() if _waiting(buffer.uop)]
-    _updated.clear()
-    return found
+    return [buffer for buffer in _updated.taken() if _waiting(buffer.uop)]
 
 
 def _waiting(node: UOp) -> int:

@@ -69,7 +69,7 @@ class Gradients:
     def backward(self: Any, gradient: Operand | None = None) -> Tensor:
         """Add the gradient of this scalar to `.grad` of every tensor that requires it."""
         seed = _seed(self, gradient)
-        targets = [t for t in wanting.values() if t._requires_grad]
+        targets = [t for t in wanting.all() if t._requires_grad]
         grads = _gradients(self.uop, seed, targets)
         if not any(g is not None for g in grads) and not _any_below(self.uop, targets):
             problem = "no tensor below this one requires a gradient"

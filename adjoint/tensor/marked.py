@@ -13,11 +13,11 @@ from typing import Any
 from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.ir.weak import WeakTable
 from adjoint.tensor.tracing import grad_enabled
 
-# By id: backward() fills their .grad.
-wanting: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-_marks: dict[int, Any] = wanting.data  # type: ignore[attr-defined]  # asked at every assignment, where a method in Python would cost more
+wanting: WeakTable[Any] = WeakTable()  # backward() fills their .grad
+_marks = wanting.references  # asked at every assignment
 _OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
 
 
@@ -28,8 +28,8 @@ def is_marked(tensor: Any) -> bool:
 
 def mark(tensor: Any) -> None:
     """From now on backward() looks for this tensor."""
-    wanting[id(tensor)] = tensor
     tensor._past = []
+    wanting.add(tensor)
 
 
 def has_own_node(tensor: Any) -> bool:
