@@ -1,8 +1,9 @@
 """What a backend is: everything the engine asks of a kind of device.
 
-The engine is handed a backend and goes down its methods in this order: `render` and `compile` for
-every kernel, `memory` for arenas and results, `bind` once per memory of a run, then `Launch.run`
-again and again. A backend takes the steps that it says it `runs`; the host computes the others.
+The engine is handed a backend and goes down its methods in this order: `render` for every kernel,
+`compile` for all of them at once, `memory` for arenas and results, `bind` once per memory of a run,
+then `Launch.run` again and again. A backend takes the steps that it says it `runs`; the host
+computes the others.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Backend(Protocol):
     def render(self, program: LoopProgram) -> Source:
         """A kernel in the language of the device."""
 
-    def compile(self, program: LoopProgram, source: Source) -> Kernel:
-        """The code of a kernel; equal sources are compiled once."""
+    def compile(self, sources: Mapping[LoopProgram, Source]) -> Mapping[LoopProgram, Kernel]:
+        """The code of every kernel; equal sources are compiled once."""
 
     def runs(self, step: Step) -> bool:
         """Whether the device can do the step, with all that is inside it, without Python."""

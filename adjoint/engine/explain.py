@@ -139,7 +139,7 @@ def source_text(schedule: Schedule, backend: Backend, language: str) -> str:
     if programs and len(refused) == len(programs):
         raise next(iter(refused.values()))
     sources = _rendered([p for p in programs if p not in refused], backend, language)
-    mark = ";" if language == "llvm" else "//"
+    mark = "//" if language in LANGUAGES else ";"
     notes = [f"{mark} {line}" for line in _notes(schedule, refused)]
     texts = list(dict.fromkeys(source.text for source in sources))
     return "\n\n".join(["\n".join(notes), *texts] if notes else texts)

@@ -117,4 +117,5 @@ def check_device(node: UOp) -> None:
     """E6002 if nothing here can run on the node's device."""
     if node.device is not None and not all(t.runs for t in targets_of(node.device)):
         problem = f"nothing on this machine can run on {node.device}"
-        raise DeviceError("E6002", problem, op=node.op.name, help="use device='CPU' or 'REF'")
+        fix = f"devices that can run here: {', '.join(Device.available())}"
+        raise DeviceError("E6002", problem, op=node.op.name, help=fix)

@@ -118,8 +118,7 @@ def compile_sources(unit: Compilation) -> Compilation:
     """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
     if counters.active:
         counters.count(compiles=len(unit.sources))
-    backend = unit.backend
-    return replace(unit, kernels={p: backend.compile(p, s) for p, s in unit.sources.items()})
+    return replace(unit, kernels=unit.backend.compile(unit.sources))
 
 
 def bind(unit: Compilation) -> Compilation:

@@ -19,6 +19,7 @@ from adjoint.handbuilt.source import LANGUAGES, source_of
 from adjoint.ir.uop import UOp
 from adjoint.runtime.device import Device
 from adjoint.stages import LoopProgram
+from adjoint.target import TARGETS
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 
@@ -75,7 +76,7 @@ class Kernel:
     def _write(self, args: Sequence[Any]) -> None:
         plain = [a.numpy() if isinstance(a, Tensor) else a for a in args]
         arrays = self._apart([np.ascontiguousarray(a) for a in plain])
-        run_arrays(self.handmade, arrays, self.device == "CPU")
+        run_arrays(self.handmade, arrays, self.device)
         for i in self.handmade.results:
             if not np.shares_memory(arrays[i], plain[i]):
                 plain[i][...] = arrays[i].reshape(plain[i].shape)
@@ -105,10 +106,14 @@ class Kernel:
         return f"<kernel {self.name} on {self.device}>"
 
 
+# Those with a backend, and the plain interpreter's.
+_DEVICES = [name for name, target in TARGETS.items() if target.backend or name == "REF"]
+
+
 def _checked_device(device: str | None) -> str:
-    name = Device.canonicalize(device)
-    if name.partition(":")[0] not in ("CPU", "REF"):
-        problem = f"kernels built by hand run on CPU and REF, not on {name}"
+    name: str = Device.canonicalize(device)
+    if name.partition(":")[0] not in _DEVICES:
+        problem = f"kernels built by hand run on {', '.join(_DEVICES)}, not on {name}"
         raise DeviceError("E6003", problem, op="compile", help="render it with uops_to_cstyle")
     return name
 

@@ -1,62 +1,72 @@
-"""Hand-built kernels on arrays: compiled for the CPU, or run by the plain interpreter.
+"""Hand-built kernels on arrays: compiled by a backend, or run by the plain interpreter.
 
 In: a `Handmade` kernel and one array per parameter. Out: nothing; arrays that the kernel may write
 are written. What may live here: running one kernel on its own. What may not: kernels inside graphs,
-which are steps like others (`handbuilt/kernel.py`).
+which are steps like others (`handbuilt/kernel.py`), or anything of one device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from adjoint.backends.cpu.step_table import Table
-from adjoint.codegen.llvm.render import render
+from adjoint.backends.protocol import Kernel
+from adjoint.engine.program_cache import backend_name, load_backend
 from adjoint.errors import BoundsError
 from adjoint.handbuilt.kernel import KEPT, Handmade, prepared, prepared_for
 from adjoint.ir.uop import UOp
-from adjoint.runtime import native_text as kinds
-from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.interrupt import left_behind
-from adjoint.runtime.launch import NativeProgram, chunk_of
-from adjoint.runtime.processor import processor
-from adjoint.stages import LoopProgram
+from adjoint.runtime.launch import Cells
+from adjoint.stages import KernelStep, LoopProgram
 
 Array = np.ndarray[Any, Any]
 
 
-def run_arrays(kernel: Handmade, arrays: Sequence[Array], compiled: bool) -> None:
+def run_arrays(kernel: Handmade, arrays: Sequence[Array], device: str) -> None:
     """The kernel on row-major arrays of the right dtypes, one per parameter."""
-    sizes = tuple(a.size for a in arrays)
-    if not compiled:
+    sizes, name = tuple(a.size for a in arrays), backend_name(device)
+    if not name:
         interpret(prepared(kernel, sizes, KEPT, False).program, arrays)
         return
     special = prepared(kernel, sizes, KEPT, True)
     flag = np.zeros(1, np.int64)
-    launch(special.program, [*arrays, *([flag] if special.flag else [])])
+    launch(name, special.program, [*arrays, *([flag] if special.flag else [])])
     if flag[0]:
         raise left_memory(kernel.program, int(flag[0]), sizes)
 
 
-def launch(program: LoopProgram, arrays: Sequence[Array]) -> None:
-    """One native call."""
-    code = compile_source(render(program, processor()))
-    table = Table()
-    cells = table.cells([a.__array_interface__["data"][0] for a in arrays])
-    extent = 1 if program.grid is None else program.grid.arg.size
-    chunk = chunk_of(extent, program.cost)
-    region = table.region()
-    region.steps.append((kinds.KERNEL, code.address, cells.address, extent, chunk))
-    native = NativeProgram(table.flat(), 1, program.cost * extent, (table.keep, code, arrays))
+def launch(name: str, program: LoopProgram, arrays: Sequence[Array]) -> None:
+    """One launch of one kernel by a backend; what it may write is in the arrays afterwards."""
+    backend = load_backend(name)
+    memory = backend.memory
+    blocks = [] if memory.addressable else [memory.allocate(a.nbytes) for a in arrays]
+    for block, array in zip(blocks, arrays, strict=False):
+        memory.write(block.address, array)
+    places = [b.address for b in blocks] or [a.__array_interface__["data"][0] for a in arrays]
+    cells = Cells(places)
+    step = KernelStep(program, tuple(range(len(arrays))), program.buffers[0])
+    bound = backend.bind([step], _kernels(name, program), cells)
     try:
-        if native.run():
+        if bound.run():
             raise KeyboardInterrupt
+        backend.synchronise()
     except BaseException as error:
-        left_behind(error, native)
+        left_behind(error, bound, cells, blocks, arrays)
         raise
+    for buffer, block, array in zip(program.buffers, blocks, arrays, strict=False):
+        if buffer.arg.mutable:
+            array.reshape(-1).view(np.uint8)[...] = block.read(array.nbytes)
+
+
+@lru_cache(maxsize=256)
+def _kernels(name: str, program: LoopProgram) -> dict[LoopProgram, Kernel]:
+    """The code of a kernel on its own."""
+    backend = load_backend(name)
+    return dict(backend.compile({program: backend.render(program)}))
 
 
 def left_memory(program: LoopProgram, access: int, sizes: Sequence[int]) -> BoundsError:

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import InternalError
 from adjoint.runtime.allocator import CPU
+from adjoint.target import TARGETS
 
 Array = np.ndarray[Any, Any]
 
@@ -75,7 +76,7 @@ class HostMemory:
 
 
 HOST = HostMemory()
-_memories: dict[str, Memory] = {"REF": HOST, "CPU": HOST, "DISK": HOST}
+_memories: dict[str, Memory] = {n: HOST for n, t in TARGETS.items() if t.host_memory}
 
 
 def register_memory(name: str, memory: Memory) -> None:

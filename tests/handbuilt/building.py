@@ -6,8 +6,10 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.handbuilt.uops import BinaryOps, UOpGraph, UOps
+from adjoint.runtime.device import has_tools
+from adjoint.target import TARGETS
 
-DEVICES = ("CPU", "REF")
+DEVICES = ("CPU", "REF", *(["C"] if has_tools(TARGETS["C"]) else []))
 INT, FLOAT = dtypes.int, dtypes.float
 
 
@@ -76,8 +78,8 @@ def ran(b, *arrays):
         given = [np.array(a) for a in arrays]
         b.g.compile(device)(*given)
         found.append(given)
-    for mine, other in zip(*found, strict=True):
-        assert mine.tobytes() == other.tobytes()
+    for mine, *others in zip(*found, strict=True):
+        assert all(mine.tobytes() == other.tobytes() for other in others)
     leaves = [n for n in b.g.program().body if n.op.name not in ("if", "endif", "store")]
     assert len(leaves) == len(set(leaves)), "every value stands in the program once"
     return found[0]

@@ -9,7 +9,8 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.uop import UOp
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.memory import register_memory
+from adjoint.runtime.pool import available_cores
 from adjoint.stages import KernelStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS
 
@@ -159,14 +161,12 @@ class CBackend:
         """One file of C."""
         return render(program, LANGUAGES["c"])
 
-    def compile(self, program: LoopProgram, source: Source) -> Function:
-        """A function of a shared library; the files are gone when it is loaded."""
-        found = self._functions.get(source.text)
-        if found is None:
-            with tempfile.TemporaryDirectory(prefix="adjoint-c-") as folder:
-                library = ctypes.CDLL(str(_built(source, Path(folder))))
-            found = self._functions[source.text] = _SIGNATURE((source.name, library))
-        return found
+    def compile(self, sources: Mapping[LoopProgram, Source]) -> dict[LoopProgram, Function]:
+        """Functions of shared libraries, by a process per core of this machine."""
+        wanted = {s.text: s for s in sources.values() if s.text not in self._functions}
+        if wanted:
+            self._functions |= zip(wanted, _side_by_side(_function, wanted.values()), strict=True)
+        return {program: self._functions[source.text] for program, source in sources.items()}
 
     def runs(self, step: Step) -> bool:
         """Kernels; the host does all else."""
@@ -183,6 +183,24 @@ class CBackend:
 
     def synchronise(self) -> None:
         """A call returns when the kernel is done: there is nothing to wait for."""
+
+
+def _side_by_side(work: Callable[[Source], Function], sources: Collection[Source]) -> list[Any]:
+    """Each is a process that Python waits for, so threads do. Ctrl-C leaves those not yet begun."""
+    if len(sources) == 1:
+        return [work(source) for source in sources]
+    pool = ThreadPoolExecutor(min(len(sources), available_cores()), "adjoint-cc")
+    try:
+        return list(pool.map(work, sources))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _function(source: Source) -> Function:
+    """A function of a shared library; the files are gone when it is loaded."""
+    with tempfile.TemporaryDirectory(prefix="adjoint-c-") as folder:
+        library = ctypes.CDLL(str(_built(source, Path(folder))))
+    return _SIGNATURE((source.name, library))
 
 
 def _built(source: Source, folder: Path) -> Path:

@@ -30,10 +30,9 @@ class CpuBackend:
         """LLVM IR for the processor."""
         return render(program, processor())
 
-    def compile(self, program: LoopProgram, source: Source) -> Code:
-        """Native code; a kernel that has little to do is compiled quickly."""
-        extent = 1 if program.grid is None else program.grid.arg.size
-        return compile_source(source, quick=program.cost * extent < _LITTLE_WORK)
+    def compile(self, sources: Mapping[LoopProgram, Source]) -> dict[LoopProgram, Code]:
+        """Native code, one kernel after another: llvmlite lets one thread at a time into LLVM."""
+        return {program: _code(program, source) for program, source in sources.items()}
 
     def runs(self, step: Step) -> bool:
         """All but steps of the host, and loops and branches around them."""
@@ -49,3 +48,9 @@ class CpuBackend:
 
     def synchronise(self) -> None:
         """A native call returns when it is done: there is nothing to wait for."""
+
+
+def _code(program: LoopProgram, source: Source) -> Code:
+    """A kernel that has little to do is compiled quickly."""
+    extent = 1 if program.grid is None else program.grid.arg.size
+    return compile_source(source, quick=program.cost * extent < _LITTLE_WORK)

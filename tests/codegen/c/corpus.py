@@ -121,7 +121,7 @@ class Corpus:
         those made here as well."""
         device = Device.DEFAULT
         PROGRAMS.clear()
-        BACKEND.compile = lambda program, source: _Recorded(program, self.note)  # type: ignore[assignment, method-assign, return-value]
+        BACKEND.compile = lambda sources: {p: _Recorded(p, self.note) for p in sources}  # type: ignore[method-assign, misc]
         Device.DEFAULT = "CPU"
         try:
             with np.errstate(all="ignore"):

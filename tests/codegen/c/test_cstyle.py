@@ -134,9 +134,9 @@ def _kernels_in_c(folder: Path) -> Iterator[list[LoopProgram]]:
     """Graphs that are realized here run C."""
     seen = list[LoopProgram]()
 
-    def compiled(program: LoopProgram, source: Any) -> Any:
-        seen.append(program)
-        return _Library(program, folder)
+    def compiled(sources: Any) -> Any:
+        seen.extend(sources)
+        return {program: _Library(program, folder) for program in sources}
 
     PROGRAMS.clear()
     BACKEND.compile = compiled
