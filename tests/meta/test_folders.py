@@ -25,6 +25,11 @@ def test_a_folder_mirrors_a_part_of_the_package(folder):
     )
 
 
+@pytest.mark.parametrize("part", sorted(p.parent.name for p in PACKAGE.glob("*/__init__.py")))
+def test_a_part_of_the_package_has_tests_of_its_own(part):
+    assert list((TESTS / part).rglob("test_*.py"))
+
+
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_suite_is_a_folder_of_its_own_that_the_page_names(suite):
     assert (TESTS / suite).is_dir()
