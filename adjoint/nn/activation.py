@@ -104,8 +104,7 @@ class SELU(_Activation):
 
     def forward(self, x: Tensor) -> Tensor:
         check_float("SELU", x)
-        y: Tensor = x.selu(1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
-        return y
+        return x.selu(1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
 class GELU(_Activation):
@@ -158,8 +157,7 @@ class Softplus(_Activation):
 
     def forward(self, x: Tensor) -> Tensor:
         check_float("Softplus", x)
-        y: Tensor = (x * self.beta > self.threshold).where(x, x.softplus(self.beta))
-        return y
+        return (x * self.beta > self.threshold).where(x, x.softplus(self.beta))
 
 
 class Hardtanh(_Activation):
@@ -252,8 +250,7 @@ class PReLU(Module):
         check_float("PReLU", x)
         if self.num_parameters != 1:
             check_axis("PReLU", x, min(1, x.ndim - 1), self.num_parameters, "channels")
-        y: Tensor = x.prelu(self.weight)
-        return y
+        return x.prelu(self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"

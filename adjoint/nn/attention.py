@@ -217,7 +217,7 @@ class MultiheadAttention(Module):
 
     def _out(self, gathered: Tensor, sizes: Extents) -> Tensor:
         flat = gathered.transpose(1, 2).reshape(sizes.batch, sizes.queries, self.embed_dim)
-        y: Tensor = self.out_proj(flat)
+        y = self.out_proj(flat)
         if not sizes.batched:
             return y.squeeze(0)
         return y if self.batch_first else y.transpose(0, 1)

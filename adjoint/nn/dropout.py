@@ -20,7 +20,7 @@ class Dropout(Module):
     def forward(self, x: Tensor) -> Tensor:
         check_float(type(self).__name__, x)
         with Tensor.train(self.training):
-            y: Tensor = x.dropout(self.p)
+            y = x.dropout(self.p)
         return y
 
     def extra_repr(self) -> str:

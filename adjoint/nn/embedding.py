@@ -96,5 +96,5 @@ def _without_row(weight: Tensor, row: int) -> Tensor:
     """The weight with zeros in one row."""
     others = np.arange(weight.shape[0]) != row
     keep = Tensor(others, device=weight.device).unsqueeze(-1)
-    cleared: Tensor = keep.where(weight, 0)
+    cleared = keep.where(weight, 0)
     return cleared if open_scopes.get() else cleared.realize()

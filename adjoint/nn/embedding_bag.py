@@ -53,7 +53,7 @@ def _reduced(rows: Tensor, counted: Tensor, number: Tensor, bags: int, mode: str
         index = number.unsqueeze(-1).expand(rows.shape)
         top = blank.scatter_reduce(0, index, lowest, "amax", include_self=False)
         return size.unsqueeze(-1).ne(0).where(top, 0)
-    total: Tensor = blank.index_add(0, number, rows * counted.unsqueeze(-1))
+    total = blank.index_add(0, number, rows * counted.unsqueeze(-1))
     return total if mode == "sum" else total / size.maximum(1).unsqueeze(-1)
 
 

@@ -73,50 +73,42 @@ def selu(input: Tensor) -> Tensor:
     """Scaled ELU, with the constants to sixteen digits."""
     check_float("selu", input)
     alpha, scale = 1.6732632423543772, 1.0507009873554805
-    y: Tensor = scale * input.elu(alpha)
-    return y
+    return scale * input.elu(alpha)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Φ(x): exact by default, or the tanh form."""
-    y: Tensor = input.gelu(approximate)
-    return y
+    return input.gelu(approximate)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """x where it is positive, else a fraction of it."""
-    y: Tensor = input.leaky_relu(negative_slope)
-    return y
+    return input.leaky_relu(negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x where it is positive, else α(eˣ - 1)."""
-    y: Tensor = input.elu(alpha)
-    return y
+    return input.elu(alpha)
 
 
 def softplus(input: Tensor, beta: float = 1.0) -> Tensor:
     """log(1 + eᵝˣ) / β."""
-    y: Tensor = input.softplus(beta)
-    return y
+    return input.softplus(beta)
 
 
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Exponentials over their sum along an axis, which has to be named."""
-    y: Tensor = input.softmax(dim, dtype)
-    return y
+    return input.softmax(dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`."""
-    y: Tensor = input.log_softmax(dim, dtype)
-    return y
+    return input.log_softmax(dim, dtype)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half times the sigmoid of the second."""
-    y: Tensor = input.glu(dim)
-    return y
+    return input.glu(dim)
 
 
 # ---- products
@@ -126,7 +118,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input · weightᵀ + bias, for a weight (out, in) as torch has it."""
     check_float("linear", input)
     check_float("linear", weight)
-    y: Tensor = input @ weight.mT if weight.ndim == 2 else (input * weight).sum(-1)
+    y = input @ weight.mT if weight.ndim == 2 else (input * weight).sum(-1)
     return y if bias is None else y + bias
 
 
@@ -161,8 +153,7 @@ conv1d, conv2d, conv3d = _convolution(1), _convolution(2), _convolution(3)
 
 def embedding(input: Tensor, weight: Tensor) -> Tensor:
     """Rows of the weight by number."""
-    y: Tensor = weight[input]
-    return y
+    return weight[input]
 
 
 def scaled_dot_product_attention(
@@ -174,8 +165,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
 ) -> Tensor:
     """softmax(q kᵀ / √d) v."""
-    y: Tensor = query.scaled_dot_product_attention(key, value, attn_mask, dropout_p, is_causal)
-    return y
+    return query.scaled_dot_product_attention(key, value, attn_mask, dropout_p, is_causal)
 
 
 # ---- shapes, norms and chance
@@ -183,8 +173,7 @@ def scaled_dot_product_attention(
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Elements added around the last axes: (left, right, top, bottom, …)."""
-    y: Tensor = input.pad(tuple(pad), mode, 0.0 if value is None else value)
-    return y
+    return input.pad(tuple(pad), mode, 0.0 if value is None else value)
 
 
 def layer_norm(
@@ -199,34 +188,31 @@ def layer_norm(
     if input.shape[input.ndim - len(sizes) :] != sizes:
         problem = f"the last axes are {list(sizes)}"
         raise ShapeError("E3003", problem, op="layer_norm", operands=[("input", input)])
-    y: Tensor = input.layernorm(tuple(range(-len(sizes), 0)), eps)
+    y = input.layernorm(tuple(range(-len(sizes), 0)), eps)
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """The input over its norm along an axis."""
-    y: Tensor = input.normalize(p, dim, eps)
-    return y
+    return input.normalize(p, dim, eps)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A last axis that is 1 at the class and 0 elsewhere."""
-    y: Tensor = tensor.one_hot(num_classes)
-    return y
+    return tensor.one_hot(num_classes)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Elements set to 0 with probability p and the rest scaled up, while training."""
     with Tensor.train(training):
-        y: Tensor = input.dropout(p)
+        y = input.dropout(p)
     return y
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis."""
-    y: Tensor = x1.cosine_similarity(x2, dim, eps)
-    return y
+    return x1.cosine_similarity(x2, dim, eps)
 
 
 __all__ = [

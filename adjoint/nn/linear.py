@@ -53,8 +53,7 @@ class Linear(Module):
     def forward(self, x: Tensor) -> Tensor:
         check_float("Linear", x)
         check_axis("Linear", x, -1, self.in_features, "features")
-        y: Tensor = x.linear(self.weight.T, self.bias)
-        return y
+        return x.linear(self.weight.T, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -98,7 +97,7 @@ class Bilinear(Module):
         if x1.shape[:-1] != x2.shape[:-1]:
             problem = "the inputs differ in more than their last axis"
             raise ShapeError("E3003", problem, op="Bilinear", operands=[("x1", x1), ("x2", x2)])
-        y: Tensor = Tensor.einsum("...i,oij,...j->...o", x1, self.weight, x2)
+        y = Tensor.einsum("...i,oij,...j->...o", x1, self.weight, x2)
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:

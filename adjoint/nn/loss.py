@@ -31,8 +31,7 @@ def _reduced(op: str, y: Tensor, reduction: str) -> Tensor:
     check_reduction(op, reduction)
     if reduction == "none":
         return y
-    total: Tensor = y.sum() if reduction == "sum" else y.mean()
-    return total
+    return y.sum() if reduction == "sum" else y.mean()
 
 
 def _check_pair(op: str, x: Any, target: Any, what: str = "target") -> None:
@@ -72,15 +71,13 @@ def _check_chances(op: str, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)²."""
     _check_pair("mse_loss", input, target)
-    y: Tensor = input.mse_loss(target, reduction)
-    return y
+    return input.mse_loss(target, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|."""
     _check_pair("l1_loss", input, target)
-    y: Tensor = input.l1_loss(target, reduction)
-    return y
+    return input.l1_loss(target, reduction)
 
 
 def smooth_l1_loss(
@@ -88,8 +85,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """½(input - target)² / β up to a distance of β, from there on the distance less ½β."""
     _check_pair("smooth_l1_loss", input, target)
-    y: Tensor = input.smooth_l1_loss(target, reduction, beta)
-    return y
+    return input.smooth_l1_loss(target, reduction, beta)
 
 
 def huber_loss(
@@ -97,8 +93,7 @@ def huber_loss(
 ) -> Tensor:
     """½(input - target)² up to a distance of `delta`, from there on linear."""
     _check_pair("huber_loss", input, target)
-    y: Tensor = input.huber_loss(target, reduction, delta)
-    return y
+    return input.huber_loss(target, reduction, delta)
 
 
 # ---- classes
@@ -146,8 +141,7 @@ def nll_loss(
     axis = _class_axis("nll_loss", input, target)
     _check_weight("nll_loss", weight, input, axis)
     _check_classes("nll_loss", input, target, axis, ignore_index)
-    y: Tensor = input.nll_loss(target, weight, ignore_index, reduction)
-    return y
+    return input.nll_loss(target, weight, ignore_index, reduction)
 
 
 def cross_entropy(
@@ -176,7 +170,7 @@ def cross_entropy(
         )
     _check_classes(op, input, target, axis, ignore_index)
     logp = input.log_softmax(axis)
-    y: Tensor = logp.nll_loss(target, weight, ignore_index, reduction)
+    y = logp.nll_loss(target, weight, ignore_index, reduction)
     if not label_smoothing:
         return y
     even = _even_entropy(logp, target, weight, axis, ignore_index, reduction)
@@ -217,8 +211,7 @@ def _even_entropy(
         return _reduced("cross_entropy", y, reduction)
     one = live.cast(logp.dtype)
     counts = one if weight is None else one * weight[live.where(target, 0)]
-    mean: Tensor = y.sum() / counts.sum()
-    return mean
+    return y.sum() / counts.sum()
 
 
 def multi_margin_loss(
@@ -256,8 +249,7 @@ def binary_cross_entropy(
     _check_chances(op, target)
     _check_values(op, input, lambda v: (v >= 0) & (v <= 1), "between 0 and 1", "input")
     if weight is None:
-        y: Tensor = input.binary_crossentropy(target, reduction)
-        return y
+        return input.binary_crossentropy(target, reduction)
     return _reduced(op, weight * input.binary_crossentropy(target, "none"), reduction)
 
 
@@ -273,8 +265,7 @@ def binary_cross_entropy_with_logits(
     _check_pair(op, input, target)
     _check_chances(op, target)
     if weight is None:
-        y: Tensor = input.binary_crossentropy_logits(target, reduction, pos_weight)
-        return y
+        return input.binary_crossentropy_logits(target, reduction, pos_weight)
     each = input.binary_crossentropy_logits(target, "none", pos_weight)
     return _reduced(op, weight * each, reduction)
 
@@ -287,8 +278,7 @@ def kl_div(
     _check_pair("kl_div", input, target)
     if not log_target:
         _check_values("kl_div", target, lambda v: v >= 0, "a probability")
-    y: Tensor = input.kl_div(target, reduction, log_target)
-    return y
+    return input.kl_div(target, reduction, log_target)
 
 
 def poisson_nll_loss(
@@ -302,8 +292,7 @@ def poisson_nll_loss(
     """exp(input) - target · input, for the logarithm of a Poisson rate."""
     _check_pair("poisson_nll_loss", input, target)
     _check_values("poisson_nll_loss", target, lambda v: v >= 0, "a count")
-    y: Tensor = input.poisson_nll_loss(target, log_input, full, eps, reduction)
-    return y
+    return input.poisson_nll_loss(target, log_input, full, eps, reduction)
 
 
 def gaussian_nll_loss(
@@ -325,8 +314,7 @@ def gaussian_nll_loss(
     _check_values(op, var, lambda v: v >= 0, "a variance", "var")
     if var.shape != input.shape and var.ndim == input.ndim - 1 and var.ndim:
         var = var.unsqueeze(-1)
-    y: Tensor = input.gaussian_nll_loss(target, var, full, eps, reduction)
-    return y
+    return input.gaussian_nll_loss(target, var, full, eps, reduction)
 
 
 # ---- margins
@@ -336,8 +324,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """log(1 + exp(-target · input)), for targets 1 and -1."""
     _check_pair("soft_margin_loss", input, target)
     _check_signs("soft_margin_loss", target)
-    y: Tensor = input.soft_margin_loss(target, reduction)
-    return y
+    return input.soft_margin_loss(target, reduction)
 
 
 def hinge_embedding_loss(
@@ -346,8 +333,7 @@ def hinge_embedding_loss(
     """input where the target is 1, max(0, margin - input) where it is -1."""
     _check_pair("hinge_embedding_loss", input, target)
     _check_signs("hinge_embedding_loss", target)
-    y: Tensor = input.hinge_embedding_loss(target, margin, reduction)
-    return y
+    return input.hinge_embedding_loss(target, margin, reduction)
 
 
 def margin_ranking_loss(
@@ -357,8 +343,7 @@ def margin_ranking_loss(
     _check_pair("margin_ranking_loss", input1, input2, "input2")
     _check_pair("margin_ranking_loss", input1, target)
     _check_signs("margin_ranking_loss", target)
-    y: Tensor = input1.margin_ranking_loss(input2, target, margin, reduction)
-    return y
+    return input1.margin_ranking_loss(input2, target, margin, reduction)
 
 
 def cosine_embedding_loss(
@@ -398,5 +383,4 @@ def triplet_margin_loss(
     for other, what in ((positive, "positive"), (negative, "negative")):
         _check_pair("triplet_margin_loss", anchor, other, what)
     options = (margin, p, eps, swap, reduction)
-    y: Tensor = anchor.triplet_margin_loss(positive, negative, *options)
-    return y
+    return anchor.triplet_margin_loss(positive, negative, *options)

@@ -128,7 +128,7 @@ def _in_role(leaf: Tensor, flag: bool | DType) -> Tensor:
     decided stays."""
     now, node = leaf._requires_grad, leaf.uop
     if isinstance(flag, DType):
-        same: Tensor = leaf.cast(flag) if leaf.dtype.is_inexact else leaf
+        same = leaf.cast(flag) if leaf.dtype.is_inexact else leaf
         return same if same._requires_grad is False else same.requires_grad_(False)
     if flag is False:
         leaf._requires_grad = False if now is None else now

@@ -114,8 +114,7 @@ class _BatchNorm(_RunningNorm):
         else:
             mean, var = self.running_mean, self.running_var
         scale = (var + self.eps).rsqrt()
-        y: Tensor = x.batchnorm(self.weight, self.bias, mean.cast(x.dtype), scale.cast(x.dtype))
-        return y
+        return x.batchnorm(self.weight, self.bias, mean.cast(x.dtype), scale.cast(x.dtype))
 
     def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         axes = (0, *range(2, x.ndim))
@@ -254,7 +253,7 @@ class LayerNorm(Module):
         self.bias = init.zeros(shape, **made).requires_grad_() if shifted else None
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = x.layernorm(_last_axes("LayerNorm", x, self.normalized_shape), self.eps)
+        y = x.layernorm(_last_axes("LayerNorm", x, self.normalized_shape), self.eps)
         y = y if self.weight is None else y * self.weight
         return y if self.bias is None else y + self.bias
 
@@ -287,7 +286,7 @@ class RMSNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         axes = _last_axes("RMSNorm", x, self.normalized_shape)
         eps = finfo(x.dtype).eps if self.eps is None else self.eps
-        y: Tensor = x.rmsnorm(axes, eps)
+        y = x.rmsnorm(axes, eps)
         return y if self.weight is None else y * self.weight
 
     def extra_repr(self) -> str:
@@ -322,8 +321,7 @@ class GroupNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         check_float("GroupNorm", x)
         check_axis("GroupNorm", x, 1, self.num_channels, "channels")
-        y: Tensor = x.group_norm(self.num_groups, self.weight, self.bias, self.eps)
-        return y
+        return x.group_norm(self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

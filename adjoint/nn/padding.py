@@ -33,8 +33,7 @@ class _Pad(Module):
         op = type(self).__name__
         check_tensor(op, x)
         check_rank(op, x, (self._rank + 1, self._rank + 2), "(N, C, *) or (C, *)")
-        y: Tensor = x.pad(self.padding, self._mode, **self._filling())
-        return y
+        return x.pad(self.padding, self._mode, **self._filling())
 
     def _filling(self) -> dict[str, Any]:
         return {}

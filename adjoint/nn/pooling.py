@@ -111,8 +111,7 @@ class _AvgPool(_Pool):
         _check_space(op, x, self._rank)
         where = (self.kernel_size, self.stride, 1, self.padding, self.ceil_mode)
         if self.divisor_override is None:
-            y: Tensor = x.avg_pool2d(*where, self.count_include_pad)
-            return y
+            return x.avg_pool2d(*where, self.count_include_pad)
         return x.avg_pool2d(*where, False) * self._counts(x) / self.divisor_override
 
     def _counts(self, x: Tensor) -> Tensor:
@@ -211,8 +210,7 @@ def _means(x: Tensor, axis: int, out: int) -> Tensor:
 
 
 def _largest(x: Tensor, axis: int, out: int) -> Tensor:
-    found: Tensor = _split(x, axis, out)[0].max(axis + 1)
-    return found
+    return _split(x, axis, out)[0].max(axis + 1)
 
 
 _PARTS = {"avg_pool2d": _means, "max_pool2d": _largest}

@@ -24,8 +24,7 @@ class Flatten(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         check_tensor("Flatten", x)
-        y: Tensor = x.flatten(self.start_dim, self.end_dim)
-        return y
+        return x.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -46,8 +45,7 @@ class Unflatten(Module):
         if not fits or (whole % max(known, 1) if -1 in sizes else whole != known):
             problem = f"axis {self.dim} cannot be taken apart into {list(sizes)}"
             raise ShapeError("E3007", problem, op="Unflatten", operands=[("x", x)])
-        y: Tensor = x.unflatten(self.dim, sizes)
-        return y
+        return x.unflatten(self.dim, sizes)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
@@ -81,8 +79,7 @@ class Upsample(Module):
             problem = f"takes (N, C, *spatial) of rank 3 to 5, got rank {x.ndim}"
             raise ShapeError("E3002", problem, op="Upsample", operands=[("x", x)])
         mode = "nearest" if self.mode == "nearest" else "linear"
-        y: Tensor = x.interpolate(self._sizes(x), mode, self.align_corners)
-        return y
+        return x.interpolate(self._sizes(x), mode, self.align_corners)
 
     def _sizes(self, x: Tensor) -> tuple[int, ...]:
         n = x.ndim - 2
@@ -109,8 +106,7 @@ class PixelShuffle(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         check_tensor("PixelShuffle", x)
-        y: Tensor = x.pixel_shuffle(self.upscale_factor)
-        return y
+        return x.pixel_shuffle(self.upscale_factor)
 
     def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"

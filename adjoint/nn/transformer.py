@@ -76,8 +76,7 @@ class _Layer(Module):
         self.activation = _activation(type(self).__name__, activation)
 
     def _fed_forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return y
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _added(
         self, x: Tensor, part: Callable[[Tensor], Tensor], norm: LayerNorm, dropout: Dropout
@@ -85,8 +84,7 @@ class _Layer(Module):
         """x + part(x), with the norm before the part or after the sum."""
         if self.norm_first:
             return x + dropout(part(norm(x)))
-        y: Tensor = norm(x + dropout(part(x)))
-        return y
+        return norm(x + dropout(part(x)))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -133,8 +131,7 @@ class TransformerEncoderLayer(_Layer):
         def attend(x: Tensor) -> Tensor:
             masks = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask}
             named = {"need_weights": False, "is_causal": is_causal, "cache": cache}
-            y: Tensor = self.self_attn(x, **masks, **named)[0]
-            return y
+            return self.self_attn(x, **masks, **named)[0]
 
         x = self._added(src, attend, self.norm1, self.dropout1)
         return self._added(x, self._fed_forward, self.norm2, self.dropout2)
@@ -185,14 +182,12 @@ class TransformerDecoderLayer(_Layer):
         def attend(x: Tensor) -> Tensor:
             masks = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask}
             named = {"need_weights": False, "is_causal": tgt_is_causal, "cache": cache}
-            y: Tensor = self.self_attn(x, **masks, **named)[0]
-            return y
+            return self.self_attn(x, **masks, **named)[0]
 
         def look(x: Tensor) -> Tensor:
             masks = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask}
             named = {"need_weights": False, "is_causal": memory_is_causal}
-            y: Tensor = self.multihead_attn(x, memory, memory, **masks, **named)[0]
-            return y
+            return self.multihead_attn(x, memory, memory, **masks, **named)[0]
 
         x = self._added(tgt, attend, self.norm1, self.dropout1)
         x = self._added(x, look, self.norm2, self.dropout2)
@@ -344,8 +339,7 @@ class Transformer(Module):
         self._check(src, tgt)
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
-        y: Tensor = self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)
-        return y
+        return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         axis = 0 if self.batch_first else 1

@@ -55,13 +55,11 @@ class Protocols:
     @property
     def T(self: Any) -> Tensor:
         """The first two axes swapped: the transpose of a matrix."""
-        swapped: Tensor = self.permute(1, 0, *range(2, self.ndim))
-        return swapped
+        return self.permute(1, 0, *range(2, self.ndim))
 
     def to_device(self: Any, device: str, /, *, stream: Any = None) -> Tensor:
         """The same values on another device."""
-        moved: Tensor = self.to(device)
-        return moved
+        return self.to(device)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         if api_version is not None and api_version not in VERSIONS:
