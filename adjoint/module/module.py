@@ -76,7 +76,7 @@ class Module:
     def __hash__(self) -> int:
         return hash((self.outputs, len(self.instructions)))
 
-    def run(self, inputs: Any = (), device: str | None = None) -> list[Any]:
+    def run(self, inputs: Any = (), device: str | tuple[str, ...] | None = None) -> list[Any]:
         """The outputs for these inputs, by name or in order: tensors, arrays, lists, numbers."""
         found: list[Any] = import_module(_ENGINE).run(self, inputs, device)
         return found

@@ -238,7 +238,7 @@ class PReLU(Module):
         self,
         num_parameters: int = 1,
         init: float = 0.25,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -256,5 +256,5 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-def _filled(count: int, value: float, device: str | None, dtype: Any) -> Tensor:
+def _filled(count: int, value: float, device: str | tuple[str, ...] | None, dtype: Any) -> Tensor:
     return init.constant(count, value, device=device, dtype=dtype).requires_grad_()

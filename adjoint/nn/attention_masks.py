@@ -33,7 +33,9 @@ def future(queries: int, keys: int, device: Any) -> Tensor:
     return column > row.unsqueeze(1)
 
 
-def square_subsequent_mask(size: int, device: str | None = None, dtype: Any = None) -> Tensor:
+def square_subsequent_mask(
+    size: int, device: str | tuple[str, ...] | None = None, dtype: Any = None
+) -> Tensor:
     """(size, size): -inf where a key comes later than its query, else 0; a float mask."""
     blocked = future(size, size, device)
     return blocked.where(-float("inf"), Tensor.zeros(size, size, device=device, dtype=dtype))

@@ -38,7 +38,7 @@ class _Conv(Module):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: str | None,
+        device: str | tuple[str, ...] | None,
         dtype: Any,
     ) -> None:
         op, n = type(self).__name__, self._rank
@@ -124,7 +124,7 @@ class _Convolution(_Conv):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -189,7 +189,7 @@ class _Transposed(_Conv):
         bias: bool = True,
         dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()

@@ -89,7 +89,7 @@ class EmbeddingBag(Module):
         mode: str = "mean",
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()

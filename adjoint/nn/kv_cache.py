@@ -31,7 +31,7 @@ class KVCache(Module):
         num_heads: int,
         max_length: int,
         head_dim: int,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()

@@ -186,7 +186,9 @@ class Module(Structured):
         for tensor in self.parameters():
             tensor.grad = None
 
-    def to(self, *targets: Any, device: str | None = None, dtype: Any = None) -> Self:
+    def to(
+        self, *targets: Any, device: str | tuple[str, ...] | None = None, dtype: Any = None
+    ) -> Self:
         """Move all tensors to a device, and floats to a dtype: `to("CPU:1")`, `to("float64")`."""
         for target in targets:
             if isinstance(target, DType) or (isinstance(target, str) and hasattr(dtypes, target)):
@@ -247,7 +249,7 @@ def _modules_in(name: str, value: Any) -> Iterator[tuple[str, Module]]:
             yield from _modules_in(f"{name}.{key}", item)
 
 
-def _move(tensor: Tensor, device: str | None, dtype: DType | None) -> None:
+def _move(tensor: Tensor, device: str | tuple[str, ...] | None, dtype: DType | None) -> None:
     """Another device or dtype for a tensor that stays the same object."""
     tensor = base_of(tensor)
     moved = +tensor.detach()

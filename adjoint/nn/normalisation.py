@@ -35,7 +35,7 @@ class _RunningNorm(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -48,7 +48,9 @@ class _RunningNorm(Module):
         self.bias = init.zeros(num_features, **made).requires_grad_() if affine else None
         self.reset_running_stats(**made)
 
-    def reset_running_stats(self, device: str | None = None, dtype: Any = None) -> None:
+    def reset_running_stats(
+        self, device: str | tuple[str, ...] | None = None, dtype: Any = None
+    ) -> None:
         """Mean 0 and variance 1, of no batches."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if self.track_running_stats:
@@ -165,7 +167,7 @@ class _InstanceNorm(_RunningNorm):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
@@ -241,7 +243,7 @@ class LayerNorm(Module):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -274,7 +276,7 @@ class RMSNorm(Module):
         normalized_shape: Any,
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -304,7 +306,7 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()

@@ -59,7 +59,11 @@ class SinusoidalEncoding(Module):
         return x + (table.unsqueeze(1) if ahead else table)
 
     def table(
-        self, length: int, offset: Any = 0, dtype: Any = None, device: str | None = None
+        self,
+        length: int,
+        offset: Any = 0,
+        dtype: Any = None,
+        device: str | tuple[str, ...] | None = None,
     ) -> Tensor:
         """The encodings themselves: (length, d_model)."""
         kind = dtypes.default_float if dtype is None else dtype

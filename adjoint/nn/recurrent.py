@@ -45,7 +45,7 @@ class _Recurrent(Module):
         batch_first: bool,
         dropout: float,
         bidirectional: bool,
-        device: str | None,
+        device: str | tuple[str, ...] | None,
         dtype: Any,
         proj_size: int = 0,
     ):
@@ -187,8 +187,8 @@ class _Recurrent(Module):
         if start is not None:
             return tuple(t.cast(part.dtype) for t in start)
         sizes = (self._output_size, self.hidden_size)[: self._gates.states]
-        named = {"dtype": part.dtype, "device": part.device}
-        return tuple(Tensor.zeros(part.shape[1], size, **named) for size in sizes)
+        kind, device = part.dtype, part.device
+        return tuple(Tensor.zeros(part.shape[1], n, dtype=kind, device=device) for n in sizes)
 
 
 class _OneState(_Recurrent):
@@ -217,7 +217,7 @@ class RNN(_OneState):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         self.nonlinearity = nonlinearity
@@ -245,7 +245,7 @@ class GRU(_OneState):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__(
@@ -272,7 +272,7 @@ class LSTM(_Recurrent):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__(

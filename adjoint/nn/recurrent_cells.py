@@ -16,7 +16,9 @@ from adjoint.nn.recurrence import GRU, LSTM, Gates, State, nonlinear
 from adjoint.tensor import Tensor
 
 
-def drawn(shape: tuple[int, ...], hidden_size: int, device: str | None, dtype: Any) -> Tensor:
+def drawn(
+    shape: tuple[int, ...], hidden_size: int, device: str | tuple[str, ...] | None, dtype: Any
+) -> Tensor:
     """A parameter of a recurrent layer: uniform in ±1/√hidden_size."""
     bound = hidden_size**-0.5
     return Parameter(init.uniform(shape, -bound, bound, device=device, dtype=dtype))
@@ -51,7 +53,7 @@ class _Cell(Module):
         input_size: int,
         hidden_size: int,
         bias: bool,
-        device: str | None,
+        device: str | tuple[str, ...] | None,
         dtype: Any,
     ):
         super().__init__()
@@ -92,7 +94,7 @@ class RNNCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         self.nonlinearity = nonlinearity
@@ -117,7 +119,7 @@ class LSTMCell(_Cell):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__(input_size, hidden_size, bias, device, dtype)
@@ -140,7 +142,7 @@ class GRUCell(_Cell):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__(input_size, hidden_size, bias, device, dtype)

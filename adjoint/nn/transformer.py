@@ -105,7 +105,7 @@ class TransformerEncoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
         **attention: Any,
     ):
@@ -151,7 +151,7 @@ class TransformerDecoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
         **attention: Any,
     ):
@@ -299,7 +299,7 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
     ):
         super().__init__()
@@ -351,7 +351,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(
-        sz: int, device: str | None = None, dtype: Any = None
+        sz: int, device: str | tuple[str, ...] | None = None, dtype: Any = None
     ) -> Tensor:
         """(sz, sz): -inf where a key comes later than its query, else 0."""
         return square_subsequent_mask(sz, device, dtype)

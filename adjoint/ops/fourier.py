@@ -427,7 +427,9 @@ irfftn = _several("irfftn", _HALF.format("rfftn"), _half_inverse, None, _SEVERAL
 # ---- frequencies
 
 
-def _frequencies(op: str, n: Any, d: float, dtype: Any, device: str | None, half: bool) -> UOp:
+def _frequencies(
+    op: str, n: Any, d: float, dtype: Any, device: str | tuple[str, ...] | None, half: bool
+) -> UOp:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ShapeError("E3006", f"the length is an int of 1 or more, not {n!r}", op=op)
     place = positions(n // 2 + 1 if half else n, 0, 1, device)
@@ -436,11 +438,15 @@ def _frequencies(op: str, n: Any, d: float, dtype: Any, device: str | None, half
     return (signed.cast(dtypes.float64) * (1.0 / (n * d))).cast(kind)
 
 
-def _fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: str | None = None) -> UOp:
+def _fftfreq(
+    n: int, d: float = 1.0, dtype: Any = None, device: str | tuple[str, ...] | None = None
+) -> UOp:
     return _frequencies("fftfreq", n, d, dtype, device, False)
 
 
-def _rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: str | None = None) -> UOp:
+def _rfftfreq(
+    n: int, d: float = 1.0, dtype: Any = None, device: str | tuple[str, ...] | None = None
+) -> UOp:
     return _frequencies("rfftfreq", n, d, dtype, device, True)
 
 

@@ -41,7 +41,7 @@ class GatherArg(Arg):
     axes: Shape
 
 
-def positions(n: int, axis: int, rank: int, device: str | None) -> UOp:
+def positions(n: int, axis: int, rank: int, device: str | tuple[str, ...] | None) -> UOp:
     """0 … n-1 along one axis of an otherwise size-1 shape."""
     kind = dtypes.int32 if n <= dtypes.int32.max else dtypes.int64
     ones = UOp._apply("const", 1, kind, (n,), device)

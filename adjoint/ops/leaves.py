@@ -36,14 +36,17 @@ class ConstArg(Arg):
     value: Any
     dtype: DType
     shape: tuple[int, ...]
-    device: str | None
+    device: str | tuple[str, ...] | None
 
 
 _CAST = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 def _const(
-    value: Any, dtype: Any = None, shape: tuple[int, ...] = (), device: str | None = None
+    value: Any,
+    dtype: Any = None,
+    shape: tuple[int, ...] = (),
+    device: str | tuple[str, ...] | None = None,
 ) -> UOp:
     kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
     if isinstance(value, np.generic):
@@ -54,7 +57,9 @@ def _const(
     return _cached_const(value, kind, shape, device)
 
 
-def _make_const(value: Any, kind: DType, shape: tuple[int, ...], device: str | None) -> UOp:
+def _make_const(
+    value: Any, kind: DType, shape: tuple[int, ...], device: str | tuple[str, ...] | None
+) -> UOp:
     try:
         plain = _CAST[kind.kind](value)
     except (TypeError, ValueError, OverflowError):
@@ -122,10 +127,10 @@ class InputArg(Arg):
     name: str
     shape: tuple[int, ...]
     dtype: DType
-    device: str | None = None
+    device: str | tuple[str, ...] | None = None
 
 
-def _input(name: str, shape: Any, dtype: Any, device: str | None = None) -> UOp:
+def _input(name: str, shape: Any, dtype: Any, device: str | tuple[str, ...] | None = None) -> UOp:
     return UOp(input_, (), InputArg(name, checked_shape("input", shape), as_dtype(dtype), device))
 
 
@@ -154,7 +159,7 @@ class SpentArg(Arg):
     name: str
     shape: tuple[int, ...]
     dtype: DType
-    device: str | None
+    device: str | tuple[str, ...] | None
     token: int  # each is a node of its own, so that an error shows the line of the one that is used
 
 
@@ -162,7 +167,11 @@ _tokens = count()
 
 
 def _spent(
-    name: str, shape: Any, dtype: Any, device: str | None = None, token: int | None = None
+    name: str,
+    shape: Any,
+    dtype: Any,
+    device: str | tuple[str, ...] | None = None,
+    token: int | None = None,
 ) -> UOp:
     number = next(_tokens) if token is None else token
     return UOp(spent, (), SpentArg(name, shape, dtype, device, number))

@@ -98,12 +98,12 @@ def self_adjoint_part(x: UOp) -> UOp:
     return x * 0.5 + mH(x) * 0.5
 
 
-def identity_mask(n: int, device: str | None) -> UOp:
+def identity_mask(n: int, device: str | tuple[str, ...] | None) -> UOp:
     """True on the diagonal."""
     return positions(n, 0, 2, device).eq(positions(n, 1, 2, device))
 
 
-def identity(n: int, dtype: DType, device: str | None) -> UOp:
+def identity(n: int, dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
     """The n × n identity."""
     return identity_mask(n, device).cast(dtype)
 

@@ -18,7 +18,7 @@ class _Package(ModuleType):
         self,
         data: Any,
         dtype: Any = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """A tensor of the data."""

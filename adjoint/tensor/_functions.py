@@ -1161,7 +1161,10 @@ def fft2(
 
 
 def fftfreq(
-    n: int, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
+    n: int,
+    d: float = 1.0,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """The frequencies of `fft` of n samples at distance d.
 
@@ -2650,7 +2653,10 @@ def rfft2(
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
+    n: int,
+    d: float = 1.0,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """The frequencies of `rfft` of n samples at distance d.
 

@@ -1239,7 +1239,10 @@ class Methods(Conversions):
 
     @staticmethod
     def fftfreq(
-        n: int, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
+        n: int,
+        d: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: str | tuple[str, ...] | None = None,
     ) -> Tensor:
         """The frequencies of `fft` of n samples at distance d.
 
@@ -2738,7 +2741,10 @@ class Methods(Conversions):
 
     @staticmethod
     def rfftfreq(
-        n: int, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
+        n: int,
+        d: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: str | tuple[str, ...] | None = None,
     ) -> Tensor:
         """The frequencies of `rfft` of n samples at distance d.
 

@@ -40,7 +40,7 @@ class Creation:
         fill_value: Operand,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose elements are all `fill_value`."""
@@ -54,7 +54,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Zeros."""
@@ -67,7 +67,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Ones."""
@@ -80,7 +80,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose values do not matter; they are zeros, so that runs repeat."""
@@ -94,7 +94,7 @@ class Creation:
         step: float = 1,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """`start`, `start + step`, … below `stop`."""
@@ -116,7 +116,7 @@ class Creation:
         steps: int,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """`steps` evenly spaced values from `start` to `stop`, both included."""
@@ -139,7 +139,7 @@ class Creation:
         m: int | None = None,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """The n × m identity."""
@@ -155,7 +155,7 @@ class Creation:
         fill_value: Operand,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """`fill_value` in the shape, dtype and device of this tensor, unless others are named."""
@@ -170,7 +170,7 @@ class Creation:
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Zeros in the shape, dtype and device of this tensor, unless others are named."""
@@ -180,7 +180,7 @@ class Creation:
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Ones in the shape, dtype and device of this tensor, unless others are named."""
@@ -190,7 +190,7 @@ class Creation:
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """As `zeros_like`."""
@@ -202,7 +202,9 @@ class Creation:
         return type(self)(node)
 
 
-def _full(shape: tuple[int, ...], value: Any, kind: DType, device: str | None) -> UOp:
+def _full(
+    shape: tuple[int, ...], value: Any, kind: DType, device: str | tuple[str, ...] | None
+) -> UOp:
     if hasattr(value, "uop"):
         return value.uop.cast(kind).expand(shape)
     if isinstance(value, (str, bytes)):

@@ -37,7 +37,7 @@ def manual_seed(seed: int) -> None:
 def rand(
     *size: Sizes,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Uniform in [0, 1)."""
@@ -47,7 +47,7 @@ def rand(
 def randn(
     *size: Sizes,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Standard normal."""
@@ -58,7 +58,7 @@ def rand_like(
     x: Tensor,
     *,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Uniform in [0, 1) in the shape, dtype and device of x."""
@@ -69,7 +69,7 @@ def randn_like(
     x: Tensor,
     *,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Standard normal in the shape, dtype and device of x."""
@@ -82,7 +82,7 @@ def randint(
     size: Sequence[int] | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Integers in [low, high) of that size, or in [0, low): `randint(10, (3,))`."""
@@ -98,7 +98,7 @@ def randperm(
     n: int,
     *,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: str | tuple[str, ...] | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """A random permutation of 0 … n-1."""

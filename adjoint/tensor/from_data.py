@@ -38,7 +38,7 @@ class Size(int):
         return self._shape if dim is None else self._shape[dim]
 
 
-def node_of(data: Any, device: str | None, dtype: DType | None) -> UOp:
+def node_of(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
     """The node of any data source, cast to `dtype` if one is named."""
     if isinstance(data, UOp):
         return _checked_node(data, device, dtype)
@@ -72,7 +72,7 @@ def kept_apart(node: UOp) -> UOp:
     return kept
 
 
-def _checked_node(node: UOp, device: str | None, dtype: DType | None) -> UOp:
+def _checked_node(node: UOp, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
     if dtype is not None and dtype is not node.dtype:
         problem = f"the node is {node.dtype.name}, not {dtype.name}"
         fix = f".cast('{dtype.name}')"
@@ -88,10 +88,12 @@ def stored(array: Array, device: Any) -> UOp:
     return OPS["copy"](OPS["buffer"](Buffer(array, home)), device)
 
 
-def _file(path: Path, device: str, dtype: DType | None) -> UOp:
+def _file(path: Path, device: str | tuple[str, ...], dtype: DType | None) -> UOp:
     if not path.is_file():
         raise FileNotFoundError(f"Tensor: no such file: {path}")
     node = OPS["buffer"](FileBuffer(path, dtype or dtypes.uint8))
+    if isinstance(device, tuple):
+        return OPS["shard"](OPS["copy"](node, Device.DEFAULT), device, None)
     return node if device.startswith("DISK") else OPS["copy"](node, device)
 
 

@@ -28,22 +28,22 @@ class Gradients:
 
     __slots__ = ()
     if TYPE_CHECKING:
-        _requires_grad: Any
-        _grad: Any
-        uop: Any
+        _requires_grad: bool | None
+        _grad: Tensor | None
+        uop: UOp
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Tensor | None:
         """What `.backward()` has added up, or None."""
         if open_scopes.get():
             touch_gradient(self, read=True)
         return self._grad
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Tensor | None) -> None:
         if open_scopes.get():
             touch_gradient(self, read=False)
-        self._grad = value
+        self._grad = value  # type: ignore[misc]  # a slot of Tensor
 
     @property
     def requires_grad(self) -> bool | None:

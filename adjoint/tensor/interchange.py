@@ -138,13 +138,17 @@ class Interchange:
         return (1, 0)
 
     @classmethod
-    def from_dlpack(cls, source: Any, device: str | None = None, copy: bool | None = None) -> Self:
+    def from_dlpack(
+        cls, source: Any, device: str | tuple[str, ...] | None = None, copy: bool | None = None
+    ) -> Self:
         """A tensor on another library's array, sharing memory where both are on the host."""
         array = array_from(source)
         return cls._shared(array.copy() if copy else array, device, lent=not copy)
 
     @classmethod
-    def from_blob(cls, ptr: int, shape: Any, dtype: Any = None, device: str | None = None) -> Self:
+    def from_blob(
+        cls, ptr: int, shape: Any, dtype: Any = None, device: str | tuple[str, ...] | None = None
+    ) -> Self:
         """A tensor on memory at an address, which the caller keeps alive and unchanged."""
         kind = as_dtype(dtype or "float32")
         sizes = checked_shape("from_blob", shape)
@@ -154,7 +158,7 @@ class Interchange:
         return cls._shared(array, device)
 
     @classmethod
-    def _shared(cls, array: Array, device: str | None, lent: bool = True) -> Self:
+    def _shared(cls, array: Array, device: str | tuple[str, ...] | None, lent: bool = True) -> Self:
         """A tensor on an array; `lent` if another library may write to it."""
         place = Device.canonicalize(device)
         if lent and isinstance(place, str) and Device.is_host(place):

@@ -112,7 +112,12 @@ class Random:
 
     @classmethod
     def _draw(
-        cls, name: str, shape: Any, dtype: Any, device: str | None, requires_grad: bool | None
+        cls,
+        name: str,
+        shape: Any,
+        dtype: Any,
+        device: str | tuple[str, ...] | None,
+        requires_grad: bool | None,
     ) -> Self:
         kind = _float_dtype(name, dtype)
         node = OPS[name](key_node(Device.canonicalize(device)), shape, kind)
@@ -125,7 +130,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in [0, 1)."""
@@ -136,7 +141,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Standard normal."""
@@ -149,7 +154,7 @@ class Random:
         mean: float = 0.0,
         std: float = 1.0,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Normal with a mean and a standard deviation."""
@@ -163,7 +168,7 @@ class Random:
         low: float = 0.0,
         high: float = 1.0,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in [low, high); of an integer dtype, integers between integers."""
@@ -182,7 +187,7 @@ class Random:
         low: int = 0,
         high: int = 10,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Integers in [low, high)."""
@@ -207,7 +212,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in ±1/√n for n elements in all."""
@@ -221,7 +226,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Glorot and Bengio's uniform for a weight of this shape."""
@@ -236,7 +241,7 @@ class Random:
         *shape: Sizes,
         a: float = 0.01,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """He's uniform for a weight of this shape and a leaky slope `a`."""
@@ -251,7 +256,7 @@ class Random:
         *shape: Sizes,
         a: float = 0.01,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """He's normal for a weight of this shape and a leaky slope `a`."""
@@ -265,7 +270,7 @@ class Random:
         cls,
         n: int,
         *,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -279,7 +284,7 @@ class Random:
         self: Any,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Uniform in [0, 1) in the shape, dtype and device of this tensor, unless others are
@@ -292,7 +297,7 @@ class Random:
         self: Any,
         *,
         dtype: DTypeLike | None = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Standard normal in the shape, dtype and device of this tensor, unless others are

@@ -70,7 +70,7 @@ class Tensor(
     def __init__(
         self,
         data: Any = None,
-        device: str | None = None,
+        device: str | tuple[str, ...] | None = None,
         dtype: Any = None,
         requires_grad: bool | None = None,
     ):
@@ -106,7 +106,7 @@ class Tensor(
         return self.uop.dtype
 
     @property
-    def device(self) -> Any:
+    def device(self) -> str | tuple[str, ...]:
         """The device's name; a tuple of names for a sharded tensor."""
         return self.uop.device or Device.DEFAULT
 
@@ -213,7 +213,7 @@ class Tensor(
         """The same values on another device; `to` (aliases.py) changes dtypes too."""
         return lift.op("copy", self, Device.canonicalize(device))
 
-    def to_(self, device: str | None) -> Self:
+    def to_(self, device: str | tuple[str, ...] | None) -> Self:
         """Move this handle to another device."""
         return self._moved(self._copied_to(device))
 

@@ -61,7 +61,9 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 Inputs = Mapping[str, Any] | Sequence[Any]
 
 
-def run(module: Module, inputs: Inputs = (), device: str | None = None) -> list[Tensor]:
+def run(
+    module: Module, inputs: Inputs = (), device: str | tuple[str, ...] | None = None
+) -> list[Tensor]:
     """The outputs for these inputs, by name or in order: tensors, NumPy arrays, lists, numbers."""
     place = Device.canonicalize(device)
     tensors = [_placed(t, place, device) for t in _bound(module, inputs, place)]
@@ -77,7 +79,7 @@ def run(module: Module, inputs: Inputs = (), device: str | None = None) -> list[
     return [Tensor(node) for node in nodes]
 
 
-def _placed(tensor: Tensor, place: str, device: str | None) -> Tensor:
+def _placed(tensor: Tensor, place: str, device: str | tuple[str, ...] | None) -> Tensor:
     return tensor if device is None else tensor.to(place)
 
 

@@ -145,3 +145,10 @@ def test_an_axis_that_is_not_known_is_refused():
     for other in (x.T, x.sum(0), (x.T * 1).realize()):
         with pytest.raises(adjoint.DeviceError, match="not known"):
             Tensor(np.ones(other.shape)).shard_like(other)
+
+
+def test_a_file_is_spread_over_several_devices(tmp_path):
+    (tmp_path / "numbers").write_bytes(bytes(range(4)))
+    x = Tensor(tmp_path / "numbers", device=("CPU", "REF"))
+    assert x.device == ("CPU", "REF")
+    assert x.numpy().tolist() == [0, 1, 2, 3]

@@ -71,6 +71,10 @@ def methods(x: Tensor, image: Tensor, filters: Tensor) -> None:
     assert_type(x[0, ::2, None, ...], Tensor)
     assert_type(x[x > 0], Tensor)
     assert_type(x.shape, tuple[int, ...])
+    assert_type(x.device, str | tuple[str, ...])
+    assert_type(x.grad, Tensor | None)
+    x.grad = None
+    assert_type(Tensor.ones(2, device=x.device), Tensor)
     assert_type(list(x), list[Tensor])
     assert_type(Tensor.zeros(2, 3, dtype="int32"), Tensor)
     array: np.ndarray = x.numpy()
@@ -112,6 +116,8 @@ def mistakes(x: Tensor) -> None:
     x.cumsum(dim=(0, 1))  # wrong
     x.sum().add_("text")  # wrong
     x + "text"  # wrong
+    x.grad = 3  # wrong
+    print(x.device + 1)  # wrong
     Tensor.zeros(2, dytpe="int32")  # wrong
     adjoint.sofmax(x)  # wrong
     adjoint.softmax(x, dimension=0)  # wrong

@@ -85,7 +85,8 @@ def clip_grad_norm_(
         raise TrainingError("E9005", problem, op="clip_grad_norm_", help=fix)
     scale = _scale(norm, max_norm)
     for p in chosen:
-        p.grad = _scaled(p.grad, scale)
+        if p.grad is not None:
+            p.grad = _scaled(p.grad, scale)
     return norm
 
 

@@ -100,7 +100,7 @@ class _Info:
     at: int  # where the table has it
 
 
-def gguf_load(path: str | os.PathLike[str], device: str | None = None) -> Gguf:
+def gguf_load(path: str | os.PathLike[str], device: str | tuple[str, ...] | None = None) -> Gguf:
     """The metadata and the tensors of a GGUF file (versions 2 and 3): `metadata, tensors = ...`.
 
     A tensor is read when it is used, and then, if it is quantised, turned into float32. A damaged
@@ -112,7 +112,7 @@ def gguf_load(path: str | os.PathLike[str], device: str | None = None) -> Gguf:
 class _Reader:
     """One file, read from front to back."""
 
-    def __init__(self, file: MappedFile, device: str | None):
+    def __init__(self, file: MappedFile, device: str | tuple[str, ...] | None):
         self.file, self.device, self.at = file, device, 0
 
     def load(self) -> Gguf:

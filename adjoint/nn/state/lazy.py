@@ -45,7 +45,10 @@ def _aligned(array: Array) -> Array:
 
 
 def lazy_tensor(
-    read: Callable[[], Array], dtype: DType, shape: tuple[int, ...], device: str | None = None
+    read: Callable[[], Array],
+    dtype: DType,
+    shape: tuple[int, ...],
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """A tensor that is read when it is used."""
     target = Device.canonicalize(device)

@@ -82,7 +82,7 @@ class Contents:
         """An error at the place where the header has the key."""
         return self.file.damaged(problem, _place(self.header, key), key, help)
 
-    def tensor(self, name: str, device: str | None = None) -> Tensor:
+    def tensor(self, name: str, device: str | tuple[str, ...] | None = None) -> Tensor:
         """A tensor of the file, which is read when it is used."""
         entry = self.entries[name]
         kind = ELEMENTS[entry.code]
@@ -102,7 +102,9 @@ class Contents:
         return ELEMENTS[entry.code].of(raw, entry.shape)
 
 
-def safe_load(path: str | os.PathLike[str], device: str | None = None) -> dict[str, Tensor]:
+def safe_load(
+    path: str | os.PathLike[str], device: str | tuple[str, ...] | None = None
+) -> dict[str, Tensor]:
     """The tensors of a safetensors file by name.
 
     The file is mapped: a tensor is read when it is used. Rarer 8-bit floats (FNUZ, E8M0)

@@ -48,7 +48,7 @@ class _Kind:
     element: Element
 
 
-def torch_load(path: str | os.PathLike[str], device: str | None = None) -> Any:
+def torch_load(path: str | os.PathLike[str], device: str | tuple[str, ...] | None = None) -> Any:
     """What `torch.save` wrote to a file: tensors, numbers, texts, and lists, tuples, dicts of them.
 
     Nothing in the file is executed. A tensor is read when it is used; parameters and storages come
@@ -64,7 +64,7 @@ def torch_load(path: str | os.PathLike[str], device: str | None = None) -> Any:
 class _Loader:
     """One file."""
 
-    def __init__(self, archive: ZipDirectory, device: str | None):
+    def __init__(self, archive: ZipDirectory, device: str | tuple[str, ...] | None):
         self.archive, self.file, self.device = archive, archive.file, device
         self.pickle = self._pickle_entry()
         self.root = self.pickle.name.removesuffix("data.pkl")

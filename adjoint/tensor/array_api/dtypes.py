@@ -66,7 +66,12 @@ def dtype_of(op: str, value: Any) -> DType:
 
 
 def astype(
-    x: Tensor, dtype: DType, /, *, copy: builtins.bool = True, device: str | None = None
+    x: Tensor,
+    dtype: DType,
+    /,
+    *,
+    copy: builtins.bool = True,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """The values as another dtype. Complex to real is an error: say `real(x)` or `abs(x)`."""
     x, kind = tensor_of("astype", x), dtype_of("astype", dtype)

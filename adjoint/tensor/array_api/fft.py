@@ -51,20 +51,32 @@ rfftn = _along_several("rfftn")
 
 
 def fftfreq(
-    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None
+    n: int,
+    /,
+    *,
+    d: float = 1.0,
+    dtype: DType | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """The frequencies of the terms of a transform of n samples, `d` apart."""
     return _frequencies("fftfreq", n, d, dtype, device)
 
 
 def rfftfreq(
-    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None
+    n: int,
+    /,
+    *,
+    d: float = 1.0,
+    dtype: DType | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """The frequencies of the terms of a real transform of n samples, `d` apart."""
     return _frequencies("rfftfreq", n, d, dtype, device)
 
 
-def _frequencies(op: str, n: int, d: float, dtype: DType | None, device: str | None) -> Tensor:
+def _frequencies(
+    op: str, n: int, d: float, dtype: DType | None, device: str | tuple[str, ...] | None
+) -> Tensor:
     kind = dtypes.default_float if dtype is None else dtype
     if not kind.is_float:
         raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op=op)
