@@ -84,7 +84,7 @@ def _loader(text: str) -> str:
 
 
 _FRONT_PASSES = ("expand", "simplify", "legalise", "fuse", "strategy")
-_BACK_PASSES = ("lower", "plan", "render", "compile", "bind")
+_BACK_PASSES = ("lower", "optimise", "plan", "render", "compile", "bind")
 _STAGES = ("graph", *_FRONT_PASSES, *_BACK_PASSES, "schedule", "loops", "source", "all")
 
 

@@ -29,7 +29,7 @@ from adjoint.stages import (
 )
 
 STAGES = ("graph", "schedule", "loops")
-_OTHER_NAMES = {"plan": "schedule", "lower": "loops", "render": "source"}  # pass → stage
+_OTHER_NAMES = {"plan": "schedule", "optimise": "loops", "render": "source"}  # pass → stage
 
 
 def titles_of(name: str) -> tuple[str, ...]:
@@ -51,7 +51,8 @@ def compilation_text(name: str, before: Compilation, unit: Compilation) -> str:
         case _:
             texts = [_part_text(name, part) for part in unit.parts.values()]
             old = [_part_text(name, part) for part in before.parts.values()]
-            return "(unchanged)" if texts == old else "\n\n".join(texts)
+            same = texts == old and name not in _OTHER_NAMES  # by those a stage is asked for
+            return "(unchanged)" if same else "\n\n".join(texts)
 
 
 def _part_text(name: str, part: Graph | Fused | Schedule) -> str:
@@ -61,7 +62,9 @@ def _part_text(name: str, part: Graph | Fused | Schedule) -> str:
         case Fused():
             return "\n".join(map(str, part.work))
         case Schedule():
-            return "\n".join(loops_of(part)) if name == "lower" else schedule_text(part)
+            return (
+                "\n".join(loops_of(part)) if name in ("lower", "optimise") else schedule_text(part)
+            )
 
 
 def program_text(program: Program) -> str:

@@ -19,6 +19,7 @@ from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known
+from adjoint.kernel.optimise import optimised
 from adjoint.runtime.timeline import span
 from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
@@ -26,7 +27,7 @@ from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
-from adjoint.stages import ControlStep, Graph, Schedule, functions_of
+from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, functions_of
 
 
 def expand_graphs(unit: Compilation) -> Compilation:
@@ -91,6 +92,17 @@ def lower(fused: Fused, around: Around) -> Schedule:
     """Before: [kernel: exp over loops (m, n)].
     After: `kernel exp(s3, s2)` with its loop program."""
     return lowering.build_schedule(fused, around.made, around.target)
+
+
+@each
+def optimise(schedule: Schedule, around: Around) -> Schedule:
+    """Before: abs(neg(x)), minimum(i, 16) of a counter below 16. After: abs(x), i."""
+    new = {program: optimised(program) for program in schedule.programs()}
+    steps = tuple(
+        replace(step, program=new[step.program]) if isinstance(step, KernelStep) else step
+        for step in schedule.steps
+    )
+    return replace(schedule, steps=steps)
 
 
 @each

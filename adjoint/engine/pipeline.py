@@ -37,6 +37,7 @@ PASSES = (
     Pass("fuse", passes.fuse),  # nodes → groups, a kernel each
     Pass("strategy", passes.strategy),  # groups → loops, a library, an algorithm, the host; why
     Pass("lower", passes.lower),  # groups → steps; a kernel's group → its loops
+    Pass("optimise", passes.optimise),  # abs(neg(x)), min(i, 16) → abs(x), i: rules of kernels
     Pass("plan", passes.plan),  # slots → places in one arena
     Pass("render", passes.render),  # loops → source
     Pass("compile", passes.compile_sources),  # source → code, here and nowhere else

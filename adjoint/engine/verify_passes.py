@@ -1,8 +1,9 @@
 """What must hold after every pass, checked if `ADJOINT_VERIFY` is set.
 
 Graphs: every node is well formed, roots keep their types. Groups and schedules: a value is made
-before it is used, and once. Plans: no two values that are alive together share memory. Code: every
-kernel has some. What may live here: these checks; a failure is an error of Adjoint's own.
+before it is used, and once. Loops: so is a node, in a scope around its users. Plans: no two values
+that are alive together share memory. Code: every kernel has some. What may live here: these checks;
+a failure is an error of Adjoint's own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from adjoint.errors import InternalError
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.schedule.groups import Fused
-from adjoint.stages import Graph, KernelStep, Schedule
+from adjoint.stages import Graph, KernelStep, Schedule, Step
 
 
 def check(name: str, before: Compilation, unit: Compilation) -> None:
@@ -33,6 +34,7 @@ def _problems(before: Compilation, unit: Compilation) -> Iterator[str]:
             case Schedule():
                 yield from _early_uses(part)
                 yield from _overlaps(part)
+                yield from (p for step in part.steps for p in _misplaced(step))
     yield from _changed_types(before.parts.get(MAIN), unit.parts.get(MAIN))
     yield from (f"{p.name} has no source" for p in unit.sources if not unit.sources[p].text)
     if unit.kernels:
@@ -76,6 +78,28 @@ def _early_uses(schedule: Schedule) -> Iterator[str]:
             if slot not in filled and slot not in made and schedule.slots[slot].nbytes:
                 yield f"{step} reads s{slot} before it is made"
         filled |= made
+
+
+_GIVEN = ("const", "define_global", "variable")  # stand in no list
+
+
+def _misplaced(step: Step) -> Iterator[str]:
+    """Nodes of a kernel that stand before a source, in another scope than one, or twice."""
+    known: dict[UOp, None] = {}
+    opened: list[int] = []  # how many nodes were known
+    for node in step.program.body if isinstance(step, KernelStep) else ():
+        if node in known:
+            yield f"{node} stands in {step} twice"
+        for source in node.src:
+            if source not in known and source.op.name not in _GIVEN:
+                yield f"{source} is not there where {node} is computed in {step}"
+        if node.op.name in ("range", "if"):
+            opened.append(len(known))
+        known[node] = None
+        if node.op.name in ("end_range", "endif"):
+            inside = list(known)[opened.pop() :]
+            for gone in (n for n in inside if n.op.name != "phi"):  # a total is known behind
+                del known[gone]
 
 
 def _overlaps(schedule: Schedule) -> Iterator[str]:

@@ -107,7 +107,6 @@ class Apply(Pattern):
     op: str
     src: tuple[Pattern, ...]
     attrs: tuple[tuple[str, Any], ...] = ()
-    in_order: bool = False
     label: str = ""
 
     def __str__(self) -> str:
@@ -160,11 +159,6 @@ def applied(pattern: Pattern) -> Apply:
     return pattern
 
 
-def in_order(pattern: Pattern) -> Apply:
-    """The pattern with its sources in the order written, even if the op commutes."""
-    return replace(applied(pattern), in_order=True)
-
-
 def bind(name: str, pattern: Pattern) -> Apply:
     """The pattern, binding also the node that matches it as a whole."""
     return replace(applied(pattern), label=name)
@@ -204,7 +198,7 @@ def _match_apply(pattern: Apply, node: UOp, bound: Bindings) -> Iterator[Binding
         elif bound[value.name] != actual:
             return
     yield from _match_all(wanted, src, bound)
-    if node.op.commutative and not pattern.in_order and len(src) == 2 and src[0] is not src[1]:
+    if node.op.commutative and len(src) == 2 and src[0] is not src[1]:
         yield from _match_all(wanted, src[::-1], bound)
 
 

@@ -2,7 +2,7 @@
 
 A rule is a named equation between patterns with its side condition last, as data:
 `Rule("mul_zero", x * 0, zeros_like(x), when=is_integer(x))`. What may live here: rules, conditions,
-the engine. What may not: any particular rule (`symbolic.py`, `tensor_rules.py`).
+the engine. What may not: any particular rule (`integer_rules.py`, `tensor_rules.py`).
 """
 
 from __future__ import annotations
@@ -165,16 +165,18 @@ def rewrite(
     stop: Callable[[UOp], bool] | None = None,
     keep: Keep | None = None,
     fired: Counter[str] | None = None,
+    fixed: Keep | None = None,
 ) -> list[UOp]:
     """Every root with the rules applied, sources first, until none applies.
 
     `stop(node)` leaves a node and what is below it alone; a rule may not drop an operand for which
-    `keep(node)` holds; `fired` counts the rules that applied, by name. The order is fixed, nothing
-    recurses, and a replacement keeps the origin of what it replaces.
+    `keep(node)` holds; a node for which `fixed(node)` holds, which is asked once its sources are
+    done, stays the op it is; `fired` counts the rules that applied, by name. The order is fixed,
+    nothing recurses, and a replacement keeps the origin of what it replaces.
     """
     wanted = list(roots)
     order = toposort(wanted, stop)
-    walk = _Walk(rules, keep, budget=1000 + 100 * len(order))
+    walk = _Walk(rules, keep, fixed, budget=1000 + 100 * len(order))
     if stop is not None:
         walk.done.update((node, node) for node in order if stop(node))
     for node in order:
@@ -189,10 +191,10 @@ class _Walk:
     """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
     maps a node under work to the one whose final form will be its own."""
 
-    __slots__ = ("active", "budget", "done", "fired", "keep", "next", "rules")
+    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "rules")
 
-    def __init__(self, rules: RuleSet, keep: Keep | None, budget: int):
-        self.rules, self.keep, self.budget = rules, keep, budget
+    def __init__(self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int):
+        self.rules, self.keep, self.fixed, self.budget = rules, keep, fixed, budget
         self.done: dict[UOp, UOp] = {}
         self.next: dict[UOp, UOp] = {}
         self.active: set[UOp] = set()
@@ -243,7 +245,7 @@ class _Walk:
         src = tuple([self.done[s] for s in node.src])
         if src != node.src:
             return rebuild(node, src)
-        if node.op.name not in self.rules.by_op:
+        if (self.fixed is not None and self.fixed(node)) or node.op.name not in self.rules.by_op:
             return node
         result, name = self.rules.apply(node, self.keep)
         if result is None:

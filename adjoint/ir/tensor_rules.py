@@ -2,7 +2,7 @@
 
 Movement that undoes or repeats itself, choices that are no choice, and arithmetic with the neutral
 element of floats: `x * 1` and `x + -0.0`, but never `x + 0.0` (-0.0 would change), `x * 0`, `x - x`
-or `x / x` (infinities and NaN would). Integers have more rules (`symbolic.py`).
+or `x / x` (infinities and NaN would). Integers have more rules (`integer_rules.py`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.ir.dtype import DType
+from adjoint.ir.integer_rules import choice_rules, fold_rules, identity_rules
 from adjoint.ir.pattern import Apply, Attr, Var, any_const, bind, template
 from adjoint.ir.rewrite import Rule, RuleSet, condition
-from adjoint.ir.symbolic import choice_rules, fold_rules, identity_rules
 from adjoint.ir.uop import UOp
 
 x, y = Var("x"), Var("y")

@@ -7,6 +7,7 @@ loops, and what is kept from one to the next; that is `lower.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from adjoint.ops.casts import convert
 from adjoint.ops.mathematics.nodes import bits, number
 
 INDEX = dtypes.int64
+PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # no parameters: a stride of 1 is seen as one
 
 
 class Elements(Walk):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from math import inf, prod
+from math import prod
 from typing import Any
 
 from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
@@ -20,7 +20,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
-from adjoint.kernel.elements import INDEX, Elements
+from adjoint.kernel.elements import INDEX, PLAIN_NUMBERS, Elements
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
@@ -34,7 +34,6 @@ from adjoint.target import Target
 _KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
 _SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
-_PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # a stride of 1 must be seen to be one
 
 
 def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
@@ -107,7 +106,7 @@ class Lowering(Elements):
             for source in node.src:
                 if source in self._given:
                     found[source] = None
-        fixed = (*_PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
+        fixed = (*PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
         by = {n.src[1] for n in body if n.op.name in ("floordiv", "mod")} if self.trees else set()
         return tuple(n for n in found if n not in by and float(n.arg.value) not in fixed)
 

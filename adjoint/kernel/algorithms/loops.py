@@ -119,24 +119,31 @@ class Loops:
     def loop(
         self, size: int, lanes: int = 1, count: UOp | None = None, grid: bool = False
     ) -> Iterator[UOp]:
-        if count is not None:
-            self.place(count)
         node = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
         with self._inside(node):
             yield node
 
     @contextmanager
     def when(self, condition: UOp) -> Iterator[None]:
-        self.place(condition)
         with self._inside(OPS["if"](condition)):
             yield
 
     @contextmanager
     def _inside(self, node: UOp) -> Iterator[None]:
+        self.enter(node)
+        yield
+        self.leave()
+
+    def enter(self, node: UOp) -> None:
+        """Open a loop or a condition, behind what it needs."""
+        for source in node.src:
+            self.place(source)
         self._open.append(node)
         self._blocks.append(Block(node, self._blocks[-1]))
         self._note(node, node)  # what uses a counter is inside
-        yield
+
+    def leave(self) -> None:
+        """Close the innermost one."""
         self._open.pop()
         ended = self._blocks.pop()
         self._blocks[-1].items.append(ended)  # behind all that was put outside of it meanwhile
@@ -145,23 +152,24 @@ class Loops:
             self._home[phi] = self._home[phi.src[0]]
 
     def load(self, buffer: UOp, index: UOp) -> UOp:
-        self.place(index)
-        return self._put(OPS["load"](buffer, index), len(self._open))
+        return self.here(OPS["load"](buffer, index))
 
     def store(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
-        for node in (index, value, *(() if gate is None else (gate,))):
-            self.place(node)
-        self._put(OPS["store"](buffer, index, value, gate), len(self._open))
+        self.here(OPS["store"](buffer, index, value, gate))
 
     def register(self, start: UOp) -> UOp:
-        self.place(start)
-        return self._put(OPS["define_acc"](start, next(self._ids)), len(self._open))
+        return self.here(OPS["define_acc"](start, next(self._ids)))
 
     def update(self, register: UOp, value: UOp, *loops: UOp) -> UOp:
-        self.place(value)
-        phi = self._put(OPS["phi"](register, value, *loops), len(self._open))
-        self._registers.append(phi)
-        return phi
+        return self.here(OPS["phi"](register, value, *loops))
+
+    def here(self, node: UOp) -> UOp:
+        """A node that stays where it is written, behind what it needs: a load, a store, a PHI."""
+        for source in node.src:
+            self.place(source)
+        if node.op.name == "phi":
+            self._registers.append(node)
+        return self._put(node, len(self._open))
 
     def place(self, node: UOp) -> int:
         """Put a value and what it needs where they belong; how many scopes are around it."""
@@ -195,5 +203,9 @@ class Loops:
         """The finished kernel, for a node whose line it comes from."""
         name = name or "_".join([node.op.name, *map(str, node.src[0].shape)])
         lines = () if node.origin is None else (str(node.origin),)
-        body = tuple(self._blocks[0].flat())
-        return LoopProgram(name, tuple(self.buffers), (), body, self.grid_range, cost, lines)
+        return LoopProgram(name, tuple(self.buffers), (), self.body, self.grid_range, cost, lines)
+
+    @property
+    def body(self) -> tuple[UOp, ...]:
+        """All nodes in running order, once every scope is closed."""
+        return tuple(self._blocks[0].flat())

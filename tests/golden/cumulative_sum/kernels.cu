@@ -1,7 +1,5 @@
-__device__ static inline long long minimum_i64(long long a, long long b) { return a < b ? a : b; }
-
 extern "C" __global__ void scan_sum_100_5(float* out, const float* x) {
-  for (long long ridx0 = 0; ridx0 < minimum_i64((5-(0LL*8LL)), 8); ridx0++) {
+  for (long long ridx0 = 0; ridx0 < 5; ridx0++) {
     double acc0 = -0.0;
     for (long long ridx1 = 0; ridx1 < 100; ridx1++) {
       long long alu0 = (ridx0+(ridx1*5));

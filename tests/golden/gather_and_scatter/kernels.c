@@ -1,8 +1,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline int64_t maximum_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t minimum_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t maximum_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void where_(int64_t* args, int64_t begin, int64_t end) {
   int64_t* out0 = (int64_t*)args[0];
@@ -40,7 +40,7 @@ void gather(int64_t* args, int64_t begin, int64_t end) {
     int val0 = *(in0+ridx0);
     int64_t alu0 = (int64_t)((val0<0)?(int)((uint32_t)val0+10u):val0);
     bool alu1 = ((alu0<10)&&(0<=alu0));
-    if (!alu1) { *(flag+0) = (maximum_i64(alu0, (-36028797018963968LL))+108086391056891904LL); }
+    if (!alu1) { *(flag+0) = (alu0+108086391056891904LL); }
     int64_t alu2 = (ridx0*n0);
     int64_t alu3 = ((alu1?alu0:0LL)*n0);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
@@ -71,15 +71,14 @@ void scatter_add_10_4(int64_t* args, int64_t begin, int64_t end) {
     int val2 = *(index1+ridx1);
     int64_t alu2 = (int64_t)val2;
     bool alu3 = ((alu2<4)&&(0<=alu2));
-    int64_t alu4 = ((alu3||(acc1!=0))?acc1:(maximum_i64(alu2, (-36028797018963968LL))+180143985094819840LL));
-    acc1 = alu4;
-    int64_t alu5 = (int64_t)(((uint64_t)val1*4uLL)+(uint64_t)alu2);
+    acc1 = ((alu3||(acc1!=0))?acc1:(alu2+180143985094819840LL));
+    int64_t alu4 = (int64_t)(((uint64_t)val1*4uLL)+(uint64_t)alu2);
     if (alu0&&alu3) {
       float val3 = *(updates+ridx1);
-      float val4 = *(out+alu5);
-      *(out+alu5) = (val4+val3);
+      float val4 = *(out+alu4);
+      *(out+alu4) = (val4+val3);
     }
   }
-  int64_t alu6 = ((acc0!=0)?acc0:acc1);
-  if (alu6!=0) { *(flag+0) = alu6; }
+  int64_t alu5 = ((acc0!=0)?acc0:acc1);
+  if (alu5!=0) { *(flag+0) = alu5; }
 }

@@ -1,0 +1,103 @@
+"""A loop program with every rule about its nodes applied (`rules.py`).
+
+Before: a = neg(x); b = abs(a); c = where(lt(i, 8), b, 0), where i counts to 8. After: b = abs(x).
+A node that is left stands as far out as what it needs. Three things stay what and where they are:
+loads and stores, because memory changes between them; whatever reads a register, because that
+changes too, and its op says how lanes are joined; and the loops. What may live here: the pass. What
+may not: any rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from adjoint.ir.dtype import VOID, dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.rewrite import rewrite
+from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.algorithms.loops import Loops, number
+from adjoint.kernel.elements import PLAIN_NUMBERS
+from adjoint.kernel.rules import kernel_rules
+from adjoint.stages import LoopProgram
+
+fired: Counter[str] = Counter()  # how often each rule applied in this process
+_REGISTER, _UPDATE, _LOOP = OPS["define_acc"], OPS["phi"], OPS["range"]
+_STAYING = (OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE)
+
+
+def optimised(program: LoopProgram) -> LoopProgram:
+    """Before: minimum(i, 16) of a counter below 16. After: i."""
+    images = rewrite(program.body, kernel_rules, fired=fired, fixed=_ReadsRegister())
+    new = dict(zip(program.body, images, strict=True))
+    if images == list(program.body) or not _are_apart(new):
+        return program
+    body = _in_order(new)
+    grid = None if program.grid is None else new[program.grid]
+    parameters = tuple(_parameters(program, body))
+    return replace(program, body=body, grid=grid, parameters=parameters)
+
+
+class _ReadsRegister:
+    """Whether a node has the value of a register before its update."""
+
+    def __init__(self) -> None:
+        self._found: set[UOp] = set()
+
+    def __call__(self, node: UOp) -> bool:
+        found = self._found
+        if node.op is _UPDATE or not any(s.op is _REGISTER or s in found for s in node.src):
+            return False
+        found.add(node)
+        return True
+
+
+def _stays(node: UOp) -> bool:
+    return node.op in _STAYING or node.dtype is VOID
+
+
+def _are_apart(new: dict[UOp, UOp]) -> bool:
+    """Whether no two loads or stores have become one: memory may have changed between them."""
+    kept = [image for old, image in new.items() if _stays(old) and _stays(image)]
+    return len(set(kept)) == len(kept)
+
+
+def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
+    """What is needed: in its order what stays, the rest as far out as its sources allow."""
+    needed = set(toposort([n for n in new.values() if n.dtype is VOID or n.op is _UPDATE]))
+    loops = Loops()
+    for old, node in new.items():
+        if old.op.name in ("range", "if"):
+            loops.enter(node)
+        elif old.op.name in ("end_range", "endif"):
+            loops.leave()
+        elif node in needed and not _stays(node):
+            loops.place(node)
+        elif node in needed and _stays(old):
+            loops.here(node)
+    return loops.body
+
+
+def _parameters(program: LoopProgram, body: Iterable[UOp]) -> Iterator[UOp]:
+    """The parameters that are still used, and what has been worked out from some."""
+    before, now = _constants(program.body), _constants(body)
+    yield from (n for n in program.parameters if n in now)
+    for node in now if program.parameters else ():
+        kind = node.dtype
+        wide = kind is dtypes.int64 or (kind.is_float and not kind.is_storage)
+        if wide and node not in before and float(node.arg.value) not in PLAIN_NUMBERS:
+            yield node
+
+
+def _constants(body: Iterable[UOp]) -> dict[UOp, None]:
+    """The numbers in a program, lengths of loops among them."""
+    found: dict[UOp, None] = {}
+    for node in body:
+        if node.op is _LOOP and not node.arg.grid:
+            found[number(node.arg.size)] = None
+        found |= {s: None for s in node.src if s.op.name == "const"}
+    return found
+
+
+__all__ = ["optimised"]

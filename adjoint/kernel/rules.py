@@ -1,0 +1,28 @@
+"""Rules about a kernel's nodes: what is left to say once tensors have become elements and indices.
+
+Arithmetic keeps every bit, as it does on tensors; the ranges of counters decide comparisons; and a
+gate that is known is none. What may live here: rules. What may not: where nodes stand
+(`optimise.py`).
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.integer_rules import integer_rules
+from adjoint.ir.pattern import Apply, Attr, Number, Pattern, Var
+from adjoint.ir.rewrite import Rule, RuleSet
+from adjoint.ir.tensor_rules import arithmetic_rules, float_fold_rules
+
+buffer, i, x = Var("buffer"), Var("i"), Var("x")
+
+
+def _load(*src: Pattern) -> Apply:
+    return Apply("load", src, (("width", Attr("width")), ("order", Attr("order"))))
+
+
+memory_rules = RuleSet(
+    (
+        Rule("load_always", _load(buffer, i, Number(True), x), _load(buffer, i)),
+        Rule("load_never", _load(buffer, i, Number(False), x), x),
+    )
+)
+kernel_rules = memory_rules + arithmetic_rules + float_fold_rules + integer_rules
