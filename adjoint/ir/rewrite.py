@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.errors import InternalError
+from adjoint.ir.opdef import OpDef
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches, source_ops
-from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.uop import UOp, toposort, typed
 
 Keep = Callable[[UOp], bool]
 
@@ -76,7 +77,8 @@ class Rule:
         """What the node becomes, or None; operands that `keep` holds for stay operands."""
         for bound in matches(self.pattern, node):
             if self.when is None or self.when(bound):
-                result = self._replaced(bound)
+                with origin_scope(node.raw_origin):
+                    result = self._replaced(bound)
                 if result is None or result is node or not self._may_stand(result, node):
                     continue
                 if keep is None or _keeps(result, node, bound, keep):
@@ -103,16 +105,24 @@ class Rule:
 def _keeps(result: UOp, node: UOp, bound: Bindings, keep: Keep) -> bool:
     """Whether every operand that must be computed is one of the result too."""
     operands = {n for n in bound.values() if isinstance(n, UOp) and n is not node}
-    lost = operands.difference(toposort([result], stop=operands.__contains__))
-    return not any(map(keep, lost))
+    held = [n for n in operands if n is not result and keep(n)]
+    if not held:
+        return True
+    present = set(toposort([result], stop=operands.__contains__))
+    return all(n in present for n in held)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RuleSet:
-    """Rules in the order they are tried, found by the op at the root of their pattern."""
+    """Rules in the order they are tried.
+
+    Which rules a node may match is known from its op and the ops of its sources, and worked out
+    once for each of these: a graph has thousands of nodes and few such combinations.
+    """
 
     rules: tuple[Rule, ...]
     by_op: dict[str, list[tuple[Rule, tuple[str, ...]]]] = field(init=False)
+    _candidates: dict[tuple[OpDef, ...], tuple[Rule, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         table: dict[str, list[tuple[Rule, tuple[str, ...]]]] = {}
@@ -134,15 +144,23 @@ class RuleSet:
     def __getitem__(self, name: str) -> Rule:
         return next(rule for rule in self.rules if rule.name == name)
 
+    def candidates(self, node: UOp) -> tuple[Rule, ...]:
+        """The rules that a node of this op on sources of these ops may match."""
+        key = (node.op, *[s.op for s in node.src])
+        found = self._candidates.get(key)
+        return self._looked_up(key) if found is None else found
+
+    def _looked_up(self, key: tuple[OpDef, ...]) -> tuple[Rule, ...]:
+        names, either = [op.name for op in key[1:]], key[0].commutative
+        entries = self.by_op.get(key[0].name, ())
+        rules = tuple(rule for rule, wanted in entries if _may_match(wanted, names, either))
+        self._candidates[key] = rules
+        return rules
+
     def apply(self, node: UOp, keep: Keep | None = None) -> tuple[UOp | None, str]:
         """What the first rule that applies makes of the node, and the rule's name."""
-        entries = self.by_op.get(node.op.name, ())
-        names = [s.op.name for s in node.src]
-        for rule, wanted in entries:
-            if not _may_match(wanted, names, node.op.commutative):
-                continue  # a look at the sources spares most rules the match
-            with origin_scope(node.raw_origin):
-                result = rule.apply(node, keep)
+        for rule in self.candidates(node):
+            result = rule.apply(node, keep)
             if result is not None:
                 return result, rule.name
         return None, ""
@@ -153,10 +171,11 @@ class RuleSet:
 
 def _may_match(wanted: tuple[str, ...], names: list[str], either: bool) -> bool:
     """Whether sources of these ops may match, in this order or, if need be, in the other."""
-    for want, name in zip(wanted, names):  # noqa: B905 - hot; matching compares lengths
-        if want and want != name:
-            return either and len(names) == 2 and _may_match(wanted, names[::-1], False)
-    return True
+    if len(wanted) != len(names):
+        return False
+    if all(want in ("", name) for want, name in zip(wanted, names, strict=True)):
+        return True
+    return either and len(names) == 2 and _may_match(wanted, names[::-1], False)
 
 
 def rewrite(
@@ -185,6 +204,12 @@ def rewrite(
     if fired is not None:
         fired.update(walk.fired)
     return [walk.done[root] for root in wanted]
+
+
+def _on(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """The node on other sources of the same types, so of its own type."""
+    with origin_scope(node.raw_origin):
+        return typed(node.op, src, node.arg, node.shape, node.dtype)
 
 
 class _Walk:
@@ -242,10 +267,11 @@ class _Walk:
         return present
 
     def applied(self, node: UOp) -> UOp:
-        src = tuple([self.done[s] for s in node.src])
-        if src != node.src:
-            return rebuild(node, src)
-        if (self.fixed is not None and self.fixed(node)) or node.op.name not in self.rules.by_op:
+        done = self.done
+        for source in node.src:
+            if done[source] is not source:
+                return _on(node, tuple([done[s] for s in node.src]))
+        if self.fixed is not None and self.fixed(node):
             return node
         result, name = self.rules.apply(node, self.keep)
         if result is None:

@@ -48,6 +48,9 @@ class _Deeds:
         self._known: dict[UOp, bool] = {}
 
     def inside(self, node: UOp) -> bool:
+        found = self._known.get(node)
+        if found is not None:
+            return found
         for part in toposort([node], stop=self._known.__contains__):
             if part not in self._known:
                 self._known[part] = _does(part) or any(self._known[s] for s in part.src)

@@ -300,7 +300,7 @@ def test_no_division_where_a_view_divides():
 
 
 def test_a_kernel_names_the_users_line():
-    assert any("test_lowering.py" in line for line in program_of(lambda x: x.exp() + 1, X).lines)
+    assert any("test_lower.py" in line for line in program_of(lambda x: x.exp() + 1, X).lines)
 
 
 @pytest.mark.parametrize(
