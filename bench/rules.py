@@ -133,7 +133,7 @@ def _head() -> list[str]:
         f"{len(tensor_rules)} rules of graphs, {len(kernel_rules)} of kernels; milliseconds of the "
         f"processor. `python -m bench.rules`, {time.strftime('%Y-%m-%d')}.",
         "",
-        "| graph | nodes | rules applied | simplify | µs a node | optimise | all passes to `render` "
+        "| graph | nodes | rules applied | simplify | µs a node | optimise | passes to `render` "
         "| with LLVM | share before LLVM | share |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
