@@ -5,13 +5,14 @@ What may live here: layers without weights that work element by element, and sof
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from adjoint.errors import ArgumentError
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
 class _Activation(Module):
@@ -239,7 +240,7 @@ class PReLU(Module):
         num_parameters: int = 1,
         init: float = 0.25,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive("PReLU", num_parameters=num_parameters)
@@ -256,5 +257,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-def _filled(count: int, value: float, device: str | tuple[str, ...] | None, dtype: Any) -> Tensor:
+def _filled(
+    count: int, value: float, device: str | tuple[str, ...] | None, dtype: DTypeLike | None
+) -> Tensor:
     return init.constant(count, value, device=device, dtype=dtype).requires_grad_()

@@ -21,6 +21,7 @@ from adjoint.nn.linear import Linear
 from adjoint.nn.module import Module, Parameter
 from adjoint.nn.positional_encodings import RotaryEmbedding
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
 class MultiheadAttention(Module):
@@ -43,7 +44,7 @@ class MultiheadAttention(Module):
         vdim: int | None = None,
         batch_first: bool = False,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         num_kv_heads: int | None = None,
         rope: RotaryEmbedding | None = None,
@@ -59,7 +60,7 @@ class MultiheadAttention(Module):
         if rope is not None and rope.dim != self.head_dim:
             problem = f"rope turns {rope.dim} features, a head has {self.head_dim}"
             raise ShapeError("E3003", problem, op=OP)
-        named = {"device": device, "dtype": dtype}
+        named: dict[str, Any] = {"device": device, "dtype": dtype}
         self._make_projections(bias, add_bias_kv, named)
         self.out_proj = Linear(embed_dim, embed_dim, bias, **named)
         if bias:

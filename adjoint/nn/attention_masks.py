@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from adjoint.errors import DTypeError, ShapeError
 from adjoint.nn.kv_cache import KVCache
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 OP = "MultiheadAttention"
 
@@ -26,7 +27,7 @@ class Extents(NamedTuple):
     device: Any
 
 
-def future(queries: int, keys: int, device: Any) -> Tensor:
+def future(queries: int, keys: int, device: str | tuple[str, ...] | None) -> Tensor:
     """(queries, keys): true where a key comes later than its query."""
     row = Tensor.arange(queries, dtype="int32", device=device)
     column = Tensor.arange(keys, dtype="int32", device=device)
@@ -34,7 +35,7 @@ def future(queries: int, keys: int, device: Any) -> Tensor:
 
 
 def square_subsequent_mask(
-    size: int, device: str | tuple[str, ...] | None = None, dtype: Any = None
+    size: int, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
 ) -> Tensor:
     """(size, size): -inf where a key comes later than its query, else 0; a float mask."""
     blocked = future(size, size, device)

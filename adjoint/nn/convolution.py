@@ -15,6 +15,7 @@ from adjoint.nn.checks import check_axis, check_float, check_positive, check_ran
 from adjoint.nn.module import Module
 from adjoint.ops.composite.unfold import per_axis
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 _LETTERS = ("L", "H, W", "D, H, W")
@@ -39,7 +40,7 @@ class _Conv(Module):
         bias: bool,
         padding_mode: str,
         device: str | tuple[str, ...] | None,
-        dtype: Any,
+        dtype: DTypeLike | None,
     ) -> None:
         op, n = type(self).__name__, self._rank
         check_positive(op, in_channels=in_channels, out_channels=out_channels, groups=groups)
@@ -54,7 +55,7 @@ class _Conv(Module):
         outer, inner = (in_channels, out_channels)[:: 1 if self._transposed else -1]
         shape = (outer, inner // groups, *self.kernel_size)
         bound = 1 / sqrt(prod(shape[1:]))
-        made = {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = init.uniform(shape, -bound, bound, **made).requires_grad_()
         start = init.uniform(out_channels, -bound, bound, **made) if bias else None
         self.bias = None if start is None else start.requires_grad_()
@@ -125,7 +126,7 @@ class _Convolution(_Conv):
         bias: bool = True,
         padding_mode: str = "zeros",
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         shape = (in_channels, out_channels, kernel_size, stride, padding, 0, dilation)
@@ -190,7 +191,7 @@ class _Transposed(_Conv):
         dilation: Any = 1,
         padding_mode: str = "zeros",
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         shape = (in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation)

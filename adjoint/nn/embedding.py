@@ -5,8 +5,6 @@ What may live here: layers that look things up.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.errors import AxisError, DTypeError, ShapeError
@@ -18,6 +16,7 @@ from adjoint.ops.indexing import gathered
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.types import DTypeLike
 
 
 class Embedding(Module):
@@ -32,7 +31,7 @@ class Embedding(Module):
         embedding_dim: int,
         padding_idx: int | None = None,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)

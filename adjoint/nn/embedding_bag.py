@@ -12,6 +12,7 @@ from adjoint.nn import init
 from adjoint.nn.checks import check_positive, check_range, check_tensor
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 MODES = ("sum", "mean", "max")
 
@@ -90,7 +91,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive("EmbeddingBag", num_embeddings=num_embeddings, embedding_dim=embedding_dim)

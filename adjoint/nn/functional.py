@@ -34,6 +34,7 @@ from adjoint.nn.loss import (
     triplet_margin_loss,
 )
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 # ---- activations
 
@@ -96,12 +97,12 @@ def softplus(input: Tensor, beta: float = 1.0) -> Tensor:
     return input.softplus(beta)
 
 
-def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """Exponentials over their sum along an axis, which has to be named."""
     return input.softmax(dim, dtype)
 
 
-def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """The logarithm of `softmax`."""
     return input.log_softmax(dim, dtype)
 

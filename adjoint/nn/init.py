@@ -20,6 +20,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import open_scopes
+from adjoint.tensor.types import DTypeLike, Sizes
 from adjoint.tensor.views import receive
 
 _SMALL = 1 << 16  # elements: as many are drawn sooner than a kernel is prepared
@@ -43,9 +44,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ArgumentError("E2008", problem, op="calculate_gain", help=fix)
 
 
-def fans(shape: Any, op: str = "init") -> tuple[int, int]:
+def fans(shape: Sizes, op: str = "init") -> tuple[int, int]:
     """(fan in, fan out) of a weight (out, in, *kernel)."""
-    sizes = tuple(shape)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if len(sizes) < 2:
         problem = f"a weight of rank {len(sizes)} has no fan in and fan out"
         raise ShapeError("E3002", problem, op=op, help="give a shape of rank 2 or more")
@@ -53,7 +54,7 @@ def fans(shape: Any, op: str = "init") -> tuple[int, int]:
     return sizes[1] * field, sizes[0] * field
 
 
-def _fan(shape: Any, mode: str, op: str) -> int:
+def _fan(shape: Sizes, mode: str, op: str) -> int:
     found = fans(shape, op)
     if mode not in ("fan_in", "fan_out"):
         problem = f"mode is 'fan_in' or 'fan_out', not {mode!r}"
@@ -64,7 +65,14 @@ def _fan(shape: Any, mode: str, op: str) -> int:
 # ---- making tensors
 
 
-def _spread(name: str, shape: Any, scale: float, shift: float, dtype: Any, device: Any) -> Tensor:
+def _spread(
+    name: str,
+    shape: Sizes,
+    scale: float,
+    shift: float,
+    dtype: DTypeLike | None,
+    device: str | tuple[str, ...] | None,
+) -> Tensor:
     """`scale * draw + shift`, computed at once unless a transform is tracing."""
     sizes = checked_shape(name, shape)
     kind, place = as_dtype(dtype or dtypes.default_float), Device.canonicalize(device)
@@ -84,36 +92,58 @@ def _computed(tensor: Tensor) -> Tensor:
 
 
 def uniform(
-    shape: Any, a: float = 0.0, b: float = 1.0, *, dtype: Any = None, device: Any = None
+    shape: Sizes,
+    a: float = 0.0,
+    b: float = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """Uniform in [a, b)."""
     return _spread("random_uniform", shape, b - a, a, dtype, device)
 
 
 def normal(
-    shape: Any, mean: float = 0.0, std: float = 1.0, *, dtype: Any = None, device: Any = None
+    shape: Sizes,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
     """Normal with a mean and a standard deviation."""
     return _spread("random_normal", shape, std, mean, dtype, device)
 
 
-def constant(shape: Any, val: float, *, dtype: Any = None, device: Any = None) -> Tensor:
+def constant(
+    shape: Sizes,
+    val: float,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
+) -> Tensor:
     """The same number everywhere."""
     kind = as_dtype(dtype or dtypes.default_float)
     return Tensor(np.full(checked_shape("constant", shape), val, kind.np), device=device)
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def zeros(
+    shape: Sizes, *, dtype: DTypeLike | None = None, device: str | tuple[str, ...] | None = None
+) -> Tensor:
     """Zeros."""
     return constant(shape, 0, dtype=dtype, device=device)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones(
+    shape: Sizes, *, dtype: DTypeLike | None = None, device: str | tuple[str, ...] | None = None
+) -> Tensor:
     """Ones."""
     return constant(shape, 1, dtype=dtype, device=device)
 
 
-def eye(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def eye(
+    shape: Sizes, *, dtype: DTypeLike | None = None, device: str | tuple[str, ...] | None = None
+) -> Tensor:
     """The identity, or as much of it as a matrix of this shape holds."""
     sizes = checked_shape("eye", shape)
     if len(sizes) != 2:
@@ -123,7 +153,13 @@ def eye(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return Tensor(np.eye(*sizes, dtype=np.float64).astype(kind.np), device=device)
 
 
-def dirac(shape: Any, groups: int = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
+def dirac(
+    shape: Sizes,
+    groups: int = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | tuple[str, ...] | None = None,
+) -> Tensor:
     """A convolution that passes its channels through unchanged, as many as there are."""
     sizes = checked_shape("dirac", shape)
     if not 3 <= len(sizes) <= 5 or sizes[0] % groups:
@@ -139,20 +175,20 @@ def dirac(shape: Any, groups: int = 1, *, dtype: Any = None, device: Any = None)
     return Tensor(values, device=device)
 
 
-def xavier_uniform(shape: Any, gain: float = 1.0, **named: Any) -> Tensor:
+def xavier_uniform(shape: Sizes, gain: float = 1.0, **named: Any) -> Tensor:
     """Glorot and Bengio's uniform: ±gain √(6 / (fan in + fan out))."""
     bound = gain * sqrt(6.0 / max(sum(fans(shape, "xavier_uniform")), 1))
     return uniform(shape, -bound, bound, **named)
 
 
-def xavier_normal(shape: Any, gain: float = 1.0, **named: Any) -> Tensor:
+def xavier_normal(shape: Sizes, gain: float = 1.0, **named: Any) -> Tensor:
     """Glorot and Bengio's normal: std gain √(2 / (fan in + fan out))."""
     std = gain * sqrt(2.0 / max(sum(fans(shape, "xavier_normal")), 1))
     return normal(shape, 0.0, std, **named)
 
 
 def kaiming_uniform(
-    shape: Any,
+    shape: Sizes,
     a: float = 0.0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
@@ -164,7 +200,7 @@ def kaiming_uniform(
 
 
 def kaiming_normal(
-    shape: Any,
+    shape: Sizes,
     a: float = 0.0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
@@ -176,7 +212,7 @@ def kaiming_normal(
 
 
 def trunc_normal(
-    shape: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, **named: Any
+    shape: Sizes, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, **named: Any
 ) -> Tensor:
     """Normal, given that it is in [a, b]."""
     if not a < b or std <= 0:
@@ -187,7 +223,7 @@ def trunc_normal(
     return _computed((drawn.erfinv() * (std * sqrt(2)) + mean).clip(a, b))
 
 
-def orthogonal(shape: Any, gain: float = 1.0, **named: Any) -> Tensor:
+def orthogonal(shape: Sizes, gain: float = 1.0, **named: Any) -> Tensor:
     """Rows (or columns, if there are fewer) at right angles, of length `gain`."""
     sizes = checked_shape("orthogonal", shape)
     if len(sizes) < 2:
@@ -201,7 +237,7 @@ def orthogonal(shape: Any, gain: float = 1.0, **named: Any) -> Tensor:
     return _computed(gain * q.reshape(*sizes))
 
 
-def sparse(shape: Any, sparsity: float, std: float = 0.01, **named: Any) -> Tensor:
+def sparse(shape: Sizes, sparsity: float, std: float = 0.01, **named: Any) -> Tensor:
     """Normal, with a fraction `sparsity` of each column set to 0."""
     sizes = checked_shape("sparse", shape)
     if len(sizes) != 2 or not 0 <= sparsity <= 1:

@@ -12,6 +12,7 @@ from adjoint.errors import ShapeError
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import grad_enabled, open_scopes
+from adjoint.tensor.types import DTypeLike
 
 
 class KVCache(Module):
@@ -32,7 +33,7 @@ class KVCache(Module):
         max_length: int,
         head_dim: int,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         shape = (batch, num_heads, max_length, head_dim)

@@ -13,6 +13,7 @@ from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
 class Identity(Module):
@@ -37,12 +38,13 @@ class Linear(Module):
         out_features: int,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive("Linear", in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
-        bound, made = 1 / sqrt(in_features), {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
+        bound = 1 / sqrt(in_features)
         self.weight = init.uniform(
             (out_features, in_features), -bound, bound, **made
         ).requires_grad_()
@@ -75,14 +77,15 @@ class Bilinear(Module):
         out_features: int,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         sizes = {"in1_features": in1_features, "in2_features": in2_features}
         check_positive("Bilinear", **sizes, out_features=out_features)
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        bound, made = 1 / sqrt(in1_features), {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
+        bound = 1 / sqrt(in1_features)
         shape = (out_features, in1_features, in2_features)
         self.weight = init.uniform(shape, -bound, bound, **made).requires_grad_()
         self.bias = (

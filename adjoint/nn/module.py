@@ -18,6 +18,7 @@ from adjoint.nn.module_pytree import Structured
 from adjoint.nn.state import LoadReport, get_parameters, get_state_dict, load_state_dict
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 from adjoint.tensor.views import base_of, receive
 
 
@@ -187,7 +188,10 @@ class Module(Structured):
             tensor.grad = None
 
     def to(
-        self, *targets: Any, device: str | tuple[str, ...] | None = None, dtype: Any = None
+        self,
+        *targets: Any,
+        device: str | tuple[str, ...] | None = None,
+        dtype: DTypeLike | None = None,
     ) -> Self:
         """Move all tensors to a device, and floats to a dtype: `to("CPU:1")`, `to("float64")`."""
         for target in targets:

@@ -16,6 +16,7 @@ from adjoint.nn.module import Module
 from adjoint.nn.running_statistics import update_buffers
 from adjoint.tensor import Tensor
 from adjoint.tensor.array_api import finfo
+from adjoint.tensor.types import DTypeLike
 
 
 class _RunningNorm(Module):
@@ -36,25 +37,25 @@ class _RunningNorm(Module):
         affine: bool = True,
         track_running_stats: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive(type(self).__name__, num_features=num_features)
         _check_order(type(self).__name__, eps, momentum, affine, track_running_stats)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        made = {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = init.ones(num_features, **made).requires_grad_() if affine else None
         self.bias = init.zeros(num_features, **made).requires_grad_() if affine else None
         self.reset_running_stats(**made)
 
     def reset_running_stats(
-        self, device: str | tuple[str, ...] | None = None, dtype: Any = None
+        self, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
     ) -> None:
         """Mean 0 and variance 1, of no batches."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if self.track_running_stats:
-            made = {"device": device, "dtype": dtype}
+            made: dict[str, Any] = {"device": device, "dtype": dtype}
             self.running_mean = init.zeros(self.num_features, **made).requires_grad_(False)
             self.running_var = init.ones(self.num_features, **made).requires_grad_(False)
             count = init.zeros((), device=device, dtype=dtypes.int64)
@@ -168,7 +169,7 @@ class _InstanceNorm(_RunningNorm):
         affine: bool = False,
         track_running_stats: bool = False,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
@@ -244,12 +245,13 @@ class LayerNorm(Module):
         elementwise_affine: bool = True,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         self.normalized_shape = _shape_of("LayerNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        shape, made = self.normalized_shape, {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
+        shape = self.normalized_shape
         affine, shifted = elementwise_affine, elementwise_affine and bias
         self.weight = init.ones(shape, **made).requires_grad_() if affine else None
         self.bias = init.zeros(shape, **made).requires_grad_() if shifted else None
@@ -277,12 +279,13 @@ class RMSNorm(Module):
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         self.normalized_shape = _shape_of("RMSNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        shape, made = self.normalized_shape, {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
+        shape = self.normalized_shape
         self.weight = init.ones(shape, **made).requires_grad_() if elementwise_affine else None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -307,7 +310,7 @@ class GroupNorm(Module):
         eps: float = 1e-5,
         affine: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
         check_positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
@@ -316,7 +319,7 @@ class GroupNorm(Module):
             raise ShapeError("E3003", problem, op="GroupNorm")
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        made = {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = init.ones(num_channels, **made).requires_grad_() if affine else None
         self.bias = init.zeros(num_channels, **made).requires_grad_() if affine else None
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.errors import ShapeError
-from adjoint.ir.dtype import DType, dtypes, promote
+from adjoint.ir.dtype import DType, as_dtype, dtypes, promote
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
-def _positions(length: int, offset: Any, device: Any) -> Tensor:
+def _positions(length: int, offset: Any, device: str | tuple[str, ...] | None) -> Tensor:
     """offset, offset + 1, …"""
     return Tensor.arange(length, dtype="int32", device=device) + offset
 
@@ -62,11 +63,11 @@ class SinusoidalEncoding(Module):
         self,
         length: int,
         offset: Any = 0,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | tuple[str, ...] | None = None,
     ) -> Tensor:
         """The encodings themselves: (length, d_model)."""
-        kind = dtypes.default_float if dtype is None else dtype
+        kind = dtypes.default_float if dtype is None else as_dtype(dtype)
         place = _positions(length, offset, device)
         angles = _angles(place, self.d_model, self.base, promote(kind, dtypes.float32))
         return angles.sin().stack(angles.cos(), dim=-1).flatten(1).cast(kind)

@@ -25,6 +25,7 @@ from adjoint.nn.recurrence import LSTM as LSTM_GATES
 from adjoint.nn.recurrence import Gates, State, nonlinear, recurrence
 from adjoint.nn.recurrent_cells import as_state, check_state, drawn
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
 class _Recurrent(Module):
@@ -46,7 +47,7 @@ class _Recurrent(Module):
         dropout: float,
         bidirectional: bool,
         device: str | tuple[str, ...] | None,
-        dtype: Any,
+        dtype: DTypeLike | None,
         proj_size: int = 0,
     ):
         super().__init__()
@@ -218,7 +219,7 @@ class RNN(_OneState):
         dropout: float = 0.0,
         bidirectional: bool = False,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         self.nonlinearity = nonlinearity
         super().__init__(
@@ -246,7 +247,7 @@ class GRU(_OneState):
         dropout: float = 0.0,
         bidirectional: bool = False,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first,
@@ -273,7 +274,7 @@ class LSTM(_Recurrent):
         bidirectional: bool = False,
         proj_size: int = 0,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first,

@@ -14,10 +14,14 @@ from adjoint.nn.checks import check_axis, check_float, check_positive, check_ran
 from adjoint.nn.module import Module, Parameter
 from adjoint.nn.recurrence import GRU, LSTM, Gates, State, nonlinear
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 
 
 def drawn(
-    shape: tuple[int, ...], hidden_size: int, device: str | tuple[str, ...] | None, dtype: Any
+    shape: tuple[int, ...],
+    hidden_size: int,
+    device: str | tuple[str, ...] | None,
+    dtype: DTypeLike | None,
 ) -> Tensor:
     """A parameter of a recurrent layer: uniform in ±1/√hidden_size."""
     bound = hidden_size**-0.5
@@ -54,7 +58,7 @@ class _Cell(Module):
         hidden_size: int,
         bias: bool,
         device: str | tuple[str, ...] | None,
-        dtype: Any,
+        dtype: DTypeLike | None,
     ):
         super().__init__()
         check_positive(type(self).__name__, input_size=input_size, hidden_size=hidden_size)
@@ -95,7 +99,7 @@ class RNNCell(_Cell):
         bias: bool = True,
         nonlinearity: str = "tanh",
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         self.nonlinearity = nonlinearity
         super().__init__(input_size, hidden_size, bias, device, dtype)
@@ -120,7 +124,7 @@ class LSTMCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(input_size, hidden_size, bias, device, dtype)
 
@@ -143,7 +147,7 @@ class GRUCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(input_size, hidden_size, bias, device, dtype)
 

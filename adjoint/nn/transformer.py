@@ -20,6 +20,7 @@ from adjoint.nn.linear import Linear
 from adjoint.nn.module import Module
 from adjoint.nn.normalisation import LayerNorm
 from adjoint.tensor import Tensor
+from adjoint.tensor.types import DTypeLike
 from adjoint.transforms.pytree import tree_map
 
 Activation = Callable[[Tensor], Tensor]
@@ -106,11 +107,11 @@ class TransformerEncoderLayer(_Layer):
         norm_first: bool = False,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **attention: Any,
     ):
         super().__init__()
-        named = {"bias": bias, "device": device, "dtype": dtype}
+        named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, **named, **attention
         )
@@ -152,11 +153,11 @@ class TransformerDecoderLayer(_Layer):
         norm_first: bool = False,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **attention: Any,
     ):
         super().__init__()
-        named = {"bias": bias, "device": device, "dtype": dtype}
+        named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         heads = {"batch_first": batch_first, **named, **attention}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, **heads)
         crossed = {name: value for name, value in heads.items() if name != "rope"}
@@ -300,10 +301,10 @@ class Transformer(Module):
         norm_first: bool = False,
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__()
-        named = {"bias": bias, "device": device, "dtype": dtype}
+        named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
         order = {"batch_first": batch_first, "norm_first": norm_first, **named}
         self.encoder = custom_encoder or TransformerEncoder(
@@ -351,7 +352,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(
-        sz: int, device: str | tuple[str, ...] | None = None, dtype: Any = None
+        sz: int, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
     ) -> Tensor:
         """(sz, sz): -inf where a key comes later than its query, else 0."""
         return square_subsequent_mask(sz, device, dtype)

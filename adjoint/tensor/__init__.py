@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.tensor.tensor import Tensor, no_grad
+from adjoint.tensor.types import DTypeLike
 
 
 class _Package(ModuleType):
@@ -17,7 +18,7 @@ class _Package(ModuleType):
     def __call__(
         self,
         data: Any,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: str | tuple[str, ...] | None = None,
         requires_grad: bool | None = None,
     ) -> Tensor:

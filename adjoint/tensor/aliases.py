@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _in_dtype(
-    op: str, x: Any, axis: Axis, keepdim: bool, dtype: Any, out: Any, kinds: str = "fc"
+    op: str, x: Any, axis: Axis, keepdim: bool, dtype: DTypeLike | None, out: Any, kinds: str = "fc"
 ) -> Tensor:
     """A reduction that can be asked for in a dtype, for which its record has no option."""
     if out is not None:
@@ -34,7 +34,7 @@ def _in_dtype(
     return lift.op(op, x.cast(kind), axis, keepdim).cast(kind)
 
 
-def _of_kind(op: str, dtype: Any, kinds: str) -> DType:
+def _of_kind(op: str, dtype: DTypeLike | None, kinds: str) -> DType:
     kind = as_dtype(dtype)
     if kind.kind not in kinds:
         raise DTypeError("E2005", f"takes no result of dtype {kind.name}", op=op)
@@ -184,7 +184,9 @@ class Aliases:
         return moved.clone() if copy else moved
 
 
-def _targets(target: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Any, DType | None]:
+def _targets(
+    target: tuple[Any, ...], device: str | tuple[str, ...] | None, dtype: DTypeLike | None
+) -> tuple[Any, DType | None]:
     """Where to, and as what: each said once."""
     places = [] if device is None else [device]
     kinds = [] if dtype is None else [as_dtype(dtype)]

@@ -80,7 +80,7 @@ def _checked_node(node: UOp, device: str | tuple[str, ...] | None, dtype: DType 
     return node if device is None else OPS["copy"](node, device)
 
 
-def stored(array: Array, device: Any) -> UOp:
+def stored(array: Array, device: str | tuple[str, ...]) -> UOp:
     """An array as a buffer on a device; one the host cannot address is copied to when realized."""
     if isinstance(device, tuple):
         return OPS["shard"](stored(array, device[0]), device)
@@ -188,7 +188,7 @@ def wants_gradient(data: Any) -> bool:
 _SCALARS = frozenset({bool, int, float, complex})
 
 
-def _stacked(data: Any, device: Any, dtype: DType | None) -> UOp:
+def _stacked(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
     """Nested lists with tensors in them: the tensors are joined, and keep their history."""
     leaves = _leaves(data)
     first = next(leaf for leaf in leaves if hasattr(leaf, "uop"))
@@ -201,7 +201,7 @@ def _leaves(data: Any) -> list[Any]:
     return [data if hasattr(data, "dtype") else _number(data)]
 
 
-def _joined(data: Any, kind: DType, device: Any) -> UOp:
+def _joined(data: Any, kind: DType, device: str | tuple[str, ...] | None) -> UOp:
     if not isinstance(data, (list, tuple, range)) or not mentions_tensor(data):
         return OPS["copy"](node_of(data, device, None).cast(kind), device)
     parts = [_joined(item, kind, device) for item in data]

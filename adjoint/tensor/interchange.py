@@ -22,6 +22,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor.dlpack import array_from, capsule_of
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
+from adjoint.tensor.types import DTypeLike
 from adjoint.tensor.views import is_view, same_value
 
 Array = np.ndarray[Any, Any]
@@ -89,7 +90,7 @@ class Interchange:
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         array = self.numpy()
         if dtype is not None and array.dtype != np.dtype(dtype):
             if copy is False:
@@ -147,7 +148,11 @@ class Interchange:
 
     @classmethod
     def from_blob(
-        cls, ptr: int, shape: Any, dtype: Any = None, device: str | tuple[str, ...] | None = None
+        cls,
+        ptr: int,
+        shape: Any,
+        dtype: DTypeLike | None = None,
+        device: str | tuple[str, ...] | None = None,
     ) -> Self:
         """A tensor on memory at an address, which the caller keeps alive and unchanged."""
         kind = as_dtype(dtype or "float32")

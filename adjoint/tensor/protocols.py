@@ -104,7 +104,7 @@ class Protocols:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def _operand(value: Any, device: Any) -> Any:
+def _operand(value: Any, device: str | tuple[str, ...] | None) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return lift.cls(value, device=device) if isinstance(value, np.ndarray) else value

@@ -78,7 +78,7 @@ class _Stream:
 stream = _Stream(time.time_ns())
 
 
-def key_node(device: Any) -> UOp:
+def key_node(device: str | tuple[str, ...]) -> UOp:
     """A fresh key, as a leaf."""
     first = device if isinstance(device, str) else device[0]
     key = stored(np.array(stream.next_key(first), np.uint64), device)
@@ -90,7 +90,7 @@ def _shape(op: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     return checked_shape(op, unpacked(shape))
 
 
-def _float_dtype(op: str, dtype: Any) -> DType:
+def _float_dtype(op: str, dtype: DTypeLike | None) -> DType:
     kind = as_dtype(dtype or dtypes.default_float)
     if not kind.is_float:
         raise DTypeError("E2005", f"draws floats, not {kind.name}", op=op)
@@ -115,7 +115,7 @@ class Random:
         cls,
         name: str,
         shape: Any,
-        dtype: Any,
+        dtype: DTypeLike | None,
         device: str | tuple[str, ...] | None,
         requires_grad: bool | None,
     ) -> Self:

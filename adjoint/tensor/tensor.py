@@ -36,6 +36,7 @@ from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
 from adjoint.tensor.tracing import grad_enabled
+from adjoint.tensor.types import DTypeLike
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
 
 _BUFFER = OPS["buffer"]
@@ -71,7 +72,7 @@ class Tensor(
         self,
         data: Any = None,
         device: str | tuple[str, ...] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         requires_grad: bool | None = None,
     ):
         kind = None if dtype is None else as_dtype(dtype)
@@ -209,7 +210,7 @@ class Tensor(
             return lift(from_data.kept_apart, (self,), None)
         return self.contiguous()
 
-    def _copied_to(self, device: Any) -> Tensor:
+    def _copied_to(self, device: str | tuple[str, ...] | None) -> Tensor:
         """The same values on another device; `to` (aliases.py) changes dtypes too."""
         return lift.op("copy", self, Device.canonicalize(device))
 

@@ -432,3 +432,7 @@ def test_what_does_not_fit_is_an_error_that_says_so(code, call, says):
     with pytest.raises(AdjointError, match=says) as caught:
         call()
     assert caught.value.code == code
+
+
+def test_the_dtype_of_a_table_may_be_a_name():
+    assert SinusoidalEncoding(8).table(4, dtype="float16").dtype.name == "float16"

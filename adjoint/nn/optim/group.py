@@ -161,7 +161,7 @@ class Group:
         return f"Group({len(self.params)} parameters, {inside})"
 
 
-def number(value: float, device: Any = None) -> Tensor:
+def number(value: float, device: str | tuple[str, ...] | None = None) -> Tensor:
     """A float64 scalar in memory, whose value can change without a new program."""
     where = device if isinstance(device, str) else None
     return Tensor(np.array(value, np.float64), device=where, requires_grad=False)

@@ -139,7 +139,7 @@ def check_parameter(op: str, name: str, value: Any) -> None:
         raise DTypeError("E2005", problem, op=op, operands=[(name, value)], help=fix)
 
 
-def _zero(device: Any) -> Tensor:
+def _zero(device: str | tuple[str, ...] | None) -> Tensor:
     where = device if isinstance(device, str) else None
     return Tensor.zeros((), dtype=dtypes.int64, device=where)
 
