@@ -36,10 +36,12 @@ def compiler() -> str:
     return found
 
 
-def compiled(programs: Sequence[LoopProgram], folder: Path, flags: Sequence[str] = ()) -> list[Any]:
+def compiled(
+    programs: Sequence[LoopProgram], folder: Path, effort: str = "-O1", flags: Sequence[str] = ()
+) -> list[Any]:
     """A function `(cells, begin, end)` for every program."""
     named = [replace(p, name=f"k{i}") for i, p in enumerate(programs)]
-    loaded = built(render_all(named, LANGUAGES["c"]), folder, flags=flags)
+    loaded = built(render_all(named, LANGUAGES["c"]), folder, effort, flags)
     return [Kernel((p.name, loaded)) for p in named]
 
 
