@@ -14,8 +14,8 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.opdef import OpDef
-from adjoint.ir.origin import origin_scope
-from adjoint.ir.pattern import Bindings, Pattern, applied, fill, matches, source_ops
+from adjoint.ir.origin import enter_origin, leave_origin, origin_scope
+from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, applied, fill, matches, source_ops
 from adjoint.ir.uop import UOp, toposort, typed
 
 Keep = Callable[[UOp], bool]
@@ -43,6 +43,9 @@ def condition(fn: Callable[..., bool]) -> Callable[..., Condition]:
 
     def on(*args: Any) -> Condition:
         text = f"{fn.__name__}({', '.join(map(str, args))})"
+        names = [a.name for a in args if isinstance(a, (Var, Attr))]
+        if len(names) == len(args):  # nearly always
+            return Condition(text, lambda bound: fn(*[bound[name] for name in names]))
         return Condition(text, lambda bound: fn(*(fill(a, bound) for a in args)))
 
     return on
@@ -77,18 +80,21 @@ class Rule:
         """What the node becomes, or None; operands that `keep` holds for stay operands."""
         for bound in matches(self.pattern, node):
             if self.when is None or self.when(bound):
-                with origin_scope(node.raw_origin):
-                    result = self._replaced(bound)
+                result = self._replaced(bound, node)
                 if result is None or result is node or not self._may_stand(result, node):
                     continue
                 if keep is None or _keeps(result, node, bound, keep):
                     return result
         return None
 
-    def _replaced(self, bound: Bindings) -> UOp | None:
-        if isinstance(self.replacement, Pattern):
-            return fill(self.replacement, bound)
-        return self.replacement(**bound)
+    def _replaced(self, bound: Bindings, node: UOp) -> UOp | None:
+        if isinstance(self.replacement, Var):
+            found: UOp = bound[self.replacement.name]
+            return found
+        with origin_scope(node.raw_origin):
+            if isinstance(self.replacement, Pattern):
+                return fill(self.replacement, bound)
+            return self.replacement(**bound)
 
     def _may_stand(self, result: UOp, node: UOp) -> bool:
         if result.shape != node.shape or result.dtype is not node.dtype:
@@ -208,8 +214,11 @@ def rewrite(
 
 def _on(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """The node on other sources of the same types, so of its own type."""
-    with origin_scope(node.raw_origin):
+    token = enter_origin(node.raw_origin)
+    try:
         return typed(node.op, src, node.arg, node.shape, node.dtype)
+    finally:
+        leave_origin(token)
 
 
 class _Walk:
@@ -226,11 +235,18 @@ class _Walk:
         self.fired: list[str] = []
 
     def finish(self, node: UOp) -> None:
-        """The final form of a node whose sources are done: in one step, unless a rule applies."""
-        if self.advanced(node) is node:
-            self.done[node] = node
-        else:
-            self.settle(node)
+        """The final form of a node whose sources are done: mostly itself, or itself on others."""
+        done, present = self.done, self.on_finished(node)
+        found = done.get(present)
+        if found is None:
+            target = self.ruled(present)
+            if target is not present:
+                self.next[present] = target
+                self.settle(present)
+            else:
+                done[present] = present
+            found = done[present]
+        done[node] = found
 
     def settle(self, root: UOp) -> None:
         stack = [root]
@@ -267,19 +283,29 @@ class _Walk:
         return present
 
     def applied(self, node: UOp) -> UOp:
+        present = self.on_finished(node)
+        return self.ruled(node) if present is node else present
+
+    def on_finished(self, node: UOp) -> UOp:
+        """The node on the final forms of its sources."""
         done = self.done
         for source in node.src:
             if done[source] is not source:
                 return _on(node, tuple([done[s] for s in node.src]))
+        return node
+
+    def ruled(self, node: UOp) -> UOp:
+        """What the first rule that applies makes of the node, or itself."""
         if self.fixed is not None and self.fixed(node):
             return node
-        result, name = self.rules.apply(node, self.keep)
-        if result is None:
-            return node
-        self.fired.append(name)
-        if len(self.fired) > self.budget:
-            raise self.endless(node)
-        return result
+        for rule in self.rules.candidates(node):
+            result = rule.apply(node, self.keep)
+            if result is not None:
+                self.fired.append(rule.name)
+                if len(self.fired) > self.budget:
+                    raise self.endless(node)
+                return result
+        return node
 
     def endless(self, node: UOp) -> InternalError:
         names = ", ".join(dict.fromkeys(self.fired[-20:]))

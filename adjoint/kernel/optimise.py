@@ -24,6 +24,7 @@ from adjoint.stages import LoopProgram
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
 _REGISTER, _UPDATE, _LOOP = OPS["define_acc"], OPS["phi"], OPS["range"]
+_CONSTANT = OPS["const"]
 _STAYING = (OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE)
 
 
@@ -46,11 +47,12 @@ class _ReadsRegister:
         self._found: set[UOp] = set()
 
     def __call__(self, node: UOp) -> bool:
-        found = self._found
-        if node.op is _UPDATE or not any(s.op is _REGISTER or s in found for s in node.src):
-            return False
-        found.add(node)
-        return True
+        for source in node.src:
+            if source.op is _REGISTER or source in self._found:
+                if node.op is not _UPDATE:
+                    self._found.add(node)
+                return True  # no rule is about an update
+        return False
 
 
 def _stays(node: UOp) -> bool:
@@ -96,7 +98,9 @@ def _constants(body: Iterable[UOp]) -> dict[UOp, None]:
     for node in body:
         if node.op is _LOOP and not node.arg.grid:
             found[number(node.arg.size)] = None
-        found |= {s: None for s in node.src if s.op.name == "const"}
+        for source in node.src:
+            if source.op is _CONSTANT:
+                found[source] = None
     return found
 
 
