@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from adjoint.handbuilt.linear_index import Terms, linear, span
+from adjoint.handbuilt.linear_index import linear, steps_of, without
 from adjoint.handbuilt.written import cost_of
 from adjoint.ir.dtype import DType
 from adjoint.ir.loop_tree import Block, nested
@@ -53,17 +53,18 @@ def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> b
     accesses = _accesses(block, flag)
     own = {n for n in block.nodes() if n.op.name == "define_local"}
     written = {n.src[0] for n in accesses if n.op.name == "store"} - own
-    steps: dict[UOp, tuple[int, Terms]] = {}
+    steps: dict[UOp, tuple[int, dict[UOp, int]]] = {}
     spans: dict[UOp, tuple[int, int]] = {}
     for memory, index in (n.src[:2] for n in accesses if n.src[0] in written):
         found = linear(index)
-        by = 0 if found is None else found[0].pop(outer, 0)
+        moves = {} if found is None else steps_of(found)
+        by = moves.get(outer, 0)
         if found is None or not by:
             return False
-        still = {n: found[0].pop(n) for n in around if n in found[0]}
+        still = {n: moves[n] for n in around if n in moves}
         if steps.setdefault(memory, (by, still)) != (by, still):
             return False
-        lo, hi = span(*found)
+        lo, hi = without(found, (outer, *around)).bounds()
         before = spans.get(memory, (lo, hi))
         spans[memory] = min(before[0], lo), max(before[1], hi)
     return all(hi - lo < abs(steps[m][0]) for m, (lo, hi) in spans.items())
@@ -121,7 +122,7 @@ def _is_contiguous(block: Block, flag: UOp) -> bool:
     assert head is not None
     for node in _accesses(block, flag):
         found = linear(node.src[1])
-        steps.add((node.op.name, None if found is None else found[0].get(head, 0)))
+        steps.add((node.op.name, None if found is None else steps_of(found).get(head, 0)))
     return ("store", 1) in steps and steps <= {("store", 1), ("load", 1), ("load", 0)}
 
 

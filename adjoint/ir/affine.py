@@ -49,6 +49,22 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Counter:
+    """The counter of a loop that is written already: a RANGE. The same loop is the same counter."""
+
+    node: Any
+
+    @property
+    def order(self) -> int:
+        found: int = self.node.arg.id
+        return found
+
+    def bounds(self) -> tuple[int, int]:
+        found: tuple[int, int] = self.node.arg.bounds
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Division:
     """What an index divided by a number gives, and cannot be said without the division."""
 
@@ -79,8 +95,8 @@ class Remainder(Division):
         return 0, self.by - 1
 
 
-Atom = Var | Loaded | Quotient | Remainder
-_KINDS: dict[type, int] = {Var: 0, Loaded: 1, Quotient: 2, Remainder: 3}
+Atom = Var | Loaded | Counter | Quotient | Remainder
+_KINDS: dict[type, int] = {Var: 0, Loaded: 1, Counter: 1, Quotient: 2, Remainder: 3}
 
 
 @dataclass(frozen=True, slots=True)

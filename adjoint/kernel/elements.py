@@ -16,6 +16,7 @@ from adjoint.ir.affine import Lin, Loaded, Quotient
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import index_sum
 from adjoint.kernel.decompose import decompose, held
 from adjoint.kernel.index_maps import Gate, Walk
 from adjoint.ops.casts import convert
@@ -73,15 +74,9 @@ class Elements(Walk):
 
     def index(self, x: Lin) -> UOp:
         """An index expression as nodes."""
-        total: UOp | None = None
-        for atom, factor in x.terms:
-            term = self._atom(atom)
-            if factor != 1:
-                term = UOp(OPS["mul"], (term, self._number(factor)))
-            total = term if total is None else UOp(OPS["add"], (total, term))
-        if total is None:
-            return self._number(x.const)
-        return UOp(OPS["add"], (total, self._number(x.const))) if x.const else total
+        for value in (x.const, *[factor for _, factor in x.terms]):
+            self._number(value)
+        return index_sum(*[(self._atom(a), f) for a, f in x.terms], constant=x.const)
 
     def _atom(self, atom: Any) -> UOp:
         found = self._index.get(atom)

@@ -180,10 +180,10 @@ class Walk:
             return self._counting(node, at)
         if node.op is cast:
             return self.affine(node.src[0], at)
-        if node.op not in _LINEAR:
+        if node.op not in LINEAR_OPS:
             return None
         a, b = (self.affine(s, at) for s in node.src)
-        return None if a is None or b is None else _LINEAR[node.op](a, b)
+        return None if a is None or b is None else LINEAR_OPS[node.op](a, b)
 
     def _affine_where(self, node: UOp, at: At) -> Lin | None:
         """`where(x < 0, x + n, x)` of an index that is never negative."""
@@ -203,7 +203,7 @@ def _product(a: Lin, b: Lin) -> Lin | None:
     return a * b.const if not b.terms else b * a.const
 
 
-_LINEAR: dict[OpDef, Callable[[Lin, Lin], Lin | None]] = {
+LINEAR_OPS: dict[OpDef, Callable[[Lin, Lin], Lin | None]] = {
     add: lambda a, b: a + b,
     sub: lambda a, b: a + b * -1,
     mul: _product,

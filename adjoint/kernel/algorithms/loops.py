@@ -7,10 +7,11 @@ live here: writing loop programs. What may not: the meaning of any op.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from math import prod
 from typing import Any
 
 from adjoint.errors import InternalError
@@ -23,6 +24,7 @@ from adjoint.stages import LoopProgram
 Shape = tuple[int, ...]
 VECTOR_BYTES = 256  # side by side in one step of a serial loop: enough to hide an add's latency
 FEWEST_LANES = 4
+_ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,39 +45,28 @@ def number(value: Any, dtype: DType = dtypes.int64) -> UOp:
     return UOp._apply("const", value, dtype, (), None)
 
 
-def linear(*terms: tuple[UOp, int]) -> UOp:
-    """The sum of the values times their strides."""
+def index_sum(*terms: tuple[UOp, int], constant: int = 0) -> UOp:
+    """Values times their strides, and a constant, added up: how every linear index is written."""
     total: UOp | None = None
     for value, stride in terms:
-        if stride == 0 or (value.op.name == "const" and value.arg.value == 0):
+        if stride == 0 or (value.op is _CONST and value.arg.value == 0):
             continue
-        term = value if stride == 1 else value * stride
-        total = term if total is None else total + term
-    return number(0) if total is None else total
+        term = value if stride == 1 else UOp(_MUL, (value, number(stride)))
+        total = term if total is None else UOp(_ADD, (total, term))
+    if total is None:
+        return number(constant)
+    return UOp(_ADD, (total, number(constant))) if constant else total
 
 
 def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:
     """A flat row-major position as one coordinate per size."""
     found: list[UOp] = []
-    left = product(sizes)
+    left = prod(sizes)
     for size in sizes:
         above, left = left, left // max(size, 1)
-        inside = position if above == product(sizes) else position % above
+        inside = position if above == prod(sizes) else position % above
         found.append(number(0) if size == 1 else inside if left == 1 else inside // left)
     return found
-
-
-def product(sizes: Iterable[int]) -> int:
-    """How many elements that is."""
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
-
-
-def strides_of(shape: Shape) -> Shape:
-    """The row-major strides, in elements."""
-    return tuple(product(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def lanes_for(extent: int, dtype: DType) -> int:

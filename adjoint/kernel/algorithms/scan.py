@@ -7,6 +7,7 @@ along the way; every element of them is rounded to float32, and to a narrower dt
 from __future__ import annotations
 
 from contextlib import nullcontext
+from math import prod
 from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
@@ -15,10 +16,9 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
     Special,
+    index_sum,
     lanes_for,
-    linear,
     number,
-    product,
     split,
 )
 
@@ -59,24 +59,24 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
 def build_scan(node: UOp, name: str = "") -> Special:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
     x, axis, op = node.src[0], node.arg.axis, join_of(node)
-    n, inner = x.shape[axis], product(x.shape[axis + 1 :])
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     kind = running(node)
     lanes = lanes_for(inner, kind)
     blocks = -(-inner // lanes)
     loops = Loops()
     out = loops.buffer("out", node.dtype, node.size, mutable=True)
     given = loops.buffer("x", x.dtype, x.size)
-    sizes = (product(x.shape[:axis]), blocks)
-    with loops.grid(product(sizes)) as position:
+    sizes = (prod(x.shape[:axis]), blocks)
+    with loops.grid(prod(sizes)) as position:
         outer, block = split(position, sizes)
         whole = inner % lanes == 0
         left = None if whole else (inner - block * lanes).minimum(lanes)
         along = loops.loop(lanes, lanes, left) if lanes > 1 else nullcontext(number(0))
         with along as lane:
-            start = linear((outer, n * inner), (block, lanes), (lane, 1))
+            start = index_sum((outer, n * inner), (block, lanes), (lane, 1))
             register = loops.register(number(neutral(op, kind), kind))
             with loops.loop(n) as k:
-                at = linear((start, 1), (n - 1 - k if node.arg.reverse else k, inner))
+                at = index_sum((start, 1), (n - 1 - k if node.arg.reverse else k, inner))
                 value = loops.load(given, at).cast(held(x.dtype)).cast(kind)
                 total = loops.update(register, combined(op, register, value), k)
                 loops.store(out, at, total.cast(held(node.dtype)).cast(node.dtype))

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import prod
 
+from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
     Shape,
     Special,
+    index_sum,
     lanes_for,
-    linear,
     number,
-    product,
     split,
-    strides_of,
 )
 from adjoint.kernel.algorithms.scan import combined, held
 
@@ -72,7 +72,7 @@ class _Layout:
         first = rank
         while first > 0 and first - 1 not in axes:
             first -= 1
-        inner = product(x.shape[first:])
+        inner = prod(x.shape[first:])
         lanes = lanes_for(inner, x.dtype)
         if lanes == 1:
             first, inner = rank, 1
@@ -103,7 +103,7 @@ class _Scatter:
         self.layout = _Layout.of(x, node.arg.axes)
         self.op = node.op.kernel.join(node)
         self.kind = held(node.dtype)
-        self.count = product(indices[0].shape)
+        self.count = prod(indices[0].shape)
         buffer = self.loops.buffer
         self.out = buffer("out", node.dtype, node.size, True)
         self.x = buffer("x", x.dtype, x.size)
@@ -116,11 +116,11 @@ class _Scatter:
 
     def build(self, name: str, in_place: bool) -> Special:
         layout = self.layout
-        with self.loops.grid(product(layout.sizes)) as position:
+        with self.loops.grid(prod(layout.sizes)) as position:
             *at, block = split(position, layout.sizes)
             strides = strides_of(layout.shape)
             terms = [(c, strides[a]) for c, a in zip(at, layout.others, strict=True)]
-            start = linear(*terms, (block, layout.lanes))
+            start = index_sum(*terms, (block, layout.lanes))
             if not in_place or self.rounded:
                 self.copy(self.out if in_place else self.x, self.target, start, block)
             if self.count:
@@ -128,7 +128,7 @@ class _Scatter:
             if self.rounded:
                 self.copy(self.target, self.out, start, block)
         scratch = ((self.kind, self.node.size),) if self.rounded else ()
-        pieces = product(n for n, _ in layout.runs) + 4 * self.count
+        pieces = prod(n for n, _ in layout.runs) + 4 * self.count
         program = self.loops.program(self.node, name, pieces * layout.lanes)
         return Special(program, scratch, flag=True)
 
@@ -151,7 +151,7 @@ class _Scatter:
                 contiguous = layout.lanes == 1 and stride == 1
                 lanes = lanes_for(extent, self.kind) if contiguous else 1
                 terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
-            at = linear(*terms, (self.lane(stack, block), 1))
+            at = index_sum(*terms, (self.lane(stack, block), 1))
             value = self.loops.load(source, at)
             self.loops.store(target, at, value.cast(target.dtype.base))
 
@@ -164,7 +164,7 @@ class _Scatter:
             with loops.when(inside), ExitStack() as stack:
                 lane = self.lane(stack, block)
                 value = loops.load(self.updates, self.update_at(position, u, block, lane))
-                self.combine(linear((start, 1), (offset, 1), (lane, 1)), value)
+                self.combine(index_sum((start, 1), (offset, 1), (lane, 1)), value)
         code = codes[-1]
         for earlier in codes[-2::-1]:
             code = earlier.ne(0).where(earlier, code)
@@ -186,7 +186,7 @@ class _Scatter:
         every = tests[0]
         for test in tests[1:]:
             every = every.logical_and(test)
-        return linear(*terms), every, codes
+        return index_sum(*terms), every, codes
 
     def update_at(self, position: UOp, u: UOp, block: UOp, lane: UOp) -> UOp:
         """Where the update for this position stands: the axes that are not indexed, in order."""
@@ -195,8 +195,8 @@ class _Scatter:
         *at, _ = split(position, layout.sizes)
         strides = strides_of((*rest, layout.inner))
         terms = zip(at, strides, strict=False)
-        whole = product(rest) * layout.inner
-        return linear((u, whole), *terms, (block, layout.lanes), (lane, 1))
+        whole = prod(rest) * layout.inner
+        return index_sum((u, whole), *terms, (block, layout.lanes), (lane, 1))
 
     def combine(self, at: UOp, value: UOp) -> None:
         if self.op is None:

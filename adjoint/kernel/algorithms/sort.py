@@ -9,16 +9,16 @@ take the same steps whatever the data are, and give NaN the last place (descendi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
     Special,
+    index_sum,
     lanes_for,
-    linear,
     number,
-    product,
     split,
 )
 
@@ -87,9 +87,9 @@ class _Sort:
         self.order = _Order(x.dtype, node.arg.descending)
         axis = node.arg.axis
         self.n = x.shape[axis]
-        self.inner = product(x.shape[axis + 1 :])
-        self.sizes = product(x.shape[:axis]), self.inner
-        self.rows = product(self.sizes)
+        self.inner = prod(x.shape[axis + 1 :])
+        self.sizes = prod(x.shape[:axis]), self.inner
+        self.rows = prod(self.sizes)
         size, buffer = x.size, self.loops.buffer
         self.values = buffer("values", x.dtype, size, True) if values else None
         self.indices = buffer("indices", node.dtype, size, True) if indices else None
@@ -98,10 +98,10 @@ class _Sort:
 
     def start(self, row: UOp) -> UOp:
         outer, inside = split(row, self.sizes)
-        return linear((outer, self.n * self.inner), (inside, 1))
+        return index_sum((outer, self.n * self.inner), (inside, 1))
 
     def at(self, start: UOp, k: UOp) -> UOp:
-        return linear((start, 1), (k, self.inner))
+        return index_sum((start, 1), (k, self.inner))
 
     def put(self, start: UOp, place: UOp, index: UOp) -> None:
         """The element at `index` of the row has this place in the result."""
@@ -174,13 +174,13 @@ class _Digits:
         sort = self.sort
         each = -(-sort.rows // self.groups)
         with self.loops.grid(self.groups) as group:
-            base = number(0) if self.inside else linear((group, sort.n))
+            base = number(0) if self.inside else index_sum((group, sort.n))
             if each == 1:
                 self.row(group, base)
             else:
                 left = (sort.rows - group * each).minimum(each).maximum(0)
                 with self.loops.loop(each, count=left) as r:
-                    self.row(linear((group, each), (r, 1)), base)
+                    self.row(index_sum((group, each), (r, 1)), base)
         return sort.finish(name, each * sort.n * (8 + 6 * self.rounds))
 
     def row(self, row: UOp, base: UOp) -> None:
@@ -203,7 +203,7 @@ class _Digits:
             key = order.key(loops.load(self.sort.x, self.sort.at(start, k)))
             raised = (key.cast(dtypes.int64) - order.lowest) >> order.unused
             entry = (raised << 32) | k if self.packed else raised
-            loops.store(self.memory[0], linear((base, 1), (k, 1)), entry)
+            loops.store(self.memory[0], index_sum((base, 1), (k, 1)), entry)
             for i in range(self.rounds):
                 cell = self.cell(entry, i)
                 loops.store(self.table, cell, loops.load(self.table, cell) + 1)
@@ -229,7 +229,7 @@ class _Digits:
         loops, width = self.loops, 1 if self.packed else 2
         source, target = ((i + s) % 2 * width for s in (0, 1))
         with loops.loop(self.sort.n) as k:
-            here = linear((base, 1), (k, 1))
+            here = index_sum((base, 1), (k, 1))
             entry = loops.load(self.memory[source], here)
             index = self.index(entry, source, here, k, i)
             cell = self.cell(entry, i)
@@ -238,7 +238,7 @@ class _Digits:
             if i == self.rounds - 1:
                 self.sort.put(start, place.cast(dtypes.int64), index)
                 return
-            there = linear((base, 1), (place.cast(dtypes.int64), 1))
+            there = index_sum((base, 1), (place.cast(dtypes.int64), 1))
             loops.store(self.memory[target], there, entry)
             if not self.packed:
                 loops.store(self.memory[target + 1], there, index)
