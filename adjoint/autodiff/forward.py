@@ -21,6 +21,7 @@ from adjoint.ir.derivative import (
     Vjp,
     ZeroGradient,
 )
+from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import enter_origin, leave_origin
 from adjoint.ir.uop import UOp, toposort
@@ -42,7 +43,7 @@ def push_forward(
 
 
 def _pushed(node: UOp, t: Tangents) -> Any:
-    if node.op.name == "part":
+    if node.op.kernel is PART:
         return t[0][node.arg.index]  # type: ignore[index]
     if isinstance(node.op.ad, (Stop, ZeroGradient)):
         return None

@@ -27,6 +27,7 @@ from adjoint.ir.derivative import (
     ZeroGradient,
 )
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
@@ -59,7 +60,7 @@ def compute_gradient(
                 src = node.src
                 needs = _ALONE if len(src) == 1 else tuple(map(wanted, src))
                 _accumulate(grads, node, rule(node, g, needs))
-            elif node.op.name == "part":
+            elif node.op.kernel is PART:
                 _accumulate_part(grads, node.src[0], node.arg.index, g)
             else:
                 raise no_derivative(node)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import Origin
 from adjoint.ir.uop import UOp
@@ -130,7 +131,7 @@ def _values(holders: dict[int, int]) -> list[Held]:
     for node in _nodes():
         buffer = storage(node)
         key = id(buffer)
-        if key not in found or found[key][1].op.name == "buffer":
+        if key not in found or found[key][1].op.kernel is STORED:
             found[key] = (buffer, node)
     held = [_held(buffer, node, holders.get(key, 0)) for key, (buffer, node) in found.items()]
     return sorted(held, key=lambda h: (-h.bytes, h.line, h.shape))

@@ -14,6 +14,7 @@ from adjoint.debug.nan_search import Array, Finding, mask_of
 from adjoint.errors import NumericError
 from adjoint.ir.derivative import Diagonal, Partials
 from adjoint.ir.dtype import plain
+from adjoint.ir.kernel_kind import CONSTANT, PARAMETER
 from adjoint.ir.uop import UOp
 
 _AROUND = 3  # elements shown on each side
@@ -57,7 +58,7 @@ def _made(finding: Finding, inf: bool) -> NumericError:
 def _given(finding: Finding, inf: bool) -> NumericError:
     index = _first(finding.value, inf)
     what = _what(finding.value, index)
-    name = "a constant" if finding.node.op.name == "const" else "an input"
+    name = "a constant" if finding.node.op.kernel is CONSTANT else "an input"
     problem = f"{name} has {what} already, at {_place(index)}{_count(finding.value, inf)}"
     notes = [*_origin(finding.node), *(f"in {where}" for where in finding.inside)]
     notes.append(_window("input", finding.value, index))
@@ -87,7 +88,7 @@ def _sources(node: UOp) -> list[tuple[str, Any]]:
 def _shown(node: UOp) -> Any:
     """The node; without its line where that is another's: an argument of a traced function has the
     trace's, and equal constants are one node, made by the line that needed it first."""
-    if node.op.name != "input" and not _is_constant(node):
+    if node.op.kernel is not PARAMETER and not _is_constant(node):
         return node
     return SimpleNamespace(shape=node.shape, dtype=node.dtype, origin=None)
 
@@ -95,7 +96,7 @@ def _shown(node: UOp) -> Any:
 def _is_constant(node: UOp) -> bool:
     while node.op.name in ("expand", "reshape"):
         (node,) = node.src
-    return node.op.name == "const"
+    return node.op.kernel is CONSTANT
 
 
 def _one(finding: Finding, inf: bool) -> tuple[Array, int | None]:
@@ -126,7 +127,7 @@ def _count(value: Any, inf: bool) -> str:
 
 def _origin(node: UOp) -> list[str]:
     origin = node.origin
-    if origin is None or node.op.name == "input":
+    if origin is None or node.op.kernel is PARAMETER:
         return []
     place = f"{origin.method} at {origin.file}:{origin.line}"
     return [f"in the backward pass of {place}" if origin.backward else f"built by {place}"]

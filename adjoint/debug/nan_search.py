@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.engine.interpreter import run_function, schedule
 from adjoint.ir.function import Function
+from adjoint.ir.kernel_kind import CONSTANT, HERE, PART
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, known_value
 from adjoint.runtime.reference import evaluate
@@ -88,7 +89,7 @@ class _Search:
 
     def _is_bad(self, node: UOp) -> bool:
         if node not in self.bad:
-            plain = node.op.name == "const" and self.inf  # the user wrote the infinity
+            plain = node.op.kernel is CONSTANT and self.inf  # the user wrote the infinity
             self.bad[node] = is_bad(self._value(node), self.inf and not plain)
         return self.bad[node]
 
@@ -100,13 +101,13 @@ class _Search:
         if not self._is_bad(node):
             return
         ways = self.ways[node] = self._ways(node, operands)
-        if not ways and node.op.name != "const":
+        if not ways and node.op.kernel is not CONSTANT:
             maker = next((m for m in map(self.makers.get, node.src) if m is not None), None)
             own = Finding(node, value, tuple(operands), maker)
             self.found[node] = inner[0] if inner else own
 
     def _evaluated(self, node: UOp, operands: list[Any], inner: list[Finding]) -> Any:
-        if node.op.name == "tap":
+        if node.op.kernel is HERE:
             return np.True_
         if node.op.name not in _NAMES:
             return evaluate(node, operands, run_function)
@@ -140,7 +141,7 @@ class _Search:
             chosen = np.asarray(operands[0], bool)
             sides = ((node.src[1], operands[1], chosen), (node.src[2], operands[2], ~chosen))
             return [s for s, value, here in sides if (mask_of(value, self.inf) & here).any()]
-        if node.op.name == "part":
+        if node.op.kernel is PART:
             return list(node.src)
         return [s for s in node.src if self._is_bad(s)]
 

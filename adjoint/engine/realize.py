@@ -26,6 +26,7 @@ from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
+from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
@@ -60,7 +61,7 @@ def compute(todo: list[UOp]) -> None:
         if not is_known(node):
             _run_side(node)
     for node in set(borders).difference(todo):
-        if node.op.name != "buffer":
+        if node.op.kernel is not STORED:
             node.realized = None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.errors import InternalError
+from adjoint.ir.kernel_kind import CONSTANT, GLOBAL, PART, PHI, VARIABLE, closes, opens
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.schedule.groups import Fused
@@ -63,7 +64,7 @@ def _early_reads(fused: Fused) -> Iterator[str]:
 def _made(fused: Fused, node: UOp) -> UOp:
     """The node that a step makes, in whose memory this one lies."""
     node = fused.storage(node)
-    return _made(fused, node.src[0]) if node.op.name == "part" else node
+    return _made(fused, node.src[0]) if node.op.kernel is PART else node
 
 
 def _is_empty(node: UOp) -> bool:
@@ -80,7 +81,7 @@ def _early_uses(schedule: Schedule) -> Iterator[str]:
         filled |= made
 
 
-_GIVEN = ("const", "define_global", "variable")  # stand in no list
+_GIVEN = (CONSTANT, GLOBAL, VARIABLE)  # stand in no list
 
 
 def _misplaced(step: Step) -> Iterator[str]:
@@ -91,14 +92,14 @@ def _misplaced(step: Step) -> Iterator[str]:
         if node in known:
             yield f"{node} stands in {step} twice"
         for source in node.src:
-            if source not in known and source.op.name not in _GIVEN:
+            if source not in known and source.op.kernel not in _GIVEN:
                 yield f"{source} is not there where {node} is computed in {step}"
-        if node.op.name in ("range", "if"):
+        if opens(node):
             opened.append(len(known))
         known[node] = None
-        if node.op.name in ("end_range", "endif"):
+        if closes(node):
             inside = list(known)[opened.pop() :]
-            for gone in (n for n in inside if n.op.name != "phi"):  # a total is known behind
+            for gone in (n for n in inside if n.op.kernel is not PHI):  # a total is known behind
                 del known[gone]
 
 

@@ -20,6 +20,7 @@ from adjoint.handbuilt.parallelise import shared_out
 from adjoint.handbuilt.written import Written
 from adjoint.ir.bounds import bounds
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.kernel_kind import END_IF, IF, LOAD, LOCAL, RANGE, STORE
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import Special
@@ -48,7 +49,7 @@ def guarded(
 
 
 def _check_local(program: LoopProgram) -> None:
-    local = [n.arg for n in program.body if n.op.name == "define_local"]
+    local = [n.arg for n in program.body if n.op.kernel is LOCAL]
     total = sum(arg.size * arg.dtype.itemsize for arg in local)
     if total > MOST_LOCAL:
         problem = f"{total} bytes of local memory are more than {MOST_LOCAL}"
@@ -104,7 +105,7 @@ class _Guard:
         lo, hi = bounds(node.src[1])
         if 0 <= lo and hi < size:
             return True
-        ungated = len(node.src) == (2 if node.op.name == "load" else 3)
+        ungated = len(node.src) == (2 if node.op.kernel is LOAD else 3)
         reached = linear(node.src[1]) is not None  # both ends of the range are then met
         if ungated and not self.conditions and (reached or hi < 0 or lo >= size):
             raise _outside(node, lo, hi, size)
@@ -113,7 +114,7 @@ class _Guard:
     def gated(self, node: UOp) -> UOp:
         """The access where it is inside; elsewhere its number is written to the flag."""
         self.flag_used = True
-        is_load = node.op.name == "load"
+        is_load = node.op.kernel is LOAD
         given = node.src[2:3] if is_load else node.src[3:]
         tests = within(node.src[1], node.src[0].arg.size)
         inside, outside = tests[-1], negated(tests[-1])
@@ -134,7 +135,7 @@ class _Guard:
     def fill(self) -> None:
         if self.start == KEPT:
             return
-        used = (n.arg.id for n in self.program.body if n.op.name == "range")
+        used = (n.arg.id for n in self.program.body if n.op.kernel is RANGE)
         ids = count(1 + max(used, default=-1))
         for at, buffer in enumerate(self.results):
             if self.new[buffer].arg.size and not self.is_written_whole(buffer):
@@ -144,11 +145,11 @@ class _Guard:
     def is_written_whole(self, buffer: UOp) -> bool:
         """Whether no node reads the result, and some store goes over all of it."""
         new = self.new[buffer]
-        read = any(n.op.name == "load" and n.src[0] is buffer for n in self.program.body)
+        read = any(n.op.kernel is LOAD and n.src[0] is buffer for n in self.program.body)
         depth, found = 0, False
         for node in self.program.body:
-            depth += (node.op.name == "if") - (node.op.name == "endif")
-            plain = node.op.name == "store" and node.src[0] is buffer and len(node.src) == 3
+            depth += (node.op.kernel is IF) - (node.op.kernel is END_IF)
+            plain = node.op.kernel is STORE and node.src[0] is buffer and len(node.src) == 3
             found = found or (plain and not depth and covers(node.src[1], new.arg.size))
         return found and not read
 

@@ -19,6 +19,7 @@ from adjoint.handbuilt.legalise import settle
 from adjoint.handbuilt.nodes import MAKERS, Draft, Made, fault
 from adjoint.handbuilt.vocabulary import UOps
 from adjoint.ir.dtype import VOID
+from adjoint.ir.kernel_kind import IF
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import Origin, Raw, capture, resolve
@@ -149,7 +150,7 @@ class UOpGraph:
     def effects(self) -> tuple[UOp, ...]:
         """The last node that was added for its effect, if any."""
         found = self._effect
-        return () if found is None or found.op.name == "if" else (found,)
+        return () if found is None or found.op.kernel is IF else (found,)
 
     def loops_since(self, node: Node) -> list[Node]:
         """The LOOPs opened after this node that are open, outermost first."""

@@ -13,6 +13,7 @@ from adjoint.handbuilt.bounds_checks import GIVEN, KEPT, ZEROS, guarded
 from adjoint.handbuilt.threads import as_loops
 from adjoint.handbuilt.written import Written
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import LOAD, RANGE, STORE
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import Special
@@ -97,7 +98,7 @@ def repeated(kernel: Handmade, sizes: Sizes, moving: Sequence[bool], times: int)
     """The kernel once per example: a loop around it, which moves along in the memory of those
     parameters that have an element per example."""
     program = kernel.program
-    ids = [n.arg.id for n in program.body if n.op.name == "range"]
+    ids = [n.arg.id for n in program.body if n.op.kernel is RANGE]
     outer = OPS["range"](1 + max(ids, default=-1), times, 0, dtypes.int64)
     steps = {b: n for b, n, m in zip(program.buffers, sizes, moving, strict=True) if m}
     new: dict[UOp, UOp] = {b: _of_size(b, None) for b in program.buffers}
@@ -105,7 +106,7 @@ def repeated(kernel: Handmade, sizes: Sizes, moving: Sequence[bool], times: int)
     out.put(outer)
     for node in program.body:
         src = [new.get(s, s) for s in node.src]
-        if node.op.name in ("load", "store") and node.src[0] in steps:
+        if node.op.kernel in (LOAD, STORE) and node.src[0] in steps:
             places = _moved(src[1], outer, steps[node.src[0]])
             out.put(*places)
             src[1] = places[-1]

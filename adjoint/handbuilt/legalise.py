@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.handbuilt.written import Written, cost_of
+from adjoint.ir.kernel_kind import PHI
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
 from adjoint.ops.mathematics.nodes import NARROW, cast, held, number, rounded
@@ -33,7 +34,7 @@ class _Settler:
     def __init__(self, nodes: Sequence[UOp]) -> None:
         self.out = Written()
         self.new: dict[UOp, UOp] = {}
-        self.updated = {n.src[0] for n in nodes if n.op.name == "phi"}
+        self.updated = {n.src[0] for n in nodes if n.op.kernel is PHI}
 
     def add(self, node: UOp) -> None:
         match node.op.name:

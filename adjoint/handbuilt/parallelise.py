@@ -16,6 +16,7 @@ from dataclasses import replace
 from adjoint.handbuilt.linear_index import linear, steps_of, without
 from adjoint.handbuilt.written import cost_of
 from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import ACCUMULATOR, IF, LOAD, LOCAL, PHI, RANGE, STORE
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.kernel.algorithms.loops import lanes_for
@@ -48,11 +49,11 @@ def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> b
     """Whether this is a loop, and what one turn writes is read and written by no other, while the
     counters around it stand still."""
     outer = block.head
-    if outer is None or outer.op.name != "range":
+    if outer is None or outer.op.kernel is not RANGE:
         return False
     accesses = _accesses(block, flag)
-    own = {n for n in block.nodes() if n.op.name == "define_local"}
-    written = {n.src[0] for n in accesses if n.op.name == "store"} - own
+    own = {n for n in block.nodes() if n.op.kernel is LOCAL}
+    written = {n.src[0] for n in accesses if n.op.kernel is STORE} - own
     steps: dict[UOp, tuple[int, dict[UOp, int]]] = {}
     spans: dict[UOp, tuple[int, int]] = {}
     for memory, index in (n.src[:2] for n in accesses if n.src[0] in written):
@@ -73,7 +74,7 @@ def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> b
 def _accesses(block: Block, flag: UOp) -> list[UOp]:
     """Loads and stores, without those of the flag."""
     nodes = block.nodes()
-    return [n for n in nodes if n.op.name in ("load", "store") and n.src[0] is not flag]
+    return [n for n in nodes if n.op.kernel in (LOAD, STORE) and n.src[0] is not flag]
 
 
 # ---- lanes
@@ -85,7 +86,7 @@ def _widened(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[
         if not isinstance(item, Block) or item.head is None:
             continue
         head = item.head
-        lanes = _lanes_of(item, flag, around) if head.op.name == "range" else 1
+        lanes = _lanes_of(item, flag, around) if head.op.kernel is RANGE else 1
         if lanes > 1:
             yield head, lanes
         else:
@@ -105,15 +106,15 @@ def _lanes_of(block: Block, flag: UOp, around: tuple[UOp, ...]) -> int:
 def _is_straight(block: Block) -> bool:
     """Whether there are no branches inside, no memory of a turn's own, and no register that lives
     longer than a turn."""
-    own = {n for n in block.nodes() if n.op.name in ("define_acc", "define_local")}
-    local = any(n.op.name == "define_local" for n in own)
-    carried = any(n.op.name == "phi" and n.src[0] not in own for n in block.nodes())
+    own = {n for n in block.nodes() if n.op.kernel in (ACCUMULATOR, LOCAL)}
+    local = any(n.op.kernel is LOCAL for n in own)
+    carried = any(n.op.kernel is PHI and n.src[0] not in own for n in block.nodes())
     return not local and not carried and not _branches(block)
 
 
 def _branches(block: Block) -> bool:
     inner = [item for item in block.items if isinstance(item, Block)]
-    return any(s.head is None or s.head.op.name == "if" or _branches(s) for s in inner)
+    return any(s.head is None or s.head.op.kernel is IF or _branches(s) for s in inner)
 
 
 def _is_contiguous(block: Block, flag: UOp) -> bool:

@@ -17,6 +17,7 @@ from adjoint.backends.protocol import Kernel
 from adjoint.engine.program_cache import backend_name, load_backend
 from adjoint.errors import BoundsError
 from adjoint.handbuilt.kernel import KEPT, Handmade, prepared, prepared_for
+from adjoint.ir.kernel_kind import LOAD, LOCAL, STORE
 from adjoint.ir.uop import UOp
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.interrupt import left_behind
@@ -71,10 +72,10 @@ def _kernels(name: str, program: LoopProgram) -> dict[LoopProgram, Kernel]:
 
 def left_memory(program: LoopProgram, access: int, sizes: Sequence[int]) -> BoundsError:
     """The error about the access with this number, counted from 1."""
-    accesses = [n for n in program.body if n.op.name in ("load", "store")]
+    accesses = [n for n in program.body if n.op.kernel in (LOAD, STORE)]
     node: UOp = accesses[min(access, len(accesses)) - 1]
     memory = node.src[0].arg
-    local = node.src[0].op.name == "define_local"
+    local = node.src[0].op.kernel is LOCAL
     size = memory.size if local else sizes[memory.index]
     place = f" (added by {node.origin})" if node.origin is not None else ""
     problem = f"an index leaves {memory.name}, which has {size} elements{place}"

@@ -15,6 +15,7 @@ from adjoint.codegen.c.render import (
     render,
 )
 from adjoint.handbuilt.threads import as_loops
+from adjoint.ir.kernel_kind import BARRIER
 from adjoint.stages import LoopProgram
 
 LANGUAGES: dict[str, Language] = {
@@ -34,5 +35,5 @@ def source_of(language: Language, program: LoopProgram) -> str:
 def settled(language: Language, program: LoopProgram) -> LoopProgram:
     """The program as a language can say it: where there are no threads, those of a group take
     turns from barrier to barrier."""
-    waits = any(node.op.name == "barrier" for node in program.body)
+    waits = any(node.op.kernel is BARRIER for node in program.body)
     return as_loops(program) if waits and not language.threads else program

@@ -18,14 +18,27 @@ from typing import Any
 
 from adjoint.handbuilt.written import Written, cost_of
 from adjoint.ir.dtype import VOID
+from adjoint.ir.kernel_kind import (
+    ACCUMULATOR,
+    BARRIER,
+    CONSTANT,
+    GLOBAL,
+    LOAD,
+    LOCAL,
+    PHI,
+    RANGE,
+    THREAD,
+    VARIABLE,
+    Kernel,
+)
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.loop_ops import LoadArg
 from adjoint.stages import LoopProgram
 
-_STAYS = ("range", "load", "phi", "define_acc", "define_local")
-_LEAVES = ("const", "define_global", "define_local", "variable", "special")
+_STAYS = (RANGE, LOAD, PHI, ACCUMULATOR, LOCAL)
+_LEAVES = (CONSTANT, GLOBAL, LOCAL, VARIABLE, THREAD)
 
 
 def as_loops(program: LoopProgram) -> LoopProgram:
@@ -41,17 +54,17 @@ def as_loops(program: LoopProgram) -> LoopProgram:
 class _Threads:
     def __init__(self, program: LoopProgram, root: Block) -> None:
         self.root = root
-        specials = sorted({n.arg.name: n for n in program.body if n.op.name == "special"}.items())
+        specials = sorted({n.arg.name: n for n in program.body if n.op.kernel is THREAD}.items())
         self.groups = [n for name, n in specials if name[0] == "g"][::-1]  # x runs fastest
         self.threads = [n for name, n in specials if name[0] == "l"][::-1]
-        self.ids = count(1 + max(_ids(program.body, "range", "define_acc"), default=-1))
-        self.loads = count(1 + max((n.arg.order for n in _all(program.body, "load")), default=-1))
+        self.ids = count(1 + max(_ids(program.body, RANGE, ACCUMULATOR), default=-1))
+        self.loads = count(1 + max((n.arg.order for n in _all(program.body, LOAD)), default=-1))
         self.pieces: list[list[UOp | Block]] = []
         self.piece_of: dict[UOp, int] = {}
         self.fixed: dict[UOp, UOp] = {}  # what is the same in all pieces: groups, shared loops
         self.slots: dict[UOp, UOp] = {}  # memory per thread, by the value that is kept there
-        self.names = {b.arg.name for b in (*program.buffers, *_all(program.body, "define_local"))}
-        self.updates = {n.src[0]: n for n in _all(program.body, "phi")}
+        self.names = {b.arg.name for b in (*program.buffers, *_all(program.body, LOCAL))}
+        self.updates = {n.src[0]: n for n in _all(program.body, PHI)}
 
     def run(self) -> Block:
         new = Block()
@@ -59,7 +72,7 @@ class _Threads:
         for index in self.groups:
             inner = inner.opened(self.counter(index))
             self.fixed[index] = inner.head  # type: ignore[assignment]
-        local = [n for n in self.root.nodes() if n.op.name == "define_local"]
+        local = [n for n in self.root.nodes() if n.op.kernel is LOCAL]
         plan = self.divide(self.root)
         self.keep()
         inner.items += [*local, *self.slots.values()]
@@ -91,9 +104,9 @@ class _Threads:
                 assert item.head is not None
                 self.fixed[item.head] = item.head
                 plan.append((item.head, self.divide(item)))
-            elif isinstance(item, Block) or item.op.name not in ("barrier", *_LEAVES):
+            elif isinstance(item, Block) or item.op.kernel not in (BARRIER, *_LEAVES):
                 piece.append(item)
-            elif item.op.name == "barrier":
+            elif item.op.kernel is BARRIER:
                 finish()
         finish()
         return plan
@@ -107,7 +120,7 @@ class _Threads:
                         self.keep_value(source)
 
     def keep_value(self, node: UOp) -> None:
-        if node.op.name == "phi" and self.is_spread(node.src[0]):
+        if node.op.kernel is PHI and self.is_spread(node.src[0]):
             node = node.src[0]
         if node in self.slots or self.follows(node):
             return
@@ -124,10 +137,10 @@ class _Threads:
 
     def follows(self, node: UOp) -> bool:
         """Whether a value follows from indices and constants, so that any piece can compute it."""
-        stop = lambda n: n in self.fixed or n.op.name in _LEAVES  # noqa: E731
+        stop = lambda n: n in self.fixed or n.op.kernel in _LEAVES  # noqa: E731
         parts = toposort([node], stop=stop)
-        changing = ("load", "phi", "define_acc", "range")
-        return all(stop(n) or n.op.name not in changing for n in parts)
+        changing = (LOAD, PHI, ACCUMULATOR, RANGE)
+        return all(stop(n) or n.op.kernel not in changing for n in parts)
 
     # ---- writing
 
@@ -153,7 +166,7 @@ class _Piece:
             assert target.head is not None
             self.new[index] = target.head
         self.block = target
-        self.inner = {n for n in _inside(self.items) if n.op.name == "range"}
+        self.inner = {n for n in _inside(self.items) if n.op.kernel is RANGE}
         self.known: set[UOp] = set()  # arithmetic that stands in front of everything else
 
     def write(self) -> None:
@@ -167,7 +180,7 @@ class _Piece:
             self.take(acc)
         self.copy(self.items, self.block)
         for node, slot in self.all.slots.items():
-            if self.all.piece_of[node] == self.number and node.op.name != "define_acc":
+            if self.all.piece_of[node] == self.number and node.op.kernel is not ACCUMULATOR:
                 self.store(slot, self.new[node], self.block)
         for acc in registers:
             if self.loops_of(acc):
@@ -182,7 +195,7 @@ class _Piece:
     def fetch(self, node: UOp) -> None:
         """A value of another piece: read from where it was kept, or computed again."""
         key = node
-        if node.op.name == "phi" and node.src[0] in self.all.slots:
+        if node.op.kernel is PHI and node.src[0] in self.all.slots:
             key = node.src[0]
         slot = self.all.slots.get(key)
         if slot is not None:
@@ -194,7 +207,7 @@ class _Piece:
             self.value(part)
 
     def value(self, node: UOp) -> UOp:
-        if node not in self.new and node.op.name in _LEAVES:
+        if node not in self.new and node.op.kernel in _LEAVES:
             self.new[node] = node
         elif node not in self.new:
             self.new[node] = self.front(rebuild(node, tuple(self.new.get(s, s) for s in node.src)))
@@ -222,15 +235,15 @@ class _Piece:
                 continue
             assert item.head is not None
             head = rebuild(item.head, tuple(self.new.get(s, s) for s in item.head.src))
-            if item.head.op.name == "range":  # this piece alone has the loop
+            if item.head.op.kernel is RANGE:  # this piece alone has the loop
                 self.new[item.head] = head
             self.copy(item.items, target.opened(head))
 
     def node(self, node: UOp, target: Block) -> None:
-        slot = self.all.slots.get(node.src[0]) if node.op.name == "phi" else None
+        slot = self.all.slots.get(node.src[0]) if node.op.kernel is PHI else None
         if slot is not None and self.all.is_spread(node.src[0]):
             self.update(node, slot, target)
-        elif node.op.name == "define_acc" and node in self.all.slots:
+        elif node.op.kernel is ACCUMULATOR and node in self.all.slots:
             self.store(self.all.slots[node], self.new.get(node.src[0], node.src[0]), target)
         else:
             self.new[node] = rebuild(node, tuple(self.new.get(s, s) for s in node.src))
@@ -274,7 +287,7 @@ def _needed(body: list[UOp]) -> list[UOp]:
     kept: list[UOp] = []
     used: set[UOp] = set()
     for node in reversed(body):
-        if node in used or node.dtype is VOID or node.op.name in _STAYS:
+        if node in used or node.dtype is VOID or node.op.kernel in _STAYS:
             kept.append(node)
             used.update(node.src)
     return kept[::-1]
@@ -291,12 +304,12 @@ def _inside(items: Iterable[UOp | Block]) -> Iterable[UOp]:
             yield item
 
 
-def _all(body: Iterable[UOp], op: str) -> list[UOp]:
-    return [n for n in body if n.op.name == op]
+def _all(body: Iterable[UOp], kind: Kernel) -> list[UOp]:
+    return [n for n in body if n.op.kernel is kind]
 
 
-def _ids(body: Iterable[UOp], *ops: str) -> Iterable[int]:
-    return (n.arg.id for n in body if n.op.name in ops)
+def _ids(body: Iterable[UOp], *kinds: Kernel) -> Iterable[int]:
+    return (n.arg.id for n in body if n.op.kernel in kinds)
 
 
 __all__ = ["as_loops"]

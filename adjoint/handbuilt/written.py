@@ -6,11 +6,24 @@ What may live here: where a node of such a kernel stands. What may not: what a p
 from __future__ import annotations
 
 from adjoint.ir.dtype import VOID
-from adjoint.ir.loop_tree import ENDS, Block
+from adjoint.ir.kernel_kind import (
+    ACCUMULATOR,
+    CONSTANT,
+    GLOBAL,
+    LOAD,
+    LOCAL,
+    PHI,
+    RANGE,
+    THREAD,
+    VARIABLE,
+    closes,
+    opens,
+)
+from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 
-_LEAVES = ("const", "define_global", "variable")
-_FIXED = ("load", "phi", "define_acc", "define_local")  # stay where they were written
+_LEAVES = (CONSTANT, GLOBAL, VARIABLE)
+_FIXED = (LOAD, PHI, ACCUMULATOR, LOCAL)  # stay where they were written
 
 
 class Written:
@@ -24,27 +37,26 @@ class Written:
     def put(self, *nodes: UOp) -> None:
         """Append nodes; those that stand in an open block already are passed over."""
         for node in nodes:
-            name = node.op.name
-            if name in ENDS:
+            if opens(node):
                 self._block = self._block.opened(node)
-            elif name in ENDS.values():
+            elif closes(node):
                 assert self._block.parent is not None
                 self._block = self._block.parent
-            elif name in _FIXED or node.dtype is VOID:
+            elif node.op.kernel in _FIXED or node.dtype is VOID:
                 self._block.items.append(node)
             elif not self.knows(node):
                 self._place(node)
 
     def knows(self, node: UOp) -> bool:
         """Whether the node can be used here, unless it is still to be put."""
-        if node.op.name in (*_LEAVES, *_FIXED, "range"):
+        if node.op.kernel in (*_LEAVES, *_FIXED, RANGE):
             return True
         home = self._home.get(node)
         return home is not None and home in self._block.chain()
 
     def _place(self, node: UOp) -> None:
         before = self._home.get(node)
-        if node.op.name == "special":
+        if node.op.kernel is THREAD:
             self._home[node] = self.root
             self.root.items.insert(_behind_specials(self.root), node)
         elif before is None:
@@ -62,7 +74,7 @@ def _behind_specials(root: Block) -> int:
     """Where the index of a thread stands: at the top, in the order in which they are used."""
     at = 0
     for item in root.items:
-        if isinstance(item, Block) or item.op.name != "special":
+        if isinstance(item, Block) or item.op.kernel is not THREAD:
             break
         at += 1
     return at
@@ -74,7 +86,7 @@ def cost_of(block: Block) -> int:
     for item in block.items:
         if not isinstance(item, Block):
             total += 1
-        elif item.head is not None and item.head.op.name == "range":
+        elif item.head is not None and item.head.op.kernel is RANGE:
             total += item.head.arg.size * (1 + cost_of(item))
         else:
             total += 1 + cost_of(item)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import expand_composite
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ir.values import is_known
@@ -29,7 +30,7 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
             new[node] = node
             continue
         src = tuple(new[s] for s in node.src)
-        if node.op.name == "part" and src[0].op.name == "bundle":
+        if node.op.kernel is PART and src[0].op.name == "bundle":
             new[node] = src[0].src[node.arg.index]
             continue
         same = node if src == node.src else rebuild(node, src)

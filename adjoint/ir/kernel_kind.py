@@ -280,7 +280,13 @@ class Expand(Kernel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopLevel(Kernel):
-    """A word of kernels themselves: loops, memory, threads."""
+    """A word of kernels themselves: loops, memory, threads; below, one for each that passes know.
+
+    `ends` names the op that closes the block which a node of the kind opens.
+    """
+
+    ends: str = ""
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,6 +298,12 @@ class PerNode(Kernel):
 
 
 HOST, EXPAND, LOOP_LEVEL, MEMORY = Host(), Expand(), LoopLevel(), Memory()
+HERE, PART = Host(here=True), Part()
+RANGE, IF = LoopLevel(ends="end_range"), LoopLevel(ends="endif")
+END_RANGE, END_IF = LoopLevel(closes=True), LoopLevel(closes=True)
+GLOBAL, LOCAL, LOAD, STORE = LoopLevel(), LoopLevel(), LoopLevel(), LoopLevel()
+ACCUMULATOR, PHI, AFTER, BARRIER, SINK = (LoopLevel() for _ in range(5))
+THREAD, VARIABLE = LoopLevel(), LoopLevel()  # known when a thread starts; when a kernel does
 
 
 # ---- questions about a node
@@ -336,6 +348,18 @@ def is_reduction(node: UOp) -> bool:
 def is_constant(node: UOp) -> bool:
     """Whether the node is a CONST."""
     return node.op.kernel is CONSTANT
+
+
+def opens(node: UOp) -> bool:
+    """Whether the node opens a block of a kernel: a loop or an IF."""
+    kernel = node.op.kernel
+    return type(kernel) is LoopLevel and kernel.ends != ""
+
+
+def closes(node: UOp) -> bool:
+    """Whether the node ends the block that its first operand opened."""
+    kernel = node.op.kernel
+    return type(kernel) is LoopLevel and kernel.closes
 
 
 def below_views(node: UOp) -> UOp:

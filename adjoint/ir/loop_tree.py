@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from adjoint.errors import InternalError
+from adjoint.ir.kernel_kind import RANGE, closes, opens
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-
-ENDS = {"range": "end_range", "if": "endif"}  # what opens a block → what ends it
-_ENDING = frozenset(ENDS.values())
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -37,13 +35,13 @@ class Block:
 
     @property
     def is_loop(self) -> bool:
-        return self.head is not None and self.head.op.name == "range"
+        return self.head is not None and self.head.op.kernel is RANGE
 
     @property
     def lanes(self) -> int:
         """How many turns go side by side."""
         head = self.head
-        return head.arg.lanes if head is not None and head.op.name == "range" else 1
+        return head.arg.lanes if head is not None and head.op.kernel is RANGE else 1
 
     def blocks(self) -> list[Block]:
         """The blocks directly inside, in order."""
@@ -72,7 +70,7 @@ class Block:
             if isinstance(item, Block):
                 head = item.head
                 assert head is not None
-                found += [head, *item.flat(), OPS[ENDS[head.op.name]](head)]
+                found += [head, *item.flat(), OPS[head.op.kernel.ends](head)]
             else:
                 found.append(item)
         return found
@@ -82,10 +80,9 @@ def nested(body: Sequence[UOp]) -> Block:
     """The tree of a list."""
     block = root = Block()
     for node in body:
-        name = node.op.name
-        if name in ENDS:
+        if opens(node):
             block = block.opened(node)
-        elif name not in _ENDING:
+        elif not closes(node):
             block.items.append(node)
         elif block.parent is None or block.head is not node.src[0]:
             raise InternalError(f"{node!r} closes what is not the innermost open block")
@@ -96,4 +93,4 @@ def nested(body: Sequence[UOp]) -> Block:
     return root
 
 
-__all__ = ["ENDS", "Block", "nested"]
+__all__ = ["Block", "nested"]

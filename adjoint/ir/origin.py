@@ -18,6 +18,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from adjoint import config
+from adjoint.ir.kernel_kind import CONSTANT
 
 if TYPE_CHECKING:
     from adjoint.ir.uop import UOp
@@ -154,7 +155,7 @@ def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Raw, ...]:
     while stack:
         node, done = stack.pop()
         if done:
-            if node.raw_origin is not None and node.op.name != "const":
+            if node.raw_origin is not None and node.op.kernel is not CONSTANT:
                 places[node.raw_origin] = None
         elif node not in seen and node not in ends:
             seen.add(node)

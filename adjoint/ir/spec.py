@@ -13,12 +13,11 @@ from functools import lru_cache
 
 from adjoint.errors import AdjointError, InternalError, VerificationError
 from adjoint.ir.bounds import bounds
+from adjoint.ir.kernel_kind import ACCUMULATOR, AFTER, LOAD, PHI, RANGE, SINK, STORE, closes, opens
 from adjoint.ir.opdef import OPS, OpDef, attributes
 from adjoint.ir.uop import UOp, _device_of, toposort
 
 LEVELS = ("tensor", "kernel")
-_OPENS = ("range", "if", "define_acc")
-_CLOSES = {"end_range": "range", "endif": "if"}
 
 
 def verify(roots: Iterable[UOp], level: str = "tensor") -> None:
@@ -101,7 +100,7 @@ def _check_type(node: UOp) -> None:
 def _check_kernel_node(node: UOp) -> None:
     if len(node.shape) > 1:
         raise _fail("E3002", node, "a kernel computes with scalars and vectors")
-    if node.op.name in ("load", "store"):
+    if node.op.kernel in (LOAD, STORE):
         _check_index(node)
 
 
@@ -116,7 +115,7 @@ def _check_index(node: UOp) -> None:
 
 
 def _memory(node: UOp) -> UOp:
-    while node.op.name == "after":
+    while node.op.kernel is AFTER:
         node = node.src[0]
     return node
 
@@ -127,10 +126,10 @@ def _check_scopes(nodes: Sequence[UOp]) -> None:
     inside: dict[UOp, frozenset[UOp]] = {}
     for node in nodes:
         scope = frozenset[UOp]().union(*(inside[s] for s in node.src))
-        if node.op.name in _OPENS:
+        if opens(node) or node.op.kernel is ACCUMULATOR:
             scope |= {node}
         inside[node] = scope - _closed(node, scope, loops_of)
-        if node.op.name == "sink":
+        if node.op.kernel is SINK:
             _check_sink(inside, nodes, inside[node])
 
 
@@ -138,20 +137,20 @@ def _accumulators(nodes: Sequence[UOp]) -> dict[UOp, tuple[UOp, ...]]:
     """The loops of every accumulator: those of the one PHI that updates it."""
     loops: dict[UOp, tuple[UOp, ...]] = {}
     for node in nodes:
-        if node.op.name == "phi":
+        if node.op.kernel is PHI:
             if node.src[0] in loops:
                 raise _fail("E4002", node, "the accumulator is updated twice")
             loops[node.src[0]] = node.src[2:]
     for node in nodes:
-        if node.op.name == "define_acc" and node not in loops:
+        if node.op.kernel is ACCUMULATOR and node not in loops:
             raise _fail("E4001", node, "the accumulator is never updated", "add a phi")
     return loops
 
 
 def _closed(node: UOp, scope: frozenset[UOp], loops_of: dict[UOp, tuple[UOp, ...]]) -> set[UOp]:
-    if node.op.name == "phi":
+    if node.op.kernel is PHI:
         return {node.src[0], *node.src[2:]}
-    if node.op.name in _CLOSES:
+    if closes(node):
         ended = node.src[0]
         return {ended, *(n for n in scope if ended in loops_of.get(n, ()))}
     return set()
@@ -162,8 +161,8 @@ def _check_sink(
 ) -> None:
     for scope in nodes:
         if scope in still_open:
-            ends = {"range": "end_range", "if": "endif", "define_acc": "phi"}[scope.op.name]
-            users = [n.op.name for n in inside if scope in inside[n] and n.op.name == "store"]
+            ends = getattr(scope.op.kernel, "ends", "") or "phi"
+            users = [n.op.name for n in inside if scope in inside[n] and n.op.kernel is STORE]
             problem = f"is used by {' and '.join(dict.fromkeys(users))} outside its scope"
             raise _fail("E4001", scope, problem, f"end it with {ends}")
 
@@ -177,11 +176,11 @@ def verify_order(nodes: Sequence[UOp]) -> None:
     for node in nodes:
         _check_node(node, "kernel")
         _check_use(node, seen, ended)
-        if node.op.name in _CLOSES:
+        if closes(node):
             if not stack or stack[-1] is not node.src[0]:
                 raise _fail("E4001", node, "ends what is not the innermost open scope")
             ended.add(stack.pop())
-        if node.op.name in _CLOSES.values():
+        if opens(node):
             stack.append(node)
         seen[node] = _scope_of(node, seen, stack)
     if stack:
@@ -189,9 +188,9 @@ def verify_order(nodes: Sequence[UOp]) -> None:
 
 
 def _scope_of(node: UOp, seen: dict[UOp, tuple[UOp, ...]], stack: list[UOp]) -> tuple[UOp, ...]:
-    if node.op.name == "phi":  # its register outlives the loop
+    if node.op.kernel is PHI:  # its register outlives the loop
         return seen[node.src[0]]
-    is_leaf = not node.src and node.op.name != "range"
+    is_leaf = not node.src and node.op.kernel is not RANGE
     return () if is_leaf else tuple(stack)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import VOID, DType, PtrDType
+from adjoint.ir.kernel_kind import PARAMETER, STORED
 from adjoint.ir.uop import UOp, toposort
 
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"'}
@@ -41,13 +42,13 @@ def _comment(node: UOp) -> str:
 
 def _buffer_names(nodes: list[UOp]) -> dict[UOp, str]:
     """b0, b1, … for buffers, past the names that inputs have taken."""
-    taken = {node.arg.name for node in nodes if node.op.name == "input"}
+    taken = {node.arg.name for node in nodes if node.op.kernel is PARAMETER}
     free = (name for i in range(len(nodes)) if (name := f"b{i}") not in taken)
-    return {node: next(free) for node in nodes if node.op.name == "buffer"}
+    return {node: next(free) for node in nodes if node.op.kernel is STORED}
 
 
 def _line(node: UOp, number: dict[UOp, str], names: dict[UOp, str]) -> str:
-    if node.op.name == "buffer":
+    if node.op.kernel is STORED:
         op, attrs = "input", {"name": names[node], "device": node.device}
     else:
         op, attrs = node.op.name, _attributes(node)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, GLOBAL, PHI, RANGE, VARIABLE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp, toposort
 
-_LEAVES = frozenset({"const", "define_global", "variable", "range"})
+_LEAVES = frozenset({CONSTANT, GLOBAL, VARIABLE, RANGE})
 Loops = frozenset[UOp]
 
 
@@ -62,12 +63,12 @@ class LoopOrder:
             self._put(node, blocks)
 
     def _put(self, node: UOp, blocks: dict[UOp | None, Block]) -> None:
-        if node in self._done or node.op.name in _LEAVES:
+        if node in self._done or node.op.kernel in _LEAVES:
             return
         self._done.add(node)
         below = self._below(node)
         late = self._late_of(node)
-        here = below if node.op.name != "define_acc" else self._enclosing(node) | below
+        here = below if node.op.kernel is not ACCUMULATOR else self._enclosing(node) | below
         around = [blocks[loop].chain() for loop in here if loop in blocks]
         place = max(around, key=len, default=[self.root])[-1]
         self._settle(node, below, late)
@@ -89,9 +90,9 @@ class LoopOrder:
     def _settle(self, node: UOp, below: Loops, late: Loops) -> None:
         """What is known of a node for those that use it."""
         self._deps[node], self._late[node] = below, late
-        if node.op.name == "define_acc":
+        if node.op.kernel is ACCUMULATOR:
             self._deps[node] = below | self._enclosing(node) | self._inside[node]
-        elif node.op.name == "phi":  # its final value is known behind its loops, where they are
+        elif node.op.kernel is PHI:  # its final value is known behind its loops, where they are
             self._deps[node] = (below - frozenset(node.src[2:])) | self._enclosing(node.src[0])
             self._late[node] = late | frozenset(node.src[2:])
 
@@ -109,6 +110,6 @@ class LoopOrder:
         return found
 
     def _of(self, node: UOp) -> Loops:
-        if node.op.name == "range":
+        if node.op.kernel is RANGE:
             return frozenset({node})
         return self._deps.get(node, frozenset())

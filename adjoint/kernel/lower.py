@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import EXPENSIVE, reduce_of
+from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
@@ -101,7 +101,7 @@ class Lowering(Elements):
         """Sizes, strides and the user's numbers, which a small kernel gets when it is launched."""
         found: dict[UOp, None] = {}
         for node in body:
-            if node.op.name == "range" and not node.arg.grid:
+            if node.op.kernel is RANGE and not node.arg.grid:
                 found[self._number(node.arg.size)] = None
             for source in node.src:
                 if source in self._given:
@@ -481,21 +481,21 @@ def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[in
     """Results that can overwrite an operand: it is read where they are written, and before that."""
     loads: dict[UOp, set[UOp]] = {}
     for node in body:
-        if node.op.name == "load":
+        if node.op.kernel is LOAD:
             loads.setdefault(node.src[0], set()).add(node.src[1] if len(node.src) == 2 else node)
     pairs = []
-    for store in (n for n in body if n.op.name == "store" and len(n.src) == 3):
+    for store in (n for n in body if n.op.kernel is STORE and len(n.src) == 3):
         out, place = store.src[:2]
-        if out.op.name != "define_global":  # kept for a later loop of the same kernel
+        if out.op.kernel is not GLOBAL:  # kept for a later loop of the same kernel
             continue
         below = set(toposort([store.src[2]]))
         pairs += [
             (out.arg.index, buffer.arg.index)
             for buffer, places in loads.items()
             if places == {place}
-            and buffer.op.name == "define_global"
+            and buffer.op.kernel is GLOBAL
             and buffer.arg.dtype.itemsize == out.arg.dtype.itemsize
-            and any(n.op.name == "load" and n.src[0] is buffer for n in below)
+            and any(n.op.kernel is LOAD and n.src[0] is buffer for n in below)
         ]
     return tuple(pairs)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from adjoint.ir.dtype import VOID, dtypes
+from adjoint.ir.kernel_kind import closes, opens
 from adjoint.ir.opdef import OPS
 from adjoint.ir.rewrite import rewrite
 from adjoint.ir.uop import UOp, toposort
@@ -70,9 +71,9 @@ def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
     needed = set(toposort([n for n in new.values() if n.dtype is VOID or n.op is _UPDATE]))
     loops = Loops()
     for old, node in new.items():
-        if old.op.name in ("range", "if"):
+        if opens(old):
             loops.enter(node)
-        elif old.op.name in ("end_range", "endif"):
+        elif closes(old):
             loops.leave()
         elif node in needed and not _stays(node):
             loops.place(node)

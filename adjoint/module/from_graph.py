@@ -16,7 +16,7 @@ from adjoint.errors import VerificationError
 from adjoint.ir import axes as letters
 from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
-from adjoint.ir.kernel_kind import Identity, Kernel, View
+from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity, Kernel, View
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.uop import UOp, toposort
 from adjoint.module.functions import FORMS
@@ -68,7 +68,7 @@ class Lift:
         return number
 
     def _late(self, node: UOp) -> int:
-        small = self._scalar(node) if node.op.name == "const" else self.value(node.src[0])
+        small = self._scalar(node) if node.op.kernel is CONSTANT else self.value(node.src[0])
         return self._spread(small, node)
 
     def _spread(self, value: int, node: UOp) -> int:
@@ -117,7 +117,7 @@ class Lift:
     def _narrow(self, node: UOp) -> tuple[Any, Callable[[], int]] | None:
         if node in self.ids:
             return None
-        if node.op.name == "const":
+        if node.op.kernel is CONSTANT:
             return (), lambda: self._scalar(node)
         if node.op.name == "expand":
             return node.src[0].shape, lambda: self.value(node.src[0])
@@ -128,7 +128,7 @@ class Lift:
             problem = f"a tensor of {node.size} elements is used that is no argument"
             fix = "pass it as an argument: a module holds small literals only"
             raise VerificationError("E2006", problem, op="capture", help=fix)
-        storage = node.arg.buffer if node.op.name == "buffer" else node.realized
+        storage = node.arg.buffer if node.op.kernel is STORED else node.realized
         data = literal_bytes(storage.array(), node.dtype)
         return self.tape.literal(data, type_of(node))
 

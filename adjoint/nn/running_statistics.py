@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjoint.errors import AutodiffError
+from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.uop import UOp
 from adjoint.ir.weak import WeakTable
 from adjoint.tensor import Tensor
@@ -62,4 +63,4 @@ def _check_scopes(op: str, node: UOp) -> None:
 def _is_symbol(node: UOp) -> bool:
     """Whether a variable stands for no value, as grad's do."""
     below = node.src[0] if node.op.name == "unique_identity" else node
-    return below.op.name == "input"
+    return below.op.kernel is PARAMETER

@@ -13,7 +13,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
-from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, STORED, Part
+from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, PART, STORED
 from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
@@ -223,6 +223,6 @@ part = define(
     reference=lambda x, index: x[index],
     samples=given(),
     batch=same_op,
-    kernel=Part(),
+    kernel=PART,
     public=False,
 )

@@ -20,7 +20,25 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.bounds import Ranged
 from adjoint.ir.derivative import NotDifferentiable
 from adjoint.ir.dtype import VOID, DType, PtrDType, as_dtype, dtypes, fits, pointer
-from adjoint.ir.kernel_kind import LOOP_LEVEL
+from adjoint.ir.kernel_kind import (
+    ACCUMULATOR,
+    AFTER,
+    BARRIER,
+    END_IF,
+    END_RANGE,
+    GLOBAL,
+    IF,
+    LOAD,
+    LOCAL,
+    LOOP_LEVEL,
+    PHI,
+    RANGE,
+    SINK,
+    STORE,
+    THREAD,
+    VARIABLE,
+    LoopLevel,
+)
 from adjoint.ir.opdef import OpDef, register
 from adjoint.ir.uop import UOp
 
@@ -33,7 +51,14 @@ def _never_run(*operands: Any, **attrs: Any) -> Any:
     raise DeviceError("E6003", problem, op="kernel")
 
 
-def _kernel(name: str, doc: str, call: Any, infer: Any, arg: type[Arg] | None = None) -> OpDef:
+def _kernel(
+    name: str,
+    doc: str,
+    call: Any,
+    infer: Any,
+    arg: type[Arg] | None = None,
+    kernel: LoopLevel = LOOP_LEVEL,
+) -> OpDef:
     record = OpDef(
         name,
         doc,
@@ -45,7 +70,7 @@ def _kernel(name: str, doc: str, call: Any, infer: Any, arg: type[Arg] | None = 
         reference=_never_run,
         samples=list,
         level="kernel",
-        kernel=LOOP_LEVEL,
+        kernel=kernel,
         public=False,
         opcode=False,
         signature=call,
@@ -155,6 +180,7 @@ range_ = _kernel(
     _range,
     _range_type,
     RangeArg,
+    kernel=RANGE,
 )
 variable = _kernel(
     "variable",
@@ -162,6 +188,7 @@ variable = _kernel(
     _variable,
     _index_type,
     VariableArg,
+    kernel=VARIABLE,
 )
 special = _kernel(
     "special",
@@ -170,6 +197,7 @@ special = _kernel(
     _special,
     _index_type,
     SpecialArg,
+    kernel=THREAD,
 )
 
 
@@ -226,6 +254,7 @@ define_global = _kernel(
     _define_global,
     lambda src, arg: ((), pointer(arg.dtype, arg.mutable)),
     GlobalArg,
+    kernel=GLOBAL,
 )
 define_local = _kernel(
     "define_local",
@@ -233,6 +262,7 @@ define_local = _kernel(
     _define_local,
     lambda src, arg: ((), pointer(arg.dtype, True, True)),
     LocalArg,
+    kernel=LOCAL,
 )
 define_acc = _kernel(
     "define_acc",
@@ -241,6 +271,7 @@ define_acc = _kernel(
     _define_acc,
     _acc_type,
     AccArg,
+    kernel=ACCUMULATOR,
 )
 
 
@@ -311,12 +342,14 @@ load = _kernel(
     _load,
     _load_type,
     LoadArg,
+    kernel=LOAD,
 )
 store = _kernel(
     "store",
     "Write a value at `index`, a vector to consecutive elements. With a gate, only where it holds.",
     _store,
     _store_type,
+    kernel=STORE,
 )
 
 
@@ -394,36 +427,42 @@ end_range: OpDef = _kernel(
     "The end of a loop around these effects.",
     lambda loop, *effects: UOp(end_range, (loop, *effects)),
     _end_range_type,
+    kernel=END_RANGE,
 )
 if_: OpDef = _kernel(
     "if",
     "What follows is done only where the condition holds; loads and stores name it as their gate.",
     lambda cond: UOp(if_, (cond,)),
     _if_type,
+    kernel=IF,
 )
 endif: OpDef = _kernel(
     "endif",
     "The end of an IF around these effects.",
     lambda start, *effects: UOp(endif, (start, *effects)),
     _endif_type,
+    kernel=END_IF,
 )
 barrier: OpDef = _kernel(
     "barrier",
     "All threads of a group wait here until these effects of all of them are seen by all.",
     lambda *effects: UOp(barrier, effects),
     _effects_type("barrier"),
+    kernel=BARRIER,
 )
 after: OpDef = _kernel(
     "after",
     "A value or memory as it is after these effects: the edge that keeps a load behind a store.",
     lambda x, *effects: UOp(after, (x, *effects)),
     _after_type,
+    kernel=AFTER,
 )
 phi: OpDef = _kernel(
     "phi",
     "Inside the loops, the next value of the accumulator; outside them, its value at the end.",
     lambda acc, value, *loops: UOp(phi, (acc, value, *loops)),
     _phi_type,
+    kernel=PHI,
 )
 
 
@@ -437,6 +476,7 @@ sink: OpDef = _kernel(
     lambda *effects, name="kernel": UOp(sink, effects, SinkArg(name)),
     _effects_type("sink"),
     SinkArg,
+    kernel=SINK,
 )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
+from adjoint.ir.kernel_kind import IF, PHI, RANGE, THREAD, VARIABLE
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -57,8 +58,8 @@ class _Run:
         self.memory: dict[UOp, Array] = {
             b: _flat(b, a) for b, a in zip(program.buffers, arrays, strict=True)
         }
-        self.phis = {n.src[0]: n for n in program.body if n.op.name == "phi"}
-        opened = {n: i for i, n in enumerate(program.body) if n.op.name == "range"}
+        self.phis = {n.src[0]: n for n in program.body if n.op.kernel is PHI}
+        opened = {n: i for i, n in enumerate(program.body) if n.op.kernel is RANGE}
         self.outermost = {p: min(p.src[2:], key=opened.__getitem__) for p in self.phis.values()}
         self.registers: dict[UOp, list[Any]] = {}  # one value per lane, or a single one
         self.lane: dict[UOp, int] = {}  # of every open range that has lanes
@@ -126,13 +127,13 @@ class _Run:
         return self.values[node]
 
     def leaf(self, node: UOp) -> Any:
-        given = node.op.name in ("variable", "special")
+        given = node.op.kernel in (VARIABLE, THREAD)
         value = self.variables[node.arg.name] if given else node.arg.value
         return np.asarray(value).astype(node.dtype.np)[()]
 
     def load(self, node: UOp) -> Any:
         gate = node.src[2:3]
-        if gate and gate[0].op.name != "if" and not self.get(gate[0]):
+        if gate and gate[0].op.kernel is not IF and not self.get(gate[0]):
             return self.get(node.src[3])
         place = self.place(node, node.arg.width)
         found = self.memory[node.src[0]][place]
@@ -140,7 +141,7 @@ class _Run:
 
     def store(self, node: UOp) -> None:
         gate = node.src[3:]
-        if gate and gate[0].op.name != "if" and not self.get(gate[0]):
+        if gate and gate[0].op.kernel is not IF and not self.get(gate[0]):
             return
         value = self.get(node.src[2])
         self.memory[node.src[0]][self.place(node, np.size(value))] = value

@@ -14,6 +14,7 @@ from typing import Any
 
 from adjoint.ir.arg import thawed
 from adjoint.ir.dtype import DType, dtypes, real_of
+from adjoint.ir.kernel_kind import CONSTANT
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -60,7 +61,7 @@ class _Parts:
 
     def is_stored(self, node: UOp) -> bool:
         """Whether the node is a value in memory, given or made by the host."""
-        return node in self._whole and node.op.name != "const"
+        return node in self._whole and node.op.kernel is not CONSTANT
 
     def pair(self, node: UOp) -> Pair:
         """The real and the imaginary part."""

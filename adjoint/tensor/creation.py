@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
+from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
@@ -29,7 +30,7 @@ class Creation:
     @classmethod
     def _from(cls, node: UOp, requires_grad: bool | None = None) -> Self:
         """A handle on a node that no other tensor has."""
-        tensor: Any = cls(node if node.op.name == "buffer" else OPS["unique_identity"](node))  # type: ignore[call-arg]
+        tensor: Any = cls(node if node.op.kernel is STORED else OPS["unique_identity"](node))  # type: ignore[call-arg]
         tensor.requires_grad = requires_grad
         return tensor
 

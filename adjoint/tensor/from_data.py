@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes, promote, promote_scalar
+from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -60,14 +61,14 @@ def node_of(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None
 
 def is_lent(node: UOp) -> bool:
     """Whether another library may write to the memory of this value."""
-    buffer = node.arg.buffer if node.op.name == "buffer" else node.realized
+    buffer = node.arg.buffer if node.op.kernel is STORED else node.realized
     return isinstance(buffer, LentBuffer)
 
 
 def kept_apart(node: UOp) -> UOp:
     """The value that a node has now, whatever is written to its memory later."""
     kept: UOp = OPS["unique_identity"](node)
-    buffer = node.arg.buffer if node.op.name == "buffer" else node.realized
+    buffer = node.arg.buffer if node.op.kernel is STORED else node.realized
     kept.realized = Buffer(np.array(buffer.array()), buffer.device)
     return kept
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.ir.derivative import Diagonal, Partials
+from adjoint.ir.kernel_kind import is_constant
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 
@@ -23,7 +24,7 @@ def sharded_axis(node: UOp) -> Any:
         if n.op is _SHARD:
             seen[n] = n.arg.axis
         elif n.op.name in _PLACED:
-            placed = (s for s in n.src if isinstance(s.device, tuple) and s.op.name != "const")
+            placed = (s for s in n.src if isinstance(s.device, tuple) and not is_constant(s))
             axes = {seen[s] if s.shape == n.shape else UNKNOWN for s in placed}
             seen[n] = axes.pop() if len(axes) == 1 else UNKNOWN
         else:

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from adjoint.errors import AutodiffError
+from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
@@ -140,7 +141,7 @@ def _close(inner: Scope) -> UOp | None:
 
 def _undone(inner: Scope, made: set[int]) -> UOp | None:
     """Undo changes, of values from outside, that depend on what has no value outside."""
-    unbound = {v for v in inner.variables if v.op.name == "input" or _is_symbol(v)}
+    unbound = {v for v in inner.variables if v.op.kernel is PARAMETER or _is_symbol(v)}
     lost = None
     for moved in inner.moved.values() if unbound else ():
         node = moved.node()
@@ -151,7 +152,7 @@ def _undone(inner: Scope, made: set[int]) -> UOp | None:
 
 
 def _is_symbol(variable: UOp) -> bool:
-    return variable.op.name == "unique_identity" and variable.src[0].op.name == "input"
+    return variable.op.name == "unique_identity" and variable.src[0].op.kernel is PARAMETER
 
 
 def _unreachable(inner: Scope, old: UOp) -> AutodiffError:

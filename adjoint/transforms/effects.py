@@ -23,7 +23,7 @@ from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function
-from adjoint.ir.kernel_kind import Host
+from adjoint.ir.kernel_kind import HERE, PARAMETER
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
@@ -66,7 +66,7 @@ tap: OpDef = register(
         batch=_batched,
         calls=True,
         widen=False,
-        kernel=Host(here=True),  # the user's code stays in the thread that called
+        kernel=HERE,  # the user's code stays in the thread that called
         public=False,
     ),
     method=False,
@@ -125,7 +125,7 @@ def _check_bound(effect: Effect, nodes: Sequence[UOp]) -> None:
     """A parameter of a function that is not being traced has no value that could be shown."""
     traced = {v for scope in open_scopes.get() for v in scope.variables}
     order = toposort(nodes, stop=lambda n: n in traced or is_known(n))
-    unbound = next((n for n in order if n.op.name == "input" and n not in traced), None)
+    unbound = next((n for n in order if n.op.kernel is PARAMETER and n not in traced), None)
     if unbound is not None:
         problem = "a rule that is differentiated inside a loop cannot be looked into"
         fix = "look at the value outside of the rule, or run the loop in Python"

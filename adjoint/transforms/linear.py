@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import AutodiffError
+from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.tensor import Tensor
@@ -75,7 +76,7 @@ def _check_linear(op: str, found: dict[UOp, UOp], symbols: list[UOp]) -> None:
 
 def _check_no_constant(op: str, roots: list[UOp], symbols: list[UOp]) -> None:
     """A linear function of zeros is zero."""
-    if open_scopes.get() or any(n.op.name == "input" for n in _below(roots, symbols)):
+    if open_scopes.get() or any(n.op.kernel is PARAMETER for n in _below(roots, symbols)):
         return
     at_zero = substitute(roots, {s: zeros_of(s) for s in symbols})
     if any(np.any(Tensor(n).numpy()) for n in at_zero):

@@ -15,6 +15,7 @@ from adjoint.autodiff.forward import push_forward
 from adjoint.autodiff.reverse import results
 from adjoint.engine import realize as engine
 from adjoint.errors import AutodiffError
+from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.origin import Origin
 from adjoint.ir.text import text, type_text
@@ -137,7 +138,7 @@ def _op_nodes(inputs: Sequence[UOp], outputs: Sequence[UOp]) -> tuple[OpNode, ..
     """The ops between, sources first; a result picked out of several belongs to its op."""
     ends = set(inputs)
     order = toposort(outputs, stop=ends.__contains__)
-    return tuple(_op_node(n) for n in order if n.src and n not in ends and n.op.name != "part")
+    return tuple(_op_node(n) for n in order if n.src and n not in ends and n.op.kernel is not PART)
 
 
 def _op_node(node: UOp) -> OpNode:

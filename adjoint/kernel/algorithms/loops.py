@@ -16,6 +16,7 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.kernel_kind import ACCUMULATOR, PHI
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -158,7 +159,7 @@ class Loops:
         """A node that stays where it is written, behind what it needs: a load, a store, a PHI."""
         for source in node.src:
             self.place(source)
-        if node.op.name == "phi":
+        if node.op.kernel is PHI:
             self._registers.append(node)
         return self._put(node, len(self._open))
 
@@ -169,7 +170,7 @@ class Loops:
         if not node.src:
             return 0
         levels = [self.place(s) for s in node.src]
-        fixed = all(s.op.name != "define_acc" for s in node.src)  # a register changes on the way
+        fixed = all(s.op.kernel is not ACCUMULATOR for s in node.src)  # those change on the way
         level = max(levels) if fixed else len(self._open)
         self._put(node, level)
         return level

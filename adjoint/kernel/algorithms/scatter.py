@@ -14,6 +14,7 @@ from math import prod
 
 from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import RANGE
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
@@ -169,7 +170,7 @@ class _Scatter:
         for earlier in codes[-2::-1]:
             code = earlier.ne(0).where(earlier, code)
         reports = code.ne(0)
-        if position.op.name == "range":  # every piece sees the same indices: one of them reports
+        if position.op.kernel is RANGE:  # every piece sees the same indices: one of them reports
             reports = reports.logical_and(position.eq(0))
         loops.store(self.flag, zero, code, reports)
 

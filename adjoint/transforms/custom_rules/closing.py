@@ -15,6 +15,7 @@ from typing import Any
 from adjoint.errors import AdjointError, AutodiffError
 from adjoint.ir.arg import Arg
 from adjoint.ir.function import Function, function_of
+from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, substitute, toposort
@@ -208,7 +209,7 @@ class _TracedRule:
         again = [n for n in order if self._is_again(n)]
         mapping = dict.fromkeys(again, self.y[0]) if len(self.y) == 1 else {}
         for n in order:
-            if n.op.name == "part" and n.src[0] in again:
+            if n.op.kernel is PART and n.src[0] in again:
                 mapping[n] = self.y[n.arg.index]
         return mapping
 

@@ -18,6 +18,7 @@ from typing import Any
 from adjoint.engine import realize as engine
 from adjoint.engine.program_cache import closed
 from adjoint.ir.function import Function
+from adjoint.ir.kernel_kind import HERE, STORED
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
@@ -75,7 +76,7 @@ class Before:
         node = self.tensor.uop
         if node is self.node:
             return False
-        return not (node.op.name == "buffer" and node.arg.buffer is self.node.realized)
+        return not (node.op.kernel is STORED and node.arg.buffer is self.node.realized)
 
     def restore(self) -> None:
         """As it was."""
@@ -447,7 +448,7 @@ def _snapshot() -> list[Before]:
 
 def _callbacks(tokens: Sequence[UOp]) -> set[CodeType]:
     """The code that effects run when the program does."""
-    taps = [n.arg.effect.perform for n in toposort(tokens) if n.op.name == "tap"] if tokens else []
+    taps = [n.arg.effect.perform for n in toposort(tokens) if n.op.kernel is HERE] if tokens else []
     held = (cell.cell_contents for perform in taps for cell in perform.__closure__ or ())
     called = (getattr(value, "__func__", value) for value in held)
     return {f.__code__ for f in called if isinstance(f, FunctionType)}
