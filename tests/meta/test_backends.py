@@ -6,7 +6,7 @@ import pytest
 
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.target import ALIASES, TARGETS
-from tests.meta.test_modules import imported, sources
+from tests.meta.imports import imported, sources, trees
 
 BLIND = ("engine", "schedule", "kernel", "stages")
 OWN = ("adjoint.codegen.llvm", "adjoint.codegen.c.lang", "adjoint.runtime.llvm")
@@ -49,7 +49,7 @@ def of_a_backend(name):
 
 @pytest.mark.parametrize("name", modules(*BLIND))
 def test_the_compiler_names_no_device(name):
-    assert sorted(named(sources()[name])) == []
+    assert sorted(named(trees()[name])) == []
     assert sorted(of_a_backend(name)) == []
 
 
