@@ -68,14 +68,16 @@ def backend_name(device: Any) -> str | None:
 def common_backend(nodes: Iterable[UOp]) -> str | None:
     """The backend that has all nodes, "" where any would do; None if there is no such one."""
     names = {backend_name(node.device) for node in nodes} - {""}
-    if len(names) > 1 or any(node.op is _COPY and crosses(node) for node in nodes):
+    if len(names) > 1 or any(map(crosses, nodes)):
         return None
     return names.pop() if names else ""
 
 
-def crosses(copy: UOp) -> bool:
-    """Whether a copy goes from one memory to another, not just to another name of the same."""
-    source, target = copy.src[0].device, copy.device
+def crosses(node: UOp) -> bool:
+    """Whether a node is a copy from one memory to another, not just to another name of the same."""
+    if node.op is not _COPY:
+        return False
+    source, target = node.src[0].device, node.device
     if source is None or target is None or source == target:
         return False
     return _memory(source) != _memory(target)

@@ -15,20 +15,20 @@ from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.program_cache import (
     PROGRAMS,
     GraphKey,
-    backend_name,
     closed,
     crosses,
     graph_key,
     load_backend,
     moved,
 )
+from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.origin import readable, user_place
-from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.device import Device
 from adjoint.runtime.timeline import span
@@ -56,11 +56,11 @@ def compute(todo: list[UOp]) -> None:
     if key is not None:
         _run_program(todo, key)
         return
-    borders = _borders(todo)
-    for node in (*borders, *todo):
+    cut = borders(todo)
+    for node in (*cut, *todo):
         if not is_known(node):
             _run_side(node)
-    for node in set(borders).difference(todo):
+    for node in set(cut).difference(todo):
         if node.op.kernel is not STORED:
             node.realized = None
 
@@ -87,33 +87,14 @@ def _run_program(todo: list[UOp], key: GraphKey) -> None:
 
 def _run_side(node: UOp) -> None:
     """A node below which everything without a value is on one side."""
-    if node.op.name == "copy" and crosses(node) and is_known(node.src[0]):
+    if crosses(node) and is_known(node.src[0]):
         node.realized = moved(storage(node.src[0]), node.device)
         return
-    key = graph_key([node]) if _side(node) is not None else None
+    key = graph_key([node]) if side_of(node) is not None else None
     if key is None:
         run(schedule([node]))
     else:
         _run_program([node], key)
-
-
-def _side(node: UOp) -> str | None:
-    """The backend that computes a node; None for the interpreter."""
-    return backend_name(node.device or Device.DEFAULT)
-
-
-def _borders(todo: Sequence[UOp]) -> list[UOp]:
-    """Nodes whose users are on another side, and copies between memories, sources first."""
-    found: dict[UOp, None] = {}
-    order = [n for n in toposort(todo, stop=is_known) if not is_known(n)]
-    for node in order:
-        if node.op.name == "copy" and crosses(node):
-            found[node] = None
-        for source in node.src:
-            apart = source.device is not None and _side(source) != _side(node)
-            if apart and not is_known(source):
-                found[source] = None
-    return [node for node in order if node in found]
 
 
 # ---- schedules as things to look at

@@ -128,10 +128,90 @@ def test_copies_between_memories_keep_values_and_gradients():
     assert x.grad.device == "CPU"
 
 
-def test_a_jitted_function_over_two_memories_is_right():
-    f = jit(lambda x: (x.to("C") * 2).to("CPU") + x)
-    for value in (1.0, 5.0):
-        assert f(Tensor([value], device="CPU")).numpy().tolist() == [3 * value]
+# ---- two memories in one jitted function
+
+
+def there_and_back(x):
+    return (x.to("C") * 2).tanh().to("CPU") + x
+
+
+def on_both(x, y):
+    far = x.to("C")
+    return x.exp(), far * y, (far + y).sum().to("CPU") * x, y
+
+
+def used_twice(x):
+    far = (x * 3).to("C")
+    return far + far.to("CPU").exp().to("C"), far
+
+
+def a_leaf_on_the_way(x):
+    return (x.to("C").to("CPU") + 1, x.to("C"), x)
+
+
+def constants_of_both(x):
+    near, far = Tensor.arange(3, device="CPU"), Tensor([1.0, 2.0, 4.0], device="C")
+    return (x.to("C") * far).to("CPU") + near
+
+
+OVER_BOTH = [there_and_back, used_twice, a_leaf_on_the_way, constants_of_both]
+
+
+def listed(found):
+    return [(t.numpy().tolist(), t.device) for t in (found if type(found) is tuple else (found,))]
+
+
+@pytest.mark.parametrize("fn", OVER_BOTH, ids=lambda fn: fn.__name__)
+def test_a_jitted_function_over_two_memories_gives_what_the_function_gives(fn):
+    f = jit(fn)
+    for seed in range(3):
+        x = floats(3, device="CPU", seed=seed)
+        assert listed(f(x)) == listed(fn(x))
+
+
+def test_a_jitted_function_takes_arguments_of_both_memories():
+    f = jit(on_both)
+    for seed in range(3):
+        x, y = floats(4, device="CPU", seed=seed), floats(4, device="C", seed=seed + 9)
+        assert listed(f(x, y)) == listed(on_both(x, y))
+
+
+def test_its_pieces_are_compiled_once(monkeypatch):
+    f = jit(there_and_back)
+    with counters() as first:
+        f(floats(5, device="CPU"))
+    monkeypatch.setattr("adjoint.engine.interpreter._computed", None)
+    with counters() as second:
+        f(floats(5, device="CPU", seed=3)).numpy()
+    assert first.compiles == 2
+    assert (second.compiles, second.kernels) == (0, 2)
+
+
+def test_a_gradient_over_two_memories_under_jit():
+    def step(x, w):
+        w = w.detach().requires_grad_()
+        ((x.to("C") * w.to("C")).tanh().to("CPU") * x).sum().backward()
+        return w.grad
+
+    x, w = floats(4, device="CPU"), floats(4, device="CPU", seed=1)
+    f = jit(step)
+    for scale in (1.0, 2.0):
+        got = f(x * scale, w)
+        assert got.device == "CPU"
+        assert got.numpy().tobytes() == step(x * scale, w).numpy().tobytes()
+
+
+def test_a_bad_index_on_the_far_side_is_found():
+    f = jit(lambda x, i: (x.to("C")[i.to("C")]).to("CPU") + 1)
+    x = floats(4, device="CPU")
+    assert f(x, Tensor([3], device="CPU")).item() == x.numpy()[3] + 1
+    with pytest.raises(BoundsError, match="index 9"):
+        f(x, Tensor([9], device="CPU")).numpy()
+
+
+def test_a_part_on_the_interpreter_keeps_the_whole_there():
+    f = jit(lambda x: (x.to("REF") * 2).to("CPU") + 1)
+    assert f(Tensor([3.0], device="CPU")).item() == 7
 
 
 def test_an_index_out_of_range_is_found():

@@ -1,4 +1,4 @@
-"""The program of a trace: compiled where the graph can be, else interpreted.
+"""The program of a trace: one, or several with copies between memories, else the interpreter.
 
 What may live here: running a closed graph on buffers. What may not: where these come from
 (`bindings.py`), or when (`call.py`).
@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.engine.interpreter import check_device, run_function
 from adjoint.engine.program_cache import PROGRAMS, common_backend, graph_key, moved
+from adjoint.engine.sides import Sides, divided
 from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.ir.effect import effects_muted
@@ -35,11 +36,14 @@ class Runner:
     picks: tuple[tuple[bool, int], ...] = ()
     place: tuple[Any, ...] = ()  # devices of the program's own outputs
     direct: bool = False  # whether the outputs are the program's own, in their order
+    sides: Sides | None = None  # instead of a program, where the graph is on several devices
 
     @staticmethod
-    def of(function: Function, nodes: Sequence[UOp], order: Sequence[UOp]) -> Runner:
+    def of(
+        function: Function, nodes: Sequence[UOp], order: Sequence[UOp], free: Sequence[UOp]
+    ) -> Runner:
         """The runner of a closed function; `nodes` are its outputs, `order` all that is computed,
-        as they were before."""
+        `free` its inputs, as they were before."""
         for node in order:
             check_device(node)
         default = Device.DEFAULT
@@ -56,6 +60,8 @@ class Runner:
             own = {i: d for (leaf, i), d in zip(bound.picks, devices, strict=True) if not leaf}
             made.place = tuple(own[i] for i in sorted(own))
             made.direct = bound.picks == tuple((False, i) for i in range(len(nodes)))
+        elif nodes:
+            made.sides = divided(nodes, free)
         return made
 
     @property
@@ -69,19 +75,19 @@ class Runner:
         """The outputs; in the buffers `into`, None where there is none, if it `refills`."""
         if watch.checker is not None:
             return self._checked(buffers, watch.checker)
-        if self.program is None:
-            return self._interpreted(buffers)
         return self._run(buffers, donated, into)
 
     def _checked(self, buffers: list[Buffer], checker: Any) -> list[Buffer]:
         """The inputs are needed again if something is wrong, so none of them is given up."""
-        found = self._run(buffers) if self.program is not None else self._interpreted(buffers)
+        found = self._run(buffers)
         checker.call(self.function, buffers, found)
         return found
 
     def _run(
         self, buffers: list[Buffer], donated: Sequence[int] = (), into: Sequence[Any] = ()
     ) -> list[Buffer]:
+        if self.program is None:
+            return self._in_pieces(buffers)
         given = [*buffers, *self.extra] if self.extra else buffers
         try:
             found: list[Buffer] = self.program.run(given, self.place, donated, into)
@@ -95,6 +101,16 @@ class Runner:
             moved(given[i], device) if leaf else found[i]
             for (leaf, i), device in zip(self.picks, self.devices, strict=True)
         ]
+
+    def _in_pieces(self, buffers: list[Buffer]) -> list[Buffer]:
+        if self.sides is None:
+            return self._interpreted(buffers)
+        try:
+            return self.sides.run(buffers)
+        except FlagError:
+            with effects_muted():
+                self._interpreted(buffers)
+            raise
 
     def _interpreted(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         values = run_function(self.function, [b.array() for b in buffers])

@@ -389,8 +389,10 @@ class Tracer:
             sources[symbol] = _read(Argument(i), self.leaves[i], True)
         return sources
 
-    def _closed(self, sources: dict[UOp, Any]) -> tuple[tuple[Any, ...], Function, list[UOp]]:
-        """What the graph's parameters are, the graph, and the nodes it was made of."""
+    def _closed(
+        self, sources: dict[UOp, Any]
+    ) -> tuple[tuple[Any, ...], Function, list[UOp], list[UOp]]:
+        """What the graph's parameters are, the graph, the nodes it was made of, and over which."""
         order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
         free = [n for n in order if n in sources or is_known(n)]
         roots, parameters = closed(self.nodes, free)
@@ -400,14 +402,15 @@ class Tracer:
             inputs,
             Function(tuple(parameters), tuple(roots)),
             [n for n in order if n not in ends],
+            free,
         )
 
     def _compiled(self, call: _Call) -> Compiled:
-        sources, function, order = self._closed(call.sources)
+        sources, function, order, free = self._closed(call.sources)
         return Compiled(
             name=self.name,
             captured=self.captured,
-            runner=Runner.of(function, self.nodes, order),
+            runner=Runner.of(function, self.nodes, order, free),
             inputs=Inputs(sources, tuple(call.keys.values()), self.captured),
             out_tree=call.out_tree,
             out_leaves=call.out_leaves,
