@@ -24,6 +24,8 @@ class Limits:
     joined_pieces: int = 16  # places that an element may come from, where joins are of joins
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
+    loop_products: int = 8  # that loops add up sooner than a library does
+    cheap: int = 8  # cost up to which an expression is computed again rather than stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Library:
 
     name: str
     dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixUnit:
+    """Instructions that multiply small matrices of a dtype and add the products up in another."""
+
+    dtype: str
+    sums: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,11 @@ class Target:
     registers: int = 16  # vectors that a kernel keeps at hand
     most_lanes: int = 32  # that run side by side
     fewest_lanes: int = 4  # below which they are not worth it
-    cache_line: int = 64  # bytes
+    cores: int | None = None  # that share one kernel; None: as many as the machine has
+    caches: tuple[int, ...] = (1 << 16,)  # bytes that stay near a core, the nearest first
+    cache_line: int = 64  # bytes; every value begins on one
+    index_bits: int = 64  # of the indices of a kernel, where all of them fit
+    matrix_units: tuple[MatrixUnit, ...] = ()
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[Library, ...] = ()
@@ -61,12 +75,22 @@ class Target:
 
 _BLAS = Library("blas", ("float32", "float64"))
 _COMPILERS = ("cc", "gcc", "clang")
+_C = Target(
+    "C",
+    "kernels in C, by the compiler of the system",
+    host_memory=False,
+    runs=True,
+    backend="c",
+    tools=_COMPILERS,
+    cores=1,
+    index_bits=32,
+)
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("REF", "NumPy interpreter of the graph, the semantics of record", True, True),
         Target("CPU", "the processor of this machine", True, True, "cpu", libraries=(_BLAS,)),
-        Target("C", "kernels in C, by the compiler of the system", False, True, "c", _COMPILERS),
+        _C,
         Target("GPU", "an NVIDIA GPU", False, False),
         Target("DISK", "a memory-mapped file", True, True),
     )

@@ -114,7 +114,7 @@ def plan(schedule: Schedule, around: Around) -> Schedule:
         else step
         for step in schedule.steps
     )
-    return memory.plan_memory(replace(schedule, steps=steps))
+    return memory.plan_memory(replace(schedule, steps=steps), around.target.cache_line)
 
 
 def render(unit: Compilation) -> Compilation:

@@ -159,7 +159,7 @@ class Program:
         devices: Sequence[Any],
         donated: Sequence[int],
     ) -> list[Buffer]:
-        plan, abandoned = self.plan, False
+        plan, abandoned, outputs = self.plan, False, list[Any]()
         try:
             outputs = self._begin(memory, inputs, devices, donated)
             for flag, _ in memory.flags:

@@ -22,15 +22,23 @@ from adjoint.kernel.index_maps import Gate, Walk
 from adjoint.ops.casts import convert
 from adjoint.ops.mathematics.nodes import bits, number
 
-INDEX = dtypes.int64
 PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # no parameters: a stride of 1 is seen as one
+INDICES = {32: dtypes.int32, 64: dtypes.int64}  # by bits
+_ROOM = 1 << 16  # a counter goes beyond its last value by the lanes, and by what is left of a block
+
+
+class WideIndexError(Exception):
+    """An index of the kernel may not fit in the dtype that was tried."""
 
 
 class Elements(Walk):
-    """A walk whose values are nodes."""
+    """A walk whose values are nodes. Indices are of a dtype that holds all of them, also those
+    behind a gate that is shut; what is added up to one on the way may wrap around."""
 
-    def __init__(self, inputs: Sequence[UOp]):
+    def __init__(self, inputs: Sequence[UOp], index_dtype: DType):
         super().__init__(inputs)
+        self.index_dtype = index_dtype
+        self._most = index_dtype.max - _ROOM if index_dtype.bits < 64 else None
         self.buffers: dict[Any, UOp] = {}
         self._index: dict[Any, UOp] = {}  # nodes of counters, quotients and loaded indices
         self._given: set[UOp] = set()  # constants that could be parameters
@@ -74,9 +82,12 @@ class Elements(Walk):
 
     def index(self, x: Lin) -> UOp:
         """An index expression as nodes."""
+        if self._most is not None:
+            self.check_fits(*x.bounds())
         for value in (x.const, *[factor for _, factor in x.terms]):
             self._number(value)
-        return index_sum(*[(self._atom(a), f) for a, f in x.terms], constant=x.const)
+        terms = [(self._atom(a), f) for a, f in x.terms]
+        return index_sum(*terms, constant=x.const, dtype=self.index_dtype)
 
     def _atom(self, atom: Any) -> UOp:
         found = self._index.get(atom)
@@ -90,9 +101,15 @@ class Elements(Walk):
         return found
 
     def _number(self, value: int) -> UOp:
-        made = OPS["const"](value, INDEX, (), None)
+        self.check_fits(value, value)
+        made = OPS["const"](value, self.index_dtype, (), None)
         self._given.add(made)
         return made
+
+    def check_fits(self, lo: int, hi: int) -> None:
+        """`WideIndexError` unless indices from the one to the other have the dtype."""
+        if self._most is not None and not -self._most <= lo <= hi <= self._most:
+            raise WideIndexError
 
     def condition(self, gate: Gate) -> UOp:
         """All conditions of a gate."""

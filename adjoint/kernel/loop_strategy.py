@@ -33,6 +33,7 @@ class Choice:
     last: tuple[int, ...]  # in each stage, the run that goes innermost
     tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
     strip: int = 16  # how long such strips are
+    scratch: int = 0  # bytes of a row that may be kept for a later stage
 
 
 class Probe(Walk):
@@ -129,7 +130,7 @@ def choose(frame: Frame, target: Target) -> Choice:
     strip = target.cache_line // 4  # elements of four bytes
     tile = _tile(frame, counters, stages, inner_best, memory, strip) if lanes == "inner" else None
     last = tuple(b.run for b in inner_best)
-    return Choice(outer, stages, lanes, width, outer_best.run, last, tile, strip)
+    return Choice(outer, stages, lanes, width, outer_best.run, last, tile, strip, target.caches[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -20,18 +20,18 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
-from adjoint.kernel.elements import INDEX, PLAIN_NUMBERS, Elements
+from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
 from adjoint.kernel.loop_strategy import Choice, choose
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
+from adjoint.ops.mathematics.nodes import cast
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target
 
-_KEEP_BYTES = 1 << 16  # scratch for a row: what the first cache holds
 _SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
 
@@ -39,14 +39,18 @@ _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the cod
 def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
     """The program, and the node whose index it checks if it has a flag."""
     frame = frame_of(group)
-    return Lowering(frame, choose(frame, target)).program(name)
+    choice = choose(frame, target)
+    try:
+        return Lowering(frame, choice, INDICES[target.index_bits]).program(name)
+    except WideIndexError:
+        return Lowering(frame, choice, dtypes.int64).program(name)
 
 
 class Lowering(Elements):
     """One kernel being written."""
 
-    def __init__(self, frame: Frame, choice: Choice):
-        super().__init__(frame.group.inputs)
+    def __init__(self, frame: Frame, choice: Choice, index_dtype: DType):
+        super().__init__(frame.group.inputs, index_dtype)
         self.frame, self.choice = frame, choice
         self.counters = Assignment.of(frame, choice.outer, choice.stages)
         self.nest = LoopOrder()
@@ -113,7 +117,8 @@ class Lowering(Elements):
     def _range(
         self, size: int, lanes: int = 1, grid: bool = False, count: UOp | None = None
     ) -> UOp:
-        return OPS["range"](next(self._ids), size, 0, INDEX, lanes, grid, count)
+        self.check_fits(0, size)
+        return OPS["range"](next(self._ids), size, 0, self.index_dtype, lanes, grid, count)
 
     def _open_loops(self) -> None:
         """The grid, the loop of the lanes if they go across rows, and the loops of each stage."""
@@ -169,7 +174,7 @@ class Lowering(Elements):
             left = UOp(OPS["sub"], (self._number(counter.size), first))
             whole = counter.size % step == 0
             count = None if whole else UOp(OPS["minimum"], (left, self._number(step)))
-            loop = OPS["range"](next(self._ids), step, 0, INDEX, lanes, False, count)
+            loop = self._range(step, lanes, count=count)
             self._index[counter] = UOp(OPS["add"], (first, loop))
             inside.append(loop)
         self.paths[0] = [tuple(inside)]
@@ -382,6 +387,7 @@ class Lowering(Elements):
         if key not in self._checked:
             element = self.value(index, at, gate)
             wide, inside = checked(element, size)
+            wide = cast(wide, self.index_dtype)
             safe = UOp(OPS["where"], (inside, wide, self._number(0)))
             bad = UOp(OPS["logical_not"], (inside,))
             self._flag_store(node, axis, element, bad, gate)
@@ -390,7 +396,7 @@ class Lowering(Elements):
 
     def _flag_store(self, node: UOp, axis: int, index: UOp, bad: UOp, gate: Gate) -> None:
         if self.flag is None:
-            slot = OPS["define_global"](len(self.buffers), "flag", True, INDEX, 1)
+            slot = OPS["define_global"](len(self.buffers), "flag", True, dtypes.int64, 1)
             self.flag = (slot, node)
         if gate:
             bad = UOp(OPS["logical_and"], (bad, self.condition(gate)))
@@ -419,7 +425,7 @@ class Lowering(Elements):
         if not _is_expensive(node) or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
         sizes, tree = self.counters.stages[self.stage].sizes, self.trees.get(self.stage)
-        if prod(sizes) * 8 > _KEEP_BYTES or (tree is not None and tree.in_spots):
+        if prod(sizes) * 8 > self.choice.scratch or (tree is not None and tree.in_spots):
             return None
         flat = self.flat[self.stage]
         found = tuple(_along(x, flat) for x in at)

@@ -29,8 +29,6 @@ LEAF, VIEW, POINTWISE, REDUCE = Leaf.step, View.step, Pointwise.step, Reduce.ste
 LIBRARY, SPECIAL, SORT = Library.step, Algorithm.step, "sort"
 CONTROL, HOST, PART, MEMORY = Control.step, Host.step, Part.step, Memory.step
 
-CHEAP = 8  # an expression of at most this cost is computed again rather than stored
-
 
 def kind_of(node: UOp) -> str:
     """What kind of step, or part of a kernel, the node's record says it is; contractions are

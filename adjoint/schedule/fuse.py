@@ -25,7 +25,6 @@ from adjoint.ir.kernel_kind import (
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule import classify
 from adjoint.schedule.classify import (
-    CHEAP,
     CONTROL,
     HOST,
     LEAF,
@@ -266,7 +265,7 @@ class Fuser:
             return False
         if kind == REDUCE:
             return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
-        if self.costs[node] <= CHEAP:
+        if self.costs[node] <= self.target.limits.cheap:
             return True
         if len(units) > 1:
             return False

@@ -44,7 +44,7 @@ def _rewritten(node: UOp, target: Target) -> UOp:
     if _is_plain_alias(kernel) and node.shape == node.src[0].shape:
         return node.src[0]
     if type(kernel) is Reduce and kernel.index_map is None:
-        return _reduction(node, kernel)
+        return _reduction(node, kernel, target)
     if type(kernel) is Library:
         return _contraction(node, target)
     rule = _RULES.get(node.op.name)
@@ -61,12 +61,12 @@ def _filled(node: UOp, value: Any) -> UOp:
 
 # ---- reductions
 
-_LONG = 1 << 15  # from this many elements on, a reduction to few results is done in blocks
+_LONG = 1 << 15  # from so many elements on, cores that share a kernel do few results in blocks
 _LONGEST = 1 << 24  # from this many on, always
 _FEW = 1 << 12
 
 
-def _reduction(node: UOp, kernel: Reduce) -> UOp:
+def _reduction(node: UOp, kernel: Reduce, target: Target) -> UOp:
     x = node.src[0]
     if node.size and not x.size:
         return _filled(node, kernel.start(node.dtype))
@@ -77,8 +77,10 @@ def _reduction(node: UOp, kernel: Reduce) -> UOp:
     count = prod(x.shape[d] for d in dims)
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
     long = count >= _LONG and node.size <= results and count >= 16 * node.size
+    long = long and target.cores != 1
     if (long or count > _LONGEST) and not x.dtype.is_complex:
-        return _in_blocks(node, _wide(node, x), dims, count).cast(node.dtype).reshape(node.shape)
+        found = _in_blocks(node, _wide(node, x), dims, count, target.limits.cheap)
+        return found.cast(node.dtype).reshape(node.shape)
     return node
 
 
@@ -87,7 +89,7 @@ def _are_apart(dims: tuple[int, ...]) -> bool:
     return bool(dims) and dims != tuple(range(dims[0], dims[-1] + 1))
 
 
-def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
+def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int, cheap: int) -> UOp:
     """Before: sum of 2^20. After: sums of blocks, and their sum, which is how the tree of sums is
     defined (`ops/tree.py`), so no bit changes. The blocks run side by side."""
     first, last = dims[0], dims[-1]
@@ -97,7 +99,7 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
     lead, rest = x.shape[:first], x.shape[last + 1 :]
     whole = count - count % BLOCK
     flat = x.reshape(*lead, count, *rest)
-    if count > whole and _is_worth_keeping(x):
+    if count > whole and _is_worth_keeping(x, cheap):
         whole = count = whole + BLOCK
         flat = _filled_up(flat, first, count, reduce_of(node).start(x.dtype))
     blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
@@ -107,16 +109,16 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int) -> UOp:
     return node.op(sums, (first,), False)
 
 
-def _is_worth_keeping(x: UOp) -> bool:
+def _is_worth_keeping(x: UOp, cheap: int) -> bool:
     """Whether two kernels that read it would rather have it in memory, all of it."""
     cost, stack, seen = 0, [x], set[UOp]()
-    while stack and cost <= classify.CHEAP:
+    while stack and cost <= cheap:
         node = stack.pop()
         if node not in seen and classify.kind_of(node) in (classify.VIEW, classify.POINTWISE):
             seen.add(node)
             cost += classify.weight(node) if classify.kind_of(node) == classify.POINTWISE else 0
             stack += node.src
-    return cost > classify.CHEAP
+    return cost > cheap
 
 
 def _filled_up(x: UOp, axis: int, count: int, neutral: Any) -> UOp:

@@ -15,11 +15,9 @@ from heapq import heappop, heappush
 
 from adjoint.stages import KernelStep, LibraryStep, Schedule, Step
 
-ALIGN = 64  # a cache line, and more than any vector asks for
 
-
-def plan_memory(schedule: Schedule) -> Schedule:
-    """The schedule with its arena."""
+def plan_memory(schedule: Schedule, align: int) -> Schedule:
+    """The schedule with its arena, in which every value begins at a multiple of `align`."""
     use = _Uses(schedule)
     home = _homes(schedule, use)
     inside = [s for s in use.first if s not in use.outside and home.get(s, s) == s]
@@ -29,7 +27,7 @@ def plan_memory(schedule: Schedule) -> Schedule:
     for flag, _ in schedule.flags():  # cleared before the first step and read after the last
         use.first[flag], ends[flag] = 0, len(schedule.steps)
     values = [Lifetime(schedule.slots[s].nbytes, use.first[s], ends[s]) for s in inside]
-    offsets, arena = place(values)
+    offsets, arena = place(values, align)
     at = dict(zip(inside, offsets, strict=True))
     at |= {slot: at[other] for slot, other in home.items()}
     slots = [replace(s, offset=at[i]) if i in at else s for i, s in enumerate(schedule.slots)]
@@ -127,8 +125,8 @@ class Lifetime:
     last: int
 
 
-def place(values: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """An offset for every value, and how large the arena is.
+def place(values: Sequence[Lifetime], align: int) -> tuple[list[int], int]:
+    """An offset for every value, a multiple of `align`, and how large the arena is.
 
     Steps are gone through in order: what has died is free, and a value takes the smallest free
     piece that holds it, or the end of the arena.
@@ -139,15 +137,15 @@ def place(values: Sequence[Lifetime]) -> tuple[list[int], int]:
     for number in sorted(range(len(values)), key=lambda i: (values[i].first, -values[i].nbytes, i)):
         while ends and ends[0][0] < values[number].first:
             dead = heappop(ends)[1]
-            arena.release(offsets[dead], _aligned(values[dead].nbytes))
-        offsets[number] = arena.take(_aligned(values[number].nbytes))
+            arena.release(offsets[dead], _aligned(values[dead].nbytes, align))
+        offsets[number] = arena.take(_aligned(values[number].nbytes, align))
         heappush(ends, (values[number].last, number))
     return offsets, arena.size
 
 
-def _aligned(nbytes: int) -> int:
-    """Whole cache lines; a value of no bytes has a place, too."""
-    return -(-max(nbytes, 1) // ALIGN) * ALIGN
+def _aligned(nbytes: int, align: int) -> int:
+    """Whole lines; a value of no bytes has a place, too."""
+    return -(-max(nbytes, 1) // align) * align
 
 
 class _Arena:

@@ -201,7 +201,7 @@ def test_a_compile_that_is_killed_half_way(cache, after):
 
 
 @linux
-@pytest.mark.parametrize("how", ["lazy", "jitted", "between"])
+@pytest.mark.parametrize("how", ["lazy", "jitted", "between", "flagged"])
 def test_out_of_memory_names_what_and_how_much_and_the_next_op_works(how):
     text = f"""
     right()
@@ -212,9 +212,11 @@ def test_out_of_memory_names_what_and_how_much_and_the_next_op_works(how):
     def between(x):
         big = (x.reshape(-1, 1) * x).sin()
         return big.sort(0)[0].sum(0)
+    def flagged(x):
+        return x[Tensor(np.arange(x.shape[0]))].reshape(-1, 1) * x
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
-    how = dict(lazy=fn, jitted=jit(fn), between=between)[{how!r}]
+    how = dict(lazy=fn, jitted=jit(fn), between=between, flagged=flagged)[{how!r}]
     for _ in range(2):
         try:
             how(x).realize()

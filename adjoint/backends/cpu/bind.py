@@ -32,6 +32,7 @@ from adjoint.stages import (
     Schedule,
     Step,
 )
+from adjoint.target import TARGETS
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 Kernels = Mapping[LoopProgram, Code]
@@ -119,7 +120,7 @@ def _arguments(
 def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
     program = step.program
     extent = 1 if program.grid is None else program.grid.arg.size
-    chunk = chunk_of(extent, program.cost)
+    chunk = chunk_of(extent, program.cost, TARGETS["CPU"].cores)
     given = [cell_of(node) for node in program.parameters]
     arguments = _arguments(table, step.slots, given, fixups)
     region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))

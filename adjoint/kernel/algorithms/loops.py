@@ -46,17 +46,18 @@ def number(value: Any, dtype: DType = dtypes.int64) -> UOp:
     return UOp._apply("const", value, dtype, (), None)
 
 
-def index_sum(*terms: tuple[UOp, int], constant: int = 0) -> UOp:
-    """Values times their strides, and a constant, added up: how every linear index is written."""
+def index_sum(*terms: tuple[UOp, int], constant: int = 0, dtype: DType = dtypes.int64) -> UOp:
+    """Values of a dtype times their strides, and a constant, added up: how every linear index is
+    written."""
     total: UOp | None = None
     for value, stride in terms:
         if stride == 0 or (value.op is _CONST and value.arg.value == 0):
             continue
-        term = value if stride == 1 else UOp(_MUL, (value, number(stride)))
+        term = value if stride == 1 else UOp(_MUL, (value, number(stride, dtype)))
         total = term if total is None else UOp(_ADD, (total, term))
     if total is None:
-        return number(constant)
-    return UOp(_ADD, (total, number(constant))) if constant else total
+        return number(constant, dtype)
+    return UOp(_ADD, (total, number(constant, dtype))) if constant else total
 
 
 def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:

@@ -1,0 +1,201 @@
+"""Every field of a target is read: what a kernel, a plan or a strategy becomes depends on it.
+
+Targets that differ in one field compile the same graph, and where they may not change bits the
+program gives those of the CPU.
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, dtypes
+from adjoint.backends.cpu.backend import CpuBackend
+from adjoint.codegen.show import show
+from adjoint.engine.pipeline import build, compile_graph
+from adjoint.engine.program_cache import closed, graph_key
+from adjoint.runtime.launch import chunk_of
+from adjoint.schedule.strategy import product_dtype, strategy_of
+from adjoint.target import TARGETS, Library, Limits, MatrixUnit, Target
+
+CPU = TARGETS["CPU"]
+
+
+def backend(**changed):
+    made = CpuBackend()
+    made.target = replace(CPU, **changed)
+    return made
+
+
+def graph(fn, *arrays):
+    nodes = [Tensor(a, device="CPU").realize() for a in arrays]
+    root = fn(*nodes).uop
+    return closed([root], graph_key([root]).leaves)
+
+
+def text(fn, *arrays, **changed):
+    """The loops and the memory of a program for a target."""
+    plan = compile_graph(*graph(fn, *arrays), backend(**changed))
+    slots = [(slot.shape, slot.offset) for slot in plan.slots]
+    steps = [(str(step), str(step.strategy)) for step in plan.steps]
+    return "\n".join([*map(show, plan.programs()), str(slots), str(steps)])
+
+
+def value(fn, *arrays, **changed):
+    roots, inputs = graph(fn, *arrays)
+    return build(roots, inputs, backend(**changed)).run_arrays(list(arrays))[0]
+
+
+def floats(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def softmax(x):
+    return x.softmax(-1)
+
+
+def two_kernels(x):
+    return (x @ x.T).exp().sum(0) + x.sum()
+
+
+def chain(x):
+    return x.exp().sin().tanh().exp().sin()
+
+
+def sides(x):
+    y = x * 2 + 1
+    return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
+
+
+ROWS, LONG = floats(9, 300), floats(1 << 18)
+CHANGES = {
+    "cores": (lambda x: x.sum(), [LONG], {"cores": 1}),
+    "caches": (softmax, [floats(4, 300)], {"caches": (512,)}),
+    "cache_line": (lambda x: (x @ x.T).softmax(-1) @ x, [floats(9, 17)], {"cache_line": 512}),
+    "index_bits": (softmax, [ROWS], {"index_bits": 32}),
+    "register_bytes": (lambda x: x + 1, [LONG], {"register_bytes": 16}),
+    "registers": (lambda x: x + 1, [LONG], {"registers": 0}),
+    "strip_bytes": (lambda x: x.sum(0), [floats(64, 2048)], {"strip_bytes": 64}),
+    "most_lanes": (lambda x: x + 1, [LONG], {"most_lanes": 8}),
+    "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
+    "little_work": (lambda x: x + 1, [LONG], {"little_work": 1 << 30}),
+    "libraries": (lambda x: x @ x.T, [floats(20, 30)], {"libraries": ()}),
+    "limits.kernel_nodes": (chain, [ROWS], {"limits": Limits(2)}),
+    "limits.kernel_cost": (chain, [ROWS], {"limits": Limits(kernel_cost=10)}),
+    "limits.joined_pieces": (
+        lambda x: x.cat(x + 1, dim=0).cat(x.cat(x.exp(), dim=0), dim=1).flip(0) + 1,
+        [floats(9, 9)],
+        {"limits": Limits(joined_pieces=1)},
+    ),
+    "limits.long_row": (softmax, [ROWS], {"limits": Limits(long_row=8)}),
+    "limits.loop_products": (
+        lambda x: x @ x.T,
+        [floats(20, 30)],
+        {"limits": Limits(loop_products=30)},
+    ),
+    "limits.cheap": (sides, [ROWS], {"limits": Limits(cheap=0)}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_another_number_makes_another_program_of_the_same_bits(name):
+    fn, arrays, changed = CHANGES[name]
+    assert text(fn, *arrays, **changed) != text(fn, *arrays)
+    mine, other = value(fn, *arrays), value(fn, *arrays, **changed)
+    if "library" in text(fn, *arrays):
+        np.testing.assert_allclose(other, mine, 1e-5, 1e-5)
+    else:
+        assert other.tobytes() == mine.tobytes()
+
+
+def test_every_number_of_a_target_is_tried():
+    elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
+    tried = {name.removeprefix("limits.") for name in CHANGES}
+    numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
+    assert numbers - tried == {"many_rows"}  # beside long_row
+
+
+def test_cores_share_the_grid_of_a_kernel():
+    assert chunk_of(1 << 20, 100, 1) > chunk_of(1 << 20, 100, 8)
+
+
+# ---- indices
+
+
+def test_indices_are_as_wide_as_the_target_says_where_they_fit():
+    narrow = text(softmax, ROWS, index_bits=32)
+    assert ": i32 = mul(" in narrow
+    assert ": i64 = " not in narrow
+    assert ": i32 = mul(" not in text(softmax, ROWS)
+
+
+WIDE = {
+    "a stride behind a gate": lambda x: x.pad(((0, 1 << 30), (0, 0)))[:: 1 << 20, 1:3],
+    "a position": lambda x: (
+        Tensor.arange(1 << 33, device="CPU")[:: 1 << 25] + x[0, 0].cast("int64")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_an_index_that_would_not_fit_is_wider(name):
+    x = floats(2, 4)
+    assert ": i64 = " in text(WIDE[name], x, index_bits=32)
+    assert value(WIDE[name], x, index_bits=32).tobytes() == value(WIDE[name], x).tobytes()
+
+
+NARROW = {
+    "a reshape of what is nowhere": (
+        lambda x: x[0, :7].expand(1 << 30, 7).reshape(-1)[5 :: (1 << 23) + 3],
+        [ROWS],
+    ),
+    "gather": (lambda x: x[(x[:, 0] * 0).cast("int32") + 3], [ROWS]),
+    "tiles": (lambda x: x.T + 1, [floats(70, 90)]),
+    "a long sum": (lambda x: x.sum(), [floats(70_001)]),
+    "rows that are ragged": (lambda x: x.var(1), [floats(5, 4099)]),
+    "columns": (lambda x: x.sum(0), [floats(4099, 3)]),
+    "lines": (lambda x: x.sum((0, 2)), [floats(9, 5, 49)]),
+    "pads": (lambda x: x.pad(((1, 2), (3, 4))).flip(1), [ROWS]),
+    "windows": (lambda x: x.reshape(1, 1, 9, 300).max_pool2d((3, 3)), [ROWS]),
+    "positions": (lambda x: Tensor.arange(300) + x, [ROWS]),
+    "sorted": (lambda x: x.sort(1)[0].cumsum(0), [ROWS]),
+    "empty": (lambda x: x[:0].sum(0) + x[:0].sum(), [ROWS]),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_indices_change_no_bit(name):
+    fn, arrays = NARROW[name]
+    assert value(fn, *arrays, index_bits=32).tobytes() == value(fn, *arrays).tobytes()
+
+
+# ---- products
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16])
+@pytest.mark.parametrize("length", [5, 64, 300])
+def test_a_matrix_unit_takes_narrow_products_as_they_are(dtype, length):
+    unit = MatrixUnit(dtype.name, "float32")
+    x, w = (Tensor(floats(4, length), device="CPU").cast(dtype) for _ in range(2))
+    node = x.contract(w, "mk,nk->mn").uop
+    assert product_dtype(node, CPU) is dtypes.float32
+    assert product_dtype(node, replace(CPU, matrix_units=(unit,))) is dtype
+    assert product_dtype(node, replace(CPU, libraries=(Library("l", (dtype.name,)),))) is dtype
+    arrays = [t.numpy() for t in (x, w)]
+    fn = lambda a, b: a.contract(b, "mk,nk->mn")  # noqa: E731
+    plain = value(fn, *arrays, libraries=())
+    found = value(fn, *arrays, libraries=(), matrix_units=(unit,))
+    assert found.dtype == plain.dtype
+    assert found.tobytes() == plain.tobytes()
+
+
+def test_a_unit_that_adds_up_in_the_narrow_dtype_is_not_used():
+    x = Tensor(floats(4, 4), device="CPU").cast("float16")
+    units = (MatrixUnit("float16", "float16"),)
+    assert product_dtype((x @ x).uop, replace(CPU, matrix_units=units)) is dtypes.float32
+
+
+def test_the_reason_of_a_strategy_is_about_the_target():
+    node = (Tensor(floats(20, 30)) @ Tensor(floats(30, 40))).uop
+    for changed, row in (({}, "matrix product"), ({"libraries": ()}, "plain product")):
+        assert strategy_of((node,), (), replace(CPU, **changed)).name == row
