@@ -12,7 +12,6 @@ from typing import Any
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OpDef, Sample
 from adjoint.ir.spelling import spelling_of
-from adjoint.tensor.views import RECORDS as VIEWS
 from docs.build_ops import type_lines
 from docs.method_types import (
     ALL_AXES,
@@ -163,7 +162,7 @@ class Method:
         """The op on what was given: a function, and its arguments."""
         words = self._given(x)
         types = [p.type for p in self.rest if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-        form = "op" if self.record.name not in VIEWS else "view"
+        form = "view" if self.record.views else "op"
         if form == "op" and self.result == "Tensor" and words == [x]:
             form = "one"
         elif form == "op" and self.result == "Tensor" and len(words) == 2 and types == ["Operand"]:

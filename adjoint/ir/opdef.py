@@ -80,6 +80,7 @@ class OpDef:
     level: str = "tensor"  # tensor, kernel, or both
     kinds: str = "biufc"  # kinds of dtype its samples are tried with
     commutative: bool = False
+    views: bool = False  # results show their first operand: writes to either reach the other
     calls: bool = False  # the reference takes `run`, which evaluates a Function on arrays
     widen: bool = True  # the reference computes float16 and bfloat16 in float32, then rounds once
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show

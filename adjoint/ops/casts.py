@@ -149,6 +149,7 @@ bitcast = define(
     widen=False,
     batch=same_op,
     kernel=PerNode((_BITS, MEMORY), _bitcast_kernel),
+    views=True,
 )
 
 
@@ -168,6 +169,7 @@ detach = define(
     batch=same_op,
     kernel=Identity(),
     axes=same_axes,
+    views=True,
 )
 contiguous = define(
     "contiguous",

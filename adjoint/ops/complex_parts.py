@@ -104,6 +104,7 @@ real_ = define(
     reference=np.real,
     samples=_COMPLEX_SAMPLES,
     kinds="c",
+    views=True,
 )
 imag = define(
     "imag",
@@ -115,6 +116,7 @@ imag = define(
     reference=np.imag,
     samples=_COMPLEX_SAMPLES,
     kinds="c",
+    views=True,
 )
 conj = define(
     "conj",

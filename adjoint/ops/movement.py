@@ -123,6 +123,7 @@ reshape = define(
     ),
     batch=led_by(shape=...),
     kernel=View(_reshape_map, strided=True, aliases=True),
+    views=True,
 )
 
 
@@ -180,6 +181,7 @@ permute = define(
     batch=_batched_permute,
     kernel=View(_permute_map, strided=True),
     axes=_permute_axes,
+    views=True,
 )
 
 
@@ -262,6 +264,7 @@ expand = define(
     batch=_batched_expand,
     kernel=View(_expand_map, strided=True, repeats=True),
     axes=_expand_axes,
+    views=True,
 )
 
 
@@ -301,6 +304,7 @@ flip = define(
     ),
     batch=shifted("axis"),
     kernel=View(_flip_map),
+    views=True,
 )
 
 
@@ -385,6 +389,7 @@ shrink = define(
     ),
     batch=_batched_shrink,
     kernel=View(_shrink_map, strided=True),
+    views=True,
 )
 
 

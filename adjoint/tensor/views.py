@@ -24,16 +24,6 @@ from adjoint.ops.movement import inverse, padded
 from adjoint.tensor import marked
 from adjoint.tensor.tracing import note_move, open_scopes
 
-# Records whose results are views of their first operand.
-RECORDS = frozenset(
-    {"reshape", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze", "atleast_1d"}
-    | {"atleast_2d", "atleast_3d", "permute", "transpose", "swapaxes", "movedim", "rearrange"}
-    | {"flip", "fliplr", "flipud", "rot90", "shrink", "narrow", "diagonal", "split", "chunk"}
-    | {"tensor_split", "unbind", "expand", "expand_as", "unfold", "detach", "real", "imag"}
-    | {"bitcast"}
-)
-
-
 writing = threading.RLock()  # held from reading a value to writing what was made of it
 
 

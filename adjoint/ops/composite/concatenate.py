@@ -69,6 +69,7 @@ def joined(nodes: Sequence[UOp], axis: int) -> UOp:
         Bad("E3006", (_MATRIX, 1, 0, -1), match="length is at least 0"),
         Bad("E3002", (_SCALAR, 0, 0, 1), match="scalar"),
     ),
+    views=True,
 )
 def narrow(x: UOp, dim: int, start: int, length: int) -> UOp:
     """`length` elements from `start` on along `dim`; a negative start counts from the end."""
@@ -109,6 +110,7 @@ def _split_reference(x: Array, sizes: Any, dim: int = 0) -> list[Array]:
         Bad("E3006", (_MATRIX, [3, -1]), match="at least 0"),
         Bad("E3004", (_MATRIX, 1, 2), match="axis 2"),
     ),
+    views=True,
 )
 def split(x: UOp, sizes: int | Sequence[int], dim: int = 0) -> tuple[UOp, ...]:
     """Parts along `dim`: of one size (the last may be smaller), or of the sizes listed."""
@@ -141,6 +143,7 @@ def _chunk_reference(x: Array, chunks: int, dim: int = 0) -> list[Array]:
         lambda: [(real(11), 6), (real(2, 6), 3, 1), (real(3), 5), (real(0, 3), 2), (real(13), 6)]
     ),
     errors=(Bad("E3006", (_MATRIX, 0), match="chunks is at least 1"),),
+    views=True,
 )
 def chunk(x: UOp, chunks: int, dim: int = 0) -> list[UOp]:
     """At most `chunks` parts of equal size along `dim`; the last may be smaller."""
@@ -161,6 +164,7 @@ def chunk(x: UOp, chunks: int, dim: int = 0) -> list[UOp]:
         ]
     ),
     errors=(Bad("E3006", (_MATRIX, 0), match="sections is at least 1"),),
+    views=True,
 )
 def tensor_split(x: UOp, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[UOp, ...]:
     """A number of parts whose sizes differ by one at most, or parts cut at the places listed."""
@@ -233,6 +237,7 @@ def dsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
     reference=lambda x, dim=0: list(np.moveaxis(x, dim, 0)),
     samples=later(lambda: [(real(3, 2),), (real(3, 2), -1), (real(2),), (real(2, 0),)]),
     errors=(Bad("E3002", (_SCALAR,), match="scalar"),),
+    views=True,
 )
 def unbind(x: UOp, dim: int = 0) -> tuple[UOp, ...]:
     """Every slice along `dim`, without that axis."""

@@ -159,6 +159,7 @@ _MEANINGS: dict[str, Any] = {
         Bad("E3007", (_MATRIX, "(a b) c -> a b c"), match="cannot both be inferred"),
         Bad("E2007", (_MATRIX, "a b -> b a"), {"c": 3}, match="'c'"),
     ),
+    views=True,
 )
 def rearrange(x: UOp, formula: str, **sizes: int) -> UOp:
     """Axes divided, reordered and merged as an einops formula says: "b (h w) c -> b c h w"."""

@@ -57,6 +57,7 @@ def _squeeze_reference(x: Array, dim: Any = None) -> Array:
         ]
     ),
     errors=(Bad("E3004", (_MATRIX, 2), match="axis 2"),),
+    views=True,
 )
 def squeeze(x: UOp, dim: Any = None) -> UOp:
     """Without its axes of size 1, or without those of `dim` that have size 1."""
@@ -68,6 +69,7 @@ def squeeze(x: UOp, dim: Any = None) -> UOp:
     reference=lambda x, dim: np.expand_dims(x, dim),
     samples=later(lambda: [(real(2, 3), 0), (real(2, 3), -1), (real(), 0), (real(0, 3), 1)]),
     errors=(Bad("E3004", (_MATRIX, 3), match="axis 3"), Bad("E2001", (_MATRIX, 0.5), match="int")),
+    views=True,
 )
 def unsqueeze(x: UOp, dim: int) -> UOp:
     """With a new axis of size 1 at `dim`."""
@@ -99,6 +101,7 @@ def _flatten_reference(x: Array, start_dim: int = 0, end_dim: int = -1) -> Array
         Bad("E3004", (_MATRIX, 1, 0), match="starts after it ends"),
         Bad("E3004", (_MATRIX, 2), match="axis 2"),
     ),
+    views=True,
 )
 def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
     """The axes from `start_dim` to `end_dim`, both included, as one; a scalar becomes a vector."""
@@ -128,6 +131,7 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
         Bad("E3006", (_MATRIX, 1, (-1, -1)), match="only one size"),
         Bad("E3002", (_SCALAR, 0, (1,)), match="scalar"),
     ),
+    views=True,
 )
 def unflatten(x: UOp, dim: int, sizes: Sequence[int]) -> UOp:
     """The axis `dim` divided into axes of these sizes, one of which may be -1."""
@@ -149,19 +153,19 @@ def unflatten(x: UOp, dim: int, sizes: Sequence[int]) -> UOp:
 _AT_LEAST = later(lambda: [(real(),), (real(3),), (real(2, 3),), (real(2, 0, 3),)])
 
 
-@derived(reference=np.atleast_1d, samples=_AT_LEAST)
+@derived(reference=np.atleast_1d, samples=_AT_LEAST, views=True)
 def atleast_1d(x: UOp) -> UOp:
     """A scalar as a vector of one element; all else as it is."""
     return x if x.shape else x.reshape(1)
 
 
-@derived(reference=np.atleast_2d, samples=_AT_LEAST)
+@derived(reference=np.atleast_2d, samples=_AT_LEAST, views=True)
 def atleast_2d(x: UOp) -> UOp:
     """A scalar or a vector as a matrix of one row; all else as it is."""
     return x if len(x.shape) > 1 else x.reshape(1, x.size)
 
 
-@derived(reference=np.atleast_3d, samples=_AT_LEAST)
+@derived(reference=np.atleast_3d, samples=_AT_LEAST, views=True)
 def atleast_3d(x: UOp) -> UOp:
     """A vector as (1, n, 1), a matrix as (m, n, 1); all else as it is."""
     if len(x.shape) > 2:
@@ -182,6 +186,7 @@ def _shape_of(op: str, other: Any) -> Shape:
         Bad("E3007", (_MATRIX, _VECTOR), match="6 elements"),
         Bad("E2001", (_MATRIX, 6), match="is a tensor"),
     ),
+    views=True,
 )
 def reshape_as(x: UOp, other: UOp) -> UOp:
     """Reshaped to the shape of another tensor."""
@@ -195,6 +200,7 @@ alias(reshape_as, "view_as")
     reference=lambda x, other: np.broadcast_to(x, other.shape),
     samples=later(lambda: [(real(1, 3), real(2, 3)), (real(), real(0, 3))]),
     errors=(Bad("E3001", (_MATRIX, _VECTOR), match="cannot be expanded"),),
+    views=True,
 )
 def expand_as(x: UOp, other: UOp) -> UOp:
     """Expanded to the shape of another tensor."""
@@ -221,6 +227,7 @@ _SWAPS = later(
     reference=lambda x, dim0=1, dim1=0: np.swapaxes(x, dim0, dim1) if x.ndim else x,
     samples=later(lambda: [(real(2, 3),), *((s.args) for s in _SWAPS())]),
     errors=(Bad("E3004", (_VECTOR,), match="axis 1"),),
+    views=True,
 )
 def transpose(x: UOp, dim0: int = 1, dim1: int = 0) -> UOp:
     """Two axes exchanged, by default the first two."""
@@ -231,6 +238,7 @@ def transpose(x: UOp, dim0: int = 1, dim1: int = 0) -> UOp:
     reference=lambda x, axis0, axis1: np.swapaxes(x, axis0, axis1) if x.ndim else x,
     samples=_SWAPS,
     errors=(Bad("E3004", (_MATRIX, 0, 2), match="axis 2"),),
+    views=True,
 )
 def swapaxes(x: UOp, axis0: int, axis1: int) -> UOp:
     """Two axes exchanged."""
@@ -255,6 +263,7 @@ alias(swapaxes, "swapdims")
         Bad("E3005", (_MATRIX, (0, 0), (0, 1)), match="duplicate"),
         Bad("E3004", (_MATRIX, 0, 2), match="axis 2"),
     ),
+    views=True,
 )
 def movedim(x: UOp, source: Any, destination: Any) -> UOp:
     """Axes moved to other places; the others keep their order."""
@@ -285,6 +294,7 @@ def movedim(x: UOp, source: Any, destination: Any) -> UOp:
         Bad("E3005", (_MATRIX, 1, (0, 0)), match="duplicate"),
         Bad("E3004", (_VECTOR,), match="axis 1"),
     ),
+    views=True,
 )
 def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
@@ -304,6 +314,7 @@ def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
     reference=np.fliplr,
     samples=later(lambda: [(real(2, 3),), (real(2, 3, 2),), (real(2, 0),)]),
     errors=(Bad("E3002", (_VECTOR,), match="rank 2"),),
+    views=True,
 )
 def fliplr(x: UOp) -> UOp:
     """Reversed along the second axis."""
@@ -315,6 +326,7 @@ def fliplr(x: UOp) -> UOp:
     reference=np.flipud,
     samples=later(lambda: [(real(3),), (real(2, 3),), (real(0, 2),)]),
     errors=(Bad("E3002", (_SCALAR,), match="rank 1"),),
+    views=True,
 )
 def flipud(x: UOp) -> UOp:
     """Reversed along the first axis."""
@@ -343,6 +355,7 @@ def flipud(x: UOp) -> UOp:
         Bad("E3005", (_MATRIX, 0, 1, 1), match="duplicate"),
         Bad("E3004", (_MATRIX, 0, 0, 2), match="axis 2"),
     ),
+    views=True,
 )
 def diagonal(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
     """The diagonal of the matrices in two axes, as a new last axis; a positive offset is above."""
@@ -457,6 +470,7 @@ def _unfold_reference(x: Array, dim: int, size: int, step: int) -> Array:
         Bad("E3006", (_MATRIX, 1, -1, 1), match="size is at least 0"),
         Bad("E3002", (_SCALAR, 0, 1, 1), match="scalar"),
     ),
+    views=True,
 )
 def unfold(x: UOp, dim: int, size: int, step: int) -> UOp:
     """Windows of `size` elements every `step` along `dim`; a new last axis runs inside a window."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
+from adjoint.ir.opdef import OPS
 from adjoint.tensor.tensor import Tensor, lift
-from adjoint.tensor.views import RECORDS as VIEWS
 
 Axis = int | tuple[int, ...] | None
 Number = bool | int | float | complex
@@ -22,7 +22,7 @@ Number = bool | int | float | complex
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The record of that name on tensors."""
-    return (lift.view if name in VIEWS else lift.op)(name, *args, **kwargs)
+    return (lift.view if OPS[name].views else lift.op)(name, *args, **kwargs)
 
 
 def tensor_of(op: str, x: Any) -> Tensor:
