@@ -1,4 +1,4 @@
-"""How exact and how fast sums are: `python -m bench.reductions [--before TREE]`.
+"""How exact and how fast sums are: `python bench/reductions.py [--before TREE]`.
 
 Errors are those of float32 sums, means and variances against float64, relative to the result,
 beside NumPy's and torch's. Times are the best of several calls of a compiled function. With
@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peers import add_options, interpreter, made, write
 
 from adjoint import Tensor, grad, jit
-from bench.peers import add_options, interpreter
 
-RESULTS = Path(__file__).parent / "results" / "reductions.md"
 LENGTHS = {
     "2^20": 2**20,
     "2^21 + 1": 2**21 + 1,
@@ -167,7 +166,7 @@ def page(before: str | None, torch: str) -> str:
     """The results as a page."""
     here = str(Path(__file__).resolve().parents[1])
     rounds = [(elsewhere(here), elsewhere(before) if before else None) for _ in range(3)]
-    lines = ["# Sums", "", f"`python -m bench.reductions`, NumPy {np.__version__}, float32.", ""]
+    lines = ["# Sums of float32", "", made(f"; NumPy {np.__version__}")]
     lines += ["| error, relative to float64 | Adjoint | NumPy | torch |", "|---|---|---|---|"]
     lines += [*errors(torch), ""]
     lines += ["| time, ms | one tree | before it |", "|---|---|---|"]
@@ -193,7 +192,7 @@ def main() -> int:
         return 0
     text = page(given.before, interpreter("torch", given.python))
     if not given.no_write:
-        RESULTS.write_text(text, encoding="utf-8")
+        write("reductions.md", text)
     print(text)
     return int(given.check and "MISSED" in text)
 
