@@ -34,6 +34,7 @@ from adjoint.errors import (
 )
 from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.sizes import Variable
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
 from adjoint.tensor._functions import *  # noqa: F403 - every record
@@ -168,6 +169,7 @@ __all__ = [
     "Trace",
     "TrainingError",
     "UnknownNameError",
+    "Variable",
     "VerificationError",
     "all_gather",
     "array_api",

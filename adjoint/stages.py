@@ -105,6 +105,7 @@ class LoopProgram:
     lines: tuple[str, ...] = ()  # the user's lines it came from
     parameters: tuple[UOp, ...] = ()  # constants that a launch gives, in cells behind `variables`
     in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
+    most: int = 0  # scalar ops of the longest launch, where sizes vary
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,11 @@ class _Builder:
         constants = tuple((self._slot(n), known_value(v)) for n, v in graph.constants)
         steps = tuple(self._step(work) for work in self.fused.work)
         outputs = tuple(self._slot(node) for node in graph.roots)
-        types = tuple((node.dtype, node.shape) for node in graph.roots)
+        types = tuple((node.dtype, tuple(map(int, node.shape))) for node in graph.roots)
         return Schedule(steps, tuple(self.slots), inputs, outputs, 0, constants, types)
 
     def _new(self, dtype: DType, shape: tuple[int, ...]) -> int:
-        self.slots.append(Slot(dtype, shape))
+        self.slots.append(Slot(dtype, tuple(map(int, shape))))
         return len(self.slots) - 1
 
     def _slot(self, node: UOp) -> int:

@@ -20,7 +20,8 @@ class Counters:
     library: int = 0
     host: int = 0
     control: int = 0
-    compiles: int = 0
+    compiles: int = 0  # kernels of new programs
+    sources: int = 0  # of these, the ones whose source the process had not seen before
     flops: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -51,7 +52,8 @@ class Counters:
         return (
             f"{self.runs} runs: {self.kernels} kernels, {self.library} library calls, "
             f"{self.host} host steps, {self.control} loops and branches, "
-            f"{self.compiles} compiles, {self.flops} flops, {self.bytes} bytes, "
+            f"{self.compiles} compiles ({self.sources} new sources), "
+            f"{self.flops} flops, {self.bytes} bytes, "
             f"{self.seconds * 1e3:.3f} ms{rate}"
         )
 

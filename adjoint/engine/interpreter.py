@@ -16,6 +16,7 @@ import numpy as np
 from adjoint import config
 from adjoint.engine.step_facts import node_details
 from adjoint.errors import DeviceError
+from adjoint.ir.bindings import bindings_of
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.spec import verify
@@ -32,6 +33,7 @@ from adjoint.target import targets_of
 def schedule(roots: Iterable[UOp]) -> NodeSchedule:
     """The steps that compute the roots, sources first, each with what it is the last to use."""
     wanted = tuple(roots)
+    bindings_of(wanted)  # one value for each variable
     if config.VERIFY.value():
         verify(wanted)
     values = expand(wanted)

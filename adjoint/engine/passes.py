@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from adjoint.engine import build_schedule as lowering
@@ -27,7 +28,7 @@ from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
-from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, functions_of
+from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, Source, functions_of
 
 
 def expand_graphs(unit: Compilation) -> Compilation:
@@ -128,9 +129,23 @@ def render(unit: Compilation) -> Compilation:
 
 def compile_sources(unit: Compilation) -> Compilation:
     """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
+    fresh = sum(_is_new(source) for source in unit.sources.values())
     if counters.active:
-        counters.count(compiles=len(unit.sources))
+        counters.count(compiles=len(unit.sources), sources=fresh)
     return replace(unit, kernels=unit.backend.compile(unit.sources))
+
+
+_seen: set[bytes] = set()  # digests of sources
+
+
+def _is_new(source: Source) -> bool:
+    """Whether the process sees the source for the first time; comments do not count."""
+    lines = (line for line in source.text.split("\n") if not line.startswith((";", "//")))
+    digest = sha256("\n".join((source.language, source.name, *lines)).encode()).digest()
+    if digest in _seen:
+        return False
+    _seen.add(digest)
+    return True
 
 
 def bind(unit: Compilation) -> Compilation:

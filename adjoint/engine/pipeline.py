@@ -14,7 +14,7 @@ from time import perf_counter_ns
 
 from adjoint import config
 from adjoint.backends.protocol import Backend
-from adjoint.engine import passes, verify_passes
+from adjoint.engine import passes, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.program import Program
 from adjoint.ir.uop import UOp
@@ -93,13 +93,19 @@ def _show(name: str, shown: Sequence[str], before: Compilation, unit: Compilatio
 
 def compile_graph(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Schedule:
     """The steps that compute the roots from the inputs, on the backend."""
-    graph = Graph(tuple(roots), tuple(inputs))
-    schedule: Schedule = run_passes(Compilation(backend, {MAIN: graph}), until="plan").main
+    schedule: Schedule = run_passes(_begun(roots, inputs, backend), until="plan").main
     return schedule
 
 
 def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Program:
     """The program that computes the roots from the inputs, on the backend."""
-    graph = Graph(tuple(roots), tuple(inputs))
-    program: Program = run_passes(Compilation(backend, {MAIN: graph})).program
+    program: Program = run_passes(_begun(roots, inputs, backend)).program
     return program
+
+
+def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:
+    """The graph to compile: one of plain sizes, if its values would depend on what varies."""
+    graph = Graph(tuple(roots), tuple(inputs))
+    if varying.is_varying(graph) and varying.adds_by_length(graph.roots, backend.target):
+        graph = varying.without_variables(graph)
+    return Compilation(backend, {MAIN: graph})

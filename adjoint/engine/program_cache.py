@@ -21,12 +21,14 @@ import numpy as np
 
 from adjoint import config
 from adjoint.engine.interpreter import check_device, run_function
+from adjoint.ir import sizes
+from adjoint.ir.bindings import bindings_of
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, Own
 from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify
-from adjoint.ir.uop import UOp, rebuild
+from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.interrupt import undisturbed
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
 )
-_COPY = OPS["copy"]
+_COPY, _RESHAPE = OPS["copy"], OPS["reshape"]
 _backends: dict[Any, str | None] = {None: ""}  # by device, filled as devices are seen
 
 
@@ -188,7 +190,9 @@ def closed(
     them: a program runs in one place.
     """
     make = OPS["input"].call
-    parameters = [make(Own(f"a{i}"), n.shape, n.dtype) for i, n in enumerate(leaves)]
+    shapes = named_sizes(roots, leaves) if sizes.living else {}
+    shape = lambda node: shapes.get(node, node.shape)  # noqa: E731
+    parameters = [make(Own(f"a{i}"), shape(n), n.dtype) for i, n in enumerate(leaves)]
     new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
     for i, node in enumerate(lifted):
         scalar = make(Own(f"c{i}"), (), node.dtype)
@@ -196,6 +200,16 @@ def closed(
         new[node] = scalar.expand(node.shape) if node.shape else scalar
     _substitute(roots, new)
     return [new[root] for root in roots], parameters
+
+
+def named_sizes(roots: Sequence[UOp], leaves: Sequence[UOp]) -> dict[UOp, tuple[int, ...]]:
+    """Shapes of leaves that a reshape only says the variables of: x.reshape(n.bind(5), 4)."""
+    given = set(leaves)
+    found: dict[UOp, tuple[int, ...]] = {}
+    for node in toposort(roots, stop=given.__contains__):
+        if node.op is _RESHAPE and node.src[0] in given and node.shape == node.src[0].shape:
+            found.setdefault(node.src[0], node.shape)
+    return found
 
 
 def _substitute(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
@@ -360,6 +374,7 @@ def load_backend(name: str) -> Backend:
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
     """A program for the graph, with these constants as arguments."""
     build = _compiler()
+    bindings_of(roots)  # one value for each variable
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = closed(roots, key.leaves, [key.constants[i] for i in lifted])

@@ -7,7 +7,7 @@ interpreter; a graph on several sides is cut where it changes sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adjoint.engine import interpreter
@@ -25,6 +25,7 @@ from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
+from adjoint.ir.bindings import bindings_of, by_name
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.origin import readable, user_place
@@ -108,6 +109,13 @@ class Steps(list[Step]):
         self.plan, self.roots = plan, tuple(roots)
 
 
+def scheduled_with_bindings(nodes: Iterable[UOp]) -> tuple[list[Any], dict[str, int]]:
+    """The steps, and the values of the variables that they were made for."""
+    wanted = list(nodes)
+    bound = bindings_of(wanted)
+    return scheduled(wanted), bound
+
+
 def scheduled(nodes: Iterable[UOp]) -> list[Any]:
     """The steps that would compute the nodes: of the compiled schedule, or of the interpreter."""
     todo = [node for node in dict.fromkeys(nodes) if not is_known(node)]
@@ -121,13 +129,28 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
     return Steps(compile_graph(wanted, parameters, load_backend(key.backend)), todo)
 
 
-def run_schedule(items: Iterable[Any]) -> None:
-    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute."""
+def run_schedule(items: Iterable[Any], var_vals: Mapping[Any, int] | None = None) -> None:
+    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute.
+
+    `var_vals` are the values of variables as `Tensor.schedule_with_vars()` gave them.
+    """
     if isinstance(items, Steps):
+        _check_bindings(items.roots, var_vals)
         realize(*items.roots)
         return
     listed = list(items)
+    _check_bindings([item.node for item in listed if isinstance(item, ExecItem)], var_vals)
     if not all(isinstance(item, ExecItem) for item in listed):
         problem = "compiled steps run together, as the list that Tensor.schedule() gave"
         raise DeviceError("E6003", problem, op="run_schedule", help="pass the list itself")
     interpreter.run_items(listed)
+
+
+def _check_bindings(roots: Iterable[UOp], given: Mapping[Any, int] | None) -> None:
+    """E3003 if a variable is to have another value than the steps were made for."""
+    bound, asked = bindings_of(roots), by_name(given or {})
+    for name, value in asked.items():
+        if bound and bound.get(name, value) != value:
+            problem = f"the steps were made for {name} = {bound[name]}, not {value}"
+            fix = f"bind {name} to {value}, and ask for the schedule again: its code is used again"
+            raise BoundsError("E3003", problem, op="run_schedule", help=fix)

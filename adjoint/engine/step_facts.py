@@ -39,7 +39,7 @@ def work_of(schedule: Schedule, times: int = 1) -> dict[str, int]:
             case KernelStep():
                 total["kernels"] += times
                 grid = step.program.grid
-                extent = 1 if grid is None else grid.arg.size
+                extent = 1 if grid is None else int(grid.arg.size)
                 total["flops"] += times * step.program.cost * extent
             case LibraryStep():
                 total["library"] += times
@@ -151,7 +151,7 @@ def details_of(step: Step, schedule: Schedule) -> dict[str, Any]:
 def _threads(step: KernelStep) -> int:
     """How many threads share the kernel, if they are free."""
     grid = step.program.grid
-    extent = 1 if grid is None else grid.arg.size
+    extent = 1 if grid is None else int(grid.arg.size)
     pieces = -(-extent // chunk_of(extent, step.program.cost))
     return max(1, min(pieces, the_pool().threads))
 

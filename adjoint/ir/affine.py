@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count
 from math import gcd
 from typing import Any
+
+from adjoint.ir.sizes import Size, cached, divides, highest, is_one, less, same, varies
 
 Shape = tuple[int, ...]
 _orders = count()
@@ -29,7 +30,7 @@ class Var:
         self.order = next(_orders)
 
     def bounds(self) -> tuple[int, int]:
-        return 0, max(self.size - 1, 0)
+        return 0, _last(self.size)
 
     def __repr__(self) -> str:
         return f"i{self.order}"
@@ -45,7 +46,11 @@ class Loaded:
         self.order = next(_orders)
 
     def bounds(self) -> tuple[int, int]:
-        return 0, max(self.size - 1, 0)
+        return 0, _last(self.size)
+
+
+def _last(size: int) -> int:
+    return max(size - 1, 0) if size > 0 or type(size) is not Size else size - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,8 @@ class Lin:
         return lo, hi
 
     def __add__(self, other: Lin | int) -> Lin:
-        if type(other) is int:
-            return self if other == 0 else Lin(self.const + other, self.terms)
+        if isinstance(other, int):
+            return self if same(other, 0) else Lin(self.const + other, self.terms)
         assert isinstance(other, Lin)
         if not other.terms:
             return self + other.const
@@ -125,9 +130,9 @@ class Lin:
         return _sum(self, other)
 
     def __mul__(self, factor: int) -> Lin:
-        if factor == 1:
+        if is_one(factor):
             return self
-        if factor == 0:
+        if same(factor, 0):
             return ZERO
         return Lin(self.const * factor, tuple([(a, f * factor) for a, f in self.terms]))
 
@@ -160,7 +165,7 @@ ZERO = Lin(0)
 
 def var(atom: Var | Loaded) -> Lin:
     """The atom itself."""
-    return Lin(0, ((atom, 1),)) if atom.size != 1 or isinstance(atom, Loaded) else ZERO
+    return Lin(0, ((atom, 1),)) if not is_one(atom.size) or isinstance(atom, Loaded) else ZERO
 
 
 def depends(atom: Any, on: Any) -> bool:
@@ -179,7 +184,7 @@ def _sum(a: Lin, b: Lin) -> Lin:
     factors = dict(a.terms)
     for atom, factor in b.terms:
         total = factors.get(atom, 0) + factor
-        if total:
+        if not same(total, 0):
             factors[atom] = total
         else:
             del factors[atom]
@@ -193,7 +198,7 @@ def _rejoined(x: Lin, factors: dict[Any, int]) -> Lin:
         if type(atom) is not Remainder:
             continue
         quotient = divided(atom.of, atom.by)[0].terms
-        if len(quotient) == 1 and factors.get(quotient[0][0]) == factor * atom.by:
+        if len(quotient) == 1 and same(factors.get(quotient[0][0], 0), factor * atom.by):
             gone = (atom, quotient[0][0])
             rest = Lin(x.const, tuple([t for t in x.terms if t[0] not in gone]))
             return rest + atom.of * factor
@@ -202,25 +207,26 @@ def _rejoined(x: Lin, factors: dict[Any, int]) -> Lin:
 
 def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
     """Quotient and remainder, as far as bounds and divisible factors tell them."""
-    if by == 1:
+    if is_one(by):
         return x, ZERO
-    whole = tuple([(a, f // by) for a, f in x.terms if f % by == 0])
-    rest = Lin(x.const % by, tuple([(a, f) for a, f in x.terms if f % by]))
+    whole = tuple([(a, f // by) for a, f in x.terms if divides(by, f)])
+    rest = Lin(x.const % by, tuple([(a, f) for a, f in x.terms if not divides(by, f)]))
     quotient = Lin(x.const // by, whole)
     lo, hi = rest.bounds()
-    if lo // by == hi // by:  # also when there is nothing left
+    if same(lo // by, hi // by):  # also when there is nothing left
         return quotient + lo // by, rest + -(lo // by) * by
     shared = _shared_factor(rest, by)
-    if shared > 1:  # (g·y + z) // (g·b) is y // b where 0 ≤ z < g
-        above = Lin(0, tuple([(a, f // shared) for a, f in rest.terms if f % shared == 0]))
-        small = Lin(rest.const, tuple([t for t in rest.terms if t[1] % shared]))
+    if not is_one(shared):  # (g·y + z) // (g·b) is y // b where 0 ≤ z < g
+        above = Lin(0, tuple([(a, f // shared) for a, f in rest.terms if divides(shared, f)]))
+        small = Lin(rest.const, tuple([t for t in rest.terms if not divides(shared, t[1])]))
         found, left = divided(above, by // shared)
         return quotient + found, left * shared + small
-    if len(rest.terms) == 1 and not rest.const and rest.terms[0][1] == 1:
+    if len(rest.terms) == 1 and same(rest.const, 0) and is_one(rest.terms[0][1]):
         atom = rest.terms[0][0]
         if type(atom) is Quotient:  # (y // a) // b is y // ab
             return quotient + divided(atom.of, atom.by * by)[0], Lin(0, ((Remainder(rest, by), 1),))
-    turns = -(min(lo, 0) // by)  # kernels divide what is not negative
+    negative = lo if less(lo, 0) or varies(lo) else 0
+    turns = -(negative // by)  # kernels divide what is not negative
     rest, quotient = rest + turns * by, quotient + -turns
     return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
 
@@ -231,16 +237,24 @@ def _shared_factor(x: Lin, by: int) -> int:
     A small one is not worth it: the parts of an index would not be found to belong together.
     """
     shared = by
-    for _, factor in sorted(x.terms, key=lambda term: -abs(term[1])):
-        shared = gcd(shared, factor)
-        small = Lin(x.const, tuple([t for t in x.terms if t[1] % shared]))
+    for _, factor in sorted(x.terms, key=lambda term: -abs(highest(term[1]))):
+        shared = _common(shared, factor)
+        small = Lin(x.const, tuple([t for t in x.terms if not divides(shared, t[1])]))
         lo, hi = small.bounds()
-        if len(small.terms) < len(x.terms) and lo >= 0 and hi < shared and shared >= _SHARED:
+        inside = less(-1, lo) and less(hi, shared)
+        if len(small.terms) < len(x.terms) and inside and highest(shared) >= _SHARED:
             return shared
     return 1
 
 
-@lru_cache(maxsize=4096)
+def _common(a: int, b: int) -> int:
+    """A number that divides both; of numbers that vary one of the two, or 1."""
+    if not varies(a, b):
+        return gcd(a, b)
+    return next((x for x in (a, b, abs(b)) if divides(x, a) and divides(x, b)), 1)
+
+
+@cached(4096)
 def strides_of(shape: Shape) -> Shape:
     """Row-major strides in elements."""
     strides = [1] * len(shape)
@@ -260,12 +274,12 @@ def flattened(index: Sequence[Lin], shape: Shape) -> Lin:
 def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
     """The index of a row-major position inside the shape: the first axis takes what is left."""
     index: list[Lin] = []
-    first = next((d for d, extent in enumerate(shape) if extent != 1), 0)
+    first = next((d for d, extent in enumerate(shape) if not is_one(extent)), 0)
     for d in range(len(shape) - 1, -1, -1):
         at = position if d == first else ZERO
-        if d > first and shape[d] != 1:
+        if d > first and not is_one(shape[d]):
             position, at = divided(position, shape[d])
-        index.append(at if shape[d] != 1 else ZERO)
+        index.append(at if not is_one(shape[d]) else ZERO)
     return tuple(reversed(index))
 
 
@@ -275,13 +289,17 @@ def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
     Axes are taken together no further than they have to be: an index that a gate keeps inside
     (`i - 8` where 8 ≤ i) borrows nothing from the axes before it.
     """
-    if [n for n in old if n != 1] == [n for n in new if n != 1]:
-        kept = iter([at for at, n in zip(index, old, strict=True) if n != 1])
-        return tuple([ZERO if n == 1 else next(kept) for n in new])
+    if _alike([n for n in old if not is_one(n)], [n for n in new if not is_one(n)]):
+        kept = iter([at for at, n in zip(index, old, strict=True) if not is_one(n)])
+        return tuple([ZERO if is_one(n) else next(kept) for n in new])
     result: list[Lin] = []
     for olds, news in _runs(old, new):
         result += unflattened(flattened(index[olds], old[olds]), new[news])
     return tuple(result)
+
+
+def _alike(a: list[int], b: list[int]) -> bool:
+    return a == b and all(map(same, a, b))
 
 
 class _Linear:
@@ -294,7 +312,7 @@ class _Linear:
 LINEAR = _Linear()
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _runs(old: Shape, new: Shape) -> tuple[tuple[slice, slice], ...]:
     """Runs of axes that hold the same elements in both shapes, as short as they can be."""
     if 0 in old:
@@ -303,9 +321,11 @@ def _runs(old: Shape, new: Shape) -> tuple[tuple[slice, slice], ...]:
     start, first, place, have, wanted = 0, 0, 0, 1, 1
     for end, extent in enumerate(new, 1):
         wanted *= extent
-        while have < wanted:
+        while have <= wanted and not same(have, wanted) and place < len(old):
             have, place = have * old[place], place + 1
-        if have == wanted:
+        if same(have, wanted):
             found.append((slice(start, place), slice(first, end)))
             start, first, have, wanted = place, end, 1, 1
+    if first < len(new):  # as many elements, but not always
+        found.append((slice(start, None), slice(first, None)))
     return tuple(found)

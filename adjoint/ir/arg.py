@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import inspect
 import struct
+from functools import cache
 from operator import itemgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
+
+from adjoint.ir import sizes
 
 
 class Real(float):
@@ -112,7 +115,9 @@ class Arg(tuple[Any, ...]):
     fields: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[dict[str, Any]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, varying: bool = False) -> None:
+        if varying:
+            return
         names = tuple(n for n in inspect.get_annotations(cls) if n != "__slots__")
         cls.defaults = {n: cls.__dict__[n] for n in names if n in cls.__dict__}
         cls.fields = names
@@ -122,7 +127,12 @@ class Arg(tuple[Any, ...]):
     def __new__(cls, *values: Any, **named: Any) -> Self:
         if named or len(values) != len(cls.fields):
             values = cls._bind(values, named)
-        return tuple.__new__(cls, values if _all_plain(map(type, values)) else map(frozen, values))
+        if _all_plain(map(type, values)):
+            return tuple.__new__(cls, values)
+        made = tuple.__new__(cls, map(frozen, values))
+        if sizes.living and any(True for _ in sizes.sizes_in(made)):
+            return tuple.__new__(_varying(cls), made)
+        return made
 
     @classmethod
     def _bind(cls, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -146,14 +156,54 @@ class Arg(tuple[Any, ...]):
         return dict(zip(self.fields, values))  # noqa: B905  # a strict zip takes twice as long
 
     def replace(self, **named: Any) -> Self:
-        return type(self)(**(self.asdict() | named))
+        return self.kind()(**(self.asdict() | named))
+
+    @classmethod
+    def kind(cls) -> type[Self]:
+        """The record that these are the attributes of."""
+        return cls
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.items())
-        return f"{type(self).__name__}({inner})"
+        return f"{self.kind().__name__}({inner})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self)
+        return self.kind(), tuple(self)
+
+
+class Varying(Arg, varying=True):
+    """Attributes with sizes that vary: equal to those whose sizes vary in the same way."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Varying) and tuple.__eq__(self, other) and _alike(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
+def _alike(a: Arg, b: Arg) -> bool:
+    pairs = zip(sizes.sizes_in(a), sizes.sizes_in(b), strict=False)
+    return _shape_of(a) == _shape_of(b) and all(x.form == y.form for x, y in pairs)
+
+
+def _shape_of(value: Any) -> Any:
+    """Where the sizes that vary are."""
+    if isinstance(value, tuple):
+        return tuple(map(_shape_of, value))
+    return type(value) is sizes.Size
+
+
+@cache
+def _varying(cls: Any) -> Any:
+    """The class of such attributes of a record."""
+    kind = classmethod(lambda _: cls)
+    body = {"__slots__": (), "kind": kind, "__eq__": Varying.__eq__, "__ne__": Varying.__ne__}
+    body["__hash__"] = tuple.__hash__
+    return type(cls)(cls.__name__, (Varying, cls), body, varying=True)
 
 
 def arg_type(name: str, fields: dict[str, Any], defaults: dict[str, Any]) -> type[Arg]:

@@ -13,6 +13,7 @@ from weakref import ref
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.kernel_kind import CONSTANT
+from adjoint.ir.sizes import highest, lowest
 from adjoint.ir.uop import UOp, toposort
 
 Range = tuple[int, int]
@@ -73,9 +74,11 @@ def _derived(node: UOp) -> Bounds:
     dtype, record = node.dtype, node.op
     least, most = int(dtype.min), int(dtype.max)
     if record.kernel is CONSTANT:
-        return Bounds(int(node.arg.value), int(node.arg.value), True)
+        value = node.arg.value
+        return Bounds(int(lowest(value)), int(highest(value)), True)
     if isinstance(node.arg, Ranged):
-        return Bounds(*node.arg.bounds, True)
+        lo, hi = node.arg.bounds
+        return Bounds(lowest(lo), highest(hi), True)
     if record.bounds is None or not all(map(is_discrete, node.src)):
         return Bounds(least, most, True)
     lo, hi = record.bounds(*(_known[ref(s)][:2] for s in node.src))

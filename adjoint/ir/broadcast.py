@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from adjoint.ir.dtype import (
 from adjoint.ir.kernel_kind import HOST, Body, Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import named
+from adjoint.ir.sizes import cached
 from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp, typed
 
@@ -47,7 +47,7 @@ def broadcast_shapes(op: str, *nodes: UOp) -> tuple[int, ...]:
     return shape
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | int:
     """The common shape, or the dimension in which there is none."""
     rank = max(map(len, shapes))
@@ -120,7 +120,7 @@ def _expanded(node: UOp, shape: tuple[int, ...]) -> UOp:
     return typed(OPS["expand"], (node,), _expand_arg(shape), shape, node.dtype)
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _expand_arg(shape: tuple[int, ...]) -> Arg:
     kind = OPS["expand"].arg
     assert kind is not None
@@ -324,7 +324,7 @@ def _spread(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
     return a, b
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _spreading(a: Shape, b: Shape) -> tuple[Shape, Arg | None, Arg | None] | int:
     """The common shape and, per operand, the attributes of its EXPAND; or where there is none."""
     shape = _common_shape(a, b)
@@ -347,7 +347,7 @@ def _make_number(value: float, dtype: DType, shape: tuple[int, ...], device: Any
     return OPS["const"].call(value, dtype, shape, device)
 
 
-_known_number = lru_cache(maxsize=1024)(_make_number)
+_known_number = cached(1024)(_make_number)
 
 
 _MISMATCH = {  # the errors of an op that writes none

@@ -17,7 +17,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -27,6 +26,7 @@ from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
 from adjoint.ir.kernel_kind import EXPAND, HOST, Kernel
 from adjoint.ir.origin import named, origin_scope
+from adjoint.ir.sizes import cached
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.storage import computing
 from adjoint.ir.uop import UOp, _functions
@@ -317,7 +317,7 @@ class _Layout:
             return root.shape, root.dtype
 
 
-@lru_cache(maxsize=8192)
+@cached(8192)
 def _body_type(record: OpDef, types: tuple[Any, ...], arg: Any) -> Type:
     make = OPS["input"]
     src = tuple(make(f"{i}", *kind) for i, kind in enumerate(types))
@@ -327,7 +327,7 @@ def _body_type(record: OpDef, types: tuple[Any, ...], arg: Any) -> Type:
 
 def _forget_types() -> None:
     """A function of integers is of another type from now on: no node of before stands for it."""
-    _body_type.cache_clear()
+    _body_type.cache_clear()  # type: ignore[attr-defined]
     for record in OPS.values():
         if record.body is not None:
             record.nodes.clear()

@@ -17,6 +17,7 @@ from adjoint.ir.arg import Real, frozen
 from adjoint.ir.kernel_kind import CONSTANT
 from adjoint.ir.opdef import OPS
 from adjoint.ir.operators import Operators
+from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 
 Bindings = dict[str, Any]
@@ -197,20 +198,25 @@ def _flat_matches(pattern: Apply, node: UOp) -> list[Bindings]:
 def _takes(pattern: Pattern, node: UOp, bound: Bindings) -> bool:
     """Whether a hole or a number matches; a hole's node is added to what is bound."""
     if isinstance(pattern, Var):
-        is_free = not pattern.const or node.op.kernel is CONSTANT
+        is_free = not pattern.const or _is_number(node)
         return is_free and bound.setdefault(pattern.name, node) is node
     assert isinstance(pattern, Number)
-    return node.op.kernel is CONSTANT and _same_number(pattern.value, node)
+    return _is_number(node) and _same_number(pattern.value, node)
+
+
+def _is_number(node: UOp) -> bool:
+    """Whether a node is a constant; a size that varies is none."""
+    return node.op.kernel is CONSTANT and not varies(node.arg.value)
 
 
 def _match(pattern: Pattern, node: UOp, bound: Bindings) -> Iterator[Bindings]:
     if isinstance(pattern, Var):
-        if not pattern.const or node.op.kernel is CONSTANT:
+        if not pattern.const or _is_number(node):
             yield from _bound(pattern.name, node, bound)
     elif isinstance(pattern, Apply):
         yield from _match_apply(pattern, node, bound)
     elif isinstance(pattern, Number):
-        if node.op.kernel is CONSTANT and _same_number(pattern.value, node):
+        if _is_number(node) and _same_number(pattern.value, node):
             yield bound
     else:
         raise InternalError(f"{pattern} can fill a template, not match a node")

@@ -16,6 +16,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.integer_rules import choice_rules, fold_rules, identity_rules
 from adjoint.ir.pattern import Apply, Attr, Var, any_const, bind, template
 from adjoint.ir.rewrite import Rule, RuleSet, condition
+from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
 
 x, y = Var("x"), Var("y")
@@ -44,7 +45,7 @@ def is_float(x: UOp) -> bool:
 @condition
 def has_shape(x: UOp, shape: Any) -> bool:
     """Whether x has that shape already."""
-    return bool(x.shape == shape)
+    return alike(x.shape, shape)
 
 
 @condition

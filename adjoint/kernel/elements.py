@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.ir.affine import Lin, Loaded, Quotient
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import highest, less, lowest, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import index_sum
 from adjoint.kernel.decompose import decompose, held
@@ -57,7 +58,7 @@ class Elements(Walk):
 
     def constant(self, node: UOp, value: Any) -> UOp:
         made = self._constant(value, node.dtype)
-        if made.dtype.is_float and not made.dtype.is_storage:
+        if (made.dtype.is_float and not made.dtype.is_storage) or varies(value):
             self._given.add(made)
         return made
 
@@ -108,7 +109,8 @@ class Elements(Walk):
 
     def check_fits(self, lo: int, hi: int) -> None:
         """`WideIndexError` unless indices from the one to the other have the dtype."""
-        if self._most is not None and not -self._most <= lo <= hi <= self._most:
+        most = self._most
+        if most is not None and not (-most <= lowest(lo) and highest(hi) <= most):
             raise WideIndexError
 
     def condition(self, gate: Gate) -> UOp:
@@ -124,5 +126,6 @@ class Elements(Walk):
             rest = UOp(OPS["mod"], (place, self._number(extent)))
             return [UOp(OPS["eq"], (rest, self._number(0)))]
         lo, hi = x.bounds()
-        parts = [] if lo >= 0 else [UOp(OPS["le"], (self._number(0), place))]
-        return [*parts, *([] if hi < extent else [UOp(OPS["lt"], (place, self._number(extent)))])]
+        parts = [] if less(-1, lo) else [UOp(OPS["le"], (self._number(0), place))]
+        high = [] if less(hi, extent) else [UOp(OPS["lt"], (place, self._number(extent)))]
+        return [*parts, *high]

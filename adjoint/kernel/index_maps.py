@@ -23,6 +23,7 @@ from adjoint.ir.kernel_kind import (
     reduce_of,
 )
 from adjoint.ir.opdef import OpDef
+from adjoint.ir.sizes import highest, less, lowest
 from adjoint.ir.uop import UOp
 from adjoint.ops.arithmetic import add, mul, sub
 from adjoint.ops.casts import cast
@@ -36,7 +37,7 @@ Gate = tuple[Condition, ...]
 def within(x: Lin, extent: int) -> Gate:
     """The condition 0 ≤ x < extent, if it is one."""
     lo, hi = x.bounds()
-    return () if lo >= 0 and hi < extent else (("in", x, extent),)
+    return () if less(-1, lo) and less(hi, extent) else (("in", x, extent),)
 
 
 def joined(gate: Gate, more: Gate) -> Gate:
@@ -161,7 +162,7 @@ class Walk:
         if node in self.inputs or not node.dtype.is_int:
             return None
         if kernel is CONSTANT:
-            return Lin(int(node.arg.value))
+            return Lin(node.arg.value)
         if type(kernel) is View:
             return self._affine_view(node, kernel, at)
         if node.op is where:
@@ -194,7 +195,8 @@ class Walk:
         if a is None or b is None:
             return None
         lo, hi = (a + b * -1).bounds()
-        return self.affine(node.src[1 if hi < 0 else 2], at) if hi < 0 or lo >= 0 else None
+        below = less(hi, 0)
+        return self.affine(node.src[1 if below else 2], at) if below or less(-1, lo) else None
 
 
 def _product(a: Lin, b: Lin) -> Lin | None:
@@ -213,7 +215,7 @@ LINEAR_OPS: dict[OpDef, Callable[[Lin, Lin], Lin | None]] = {
 def _fits(x: Lin, node: UOp) -> bool:
     """Whether the dtype holds every value, so that nothing wraps around."""
     lo, hi = x.bounds()
-    return bool(node.dtype.min <= lo and hi <= node.dtype.max)
+    return bool(node.dtype.min <= lowest(lo) and highest(hi) <= node.dtype.max)
 
 
 # ---- reads
@@ -238,7 +240,8 @@ def stepped(x: Lin, step: int, extent: int) -> tuple[Lin, Gate]:
         return x, within(x, extent)
     quotient, rest = x // step, x % step
     lo, hi = x.bounds()
-    inside: Gate = () if lo >= 0 and hi < extent * step else (("in", x, extent * step),)
+    sure = less(-1, lo) and less(hi, extent * step)
+    inside: Gate = () if sure else (("in", x, extent * step),)
     return quotient, inside if rest == ZERO else (*inside, ("step", x, step))
 
 

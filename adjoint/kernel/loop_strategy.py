@@ -15,6 +15,7 @@ from typing import Any
 
 from adjoint.ir.affine import ZERO, Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType
+from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, Gate, Walk, reduced_operands
 from adjoint.kernel.loop_stages import Assignment, Counters, Frame, Runs
@@ -121,7 +122,7 @@ def choose(frame: Frame, target: Target) -> Choice:
     points = prod(frame.group.sizes[a] for a in frame.outer) * sum(
         prod(s.sizes) for s in frame.stages
     )
-    tiny = points * max(probe.ops, 1) < target.little_work
+    tiny = highest(points) * max(probe.ops, 1) < target.little_work
     width = _width(probe, size, gathers, tiny, target) if lanes != "none" else 1
     if lanes == "outer" and width == target.most_lanes:
         width = _strip(probe, size, target)
@@ -156,7 +157,7 @@ def _runs(counters: Counters, seen: Sequence[Lin]) -> Runs:
 
 def _alike(x: Lin, outer: Var, inner: Var) -> bool:
     a, b = x.factor(outer), x.factor(inner)
-    return a is not None and b is not None and a == b * inner.size
+    return a is not None and b is not None and same(a, b * inner.size)
 
 
 def _tile(
@@ -178,8 +179,8 @@ def _tile(
     for number, length in enumerate(stages[0]):
         members = counters.stages[0].vars[at : at + length]
         at += length
-        along = any(x.factor(members[-1]) == 1 for x in across)
-        if number != best[0].run and along and prod(v.size for v in members) >= strip:
+        along = any(_score(x.factor(members[-1])) == _ALONG for x in across)
+        if number != best[0].run and along and _size(members) >= strip:
             return number
     return None
 
@@ -190,17 +191,25 @@ def _best(counters: Counters, runs: Runs, memory: Sequence[Lin]) -> _Best:
     for number, length in enumerate(runs):
         members = counters.vars[at : at + length]
         at += length
-        size = prod(member.size for member in members)
+        size = _size(members)
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:
             best = _Best(number, size, score, members[-1])
     return best
 
 
+def _size(members: Sequence[Var]) -> int:
+    """How long a loop can be."""
+    return highest(prod(member.size for member in members))
+
+
+_ALONG = 4
+
+
 def _score(factor: int | None) -> int:
-    if factor is None:
+    if factor is None or varies(factor):
         return -4
-    return {1: 4, 0: 2, -1: 2}.get(factor, -4)
+    return {1: _ALONG, 0: 2, -1: 2}.get(factor, -4)
 
 
 def _side(frame: Frame, inner: list[_Best], outer: _Best) -> tuple[str, int]:

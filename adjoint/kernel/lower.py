@@ -8,15 +8,16 @@ order of nodes (`loop_order.py`), arithmetic in terms of basic ops (`decompose.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from math import prod
 from typing import Any
 
 from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
+from adjoint.ir.kernel_kind import CONSTANT, EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
@@ -94,25 +95,31 @@ class Lowering(Elements):
             buffers = (*buffers, self.flag[0])
         lines = _lines(self.frame.group)
         cost = _cost(body)
-        small = cost * (1 if self.grid is None else self.grid.arg.size) < _SMALL
-        given = self._parameters(body) if small else ()
+        most = _cost(body, highest) * self._turns()
+        given = self._parameters(body, most < _SMALL)
         plain = not self.frame.group.reduced
         pairs = _in_place(body, buffers) if plain else ()
-        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs)
+        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs, most)
         return program, None if self.flag is None else self.flag[1]
 
-    def _parameters(self, body: tuple[UOp, ...]) -> tuple[UOp, ...]:
-        """Sizes, strides and the user's numbers, which a small kernel gets when it is launched."""
+    def _turns(self) -> int:
+        return 1 if self.grid is None else highest(self.grid.arg.size)
+
+    def _parameters(self, body: tuple[UOp, ...], small: bool) -> tuple[UOp, ...]:
+        """Sizes, strides and the user's numbers, which a small kernel gets when it is launched;
+        any kernel gets sizes that vary."""
         found: dict[UOp, None] = {}
         for node in body:
             if node.op.kernel is RANGE and not node.arg.grid:
                 found[self._number(node.arg.size)] = None
             for source in node.src:
-                if source in self._given:
+                if source in self._given or _is_size(source):
                     found[source] = None
         fixed = (*PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
         by = {n.src[1] for n in body if n.op.name in ("floordiv", "mod")} if self.trees else set()
-        return tuple(n for n in found if n not in by and float(n.arg.value) not in fixed)
+        plain = [n for n in found if n not in by and float(n.arg.value) not in fixed]
+        given = {n for n in plain if small} | {n for n in found if varies(n.arg.value)}
+        return tuple(n for n in found if n in given)
 
     def _range(
         self, size: int, lanes: int = 1, grid: bool = False, count: UOp | None = None
@@ -172,7 +179,7 @@ class Lowering(Elements):
         for tile, (counter, step, lanes) in zip(tiles, sides, strict=True):
             first = self.index(var(tile) * step)
             left = UOp(OPS["sub"], (self._number(counter.size), first))
-            whole = counter.size % step == 0
+            whole = divides(step, counter.size)
             count = None if whole else UOp(OPS["minimum"], (left, self._number(step)))
             loop = self._range(step, lanes, count=count)
             self._index[counter] = UOp(OPS["add"], (first, loop))
@@ -187,13 +194,13 @@ class Lowering(Elements):
         return loops
 
     def _loop(self, counter: Var, lanes: int) -> UOp:
-        loop = self._range(counter.size, lanes if counter.size >= lanes else 1)
+        loop = self._range(counter.size, lanes if highest(counter.size) >= lanes else 1)
         self._index[counter] = loop
         return loop
 
     def _open_grid(self, outer: list[Var], lanes: int) -> None:
         total = prod(v.size for v in outer)
-        if total == 1:
+        if is_one(total):
             for counter in outer:
                 self._index[counter] = self._number(0)
             return
@@ -292,7 +299,9 @@ class Lowering(Elements):
 
     def _line(self, name: str, value: UOp, counters: Counters) -> UOp:
         """Scratch for the values of a block."""
-        size = min(max(prod(counters.sizes), LANES), BLOCK + 2 * counters.sizes[-1])
+        size = min(
+            max(highest(prod(counters.sizes)), LANES), BLOCK + 2 * highest(counters.sizes[-1])
+        )
         line: UOp = OPS["define_local"](name, value.dtype, 1 << (size - 1).bit_length())
         self.nest.first(line)
         return line
@@ -425,7 +434,7 @@ class Lowering(Elements):
         if not _is_expensive(node) or self.choice.lanes == "outer":
             return None  # rows side by side would share the scratch
         sizes, tree = self.counters.stages[self.stage].sizes, self.trees.get(self.stage)
-        if prod(sizes) * 8 > self.choice.scratch or (tree is not None and tree.in_spots):
+        if highest(prod(sizes)) * 8 > self.choice.scratch or (tree is not None and tree.in_spots):
             return None
         flat = self.flat[self.stage]
         found = tuple(_along(x, flat) for x in at)
@@ -445,7 +454,7 @@ class Lowering(Elements):
         return OPS["load"](self._scratch[key], self.index(self.flat[self.stage]))
 
     def _keep(self, stage: int, values: list[tuple[UOp, Lin]]) -> UOp:
-        size = max(prod(self.counters.stages[stage].sizes), LANES)
+        size = max(highest(prod(self.counters.stages[stage].sizes)), LANES)
         room = 1 << (size - 1).bit_length()  # rows of similar length share a source
         kind = values[0][0].dtype
         scratch: UOp = OPS["define_local"](f"kept{len(self._scratch)}", kind, room)
@@ -453,6 +462,11 @@ class Lowering(Elements):
         stores = [OPS["store"](scratch, self.index(place), value) for value, place in values]
         self.effects[stage].extend(stores)
         return scratch
+
+
+def _is_size(node: UOp) -> bool:
+    """Whether a constant is a size that varies."""
+    return node.op.kernel is CONSTANT and varies(node.arg.value)
 
 
 def _is_expensive(node: UOp) -> bool:
@@ -465,7 +479,7 @@ def _along(x: Lin, flat: Lin) -> tuple[Lin, int] | None:
     step = min((f for _, f in flat.terms), default=0)
     counter = next((a for a, f in flat.terms if f == step), None)
     factor = 0 if counter is None else x.factor(counter)
-    if factor is None or (factor and factor % step):
+    if factor is None or (factor and not divides(step, factor)):
         return None
     rest = x + flat * -(factor // step) if factor else x
     loops = flat.atoms()
@@ -506,14 +520,14 @@ def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[in
     return tuple(pairs)
 
 
-def _cost(body: tuple[UOp, ...]) -> int:
+def _cost(body: tuple[UOp, ...], length: Callable[[int], int] = int) -> int:
     """Nodes computed in one turn of the grid."""
     total, times = 0.0, [1.0]
     for node in body:
         name = node.op.name
         if name == "range":
             arg = node.arg
-            times.append(times[-1] * (1 if arg.grid else -(-arg.size // arg.lanes)))
+            times.append(times[-1] * (1 if arg.grid else -(-length(arg.size) // arg.lanes)))
         elif name == "end_range":
             times.pop()
         else:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from adjoint.ir.affine import ZERO, Lin, Loaded, Var, var
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import is_one, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.reduction_tree import Copy, Make, Part, Spot, Tree, TreeLoops
@@ -40,7 +41,8 @@ class LineLoops(TreeLoops):
         self.length, self.lines = length, count // length
 
     def _side_by_side(self, around: tuple[UOp, ...], block: Lin) -> Tree:
-        if self.lines == 1 or (self.length >= LANES and self.length.bit_count() == 1):
+        even = self.length >= LANES and self.length.bit_count() == 1
+        if is_one(self.lines) or even or varies(self.length, self.lines):
             return super()._side_by_side(around, block)
         if self.length < SHORT:
             copy = self._copied(around, block)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from adjoint.ir.affine import ZERO, Lin, Var, var
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import Gate
 from adjoint.ops.tree import BLOCK, GROUP, LANES
@@ -74,12 +75,13 @@ class TreeLoops:
 
     def tree(self, side_by_side: bool) -> Tree:
         """All loops; `side_by_side`: the lanes of the tree are those of the kernel."""
-        blocks = -(-self.count // BLOCK)
-        around, block = self._items(blocks, None) if blocks > 1 else ((), ZERO)
+        blocks, several = -(-self.count // BLOCK), highest(self.count) > BLOCK
+        around, block = self._items(blocks, None) if several else ((), ZERO)
         if side_by_side:
             return self._side_by_side(around, block)
-        left = self._left(block) if self.count % BLOCK else None
-        inside, at = self._items(min(self.count, BLOCK), left if blocks > 1 else None)
+        left = None if divides(BLOCK, self.count) else self._left(block)
+        most = BLOCK if several else self.count
+        inside, at = self._items(most, left if several else None)
         return Tree((Part((*around, *inside), block * BLOCK + at, at, ()),))
 
     def _left(self, block: Lin) -> UOp:
@@ -97,14 +99,14 @@ class TreeLoops:
         """Loops over at most so many items in the order of the tree; `left`: how many there are."""
         loops: list[UOp] = []
         lane = ZERO
-        for bit in range((min(most, LANES) - 1).bit_length()):
+        for bit in range((min(highest(most), LANES) - 1).bit_length()):
             loop, at = self._loop(2)
             loops.append(loop)
             lane = lane + at * (1 << bit)
         rows = -(-most // LANES)
-        even = left is None and (most % LANES == 0 or most in (1, 2, 4, 8))
-        run = None if even else self._rows_of(lane, most, left)
-        if rows == 1 and run is None:
+        whole = divides(LANES, most) or (most in (1, 2, 4, 8) and not varies(most))
+        run = None if left is None and whole else self._rows_of(lane, most, left)
+        if is_one(rows) and run is None:
             return tuple(loops), lane
         more, row = self._rows(rows, run)
         return (*loops, *more), row * LANES + lane
@@ -118,11 +120,11 @@ class TreeLoops:
 
     def _rows(self, most: int, run: UOp | None) -> tuple[list[UOp], Lin]:
         """Groups of rows, and rows in a group."""
-        if most <= GROUP:  # what is read in a loop that may not run depends on its counter
-            loop, row = self._loop(most if run is None else max(most, 2), run)
+        if highest(most) <= GROUP:  # what is read in a loop that may not run depends on its counter
+            loop, row = self._loop(most if run is None else max(highest(most), 2), run)
             return [loop], row
-        even = run is None and most % GROUP == 0
-        groups, group = self._loop(-(-most // GROUP), self._groups(run))
+        even = run is None and divides(GROUP, most)
+        groups, group = self._loop(-(-highest(most) // GROUP), self._groups(run))
         held = None if even else self._least(self._minus(run, most, group), GROUP)
         loop, row = self._loop(GROUP, held)
         return [groups, loop], group * GROUP + row
@@ -136,22 +138,24 @@ class TreeLoops:
         return Tree(self._vectors(around, block))
 
     def _vectors(self, around: tuple[UOp, ...], block: Lin) -> tuple[Part, ...]:
-        count, rest = self.count, self.count % LANES
-        if count < LANES:
+        count = self.count
+        if highest(count) <= 1 or (count < LANES and not varies(count)):
             width = 1 << (count - 1).bit_length()
             loop, lane = self._loop(count, None, width)
             return (Part((loop,), lane, lane, ()),)
         loop, lane = self._loop(LANES, None, LANES)
         around = (*around, loop)
-        whole, rows = self._whole_rows(block), min(count // LANES, BLOCK // LANES)
-        if not rest:
+        whole, rows = self._whole_rows(block), min(highest(count) // LANES, BLOCK // LANES)
+        if divides(LANES, count):
             more, row = self._rows(rows, whole) if rows > 1 else ([], ZERO)
             return (self._part((*around, *more), block, row * LANES + lane),)
         return self._with_rest(around, block, lane, rows, whole)
 
     def _whole_rows(self, block: Lin) -> UOp | None:
         """How many whole rows a block has, if not all have the same."""
-        if self.count <= BLOCK or self.count % BLOCK == 0:
+        if varies(self.count) and highest(self.count) <= BLOCK:
+            return self._number(self.count // LANES)
+        if highest(self.count) <= BLOCK or divides(BLOCK, self.count):
             return None
         return self._least(self._over(self._left(block), LANES), BLOCK // LANES)
 
@@ -159,7 +163,7 @@ class TreeLoops:
         self, around: tuple[UOp, ...], block: Lin, lane: Lin, rows: int, whole: UOp | None
     ) -> tuple[Part, ...]:
         """What is left of a row is the last element of its lanes' last group."""
-        most = min(-(-self.count // LANES), BLOCK // LANES)
+        most = min(-(-highest(self.count) // LANES), BLOCK // LANES)
         if whole is None and rows < GROUP:
             held, group = None, ZERO
         else:
@@ -167,7 +171,8 @@ class TreeLoops:
             groups, group = self._loop(-(-most // GROUP), self._clamped_groups(run))
             held = self._minus(whole, rows, group)
             around = (*around, groups)
-        loop, row = self._loop(min(rows, GROUP), None if held is None else self._least(held, GROUP))
+        turns = None if held is None else self._least(held, GROUP)
+        loop, row = self._loop(min(max(rows, 1 if held is None else 2), GROUP), turns)
         after = UOp(OPS["sub"], (self.index(Lin(GROUP)), held)) if held is not None else None
         once, _ = self._loop(1, None if after is None else self._least(after, 1))
         main = self._part((*around, loop), block, (group * GROUP + row) * LANES + lane)

@@ -6,7 +6,6 @@ C3 one size per letter.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from adjoint.ir.derivative import Bilinear
 from adjoint.ir.dtype import promote
 from adjoint.ir.kernel_kind import At, Library, Read, Reduce
 from adjoint.ir.opdef import Bad, define, derived
+from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.samples import given, real
 
@@ -62,7 +62,7 @@ def _contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shap
     return tuple(sizes[c] for c in spec.out)
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _known(spec: str, a: Shape, b: Shape) -> tuple[ContractArg, Shape | None]:
     """The attributes and the shape of the result, or None if the operands do not fit."""
     arg = ContractArg(spec.replace(" ", ""))

@@ -15,6 +15,7 @@ from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
 from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, PART, STORED
 from adjoint.ir.opdef import Bad, define
+from adjoint.ir.sizes import Size, varies
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
 
@@ -23,7 +24,7 @@ def checked_shape(op: str, shape: Any) -> tuple[int, ...]:
     """A tuple of ints ≥ 0 from an int or a sequence of ints."""
     try:
         sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        sizes = tuple(int(s.__index__()) for s in sizes)
+        sizes = tuple(s if type(s) is Size else int(s.__index__()) for s in sizes)
     except (TypeError, AttributeError):
         raise ArgumentError("E2001", f"a shape is made of ints, got {shape!r}", op=op) from None
     for extent in sizes:
@@ -39,6 +40,7 @@ class ConstArg(Arg):
     device: str | tuple[str, ...] | None
 
 
+_INT64 = as_dtype("int64")
 _CAST = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
@@ -51,8 +53,8 @@ def _const(
     kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
     if isinstance(value, np.generic):
         value = value.item()
-    if type(value) is complex or (type(value) is float and value == 0.0):
-        # The cache below cannot tell 0.0 from -0.0.
+    if type(value) is complex or (type(value) is float and value == 0.0) or varies(value, *shape):
+        # The cache below cannot tell 0.0 from -0.0, nor 5 from a size that is 5.
         return _make_const(value, kind, shape, device)
     return _cached_const(value, kind, shape, device)
 
@@ -61,12 +63,14 @@ def _make_const(
     value: Any, kind: DType, shape: tuple[int, ...], device: str | tuple[str, ...] | None
 ) -> UOp:
     try:
-        plain = _CAST[kind.kind](value)
+        plain = value if kind.is_int and type(value) is Size else _CAST[kind.kind](value)
     except (TypeError, ValueError, OverflowError):
         raise DTypeError("E2001", f"{value!r} is not a value of {kind.name}", op="const") from None
     if kind.is_int and not fits(plain, kind):
         problem = f"{value} is not a value of {kind.name} ({kind.min} to {kind.max})"
         raise ArgumentError("E2006", problem, op="const", help="name a wider dtype")
+    if type(value) is Size and kind.is_float:  # rounded when it is known
+        return UOp(const, (), ConstArg(value, _INT64, shape, device)).cast(kind)
     return UOp(const, (), ConstArg(plain, kind, shape, device))
 
 

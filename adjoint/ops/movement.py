@@ -22,6 +22,7 @@ from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
 from adjoint.ir.kernel_kind import At, Read, Space, View
 from adjoint.ir.opdef import Bad, define
+from adjoint.ir.sizes import Size, alike, same
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
 from adjoint.ops.samples import given, real
@@ -74,7 +75,7 @@ class ShapeArg(Arg):
 
 def _reshape(x: UOp, *shape: Any) -> UOp:
     sizes = _resolve(x, unpacked(shape))
-    return x if sizes == x.shape else UOp(reshape, (x,), ShapeArg(sizes))
+    return x if alike(sizes, x.shape) else UOp(reshape, (x,), ShapeArg(sizes))
 
 
 def _resolve(x: UOp, shape: tuple[Any, ...]) -> Shape:
@@ -192,7 +193,7 @@ def _expand(x: UOp, *shape: Any) -> UOp:
         if extent == -1 or extent is None:
             sizes[i] = x.shape[i - offset] if i >= offset else -1
     target = checked_shape("expand", sizes)
-    return x if target == x.shape else UOp(expand, (x,), ShapeArg(target))
+    return x if alike(target, x.shape) else UOp(expand, (x,), ShapeArg(target))
 
 
 def _expand_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
@@ -231,11 +232,17 @@ def _repeated(old: Shape, new: Shape) -> Shape:
     return (*range(offset), *inner)
 
 
+def _repeats(one: int, many: int) -> bool:
+    """Whether an axis of size 1 is repeated: one whose size varies may be the same axis."""
+    return type(one) is not Size or not same(one, many)
+
+
 def _expand_map(node: UOp, at: At, space: Space) -> tuple[Read]:
     x = node.src[0]
     own = at[len(node.shape) - len(x.shape) :]
     zero = space.zero
-    return (Read(x, tuple([zero if n == 1 else i for i, n in zip(own, x.shape, strict=True)])),)
+    sizes = zip(own, x.shape, node.shape[len(node.shape) - len(own) :], strict=True)
+    return (Read(x, tuple([zero if n == 1 and _repeats(n, m) else i for i, n, m in sizes])),)
 
 
 def _expand_axes(node: UOp) -> Letters:
@@ -323,15 +330,19 @@ def _shrink(x: UOp, *bounds: Any) -> UOp:
         problem = f"takes one (start, stop) per axis: {len(x.shape)}, got {len(listed)}"
         raise BoundsError("E4007", problem, op="shrink", operands=[("x", x)])
     full = [
-        (0, n, 1) if b is None else (*map(int, b), 1)[:3]
+        (0, n, 1) if b is None else (*map(_whole, b), 1)[:3]
         for b, n in zip(listed, x.shape, strict=True)
     ]
     return sliced(x, *zip(*full, strict=True)) if full else x
 
 
+def _whole(value: Any) -> int:
+    return value if type(value) is Size else int(value)
+
+
 def sliced(x: UOp, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> UOp:
     """SHRINK with the three lists of its attributes; the identity builds nothing."""
-    if tuple(stop) == x.shape and not any(start) and all(s == 1 for s in step):
+    if alike(tuple(stop), x.shape) and not any(start) and all(s == 1 for s in step):
         return x
     return UOp(shrink, (x,), ShrinkArg(tuple(start), tuple(stop), tuple(step)))
 
@@ -415,7 +426,7 @@ def padded(
 ) -> UOp:
     """PAD with the lists of its attributes; the identity builds nothing."""
     between = tuple(interior) if interior is not None else (0,) * len(x.shape)
-    if not any(before) and not any(after) and not any(between):
+    if not any(n or type(n) is Size for n in (*before, *after, *between)):
         return x
     filler = _const_value("pad", value, x)
     return UOp(pad_constant, (x,), PadArg(tuple(before), tuple(after), between, filler))

@@ -8,7 +8,6 @@ min share the gradient equally among ties, counted in float32 or wider.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import prod as product
 from typing import Any
 
@@ -22,6 +21,7 @@ from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Reduce
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
+from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, typed
 from adjoint.ops.movement import checked_axes
 from adjoint.ops.samples import SPECIAL, later, real
@@ -36,7 +36,7 @@ class ReduceArg(Arg):
     keepdim: bool = False
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
     """The shape without the reduced axes, or with 1 in their place."""
     if keepdim:
@@ -44,7 +44,7 @@ def reduced_shape(shape: Shape, axis: Shape, keepdim: bool) -> Shape:
     return tuple(n for i, n in enumerate(shape) if i not in axis)
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _known(shape: Shape, axis: Shape, keepdim: bool) -> tuple[ReduceArg, Shape]:
     return ReduceArg(axis, keepdim), reduced_shape(shape, axis, keepdim)
 

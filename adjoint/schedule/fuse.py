@@ -22,6 +22,7 @@ from adjoint.ir.kernel_kind import (
     is_constant,
     kernel_of,
 )
+from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule import classify
 from adjoint.schedule.classify import (
@@ -309,7 +310,7 @@ class Fuser:
         domain = self._domain(unit)
         if not found <= domain:
             return False
-        rows, row = self.atoms.count(found), self.atoms.count(domain - found)
+        rows, row = (highest(self.atoms.count(some)) for some in (found, domain - found))
         limits = self.target.limits
         if row > limits.long_row and rows < limits.many_rows:
             return False

@@ -92,19 +92,19 @@ def gemm_of(node: UOp) -> Gemm:
     batch, m, n = node.shape
     return Gemm(
         node.dtype,
-        batch,
-        m,
-        n,
-        a.shape[2],
+        int(batch),
+        int(m),
+        int(n),
+        int(a.shape[2]),
         _operand_strides(a),
         _operand_strides(b),
-        (m * n, n, 1),
+        (int(m * n), int(n), 1),
     )
 
 
 def _operand_strides(node: UOp) -> tuple[int, int, int]:
     batch, row, column = _as_it_lies(node) or strides_of(node.shape)
-    return batch, row, column
+    return int(batch), int(row), int(column)
 
 
 def sorts(node: UOp) -> UOp | None:

@@ -17,6 +17,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Identity, Kernel, Library, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
+from adjoint.ir.sizes import alike, is_one
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
@@ -41,7 +42,7 @@ def _rewritten(node: UOp, target: Target) -> UOp:
     kernel = node.op.kernel
     if type(kernel) is Identity:
         return node.src[kernel.operand]
-    if _is_plain_alias(kernel) and node.shape == node.src[0].shape:
+    if _is_plain_alias(kernel) and alike(node.shape, node.src[0].shape):
         return node.src[0]
     if type(kernel) is Reduce and kernel.index_map is None:
         return _reduction(node, kernel, target)
@@ -71,7 +72,7 @@ def _reduction(node: UOp, kernel: Reduce, target: Target) -> UOp:
     if node.size and not x.size:
         return _filled(node, kernel.start(node.dtype))
     dims = node.arg.axis
-    if all(x.shape[d] == 1 for d in dims) and node.dtype is x.dtype:
+    if all(is_one(x.shape[d]) for d in dims) and node.dtype is x.dtype:
         same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
         return same + 0.0 if kernel.join == "add" and x.dtype.is_float else same
     count = prod(x.shape[d] for d in dims)

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any
 
 from adjoint.ir.kernel_kind import Read, View, reduce_of
+from adjoint.ir.sizes import divides, is_one, same
 from adjoint.ir.uop import UOp
 
 Axis = tuple[int, ...]
@@ -33,11 +34,11 @@ class Followed:
     moved: bool = False
 
     def __mul__(self, factor: int) -> Followed:
-        return self if factor == 1 else Followed(self.axes, self.extent, True)
+        return self if is_one(factor) else Followed(self.axes, self.extent, True)
 
     def __add__(self, other: Followed | int) -> Followed:
         if isinstance(other, int):
-            return self if other == 0 else Followed(self.axes, self.extent, True)
+            return self if same(other, 0) else Followed(self.axes, self.extent, True)
         return Followed((*self.axes, *other.axes), self.extent, True)
 
 
@@ -73,14 +74,14 @@ class Atoms:
 
     def new(self, size: int) -> Axis:
         """A fresh counter; an axis of size 1 needs none."""
-        if size == 1:
+        if is_one(size):
             return ()
         self.sizes.append(size)
         return (len(self.sizes) - 1,)
 
     def image(self, key: Any, size: int, of: Axis | None, divided: bool = False) -> Axis:
         """The atom for an index that is computed from others; the same key gives the same atom."""
-        if size == 1:
+        if is_one(size):
             return ()
         found = self._known.get(key)
         if found is None:
@@ -126,7 +127,7 @@ class Atoms:
     def split(self, atom: int, outer: int) -> Axis | None:
         """The atom as (outer, inner); None if it does not divide or is an image."""
         size = self.sizes[atom]
-        if size % outer or atom in self.images:
+        if not divides(outer, size) or atom in self.images:
             return None
         parts = (*self.new(outer), *self.new(size // outer))
         self._parts[atom] = parts
@@ -149,13 +150,13 @@ class Atoms:
         """The leading atoms that make up this extent, taken off the (reversed) list."""
         taken: list[int] = []
         size = 1
-        while size < extent:
-            if not flat:
+        while not same(size, extent):
+            if not flat or extent == 0:
                 return None
             atom = flat.pop()
-            if extent % size:
-                return None
-            if size * self.sizes[atom] > extent:
+            if not divides(size * self.sizes[atom], extent):
+                if not divides(size, extent):
+                    return None
                 parts = self.split(atom, extent // size)
                 if parts is None:
                     return None
@@ -163,7 +164,7 @@ class Atoms:
                 flat.extend(parts[:0:-1])
             taken.append(atom)
             size *= self.sizes[atom]
-        return tuple(taken) if size == extent else None
+        return tuple(taken)
 
     def _images(self, node: UOp, index: Index, shape: Sequence[int]) -> Index:
         of = tuple(a for axis in index for a in axis)
@@ -193,7 +194,7 @@ class Atoms:
         return tuple(
             [
                 at.axes[0]
-                if not at.moved and at.extent == n
+                if not at.moved and same(at.extent, n)
                 else self.image((node, number, d, at.axes), n, _of(at))
                 for d, (at, n) in enumerate(zip(read.place, shape, strict=True))
             ]

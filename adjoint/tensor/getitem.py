@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.errors import BoundsError, ShapeError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
@@ -117,7 +118,7 @@ def _replaced(x: UOp, plan: Plan, new: UOp) -> UOp:
     """`x` with its view replaced by `new`, which broadcasts to the view."""
     cuts = plan.cuts
     region = tuple(c.extent for c in cuts)
-    if region == x.shape:
+    if alike(region, x.shape):
         return _laid(new.expand(plan.view_shape), region, plan)
     if 0 in region:
         return x

@@ -17,6 +17,7 @@ from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, BoundsError, DTypeError, IndexKindError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.ops.indexing import wrapped
@@ -243,6 +244,8 @@ def _slice(op: str, x: UOp, entry: slice, axis: int) -> Cut:
         raise IndexKindError("E4011", problem, op=op, operands=[("x", x)]) from None
     if bounds[2] == 0:
         raise BoundsError("E4008", "a slice step is not 0", op=op, operands=[("x", x)])
+    if varies(x.shape[axis], *(b for b in bounds if b is not None)) and bounds[2] in (None, 1):
+        return _varying_slice(bounds[0], bounds[1], x.shape[axis])
     start, stop, step = slice(*bounds).indices(x.shape[axis])
     count = len(range(start, stop, step))
     if count < 2:
@@ -250,6 +253,13 @@ def _slice(op: str, x: UOp, entry: slice, axis: int) -> Cut:
     if step > 0:
         return Cut(start, step, count)
     return Cut(start + (count - 1) * step, -step, count, flip=True)
+
+
+def _varying_slice(first: int | None, last: int | None, extent: int) -> Cut:
+    """A slice whose bounds, or whose axis, are sizes that vary: what is left varies with them."""
+    start, stop = 0 if first is None else first, extent if last is None else last
+    start, stop = (max(i + extent, 0) if i < 0 else min(i, extent) for i in (start, stop))
+    return Cut(start, 1, max(stop - start, 0))
 
 
 def _in_range(op: str, x: UOp, low: int, high: int, axis: int) -> None:

@@ -18,6 +18,7 @@ from adjoint.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, leaf
@@ -169,14 +170,19 @@ class Tensor(
         if self._requires_grad is not True or ends_here(node):
             buffer = node.realized  # which comes from the line that made the node
             arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
-            new = leaf(_BUFFER, arg, buffer.shape, buffer.dtype, device, node._origin)
+            shape = buffer.shape
+            if sizes.living and shape == node.shape:
+                shape = sizes.settled(node.shape)
+            new = leaf(_BUFFER, arg, shape, buffer.dtype, device, node._origin)
+            if not sizes.alike(new.shape, shape):
+                return  # the memory of another tensor, of a size that does not vary
             with writing:
                 if self.uop is node:  # else another thread has written to it meanwhile
                     settled(self, new if isinstance(device, str) else still_sharded(new, node))
 
-    def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[Any, int]]:
-        """The steps that would compute these tensors, and the bindings of symbolic sizes."""
-        return engine.scheduled(t.uop for t in (self, *others)), {}
+    def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[str, int]]:
+        """The steps that would compute these tensors, and the value of every variable by name."""
+        return engine.scheduled_with_bindings(t.uop for t in (self, *others))
 
     def schedule(self, *others: Tensor) -> list[Any]:
         """The steps that would compute these tensors."""

@@ -135,7 +135,7 @@ class CLaunch:
 
 def _arguments(step: KernelStep) -> tuple[Cells, int]:
     program = step.program
-    extent = 1 if program.grid is None else program.grid.arg.size
+    extent = 1 if program.grid is None else int(program.grid.arg.size)
     return Cells([*([0] * len(step.slots)), *map(_bits, program.parameters)]), extent
 
 

@@ -52,5 +52,4 @@ class CpuBackend:
 
 def _code(program: LoopProgram, source: Source) -> Code:
     """A kernel that has little to do is compiled quickly."""
-    extent = 1 if program.grid is None else program.grid.arg.size
-    return compile_source(source, quick=program.cost * extent < _LITTLE_WORK)
+    return compile_source(source, quick=program.most < _LITTLE_WORK)

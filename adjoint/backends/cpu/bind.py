@@ -119,7 +119,7 @@ def _arguments(
 
 def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
     program = step.program
-    extent = 1 if program.grid is None else program.grid.arg.size
+    extent = 1 if program.grid is None else int(program.grid.arg.size)
     chunk = chunk_of(extent, program.cost, TARGETS["CPU"].cores)
     given = [cell_of(node) for node in program.parameters]
     arguments = _arguments(table, step.slots, given, fixups)

@@ -16,9 +16,10 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import ACCUMULATOR, PHI
+from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, PHI
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import highest, is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
@@ -51,13 +52,13 @@ def index_sum(*terms: tuple[UOp, int], constant: int = 0, dtype: DType = dtypes.
     written."""
     total: UOp | None = None
     for value, stride in terms:
-        if stride == 0 or (value.op is _CONST and value.arg.value == 0):
+        if same(stride, 0) or (value.op is _CONST and same(value.arg.value, 0)):
             continue
-        term = value if stride == 1 else UOp(_MUL, (value, number(stride, dtype)))
+        term = value if is_one(stride) else UOp(_MUL, (value, number(stride, dtype)))
         total = term if total is None else UOp(_ADD, (total, term))
     if total is None:
         return number(constant, dtype)
-    return UOp(_ADD, (total, number(constant, dtype))) if constant else total
+    return total if same(constant, 0) else UOp(_ADD, (total, number(constant, dtype)))
 
 
 def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:
@@ -66,16 +67,17 @@ def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:
     left = prod(sizes)
     for size in sizes:
         above, left = left, left // max(size, 1)
-        inside = position if above == prod(sizes) else position % above
-        found.append(number(0) if size == 1 else inside if left == 1 else inside // left)
+        inside = position if same(above, prod(sizes)) else position % above
+        found.append(number(0) if is_one(size) else inside if is_one(left) else inside // left)
     return found
 
 
 def lanes_for(extent: int, dtype: DType) -> int:
     """How many elements of a contiguous extent go side by side; 1 if there are too few."""
-    if extent < FEWEST_LANES:
+    most = highest(extent)
+    if most < FEWEST_LANES:
         return 1
-    return min(1 << (extent - 1).bit_length(), VECTOR_BYTES // max(dtype.itemsize, 4))
+    return min(1 << (most - 1).bit_length(), VECTOR_BYTES // max(dtype.itemsize, 4))
 
 
 class Loops:
@@ -101,7 +103,7 @@ class Loops:
     @contextmanager
     def grid(self, size: int) -> Iterator[UOp]:
         """The loop that is divided among threads; just 0 if it would run once."""
-        if size == 1:
+        if is_one(size):
             yield number(0)
             return
         with self.loop(size, grid=True) as position:
@@ -194,11 +196,26 @@ class Loops:
 
     def program(self, node: UOp, name: str, cost: int) -> LoopProgram:
         """The finished kernel, for a node whose line it comes from."""
-        name = name or "_".join([node.op.name, *map(str, node.src[0].shape)])
+        sizes = ["n" if varies(size) else str(size) for size in node.src[0].shape]
+        name = name or "_".join([node.op.name, *sizes])
         lines = () if node.origin is None else (str(node.origin),)
-        return LoopProgram(name, tuple(self.buffers), (), self.body, self.grid_range, cost, lines)
+        body, grid = self.body, self.grid_range
+        most = highest(cost) * (1 if grid is None else highest(grid.arg.size))
+        buffers, given = tuple(self.buffers), _varying(body)
+        return LoopProgram(name, buffers, (), body, grid, int(cost), lines, given, most=most)
 
     @property
     def body(self) -> tuple[UOp, ...]:
         """All nodes in running order, once every scope is closed."""
         return tuple(self._blocks[0].flat())
+
+
+def _varying(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
+    """The sizes of a kernel that vary, which a launch gives."""
+    found: dict[UOp, None] = {}
+    for node in body:
+        loops = [number(node.arg.size)] if node.op is OPS["range"] and not node.arg.grid else []
+        for source in (*loops, *node.src):
+            if source.op.kernel is CONSTANT and varies(source.arg.value):
+                found[source] = None
+    return tuple(found)

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import kernel_of
+from adjoint.ir.sizes import divides
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
@@ -69,7 +70,7 @@ def build_scan(node: UOp, name: str = "") -> Special:
     sizes = (prod(x.shape[:axis]), blocks)
     with loops.grid(prod(sizes)) as position:
         outer, block = split(position, sizes)
-        whole = inner % lanes == 0
+        whole = divides(lanes, inner)
         left = None if whole else (inner - block * lanes).minimum(lanes)
         along = loops.loop(lanes, lanes, left) if lanes > 1 else nullcontext(number(0))
         with along as lane:

@@ -15,6 +15,7 @@ from math import prod
 from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import RANGE
+from adjoint.ir.sizes import divides, is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
@@ -139,7 +140,7 @@ class _Scatter:
         if layout.lanes == 1:
             return number(0)
         left = None
-        if layout.inner % layout.lanes:
+        if not divides(layout.lanes, layout.inner):
             left = (layout.inner - block * layout.lanes).minimum(layout.lanes)
         return stack.enter_context(self.loops.loop(layout.lanes, layout.lanes, left))
 
@@ -149,7 +150,7 @@ class _Scatter:
         with ExitStack() as stack:
             terms = [(start, 1)]
             for extent, stride in runs:
-                contiguous = layout.lanes == 1 and stride == 1
+                contiguous = layout.lanes == 1 and is_one(stride)
                 lanes = lanes_for(extent, self.kind) if contiguous else 1
                 terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
             at = index_sum(*terms, (self.lane(stack, block), 1))

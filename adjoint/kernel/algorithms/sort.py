@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.sizes import highest, is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     Loops,
@@ -120,7 +121,7 @@ def _ranked(sort: _Sort, name: str) -> Special:
     """A short row: count the elements before each."""
     loops, n, order = sort.loops, sort.n, sort.order
     lanes = lanes_for(n, order.kind)
-    keys = loops.local("keys", order.kind, n)
+    keys = loops.local("keys", order.kind, highest(n))
     with loops.grid(sort.rows) as row:
         start = sort.start(row)
         with loops.loop(n, lanes) as k:
@@ -158,14 +159,14 @@ class _Digits:
         sizes = [dtypes.int64] if self.packed else [dtypes.int64, dtypes.int32]
         kinds = sizes * min(self.rounds, 2)
         table = self.rounds * self.radix * 4
-        self.inside = sort.n * sum(k.itemsize for k in kinds) + table <= LOCAL_BYTES
-        self.groups = sort.rows if self.inside else min(sort.rows, GROUPS)
+        self.inside = highest(sort.n) * sum(k.itemsize for k in kinds) + table <= LOCAL_BYTES
+        self.groups = sort.rows if self.inside else min(highest(sort.rows), GROUPS)
         self.memory = [self.array(i, kind) for i, kind in enumerate(kinds)]
         self.table = self.loops.local("counts", dtypes.int32, self.rounds * self.radix)
 
     def array(self, i: int, kind: DType) -> UOp:
         if self.inside:
-            return self.loops.local(f"entries{i}", kind, self.sort.n)
+            return self.loops.local(f"entries{i}", kind, highest(self.sort.n))
         size = self.groups * self.sort.n
         self.sort.scratch.append((kind, size))
         return self.loops.buffer(f"entries{i}", kind, size, True)
@@ -175,7 +176,7 @@ class _Digits:
         each = -(-sort.rows // self.groups)
         with self.loops.grid(self.groups) as group:
             base = number(0) if self.inside else index_sum((group, sort.n))
-            if each == 1:
+            if is_one(each):
                 self.row(group, base)
             else:
                 left = (sort.rows - group * each).minimum(each).maximum(0)
@@ -255,7 +256,7 @@ def sort_program(node: UOp, name: str = "", values: bool = True, indices: bool =
     """The kernel of an argsort node that gives sorted values, indices, or both, in this order."""
     sort = _Sort(node, values, indices)
     short = min(SHORT_ROW * _rounds(sort.order), LONGEST_SHORT_ROW)
-    return _ranked(sort, name) if sort.n <= short else _Digits(sort).build(name)
+    return _ranked(sort, name) if highest(sort.n) <= short else _Digits(sort).build(name)
 
 
 def build_argsort(node: UOp, name: str = "") -> Special:

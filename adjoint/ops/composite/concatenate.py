@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, BoundsError, ShapeError
 from adjoint.ir.opdef import Bad, derived
+from adjoint.ir.sizes import Size
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis, unpacked
 from adjoint.ops.samples import later, real
@@ -32,7 +33,7 @@ def whole_number(op: str, name: str, value: Any, least: int | None = None) -> in
     """A Python int from anything that is one, no smaller than `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentError("E2001", f"{name} is an int, got {value!r}", op=op)
-    number = int(value.__index__())
+    number = value if type(value) is Size else int(value.__index__())
     if least is not None and number < least:
         raise ShapeError("E3006", f"{name} is at least {least}, got {number}", op=op)
     return number

@@ -14,6 +14,7 @@ from typing import Any
 
 from adjoint.autodiff.reverse import results
 from adjoint.engine.step_facts import FlagError
+from adjoint.ir import sizes
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, leaf
@@ -250,4 +251,7 @@ def _has(grad: Tensor | None, kind: Any) -> bool:
 def buffer_node(buffer: Buffer, like: UOp) -> UOp:
     """The leaf of a result, which comes from the line of the node that was traced for it."""
     arg = tuple.__new__(_KIND, (buffer,))
-    return leaf(_BUFFER, arg, buffer.shape, buffer.dtype, buffer.device, like._origin)
+    shape = buffer.shape
+    if sizes.living and shape == like.shape:
+        shape = sizes.settled(like.shape)
+    return leaf(_BUFFER, arg, shape, buffer.dtype, buffer.device, like._origin)

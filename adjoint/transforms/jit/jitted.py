@@ -31,8 +31,9 @@ from adjoint.transforms.call import name_of
 from adjoint.transforms.jit.bindings import StaleError
 from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
+from adjoint.transforms.jit.dynamic import Declared, Dynamic
 from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
-from adjoint.transforms.jit.reasons import Reasons, difference
+from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
 from adjoint.transforms.jit.trace import Tracer
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -92,11 +93,13 @@ class Jitted(Generic[P, R]):
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
         donate_argnums: tuple[int, ...],
+        dynamic: Declared | None = None,
     ):
         self.__dict__.update(_worn(fn), __wrapped__=fn)
         self._fn, self._name = fn, name_of(fn)
         self._static, self._static_names = set(static_argnums), set(static_argnames)
         self._donated = set(donate_argnums)
+        self._dynamic = Dynamic(fn, self._name, dynamic)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
         self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
@@ -197,7 +200,7 @@ class Jitted(Generic[P, R]):
                 self._reasons.add("arguments that show one value, which is written")
                 return self._fn(*args, **kwargs)
             tracer = self._tracer(leaves, treedef)
-        if self.traces:
+        if self.traces and not only_sizes(self._last_key, key, tracer.shapes):
             self._reasons.add(self._reason(key, leaves))
         self.traces, self._last_key, self._once = self.traces + 1, key, ""
         compiled, result = self._run(tracer)
@@ -245,7 +248,8 @@ class Jitted(Generic[P, R]):
                 self._reasons.changed()
             return result
 
-        return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef))
+        shapes = self._dynamic.shapes(leaves, treedef)
+        return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef), shapes)
 
     def _donated_leaves(self, treedef: TreeDef) -> set[int]:
         """The positions of leaves of donated arguments."""
@@ -347,6 +351,7 @@ def jit(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
+    dynamic: Declared | None = None,
 ) -> Jitted[P, R]: ...
 
 
@@ -356,6 +361,7 @@ def jit(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
+    dynamic: Declared | None = None,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -364,6 +370,7 @@ def jit(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
+    dynamic: Declared | None = None,
 ) -> Any:
     """A function that computes what `fn` does as one compiled program.
 
@@ -371,11 +378,13 @@ def jit(
     Python values among its arguments, and again when something that it reads besides them (a
     closure, a global, an attribute) has changed. Tensors that it reads or changes are inputs and
     outputs of the program; random numbers advance as without jit. Static arguments are Python
-    values in any case; the memory of donated ones may be used for results.
+    values in any case; the memory of donated ones may be used for results. `dynamic` says which
+    axes vary, as in {"x": {0: Variable("batch", 1, 64)}}, by the name or the number of an argument:
+    another size is traced again, and runs the code that was compiled for all of them.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     given = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if fn is None:
-        return lambda f: Jitted(f, numbers, names, given)
-    return Jitted(fn, numbers, names, given)
+        return lambda f: Jitted(f, numbers, names, given, dynamic)
+    return Jitted(fn, numbers, names, given, dynamic)

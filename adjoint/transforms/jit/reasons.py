@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from adjoint.errors import JitWarning
+from adjoint.ir.sizes import Size, varies
 from adjoint.transforms.pytree import TreeDef
 
 MOST = 8  # traces for one reason that need no word
@@ -30,7 +31,8 @@ class Reasons:
         self._counts[reason] += 1
         if self._counts[reason] > MOST:
             problem = f"jit of {self._name}: traced {MOST + 1} times because of {reason}"
-            fix = "keep what changes in a tensor, pass it as one, or pad to a few shapes"
+            fix = "keep what changes in a tensor, pass it as one, or declare sizes that vary: "
+            fix += 'dynamic={0: {0: Variable("n", 1, 64)}}'
             self._say(reason, JitWarning("W8002", problem, fix))
 
     def unwatched(self, what: str) -> None:
@@ -62,6 +64,24 @@ def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
     if old[-3] != new[-3]:
         return "which of its arguments are the same tensor"
     return "the default device or dtype, training mode, no_grad or debugging"
+
+
+def only_sizes(
+    old: tuple[Any, ...] | None, new: tuple[Any, ...], shapes: dict[int, tuple[int, ...]]
+) -> bool:
+    """Whether two keys differ in nothing but sizes that vary; `shapes`: those that are declared."""
+    if old is None or len(old) != len(new) or old[0] != new[0] or old[-3:] != new[-3:]:
+        return False
+    rows = [(i, a, b) for i, (a, b) in enumerate(zip(old[1:-3], new[1:-3], strict=True)) if a != b]
+    return bool(rows) and all(_varied(a, b, shapes.get(i)) for i, a, b in rows)
+
+
+def _varied(one: Any, other: Any, declared: tuple[int, ...] | None) -> bool:
+    if not (isinstance(one, tuple) and isinstance(other, tuple) and len(other) == len(_TENSOR)):
+        return isinstance(other, tuple) and other[0] is Size  # a size among the arguments
+    shape = other[0] if declared is None else declared
+    same = one[1:] == other[1:] and len(one[0]) == len(shape)
+    return same and all(a == b or varies(b) for a, b in zip(one[0], shape, strict=True))
 
 
 def _aspect(one: Any, other: Any) -> str:

@@ -107,6 +107,7 @@ class Tracer:
     leaves: list[Any]  # tensors are inputs, everything else is as it is
     captured: Captured
     donated: set[int]
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of leaves that vary
     nodes: list[UOp] = field(default_factory=list)  # outputs, then effects and their tokens
     flags: list[bool | None] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -208,7 +209,8 @@ class Tracer:
                 self.pinned.append((i, Held(*self.captured.tensors[id(leaf)])))
                 continue  # the function has it twice: as an argument, and where it was found
             if id(leaf) not in first:
-                node = OPS["input"](f"x{i}", leaf.shape, leaf.dtype, leaf.uop.device)
+                shape = self.shapes.get(i, leaf.shape)
+                node = OPS["input"](f"x{i}", shape, leaf.dtype, leaf.uop.device)
                 symbols[i] = OPS["unique_identity"](node)
                 made = Tensor(symbols[i])
                 made.requires_grad = leaf._requires_grad
