@@ -16,7 +16,7 @@ other float32.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -36,44 +36,34 @@ class DType:
     short: str
     kind: str  # b bool, i signed, u unsigned, f float, c complex
     np: np.dtype[Any]
+    itemsize: int = field(init=False)
+    bits: int = field(init=False)
+    is_bool: bool = field(init=False)
+    is_int: bool = field(init=False)
+    is_float: bool = field(init=False)
+    is_complex: bool = field(init=False)
+    is_inexact: bool = field(init=False)  # a float or complex
+    is_storage: bool = field(init=False)  # values are held and moved: arithmetic needs a cast first
 
-    @property
-    def itemsize(self) -> int:
-        return self.np.itemsize
+    def __post_init__(self) -> None:
+        kind, size = self.kind, self.np.itemsize
+        facts = {
+            "itemsize": size,
+            "bits": 1 if kind == "b" else 8 * size,
+            "is_bool": kind == "b",
+            "is_int": kind in "iu",
+            "is_float": kind == "f",
+            "is_complex": kind == "c",
+            "is_inexact": kind in "fc",
+            "is_storage": kind == "f" and size == 1,
+        }
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
 
     @property
     def dtype(self) -> Any:
         """NumPy's own, which it looks for under this name: `np.zeros(3, dtype=x.dtype)` works."""
         return self.np
-
-    @property
-    def bits(self) -> int:
-        return 1 if self.kind == "b" else self.np.itemsize * 8
-
-    @property
-    def is_bool(self) -> bool:
-        return self.kind == "b"
-
-    @property
-    def is_int(self) -> bool:
-        return self.kind in "iu"
-
-    @property
-    def is_float(self) -> bool:
-        return self.kind == "f"
-
-    @property
-    def is_storage(self) -> bool:
-        """Whether values are only held and moved: arithmetic needs a cast first."""
-        return self.kind == "f" and self.np.itemsize == 1
-
-    @property
-    def is_complex(self) -> bool:
-        return self.kind == "c"
-
-    @property
-    def is_inexact(self) -> bool:
-        return self.kind in "fc"
 
     @property
     def min(self) -> Any:

@@ -320,9 +320,10 @@ def kernel_of(node: UOp) -> Kernel:
 
 
 def _is_real(node: UOp) -> bool:
-    if getattr(node.dtype, "kind", "c") == "c":
-        return False
-    return all(getattr(s.dtype, "kind", "c") != "c" for s in node.src)
+    for part in (node, *node.src):  # a tuple of dtypes has no kind
+        if getattr(part.dtype, "kind", "c") == "c":
+            return False
+    return True
 
 
 def pointwise_of(op: OpDef) -> Pointwise | None:

@@ -49,7 +49,11 @@ class Block:
 
     def chain(self) -> list[Block]:
         """This block and those around it, outermost first."""
-        return [*(self.parent.chain() if self.parent is not None else []), self]
+        found, block = [self], self.parent
+        while block is not None:
+            found.append(block)
+            block = block.parent
+        return found[::-1]
 
     def nodes(self) -> Iterator[UOp]:
         """Every node inside, in order, without heads and ends."""

@@ -258,17 +258,13 @@ def substitute(roots: Iterable[UOp], mapping: Mapping[UOp, UOp]) -> list[UOp]:
 def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """The same op and attributes on other sources, with the same origin.
 
-    On sources of the same types it has the node's own type, under which defaults it was made.
+    On sources of the same types it has the node's own type, under whatever defaults it was made.
     """
-    with origins.origin_scope(node.raw_origin):
-        if node.op.body is not None and _same_types(src, node.src):
-            return typed(node.op, src, node.arg, node.shape, node.dtype)
-        return UOp(node.op, src, node.arg)
-
-
-def _same_types(src: tuple[UOp, ...], before: tuple[UOp, ...]) -> bool:
-    pairs = zip(src, before, strict=True)
-    return all(a.dtype is b.dtype and a.shape == b.shape for a, b in pairs)
+    with origins.origin_scope(node._origin):
+        for new, old in zip(src, node.src, strict=True):
+            if new.dtype is not old.dtype or new.shape != old.shape:
+                return UOp(node.op, src, node.arg)
+        return typed(node.op, src, node.arg, node.shape, node.dtype)
 
 
 def live_nodes() -> int:

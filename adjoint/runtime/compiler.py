@@ -8,6 +8,7 @@ What may live here: compiling and keeping code. What may not: what the code does
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 import sys
 import threading
@@ -54,6 +55,7 @@ class Code:
 
 _kept: OrderedDict[bytes, Code] = OrderedDict()
 _lock = hold_over_fork(threading.Lock())
+_COMMENT = re.compile(r"^;.*\n?", re.MULTILINE)
 compiled = 0  # sources that went through LLVM in this process
 
 
@@ -88,8 +90,8 @@ def _key(source: Source, quick: bool) -> bytes:
     digest.update(b"quick" if quick else b"")
     digest.update(source.name.encode())
     digest.update(b"\0")
-    code = "\n".join(line for line in source.text.split("\n") if not line.startswith(";"))
-    digest.update(code.encode())  # kernels of two lines of a program may be one
+    code = _COMMENT.sub("", source.text)  # kernels of two lines of a program may be one
+    digest.update(code.encode())
     return digest.digest()
 
 

@@ -94,9 +94,9 @@ class Atoms:
 
     def whole(self, axis: Axis) -> Axis:
         """The axis in atoms that are not split."""
-        if not any(a in self._parts for a in axis):
+        if self._parts.keys().isdisjoint(axis):
             return axis
-        return tuple(p for a in axis for p in self.whole(self._parts.get(a, (a,)))) if axis else ()
+        return tuple(p for a in axis for p in self.whole(self._parts.get(a, (a,))))
 
     def settled(self, index: Index) -> Index:
         """The index in atoms that are not split."""
