@@ -135,7 +135,7 @@ class Program:
         self, cells: Any, devices: Sequence[Any], into: Sequence[Buffer | None]
     ) -> list[Buffer]:
         """The buffers to write to, those that are given and fresh ones; their addresses."""
-        outputs = list[Any](into)
+        outputs: list[Any] = [*into]
         for place, number in enumerate(self.schedule.outputs):
             buffer = outputs[place]
             if buffer is None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,66 +98,86 @@ def graph_key(
     """One walk, sources first; None if the nodes on the way are not all on one backend.
 
     A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
-    as leaves, in front of the others.
+    as leaves, in front of the others. Every graph that is computed passes here, at well below a
+    microsecond a node: the loop calls a function only where something is unusual.
     """
-    numbers: dict[UOp, int] = {}
-    leaves: list[UOp] = list(parameters)
+    numbers = _numbered(roots, parameters)
+    leaves: list[UOp] = [*parameters]
     constants: list[UOp] = []
+    devices: set[Any] = set()
     items: list[Any] = []
-    count = 0
     for node in parameters:
         items += (_INPUT, node.shape, node.dtype.name)
-        numbers[node] = count
-        count += 1
-    backends = _backends
-    stack = list(roots)[::-1]
-    while stack:
-        node = stack[-1]
-        if node in numbers:
-            stack.pop()
-            continue
-        op = node.op
+    for node in islice(numbers, len(leaves), None) if leaves else numbers:
+        op, src = node.op, node.src
         if node.realized is not None or op is _BUFFER:
             items += (_BUFFER, node.shape, node.dtype.name)
             leaves.append(node)
-        else:
-            src = node.src
-            pending = [s for s in src if s not in numbers]
-            if pending:
-                pending.reverse()
-                stack += pending
-                continue
+        elif src:
             if op is _UNIQUE:
-                numbers[node] = numbers[src[0]]
-                stack.pop()
                 continue
-            device = node.device
-            name = backends[device] if device in backends else backend_name(device)
-            if name != backend and name != "":
-                if name is None or backend:
-                    check_device(node)
-                    return None
-                backend = name
             if op is _COPY and crosses(node):  # between programs, never inside one
                 return None
-            if src:
-                items += (op, _plain(node.arg) if op.calls else node.arg)
-                if op.body is not None:  # of integers: the default float when it was made
-                    items.append(node.dtype)
-                items += [numbers[s] for s in src]
-            elif op is _CONST:
-                items += (op, node.shape, node.dtype.name)
-                constants.append(node)
-            else:
+            items += (op, _plain(node.arg) if op.calls else node.arg)
+            if op.body is not None:  # of integers: the default float when it was made
+                items.append(node.dtype)
+            items += [numbers[s] for s in src]
+            devices.add(node.device)
+        else:
+            if op is not _CONST:
                 evaluate(node, [], run_function)  # spent or unbound: says so
-        numbers[node] = count
-        count += 1
-        stack.pop()
+            items += (op, node.shape, node.dtype.name)
+            constants.append(node)
+            devices.add(node.device)
+    found = _backend_of(devices, backend)
+    if found is None:
+        _check_devices(numbers)
+        return None
     items += [numbers[root] for root in roots]
-    backend = backend or backend_name(Device.DEFAULT) or DEFAULT_BACKEND
-    items.append(backend)
-    values = tuple([n.arg[0] for n in constants])
-    return GraphKey(tuple(items), leaves, constants, values, backend)
+    items.append(found)
+    values = tuple([node.arg[0] for node in constants]) if constants else ()
+    return GraphKey(tuple(items), leaves, constants, values, found)
+
+
+def _numbered(roots: Sequence[UOp], parameters: Sequence[UOp]) -> dict[UOp, int]:
+    """A number for every node down to the parameters and to those that have a value, sources first.
+    An identity has that of its source: it only keeps equal values apart."""
+    numbers = {node: number for number, node in enumerate(parameters)} if parameters else {}
+    count, stack = len(numbers), list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node not in numbers:
+            if node.realized is None:
+                pending = [s for s in node.src if s not in numbers]
+                if pending:
+                    pending.reverse()
+                    stack += pending
+                    continue
+                if node.op is _UNIQUE:
+                    numbers[node] = numbers[node.src[0]]
+                    continue
+            numbers[node] = count
+            count += 1
+        stack.pop()
+    return numbers
+
+
+def _backend_of(devices: set[Any], backend: str) -> str | None:
+    """The backend of all these devices and of the one that is named, if any is."""
+    for device in devices:
+        name = backend_name(device)
+        if name != backend and name != "":
+            if name is None or backend:
+                return None
+            backend = name
+    return backend or backend_name(Device.DEFAULT) or DEFAULT_BACKEND
+
+
+def _check_devices(nodes: Iterable[UOp]) -> None:
+    """A graph of several backends is no program; a device that cannot compute says so."""
+    for node in nodes:
+        if node.realized is None and node.op is not _BUFFER:
+            check_device(node)
 
 
 def _plain(arg: Any) -> tuple[Any, ...]:

@@ -320,10 +320,8 @@ def kernel_of(node: UOp) -> Kernel:
 
 
 def _is_real(node: UOp) -> bool:
-    for part in (node, *node.src):  # a tuple of dtypes has no kind
-        if getattr(part.dtype, "kind", "c") == "c":
-            return False
-    return True
+    parts = (node, *node.src)  # a tuple of dtypes has no kind
+    return "c" not in [getattr(part.dtype, "kind", "c") for part in parts]
 
 
 def pointwise_of(op: OpDef) -> Pointwise | None:
