@@ -79,6 +79,9 @@ class Buffer:
 
     def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
         """The same memory under another type; it can no longer be given up."""
+        if self._block is not None and not memory_of(self.device).addressable:
+            self.__class__ = SharedBuffer
+            return SharedBuffer.over(self._block, dtype, shape, self.device)
         return Buffer(in_bytes(self._contents(), dtype, shape), self.device)
 
     def filling(self) -> Array:
@@ -136,6 +139,16 @@ class DonatedBuffer(Buffer):
         problem = "the tensor was donated to a jitted function, which has taken its memory"
         fix = "use what the function returned, or leave the argument out of donate_argnums"
         raise DeviceError("E6003", problem, op="jit", help=fix)
+
+
+class SharedBuffer(Buffer):
+    """Memory of a device that two buffers are over."""
+
+    __slots__ = ()
+
+    def give_up(self) -> None:
+        """Never: the other buffer needs it."""
+        return
 
 
 class LentBuffer(Buffer):

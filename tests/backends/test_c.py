@@ -1,15 +1,18 @@
 """The C backend: another memory, another compiler, no library; the same engine and bits."""
 
 import gc
+from threading import Barrier
 
 import numpy as np
 import pytest
 
 from adjoint import Device, Tensor, cond, counters, jit, lower, scan, while_loop
+from adjoint.backends.c import backend as c_backend
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
 from adjoint.runtime.memory import memory_of
+from adjoint.stages import Source
 from adjoint.target import TARGETS
 from tests.agreement.records import LATE, VALUES, values
 from tests.ops.cases import call, outputs
@@ -117,6 +120,29 @@ def test_a_donated_argument_gives_its_memory():
     assert np.array_equal(z.numpy(), want)
     with pytest.raises(DeviceError, match="donated"):
         y.numpy()
+
+
+def test_a_view_of_a_result_stays_on_the_device(monkeypatch):
+    f = jit(lambda x: [(y := x * 2), y.reshape(-1), y.reshape(3, 2)])
+    f(floats(2, 3))
+    x = (floats(2, 3, seed=5) + 0).realize()
+    want = x.numpy() * 2
+    with monkeypatch.context() as patched:
+        patched.setattr(type(memory_of("C")), "read", None)
+        found = f(x)
+    assert len({storage(y.uop).address for y in found}) == 1
+    for y, shape in zip(found, [(2, 3), (6,), (3, 2)], strict=True):
+        assert y.numpy().tobytes() == want.tobytes()
+        assert y.shape == shape
+
+
+def test_memory_that_two_results_share_is_not_given_up():
+    first, second = jit(lambda x: [(y := x * 2), y.reshape(-1)])(floats(2, 3))
+    want = second.numpy().copy()
+    f = jit(lambda x: x + 100, donate_argnums=0)
+    other = f(first)
+    assert storage(other.uop).address != storage(second.uop).address
+    assert second.numpy().tobytes() == want.tobytes()
 
 
 def test_copies_between_memories_keep_values_and_gradients():
@@ -260,6 +286,42 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(AdjointError, match="no C compiler") as caught:
         (floats(11) * 1.25).realize()
     assert caught.value.code == "E6002"
+
+
+def test_kernels_are_compiled_side_by_side_as_many_as_there_are_cores(monkeypatch):
+    monkeypatch.setattr(c_backend, "available_cores", lambda: 2)
+    met = Barrier(2, timeout=60)
+
+    def work(source):
+        met.wait()  # until two are under way
+        return source.name
+
+    sources = [Source("c", name, name) for name in "abcd"]
+    assert c_backend._side_by_side(work, sources) == list("abcd")
+
+
+def test_a_source_that_fails_is_an_error_and_one_that_is_known_is_not_compiled(monkeypatch):
+    sources, built = [Source("c", name, name) for name in "ab"], []
+
+    def function(source):
+        built.append(source.name)
+        if source.name in bad:
+            raise DeviceError("E6002", f"no compiler for {source.name}")
+        return source.name.upper()
+
+    monkeypatch.setattr(c_backend, "_function", function)
+    backend, bad = c_backend.CBackend(), {"b"}
+    with pytest.raises(DeviceError, match="for b"):
+        backend.compile(dict(enumerate(sources)))
+    bad.clear()
+    assert backend.compile({"p": sources[0], "q": sources[0], "r": sources[1]}) == {
+        "p": "A",
+        "q": "A",
+        "r": "B",
+    }
+    built.clear()
+    assert backend.compile({"s": sources[1]}) == {"s": "B"}
+    assert built == []
 
 
 # ---- the records
