@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor
+from adjoint.backends.cpu import backend as cpu
 from adjoint.engine.program_cache import load_backend
 from adjoint.target import TARGETS
 from tests.handbuilt.building import DEVICES, INT, Build, floats, ran, saxpy, total
@@ -20,6 +21,15 @@ def test_a_second_call_compiles_nothing(device, monkeypatch):
     out = kernel(np.zeros(1, np.float32), np.ones(5, np.float32))
     assert out[0] == 5
     assert asked == []
+
+
+@pytest.mark.parametrize(("size", "quick"), [(30, True), (30_000, False)])
+def test_a_kernel_with_much_to_do_is_compiled_with_care(size, quick, monkeypatch):
+    seen, own = [], cpu.compile_source
+    noted = lambda source, quick: (seen.append(quick), own(source, quick=quick))[1]  # noqa: E731
+    monkeypatch.setattr(cpu, "compile_source", noted)
+    saxpy(size).g.compile("CPU")(*np.ones((4, size), np.float32))
+    assert seen == [quick]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -52,4 +52,5 @@ class CpuBackend:
 
 def _code(program: LoopProgram, source: Source) -> Code:
     """A kernel that has little to do is compiled quickly."""
-    return compile_source(source, quick=program.most < _LITTLE_WORK)
+    extent = 1 if program.grid is None else int(program.grid.arg.size)
+    return compile_source(source, quick=max(program.most, program.cost * extent) < _LITTLE_WORK)
