@@ -21,7 +21,7 @@ import numpy as np
 from adjoint import Tensor
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.pipeline import PASSES
-from adjoint.engine.program_cache import closed, graph_key, load_backend
+from adjoint.engine.program_cache import close_over_parameters, graph_key, load_backend
 from adjoint.ir.tensor_rules import tensor_rules
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel import optimise
@@ -83,7 +83,7 @@ def seconds(roots: list[UOp], last: str) -> dict[str, float]:
     """Of the processor, by pass."""
     key = graph_key(roots)
     assert key is not None
-    outputs, inputs = closed(roots, key.leaves)
+    outputs, inputs = close_over_parameters(roots, key.leaves)
     graph = Graph(tuple(outputs), tuple(inputs))
     unit, found = Compilation(load_backend(DEFAULT_BACKEND), {MAIN: graph}), {}
     for row in PASSES:

@@ -28,7 +28,7 @@ EXAMPLES = """\
   adjoint bench --json"""
 _SIDE = 1024  # of the matrices
 _LONG = 1 << 24  # elements, 64 MB: more than caches hold
-_LEAST = 3  # runs of everything
+_MIN_RUNS = 3  # runs of everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _time(call: Callable[[], Any], seconds: float) -> float:
     call()
     taken: list[float] = []
     until = time.perf_counter() + seconds
-    while len(taken) < _LEAST or time.perf_counter() < until:
+    while len(taken) < _MIN_RUNS or time.perf_counter() < until:
         began = time.perf_counter()
         call()
         taken.append(time.perf_counter() - began)

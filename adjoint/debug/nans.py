@@ -14,7 +14,7 @@ from adjoint.debug.nan_error import error, unexplained
 from adjoint.debug.nan_search import is_bad, search
 from adjoint.engine.watch import watch
 from adjoint.ir.effect import effects_muted
-from adjoint.ir.function import Function, Own
+from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.runtime.buffer import Buffer
@@ -52,7 +52,7 @@ def as_the_environment_says() -> None:
 
 def _switch(checker: Any) -> None:
     watch.checker = checker
-    Own.everywhere = checker is not None  # functions share no nodes, so each has its own lines
+    UniqueName.everywhere = checker is not None  # no function shares nodes: lines are its own
     watch.refresh()
 
 

@@ -20,7 +20,7 @@ from adjoint.engine.watch import watch
 from adjoint.errors import ArgumentError
 from adjoint.runtime import timeline
 
-MOST = 1_000_000  # spans that are kept; of more, only the number
+MAX_SPANS = 1_000_000  # spans that are kept; of more, only the number
 
 
 class profile:
@@ -48,7 +48,7 @@ class profile:
 
     def add(self, name: str, kind: str, start: int, end: int, details: dict[str, Any]) -> None:
         """A span has ended, in this thread."""
-        if len(self._spans) >= MOST:
+        if len(self._spans) >= MAX_SPANS:
             self.dropped += 1
             return
         thread = threading.get_native_id()
@@ -58,7 +58,7 @@ class profile:
 
     def sample(self, name: str, at: int, values: dict[str, int]) -> None:
         """Some numbers are what they are."""
-        if len(self._samples) < MOST:
+        if len(self._samples) < MAX_SPANS:
             self._samples.append(Sample(name, at, values))
 
     # ---- what users call

@@ -16,7 +16,7 @@ from adjoint.ir.function import Function
 from adjoint.ir.origin import places_of
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
-from adjoint.kernel.algorithms.table import Special, build, sort_program
+from adjoint.kernel.algorithms.table import AlgorithmKernel, build, sort_program
 from adjoint.kernel.lower import lower
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work
@@ -117,7 +117,9 @@ class _Builder:
         node = work.nodes[0]
         return self._prepared(build(node), parts_of(node), node)
 
-    def _prepared(self, special: Special, results: tuple[UOp, ...], node: UOp) -> KernelStep:
+    def _prepared(
+        self, special: AlgorithmKernel, results: tuple[UOp, ...], node: UOp
+    ) -> KernelStep:
         slots = [*map(self._slot, results), *map(self._slot, node.src)]
         slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
         return self._flagged(special.program, slots, node, node if special.flag else None)

@@ -49,7 +49,7 @@ def expand_graphs(unit: Compilation) -> Compilation:
 
 def _functions(graph: Graph) -> Iterator[Function]:
     for node in toposort(graph.roots):
-        if node.op.calls and kind_of(node) == CONTROL:
+        if node.op.takes_functions and kind_of(node) == CONTROL:
             yield from functions_of(node)
 
 

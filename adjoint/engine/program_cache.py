@@ -25,7 +25,7 @@ from adjoint.engine.interpreter import check_device, run_function
 from adjoint.ir import sizes
 from adjoint.ir.bindings import bindings_of
 from adjoint.ir.effect import Effect
-from adjoint.ir.function import Function, Own
+from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify
@@ -118,7 +118,7 @@ def graph_key(
                 continue
             if op is _COPY and crosses(node):  # between programs, never inside one
                 return None
-            items += (op, _plain(node.arg) if op.calls else node.arg)
+            items += (op, _plain(node.arg) if op.takes_functions else node.arg)
             if op.body is not None:  # of integers: the default float when it was made
                 items.append(node.dtype)
             items += [numbers[s] for s in src]
@@ -202,7 +202,7 @@ def _function_key(function: Function) -> tuple[Any, ...]:
     return (key.structure, key.values, *key.leaves[len(function.inputs) :])
 
 
-def closed(
+def close_over_parameters(
     roots: Sequence[UOp], leaves: Sequence[UOp], lifted: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
     """The graph with parameters instead of leaves and of the `lifted` constants, and those.
@@ -213,10 +213,10 @@ def closed(
     make = OPS["input"].call
     shapes = named_sizes(roots, leaves) if sizes.living else {}
     shape = lambda node: shapes.get(node, node.shape)  # noqa: E731
-    parameters = [make(Own(f"a{i}"), shape(n), n.dtype) for i, n in enumerate(leaves)]
+    parameters = [make(UniqueName(f"a{i}"), shape(n), n.dtype) for i, n in enumerate(leaves)]
     new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
     for i, node in enumerate(lifted):
-        scalar = make(Own(f"c{i}"), (), node.dtype)
+        scalar = make(UniqueName(f"c{i}"), (), node.dtype)
         parameters.append(scalar)
         new[node] = scalar.expand(node.shape) if node.shape else scalar
     _substitute(roots, new)
@@ -266,7 +266,7 @@ VALUES = 2  # sets of constants of one structure that get programs of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Bound:
+class CachedProgram:
     """A program for a graph: which constants are arguments, and where the roots' values are."""
 
     program: Program
@@ -311,11 +311,11 @@ class _Family:
     """All programs of one structure."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    exact: dict[tuple[Any, ...], Bound] = field(default_factory=dict)
-    generic: Bound | None = None
+    exact: dict[tuple[Any, ...], CachedProgram] = field(default_factory=dict)
+    generic: CachedProgram | None = None
     fixed: tuple[Any, ...] = ()  # of the generic program: the values it has inside
 
-    def find(self, values: tuple[Any, ...]) -> Bound | None:
+    def find(self, values: tuple[Any, ...]) -> CachedProgram | None:
         found = self.exact.get(values)
         if found is None and self.generic is not None:
             inside = set(self.generic.lifted)
@@ -342,7 +342,7 @@ class Programs:
             self._families.clear()
             self._weight = 0
 
-    def find(self, key: GraphKey, roots: Sequence[UOp]) -> Bound:
+    def find(self, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         """The program of the graph, made if need be."""
         family = self._family(key.structure)
         found = family.exact.get(key.values)
@@ -364,7 +364,7 @@ class Programs:
                 self._families.move_to_end(structure)
             return family
 
-    def _made(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> Bound:
+    def _made(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         seen = [*family.exact, key.values]
         if len(seen) <= VALUES:
             bound = family.exact[key.values] = make(key, roots, ())
@@ -392,19 +392,19 @@ def load_backend(name: str) -> Backend:
     return found
 
 
-def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Bound:
+def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
     """A program for the graph, with these constants as arguments."""
     build = _compiler()
     bindings_of(roots)  # one value for each variable
     if config.VERIFY.value():
         verify(tuple(roots))
-    nodes, parameters = closed(roots, key.leaves, [key.constants[i] for i in lifted])
+    nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])
     places = {node: i for i, node in enumerate(parameters)}
     outputs = list(dict.fromkeys(node for node in nodes if node not in places))
     numbers = {node: i for i, node in enumerate(outputs)}
     picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
     with span("build", "compile"):
-        return Bound(build(outputs, parameters, load_backend(key.backend)), lifted, picks)
+        return CachedProgram(build(outputs, parameters, load_backend(key.backend)), lifted, picks)
 
 
 PROGRAMS = Programs()

@@ -15,7 +15,7 @@ from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.program_cache import (
     PROGRAMS,
     GraphKey,
-    closed,
+    close_over_parameters,
     crosses,
     graph_key,
     load_backend,
@@ -124,7 +124,7 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
         return list(schedule(todo).items)
     from adjoint.engine.pipeline import compile_graph  # the compiler is loaded when needed
 
-    roots, parameters = closed(todo, key.leaves)
+    roots, parameters = close_over_parameters(todo, key.leaves)
     wanted = [node for node in dict.fromkeys(roots) if node not in set(parameters)]
     return Steps(compile_graph(wanted, parameters, load_backend(key.backend)), todo)
 

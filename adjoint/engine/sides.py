@@ -16,14 +16,14 @@ from typing import Any
 
 from adjoint.engine.program_cache import (
     PROGRAMS,
-    Bound,
+    CachedProgram,
     GraphKey,
     backend_name,
     crosses,
     graph_key,
     moved,
 )
-from adjoint.ir.function import Own
+from adjoint.ir.function import UniqueName
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
@@ -73,7 +73,7 @@ class Piece:
     """What one backend computes at once."""
 
     key: GraphKey
-    bound: Bound
+    bound: CachedProgram
     results: tuple[UOp, ...]
     devices: tuple[Any, ...]
 
@@ -114,7 +114,7 @@ def divided(roots: Sequence[UOp], leaves: Sequence[UOp]) -> Sides | None:
 
 
 def _parameter(node: UOp) -> UOp:
-    made: UOp = OPS["input"].call(Own("side"), node.shape, node.dtype, node.device)
+    made: UOp = OPS["input"].call(UniqueName("side"), node.shape, node.dtype, node.device)
     return made
 
 

@@ -23,7 +23,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import END_IF, IF, LOAD, LOCAL, RANGE, STORE
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
-from adjoint.kernel.algorithms.loops import Special
+from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.ops.loop_ops import LoadArg
 from adjoint.ops.mathematics.nodes import NARROW, both, cast, negated, number, test
 from adjoint.stages import LoopProgram
@@ -34,7 +34,7 @@ KEPT, ZEROS, GIVEN = "kept", "zeros", "given"  # what a result holds before the 
 
 def guarded(
     program: LoopProgram, sizes: Sequence[int], order: Sequence[int], start: str, checked: bool
-) -> Special:
+) -> AlgorithmKernel:
     """The program on buffers in this order (numbers of its parameters), behind them one with the
     start of every result if it is given, and the flag if an access needs one."""
     _check_local(program)
@@ -45,7 +45,7 @@ def guarded(
     buffers = [guard.new[program.buffers[i]] for i in order]
     buffers += [*guard.starts, *([guard.flag] if guard.flag_used else [])]
     made = replace(program, buffers=tuple(buffers), body=tuple(guard.out.root.flat()))
-    return Special(shared_out(made, guard.flag), (), guard.flag_used)
+    return AlgorithmKernel(shared_out(made, guard.flag), (), guard.flag_used)
 
 
 def _check_local(program: LoopProgram) -> None:

@@ -20,7 +20,7 @@ from adjoint.handbuilt.graph import UOpGraph
 from adjoint.handbuilt.kernel import Handmade, prepared_for, repeated, sizes_of
 from adjoint.handbuilt.record import KernelArg, Type, VjpRule
 from adjoint.handbuilt.run import computed
-from adjoint.ir.batch import Flags, Sources, spread_all
+from adjoint.ir.batch import Flags, Sources, broadcast_batches
 from adjoint.ir.dtype import as_dtype
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -58,7 +58,7 @@ def batched(node: UOp, src: Sources, flags: Flags, size: int) -> UOp:
     sizes = sizes_of(arg.kernel, results, [s.size for s in node.src[:count]])
     moving = sizes_of(arg.kernel, [True] * len(results), flags[:count])
     kernel = repeated(arg.kernel, sizes, [bool(m) for m in moving], size)
-    starts = spread_all(src[count:], flags[count:], size)
+    starts = broadcast_batches(src[count:], flags[count:], size)
     types = tuple((dtype, (size, *shape)) for dtype, shape in arg.types)
     return UOp(node.op, (*src[:count], *starts), KernelArg(kernel, types, arg.given))
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.handbuilt.compiled import Kernel
-from adjoint.handbuilt.legalise import settle
+from adjoint.handbuilt.legalise import legalise
 from adjoint.handbuilt.nodes import MAKERS, Draft, Made, fault
 from adjoint.handbuilt.vocabulary import UOps
 from adjoint.ir.dtype import VOID
 from adjoint.ir.kernel_kind import IF
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import Origin, Raw, capture, resolve
+from adjoint.ir.origin import Origin, Site, capture, resolve
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
@@ -39,7 +39,7 @@ class Node:
     arg: Any
     value: UOp
     block: Block
-    raw: Raw | None
+    raw: Site | None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ class UOpGraph:
         """The finished kernel, in ops that every renderer knows."""
         if name not in self._programs:
             self._check_finished(name)
-            self._programs[name] = settle(name, self.buffers, self._root.flat())
+            self._programs[name] = legalise(name, self.buffers, self._root.flat())
         return self._programs[name]
 
     def compile(self, device: str = "CPU", name: str = "kernel") -> Kernel:

@@ -16,7 +16,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import LOAD, RANGE, STORE
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
-from adjoint.kernel.algorithms.loops import Special
+from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.table import BUILDERS
 from adjoint.ops.mathematics.nodes import cast
 from adjoint.stages import LoopProgram
@@ -59,7 +59,7 @@ class Handmade:
 
 
 @lru_cache(maxsize=1024)
-def prepared(kernel: Handmade, sizes: Sizes, start: str, checked: bool) -> Special:
+def prepared(kernel: Handmade, sizes: Sizes, start: str, checked: bool) -> AlgorithmKernel:
     """The kernel on memory of these sizes, one per parameter. Where results start afresh they come
     first, then what is read."""
     program = as_loops(kernel.program)
@@ -73,12 +73,12 @@ def sizes_of(kernel: Handmade, results: Sequence[int], operands: Sequence[int]) 
     return tuple(places[i] for i in range(len(places)))
 
 
-def build_handmade(node: UOp, name: str = "") -> Special:
+def build_handmade(node: UOp, name: str = "") -> AlgorithmKernel:
     """The kernel of a CUSTOM_KERNEL node."""
     return prepared_for(node.arg, node.src, checked=True)
 
 
-def prepared_for(arg: object, src: Sequence[UOp], checked: bool) -> Special:
+def prepared_for(arg: object, src: Sequence[UOp], checked: bool) -> AlgorithmKernel:
     """The kernel for the operands of a node, whose attributes are these."""
     kernel, types, given = arg.kernel, arg.types, arg.given  # type: ignore[attr-defined]
     operands = src[: len(kernel.operands)]

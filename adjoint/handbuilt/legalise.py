@@ -17,11 +17,11 @@ from adjoint.handbuilt.written import Written, cost_of
 from adjoint.ir.kernel_kind import PHI
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
-from adjoint.ops.mathematics.nodes import NARROW, cast, held, number, rounded
+from adjoint.ops.mathematics.nodes import NARROW, cast, compute_dtype, number, rounded
 from adjoint.stages import LoopProgram
 
 
-def settle(name: str, buffers: Sequence[UOp], nodes: Sequence[UOp]) -> LoopProgram:
+def legalise(name: str, buffers: Sequence[UOp], nodes: Sequence[UOp]) -> LoopProgram:
     """The program of nodes in running order; an arithmetic node may be asked for again."""
     settler = _Settler(nodes)
     for node in nodes:
@@ -67,7 +67,7 @@ class _Settler:
         raw = UOp(node.op, (buffer, index, *gated), node.arg)
         self.put(node, raw)
         if narrow:
-            self.new[node] = self.placed(cast(raw, held(node.dtype)))
+            self.new[node] = self.placed(cast(raw, compute_dtype(node.dtype)))
 
     def store(self, node: UOp) -> None:
         buffer, index, value, *gate = (self.value(s) for s in node.src)
@@ -113,7 +113,7 @@ def _constant(node: UOp) -> UOp:
     if kind in NARROW:
         with np.errstate(over="ignore"):  # the nearest value may be an infinity
             value = float(kind.np.type(value))
-    return number(value, held(kind))
+    return number(value, compute_dtype(kind))
 
 
-__all__ = ["settle"]
+__all__ = ["legalise"]

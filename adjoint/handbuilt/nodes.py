@@ -26,7 +26,7 @@ from adjoint.handbuilt.vocabulary import (
 from adjoint.ir.bounds import bounds
 from adjoint.ir.dtype import VOID, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import Raw, resolve
+from adjoint.ir.origin import Site, resolve
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import CastArg
 from adjoint.ops.loop_ops import LoadArg
@@ -78,7 +78,7 @@ class Draft:
     __slots__ = ("arg", "dtype", "graph", "kind", "number", "raw", "vin")
 
     def __init__(
-        self, graph: UOpGraph, number: int, kind: Any, vin: Any, arg: Any, raw: Raw | None
+        self, graph: UOpGraph, number: int, kind: Any, vin: Any, arg: Any, raw: Site | None
     ):
         self.graph, self.number, self.kind = graph, number, kind
         self.vin: tuple[Node, ...] = vin if isinstance(vin, tuple) else (vin,)

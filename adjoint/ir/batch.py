@@ -18,19 +18,19 @@ Flags = tuple[bool, ...]
 BatchRule = Callable[[UOp, Sources, Flags, int], Any]
 
 
-def spread(x: UOp, batched: bool, size: int) -> UOp:
+def broadcast_batch(x: UOp, batched: bool, size: int) -> UOp:
     """The operand with the axis, repeated if it had none."""
     return x if batched else x.expand((size, *x.shape))
 
 
-def spread_all(src: Sources, batched: Flags, size: int) -> Sources:
+def broadcast_batches(src: Sources, batched: Flags, size: int) -> Sources:
     """Every operand with the axis."""
-    return tuple(spread(x, flag, size) for x, flag in zip(src, batched, strict=True))
+    return tuple(broadcast_batch(x, flag, size) for x, flag in zip(src, batched, strict=True))
 
 
 def same_op(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     """The op as it is: for elementwise ops, and ops that take leading axes themselves."""
-    return UOp(node.op, spread_all(src, batched, size), node.arg)
+    return UOp(node.op, broadcast_batches(src, batched, size), node.arg)
 
 
 def shifted(*fields: str) -> BatchRule:
@@ -38,7 +38,7 @@ def shifted(*fields: str) -> BatchRule:
 
     def rule(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
         moved = {name: _up(getattr(node.arg, name)) for name in fields}
-        return UOp(node.op, spread_all(src, batched, size), node.arg.replace(**moved))
+        return UOp(node.op, broadcast_batches(src, batched, size), node.arg.replace(**moved))
 
     return rule
 
@@ -47,7 +47,7 @@ def _up(axes: Any) -> Any:
     return axes + 1 if isinstance(axes, int) else tuple(axis + 1 for axis in axes)
 
 
-def led_by(**fields: Any) -> BatchRule:
+def prepend(**fields: Any) -> BatchRule:
     """The op with these values in front of its per-axis attributes; `...` is the axis's size."""
 
     def rule(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
@@ -55,6 +55,6 @@ def led_by(**fields: Any) -> BatchRule:
             name: (size if value is ... else value, *getattr(node.arg, name))
             for name, value in fields.items()
         }
-        return UOp(node.op, spread_all(src, batched, size), node.arg.replace(**front))
+        return UOp(node.op, broadcast_batches(src, batched, size), node.arg.replace(**front))
 
     return rule

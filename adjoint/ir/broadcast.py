@@ -29,10 +29,10 @@ from adjoint.ir.dtype import (
 )
 from adjoint.ir.kernel_kind import HOST, Body, Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
-from adjoint.ir.origin import named
+from adjoint.ir.origin import renamed
 from adjoint.ir.sizes import cached
 from adjoint.ir.storage import refuse_storage
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, make_node
 
 Shape = tuple[int, ...]
 KIND_NAMES = {"b": "bool", "i": "signed int", "u": "unsigned int", "f": "float", "c": "complex"}
@@ -117,7 +117,7 @@ def _aligned(node: UOp, dtype: DType, shape: tuple[int, ...]) -> UOp:
 
 
 def _expanded(node: UOp, shape: tuple[int, ...]) -> UOp:
-    return typed(OPS["expand"], (node,), _expand_arg(shape), shape, node.dtype)
+    return make_node(OPS["expand"], (node,), _expand_arg(shape), shape, node.dtype)
 
 
 @cached(4096)
@@ -183,7 +183,7 @@ def elementwise(
             name,
             doc,
             "primitive",
-            call=named(call, name),
+            call=renamed(call, name),
             infer=rules.infer,
             ad=declared,
             reference=reference,
@@ -264,7 +264,7 @@ def _unary_call(rules: _Rules) -> Call:
             x = operands[0]
             dtype = taken.get(x.dtype)
             if dtype is not None:
-                return typed(record, operands, None, x.shape, dtype)
+                return make_node(record, operands, None, x.shape, dtype)
         return general(*operands)
 
     def know(made: OpDef) -> None:
@@ -287,7 +287,7 @@ def _binary_call(rules: _Rules) -> Call:
                 x = src[0]
                 dtype = taken.get(x.dtype)
                 if dtype is not None:
-                    return typed(record, src, None, x.shape, dtype)
+                    return make_node(record, src, None, x.shape, dtype)
         return general(*operands)
 
     def know(made: OpDef) -> None:
@@ -318,9 +318,9 @@ def _spread(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
         raise _no_broadcast(op, (a, b), plan)
     shape, left, right = plan
     if left is not None:
-        a = typed(OPS["expand"], (a,), left, shape, a.dtype)
+        a = make_node(OPS["expand"], (a,), left, shape, a.dtype)
     if right is not None:
-        b = typed(OPS["expand"], (b,), right, shape, b.dtype)
+        b = make_node(OPS["expand"], (b,), right, shape, b.dtype)
     return a, b
 
 

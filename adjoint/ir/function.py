@@ -12,7 +12,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 
 
-class Own(str):
+class UniqueName(str):
     """A name that is equal to no other: nodes that stand on it are in one graph only, so the lines
     they come from are their own."""
 
@@ -41,7 +41,7 @@ class Function(NamedTuple):
 
 def parameters(like: list[UOp] | tuple[UOp, ...]) -> tuple[UOp, ...]:
     """Parameters of these types, named by position."""
-    make, kind = OPS["input"], Own if Own.everywhere else str
+    make, kind = OPS["input"], UniqueName if UniqueName.everywhere else str
     return tuple(make(kind(f"a{i}"), n.shape, n.dtype, n.device) for i, n in enumerate(like))
 
 

@@ -25,7 +25,7 @@ from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
 from adjoint.ir.kernel_kind import EXPAND, HOST, Kernel
-from adjoint.ir.origin import named, origin_scope
+from adjoint.ir.origin import origin_scope, renamed
 from adjoint.ir.sizes import cached
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.storage import computing
@@ -81,8 +81,8 @@ class OpDef:
     kinds: str = "biufc"  # kinds of dtype its samples are tried with
     commutative: bool = False
     views: bool = False  # results show their first operand: writes to either reach the other
-    calls: bool = False  # the reference takes `run`, which evaluates a Function on arrays
-    widen: bool = True  # the reference computes float16 and bfloat16 in float32, then rounds once
+    takes_functions: bool = False  # the reference takes `run`, which evaluates a Function on arrays
+    computes_in_f32: bool = True  # the reference, for float16 and bfloat16; rounded once
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
     nodes: dict[Any, Any] = field(default_factory=dict, init=False)  # those alive; see ir/uop.py
 
@@ -167,7 +167,7 @@ def _set_operators(record: OpDef) -> None:
         setattr(UOp, _OPERATORS[record.name], _as_method(record))
     if record.name in _REFLECTED:
         name = _REFLECTED[record.name]
-        setattr(UOp, name, named(lambda node, other: call(other, node), name))
+        setattr(UOp, name, renamed(lambda node, other: call(other, node), name))
 
 
 def _as_method(record: OpDef) -> Any:

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raw:
+class Site:
     """An origin as it is kept: one object per place in the user's code, shared by its nodes."""
 
     method: str
     code: CodeType
     offset: int
-    forward: Raw | None = None  # of the place's backward half: the other one
-    backward: Raw = field(init=False)  # of a forward place: what its gradient's nodes get
+    forward: Site | None = None  # of the place's backward half: the other one
+    backward: Site = field(init=False)  # of a forward place: what its gradient's nodes get
 
     def __post_init__(self) -> None:
-        other = Raw(self.method, self.code, self.offset, self) if self.forward is None else self
+        other = Site(self.method, self.code, self.offset, self) if self.forward is None else self
         object.__setattr__(self, "backward", other)
 
 
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 _EXAMPLES = PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _RUNNER = "<frozen runpy>"  # which runs programs for us
-_places: dict[tuple[str, int, int], Raw] = {}  # with the id of the code, whose hash is slow
+_places: dict[tuple[str, int, int], Site] = {}  # with the id of the code, whose hash is slow
 _MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
 _inside: dict[str, bool] = {}  # by file: the hash of a string is kept, that of code is not
 _override: ContextVar[Place | None] = ContextVar("origin", default=None)
@@ -54,9 +54,9 @@ class Place:
     """The origin that nodes get inside a scope. A pass moves it along as it goes from node to node,
     which is cheaper than a scope for each; None means that the user's frame is looked for."""
 
-    raw: Raw | None
+    raw: Site | None
 
-    def follow(self, raw: Raw | None) -> None:
+    def follow(self, raw: Site | None) -> None:
         """What is built next belongs to the gradient of what came from there."""
         self.raw = raw if raw is None else raw.backward
 
@@ -82,13 +82,13 @@ class Origin:
 scope_place = _override.get  # by itself, because it is asked for every node
 
 
-def capture() -> Raw | None:
+def capture() -> Site | None:
     """The raw origin of what the caller is about to build."""
     place = scope_place()
     return user_place() if place is None or place.raw is None else place.raw
 
 
-def user_place() -> Raw | None:
+def user_place() -> Site | None:
     """The innermost frame outside this package, seen from a caller that some frame inside called.
 
     Python makes an object for a frame only if code looks at it, so the two innermost frames,
@@ -119,14 +119,14 @@ def _is_inside(file: str) -> bool:
     return file == _RUNNER or (file.startswith(PACKAGE) and not file.startswith(_EXAMPLES))
 
 
-def _place(key: tuple[str, int, int], code: CodeType) -> Raw:
+def _place(key: tuple[str, int, int], code: CodeType) -> Site:
     if len(_places) >= _MOST_PLACES:
         _places.clear()
-    found = _places[key] = Raw(key[0], code, key[1])
+    found = _places[key] = Site(key[0], code, key[1])
     return found
 
 
-def resolve(raw: Raw | None) -> Origin | None:
+def resolve(raw: Site | None) -> Origin | None:
     """The readable form of a raw origin."""
     if raw is None:
         return None
@@ -141,15 +141,15 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
-def readable(places: Iterable[Raw | None]) -> list[str]:
+def readable(places: Iterable[Site | None]) -> list[str]:
     """`sum at train.py:41` for every place, each once."""
     found = (resolve(place) for place in dict.fromkeys(places))
     return list(dict.fromkeys(str(origin) for origin in found if origin is not None))
 
 
-def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Raw, ...]:
+def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Site, ...]:
     """Where the nodes between inputs and outputs come from, each place once, sources first."""
-    ends, places = set(inputs), dict[Raw, None]()
+    ends, places = set(inputs), dict[Site, None]()
     seen: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(node, False) for node in outputs][::-1]
     while stack:
@@ -164,7 +164,7 @@ def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Raw, ...]:
     return tuple(places)
 
 
-def enter_origin(raw: Raw | None) -> Token[Place | None]:
+def enter_origin(raw: Site | None) -> Token[Place | None]:
     """Nodes built from here on get this origin, until `leave_origin` is given the token."""
     return _override.set(Place(raw))
 
@@ -175,7 +175,7 @@ def leave_origin(token: Token[Place | None]) -> None:
 
 
 @contextmanager
-def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[Place]:
+def origin_scope(raw: Site | None, backward: bool = False) -> Iterator[Place]:
     """Nodes built inside get this origin: expansions and gradients keep the user's line."""
     place = Place(raw)
     if backward:
@@ -187,7 +187,7 @@ def origin_scope(raw: Raw | None, backward: bool = False) -> Iterator[Place]:
         _override.reset(token)
 
 
-def named(fn: Any, name: str, qualname: str = "") -> FunctionType:
+def renamed(fn: Any, name: str, qualname: str = "") -> FunctionType:
     """The function under another name, which is what its frames, and so origins, show."""
     code = fn.__code__.replace(co_name=name, co_qualname=qualname or name)
     return FunctionType(code, fn.__globals__, name, fn.__defaults__, fn.__closure__)

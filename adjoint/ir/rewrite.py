@@ -16,7 +16,7 @@ from adjoint.errors import InternalError
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.origin import enter_origin, leave_origin, origin_scope
 from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, applied, fill, matches, source_ops
-from adjoint.ir.uop import UOp, toposort, typed
+from adjoint.ir.uop import UOp, make_node, toposort
 
 Keep = Callable[[UOp], bool]
 
@@ -216,7 +216,7 @@ def _on(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """The node on other sources of the same types, so of its own type."""
     token = enter_origin(node.raw_origin)
     try:
-        return typed(node.op, src, node.arg, node.shape, node.dtype)
+        return make_node(node.op, src, node.arg, node.shape, node.dtype)
     finally:
         leave_origin(token)
 

@@ -64,7 +64,7 @@ def _check_arity(node: UOp) -> None:
     if signature is None:
         return
     try:
-        extra = {"run": None} if node.op.calls else {}
+        extra = {"run": None} if node.op.takes_functions else {}
         signature.bind(*node.src, **attributes(node), **extra)
     except TypeError as error:
         raise _fail("E2007", node, f"wrong operands: {error}") from None

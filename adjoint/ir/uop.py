@@ -47,7 +47,7 @@ class _Unfinished(Operators):
     dtype: Any
     device: Any  # a string, a tuple of them for a sharded value, None for a bare constant
     realized: Any
-    _origin: origins.Raw | None
+    _origin: origins.Site | None
 
 
 class UOp(_Unfinished):
@@ -64,7 +64,7 @@ class UOp(_Unfinished):
         key = src if arg is None else (src, arg)
         ref = op.nodes.get(key)
         node = None if ref is None else ref()
-        return typed(op, src, arg, *op.infer(src, arg)) if node is None else node
+        return make_node(op, src, arg, *op.infer(src, arg)) if node is None else node
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "realized":
@@ -91,7 +91,7 @@ class UOp(_Unfinished):
         return origins.resolve(self._origin)
 
     @property
-    def raw_origin(self) -> origins.Raw | None:
+    def raw_origin(self) -> origins.Site | None:
         return self._origin
 
     @property
@@ -133,7 +133,7 @@ _set_realized = _Unfinished.__dict__["realized"].__set__
 _functions: dict[str, OpDef] = {}
 
 
-def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> UOp:
+def make_node(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> UOp:
     """`UOp(op, src, arg)` for a caller that knows that the operands fit, and what comes out.
 
     Setting fields and then the class costs half of what the descriptors of eight slots cost.
@@ -165,7 +165,7 @@ def typed(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> 
     return node if other is ref else _settle(table, key, ref, node)
 
 
-def leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) -> UOp:
+def make_leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) -> UOp:
     """The same for a node without sources whose device and origin are known: two calls less."""
     key = ((), arg)
     ref = op.nodes.get(key)
@@ -264,7 +264,7 @@ def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
         for new, old in zip(src, node.src, strict=True):
             if new.dtype is not old.dtype or new.shape != old.shape:
                 return UOp(node.op, src, node.arg)
-        return typed(node.op, src, node.arg, node.shape, node.dtype)
+        return make_node(node.op, src, node.arg, node.shape, node.dtype)
 
 
 def live_nodes() -> int:

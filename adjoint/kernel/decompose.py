@@ -13,8 +13,8 @@ from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import BASIC, Pointwise, is_constant, pointwise_of
 from adjoint.ir.opdef import OpDef, expand_composite
-from adjoint.ir.uop import UOp, toposort, typed
-from adjoint.ops.mathematics.nodes import held, rounded
+from adjoint.ir.uop import UOp, make_node, toposort
+from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 
 Sources = tuple[UOp, ...]
 
@@ -39,7 +39,7 @@ def _value(op: OpDef, kernel: Pointwise, src: Sources, dtype: DType) -> UOp:
     own = kernel.on_bool if kind.is_bool else kernel.on_int if kind.is_int else None
     body = kernel.body if own is None else own
     if body is BASIC:
-        return typed(op, src, None, (), held(dtype))
+        return make_node(op, src, None, (), compute_dtype(dtype))
     if body is not None:
         found: UOp = body(*src)
         return found
@@ -70,4 +70,4 @@ def decompose_node(node: UOp, src: Sources) -> UOp:
     return decompose(node.op, src, node.arg, node.dtype, node.src[0].dtype)
 
 
-__all__ = ["decompose", "decompose_node", "held", "rounded"]
+__all__ = ["compute_dtype", "decompose", "decompose_node", "rounded"]

@@ -18,7 +18,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import highest, less, lowest, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import index_sum
-from adjoint.kernel.decompose import decompose, held
+from adjoint.kernel.decompose import compute_dtype, decompose
 from adjoint.kernel.index_maps import Gate, Walk
 from adjoint.ops.casts import convert
 from adjoint.ops.mathematics.nodes import bits, number
@@ -53,7 +53,7 @@ class Elements(Walk):
             value = OPS["load"](buffer, at, self.condition(gate), zero)
         else:
             value = OPS["load"](buffer, at)
-        kind = held(node.dtype)
+        kind = compute_dtype(node.dtype)
         return value if kind is node.dtype else UOp(OPS["cast"], (value,), OPS["cast"].arg(kind))  # type: ignore[misc]
 
     def constant(self, node: UOp, value: Any) -> UOp:
@@ -67,7 +67,7 @@ class Elements(Walk):
         if dtype.is_storage:
             byte = int(convert(value, dtype).view(np.uint8))
             return bits(number(byte, dtypes.uint8), dtype)
-        kind = held(dtype)
+        kind = compute_dtype(dtype)
         if kind is not dtype and value == value:
             with np.errstate(over="ignore"):  # the nearest value may be an infinity
                 value = float(dtype.np.type(value))

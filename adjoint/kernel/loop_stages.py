@@ -41,7 +41,7 @@ def adds(node: UOp) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Frame:
+class LoopStages:
     """All loops of a kernel."""
 
     group: Group
@@ -55,7 +55,7 @@ def flat(index: Index) -> Atoms:
     return tuple(a for axis in index for a in axis)
 
 
-def frame_of(group: Group) -> Frame:
+def frame_of(group: Group) -> LoopStages:
     """The stages of a group."""
     levels = _levels(group)
     order = flat(group.outputs[0][1])
@@ -74,7 +74,7 @@ def frame_of(group: Group) -> Frame:
         ordered = tuple(sorted(inner, key=lambda a: order.index(a) if a in order else a))
         _stage(stages, group, levels[node], ordered, node).stores.append((node, index))
     in_order = sorted(stages.values(), key=lambda s: s.level)
-    return Frame(group, outer, tuple(in_order), tuple(rows))
+    return LoopStages(group, outer, tuple(in_order), tuple(rows))
 
 
 Stages = dict[tuple[int, tuple[int, ...], bool], Stage]
@@ -155,10 +155,10 @@ class Assignment:
 
     outer: Counters
     stages: list[Counters]
-    frame: Frame
+    frame: LoopStages
 
     @staticmethod
-    def of(frame: Frame, outer: Runs | None = None, stages: Sequence[Runs] = ()) -> Assignment:
+    def of(frame: LoopStages, outer: Runs | None = None, stages: Sequence[Runs] = ()) -> Assignment:
         sizes = [frame.group.sizes[a] for a in frame.outer]
         runs = stages or [None] * len(frame.stages)  # type: ignore[list-item]
         inner = [Counters.of(s.sizes, r) for s, r in zip(frame.stages, runs, strict=True)]

@@ -18,7 +18,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, Gate, Walk, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, Counters, Frame, Runs
+from adjoint.kernel.loop_stages import Assignment, Counters, LoopStages, Runs
 from adjoint.target import Target
 
 
@@ -86,7 +86,7 @@ class Probe(Walk):
             self.itemsize, 4 if dtype.is_float and dtype.itemsize < 4 else dtype.itemsize
         )
 
-    def visit(self, frame: Frame, counters: Assignment) -> None:
+    def visit(self, frame: LoopStages, counters: Assignment) -> None:
         for number, stage in enumerate(frame.stages):
             for node, index, loops in stage.reductions:
                 places = counters.at(loops, node, number)
@@ -106,7 +106,7 @@ class Probe(Walk):
         self.memory.append(flattened(at, node.shape))
 
 
-def choose(frame: Frame, target: Target) -> Choice:
+def choose(frame: LoopStages, target: Target) -> Choice:
     """The choice for a kernel."""
     counters = Assignment.of(frame)
     probe = Probe(frame.group.inputs)
@@ -161,7 +161,7 @@ def _alike(x: Lin, outer: Var, inner: Var) -> bool:
 
 
 def _tile(
-    frame: Frame,
+    frame: LoopStages,
     counters: Assignment,
     stages: tuple[Runs, ...],
     best: list[_Best],
@@ -212,7 +212,7 @@ def _score(factor: int | None) -> int:
     return {1: _ALONG, 0: 2, -1: 2}.get(factor, -4)
 
 
-def _side(frame: Frame, inner: list[_Best], outer: _Best) -> tuple[str, int]:
+def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int]:
     """Lanes inside the stages or across rows; and how long that loop is."""
     long = [b for b in inner if b.size >= 2]
     if not frame.outer or not frame.group.reduced:

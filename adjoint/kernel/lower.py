@@ -20,11 +20,11 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.table import checked, flag_code
-from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
+from adjoint.kernel.decompose import compute_dtype, decompose, decompose_node, rounded
 from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
-from adjoint.kernel.loop_stages import Assignment, Counters, Frame, adds, frame_of
+from adjoint.kernel.loop_stages import Assignment, Counters, LoopStages, adds, frame_of
 from adjoint.kernel.loop_strategy import Choice, choose
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
@@ -33,7 +33,7 @@ from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target
 
-_SMALL = 1 << 22  # operations below which a kernel is not worth a source of its own
+_MIN_OPERATIONS = 1 << 22  # operations below which a kernel is not worth a source of its own
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
 
 
@@ -50,7 +50,7 @@ def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | N
 class Lowering(Elements):
     """One kernel being written."""
 
-    def __init__(self, frame: Frame, choice: Choice, index_dtype: DType):
+    def __init__(self, frame: LoopStages, choice: Choice, index_dtype: DType):
         super().__init__(frame.group.inputs, index_dtype)
         self.frame, self.choice = frame, choice
         self.counters = Assignment.of(frame, choice.outer, choice.stages)
@@ -96,7 +96,7 @@ class Lowering(Elements):
         lines = _lines(self.frame.group)
         cost = _cost(body)
         most = _cost(body, highest) * self._turns()
-        given = self._parameters(body, most < _SMALL)
+        given = self._parameters(body, most < _MIN_OPERATIONS)
         plain = not self.frame.group.reduced
         pairs = _in_place(body, buffers) if plain else ()
         program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs, most)
@@ -310,7 +310,7 @@ class Lowering(Elements):
         """A part of a tree whose summands are in scratch."""
         place = self.index(at)
         for node, line in lines.items():
-            neutral = self._constant(_joining(node)[1], held(node.dtype))
+            neutral = self._constant(_joining(node)[1], compute_dtype(node.dtype))
             inside = (self.condition(part.gate), neutral) if part.gate else ()
             self._reduce(node, OPS["load"](line, place, *inside), part.loops, last)
 
@@ -330,7 +330,9 @@ class Lowering(Elements):
         inside: tuple[UOp, ...],
         start: UOp | None = None,
     ) -> UOp:
-        first = self._constant(_joining(node)[1], held(node.dtype)) if start is None else start
+        first = (
+            self._constant(_joining(node)[1], compute_dtype(node.dtype)) if start is None else start
+        )
         acc: UOp = OPS["define_acc"](first, next(self._ids))
         self.nest.register(acc, around, inside)
         return acc
@@ -349,7 +351,7 @@ class Lowering(Elements):
 
     def _summand(self, node: UOp, index: Index, places: Index) -> UOp:
         """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
-        kind = held(node.dtype)
+        kind = compute_dtype(node.dtype)
         total = self._constant(_joining(node)[1], kind)
         for spot in self._spotted(self.stage):
             at, loops = (self.counters.at(i, node, self.stage) for i in (index, places))

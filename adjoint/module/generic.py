@@ -144,14 +144,14 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
     and then so may the errors of the functions that meet them: all are the module's fault."""
     name = generic_name(record)
     _check_attributes(name, record, attrs)
-    if record.calls:
+    if record.takes_functions:
         check_functions(name, record.name, attrs, types)
     elif record.kind == "primitive" and attrs is not None:
         _check_axes(name, attrs, types)
     try:
         node = _node(record, attrs, types)
         verify_nodes([node])
-        if record.kind == "primitive" and not record.calls:
+        if record.kind == "primitive" and not record.takes_functions:
             _check_call(record, attrs, types)
         return _checked_type(name, node)
     except AdjointError as error:

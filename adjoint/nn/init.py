@@ -23,7 +23,7 @@ from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.types import DTypeLike, Sizes
 from adjoint.tensor.views import receive
 
-_SMALL = 1 << 16  # elements: as many are drawn sooner than a kernel is prepared
+_MAX_DRAWN_BY_NUMPY = 1 << 16  # elements: as many are drawn sooner than a kernel is prepared
 
 
 # ---- fans and gains
@@ -76,7 +76,7 @@ def _spread(
     """`scale * draw + shift`, computed at once unless a transform is tracing."""
     sizes = checked_shape(name, shape)
     kind, place = as_dtype(dtype or dtypes.default_float), Device.canonicalize(device)
-    if open_scopes.get() or prod(sizes) > _SMALL or not Device.is_host(place):
+    if open_scopes.get() or prod(sizes) > _MAX_DRAWN_BY_NUMPY or not Device.is_host(place):
         draw = (Tensor.rand if name == "random_uniform" else Tensor.randn)(
             *sizes, dtype=kind, device=place
         )

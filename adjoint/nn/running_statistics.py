@@ -14,7 +14,7 @@ from adjoint.ir.weak import WeakTable
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes
 
-_MOST = 16  # updates that may wait until a result is computed
+_MAX_WAITING_UPDATES = 16  # updates that may wait until a result is computed
 _updated: WeakTable[Tensor] = WeakTable()
 
 
@@ -31,7 +31,7 @@ def update_buffers(op: str, buffers: Sequence[Tensor], values: Sequence[Tensor])
         return
     for buffer in buffers:
         _updated.add(buffer)
-    if _waiting(buffers[0].uop) >= _MOST:
+    if _waiting(buffers[0].uop) >= _MAX_WAITING_UPDATES:
         buffers[0].realize(*buffers[1:])
 
 

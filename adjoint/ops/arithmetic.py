@@ -438,5 +438,5 @@ nextafter = elementwise(
     of_types=exact.nextafter_of,
     reference=lambda a, b: _nextafter(*_floats(a, b)),
     samples=given((real(2, 3), real(3, seed=1))),
-    widen=False,
+    computes_in_f32=False,
 )

@@ -15,7 +15,7 @@ from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, Kernel, PerNode, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.mathematics import exact
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
@@ -96,7 +96,7 @@ cast = define(
     bounds=lambda x: x,  # what the dtype does not hold wraps around
     level="both",
     kinds="biuf",
-    widen=False,
+    computes_in_f32=False,
     batch=same_op,
     kernel=Pointwise(of_types=exact.convert),
     axes=same_axes,
@@ -146,7 +146,7 @@ bitcast = define(
     errors=(Bad("E3007", (np.zeros((2, 3), np.uint8), "int32"), match="last axis"),),
     level="both",
     kinds="iu",
-    widen=False,
+    computes_in_f32=False,
     batch=same_op,
     kernel=PerNode((_BITS, MEMORY), _bitcast_kernel),
     views=True,
@@ -207,7 +207,7 @@ _tokens = count()
 def _unique_identity(x: UOp) -> UOp:
     # A token is a plain int: without the checks of `Arg` a variable takes a fifth less time.
     arg = tuple.__new__(UniqueArg, (next(_tokens),))
-    return typed(unique_identity, (x,), arg, x.shape, x.dtype)
+    return make_node(unique_identity, (x,), arg, x.shape, x.dtype)
 
 
 unique_identity: OpDef = define(

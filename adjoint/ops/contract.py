@@ -19,7 +19,7 @@ from adjoint.ir.dtype import promote
 from adjoint.ir.kernel_kind import At, Library, Read, Reduce
 from adjoint.ir.opdef import Bad, define, derived
 from adjoint.ir.sizes import cached
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.samples import given, real
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +37,7 @@ def _contract(a: UOp, b: UOp, spec: str) -> UOp:
     arg, shape = _known(spec, a.shape, b.shape)
     if shape is None or a.dtype.is_storage:
         return UOp(contract, (a, b), arg)  # which says what does not fit
-    return typed(contract, (a, b), arg, shape, a.dtype)
+    return make_node(contract, (a, b), arg, shape, a.dtype)
 
 
 def _contract_type(src: tuple[UOp, ...], arg: ContractArg) -> tuple[tuple[int, ...], Any]:

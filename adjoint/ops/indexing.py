@@ -22,7 +22,7 @@ from adjoint.errors import (
     ShapeError,
 )
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources, shifted, spread, spread_all
+from adjoint.ir.batch import Flags, Sources, broadcast_batch, broadcast_batches, shifted
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, fits, promote
@@ -189,7 +189,9 @@ def _batched_gather(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     """An axis on the indices only stays in front by itself; one on x is indexed by its position."""
     x, *indices = src
     axes = node.arg.axes
-    full = tuple(spread(i, flag, size) for i, flag in zip(indices, batched[1:], strict=True))
+    full = tuple(
+        broadcast_batch(i, flag, size) for i, flag in zip(indices, batched[1:], strict=True)
+    )
     if not batched[0]:
         return UOp(node.op, (x, *full), node.arg)
     return gathered(x, (_rows(full[0], size), *full), (0, *(a + 1 for a in axes)))
@@ -201,7 +203,7 @@ def _rows(index: UOp, size: int) -> UOp:
 
 
 def _batched_scatter(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    x, *indices, updates = spread_all(src, batched, size)
+    x, *indices, updates = broadcast_batches(src, batched, size)
     mode = "add" if node.op is scatter_add else node.arg.mode
     axes = (0, *(a + 1 for a in node.arg.axes))
     return scattered(x, (_rows(indices[0], size), *indices), updates, axes, mode)

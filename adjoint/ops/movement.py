@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, AxisError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.axes import Letters, letters
-from adjoint.ir.batch import Flags, Sources, led_by, shifted
+from adjoint.ir.batch import Flags, Sources, prepend, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
 from adjoint.ir.kernel_kind import At, Read, Space, View
@@ -122,7 +122,7 @@ reshape = define(
         Bad("E3006", (real(2, 3), (-2, -3)), match="negative"),
         Bad("E3006", (real(2, 3), (-1, -1)), match="only one size can be -1"),
     ),
-    batch=led_by(shape=...),
+    batch=prepend(shape=...),
     kernel=View(_reshape_map, strided=True, aliases=True),
     views=True,
 )
@@ -514,7 +514,7 @@ pad_constant = define(
         Bad("E3006", (real(2), (-1,), (0,)), match="amounts"),
         Bad("E4007", (real(2), (1, 1), (0,)), match="per axis"),
     ),
-    batch=led_by(before=0, after=0, interior=0),
+    batch=prepend(before=0, after=0, interior=0),
     kernel=View(_pad_map, fill=lambda node: node.arg.value),
 )
 

@@ -22,7 +22,7 @@ from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Reduce
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.sizes import cached
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.movement import checked_axes
 from adjoint.ops.samples import SPECIAL, later, real
 from adjoint.ops.tree import tree_reduced
@@ -109,7 +109,7 @@ def reduction(
         result = results.get(x.dtype)
         if result is None or 0 in x.shape:
             return UOp(record, (x,), arg)
-        return typed(record, (x,), arg, shape, result)
+        return make_node(record, (x,), arg, shape, result)
 
     def infer(src: tuple[UOp, ...], arg: ReduceArg) -> tuple[Shape, DType]:
         x = src[0]

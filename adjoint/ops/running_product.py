@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ShapeError
-from adjoint.ir.batch import Flags, Sources, spread_all
+from adjoint.ir.batch import Flags, Sources, broadcast_batches
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import Bad, composite
@@ -70,7 +70,7 @@ def _before(x: UOp, axis: int) -> UOp:
 
 def _batched(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     axis = node.arg.axis % len(node.shape) + 1
-    return UOp(node.op, spread_all(src, batched, size), node.arg.replace(axis=axis))
+    return UOp(node.op, broadcast_batches(src, batched, size), node.arg.replace(axis=axis))
 
 
 # ---- the tangent

@@ -33,7 +33,7 @@ def _scan(
     doc: str,
     ufunc: Any,
     ad: Derivative,
-    widen: bool,
+    computes_in_f32: bool,
     kernel: Kernel,
     kinds: str = "iufc",
 ) -> OpDef:
@@ -48,17 +48,17 @@ def _scan(
         if x.dtype.kind not in "b" + kinds:
             problem = f"dtype {x.dtype.name} is not allowed"
             raise DTypeError("E2005", problem, op=name, operands=[("x", x)])
-        kept = x.dtype if x.dtype.is_inexact or not widen else accumulator(x.dtype)
+        kept = x.dtype if x.dtype.is_inexact or not computes_in_f32 else accumulator(x.dtype)
         return x.shape, kept
 
     def reference(x: Any, axis: int = 0, reverse: bool = False) -> Array:
         x = np.asarray(x)
-        if widen and x.dtype.kind in "biu":
+        if computes_in_f32 and x.dtype.kind in "biu":
             x = x.astype(accumulator(as_dtype(x.dtype)).np)
         if x.ndim == 0 or x.size == 0:
             return x
         y = np.flip(x, axis) if reverse else x
-        y = ufunc.accumulate(y, axis=axis, dtype=_running(x.dtype, widen)).astype(x.dtype)
+        y = ufunc.accumulate(y, axis=axis, dtype=_running(x.dtype, computes_in_f32)).astype(x.dtype)
         return np.flip(y, axis) if reverse else y
 
     record = define(
@@ -130,7 +130,7 @@ scan_sum = _scan(
     "Running sum along an axis.",
     np.add,
     Linear(lambda g, x, axis, reverse: g.scan_sum(axis, not reverse)),
-    widen=True,
+    computes_in_f32=True,
     kernel=PerNode((_COUNTING, _SUM), lambda node: _COUNTING if counts(node) else _SUM),
 )
 scan_prod = _scan(
@@ -138,7 +138,7 @@ scan_prod = _scan(
     "Running product along an axis; the gradient is right with zeros.",
     np.multiply,
     Jvp(_prod_jvp),
-    widen=True,
+    computes_in_f32=True,
     kernel=Algorithm("scan", lambda node: "mul"),
 )
 scan_max = _scan(
@@ -146,7 +146,7 @@ scan_max = _scan(
     "Running maximum along an axis; the gradient goes to the latest of equal elements.",
     np.maximum,
     Jvp(_extreme_jvp),
-    widen=False,
+    computes_in_f32=False,
     kernel=Algorithm("scan", lambda node: "maximum"),
     kinds="iuf",
 )
@@ -155,7 +155,7 @@ scan_min = _scan(
     "Running minimum along an axis; the gradient goes to the latest of equal elements.",
     np.minimum,
     Jvp(_extreme_jvp),
-    widen=False,
+    computes_in_f32=False,
     kernel=Algorithm("scan", lambda node: "minimum"),
     kinds="iuf",
 )

@@ -21,7 +21,7 @@ from adjoint.runtime import native
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
-_SMALL = 32 * 1024  # up to here blocks are cut from slabs
+_MAX_SLAB_BLOCK = 32 * 1024  # up to here blocks are cut from slabs
 _SLAB = 1 << 20
 _HUGE = 2 << 20
 
@@ -109,7 +109,7 @@ class Allocator:
         self._limit = limit
         self._lock = threading.Lock()
         self._classes: dict[int, _Class] = {}
-        self._small = [self._class(_small_size(n)) for n in range(_SMALL // ALIGNMENT + 1)]
+        self._small = [self._class(_small_size(n)) for n in range(_MAX_SLAB_BLOCK // ALIGNMENT + 1)]
 
     @property
     def in_use(self) -> int:
@@ -121,7 +121,7 @@ class Allocator:
         """A block of at least `size` bytes at a multiple of 64; its contents are anything."""
         if self.gone:
             self._take_back()
-        if size <= _SMALL:
+        if size <= _MAX_SLAB_BLOCK:
             home = self._small[(size + 63) >> 6]
             try:
                 address = home.free.pop()
@@ -137,7 +137,7 @@ class Allocator:
         self._in_use += home.size
         if self._in_use > self.peak:
             self.peak = self._in_use
-        return Block(home, address) if size <= _SMALL else _LargeBlock(home, address)
+        return Block(home, address) if size <= _MAX_SLAB_BLOCK else _LargeBlock(home, address)
 
     def _take_back(self) -> None:
         """Small blocks that are gone are free again."""
@@ -162,7 +162,7 @@ class Allocator:
     def trim(self, keep: int = 0) -> None:
         """Give kept large blocks back to the system, the largest first, until `keep` bytes stay."""
         for _, home in sorted(self._classes.items(), reverse=True):
-            while home.size > _SMALL and self._cached_large > keep:
+            while home.size > _MAX_SLAB_BLOCK and self._cached_large > keep:
                 try:
                     address = home.free.pop()
                 except IndexError:

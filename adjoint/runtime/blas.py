@@ -22,7 +22,7 @@ from adjoint.runtime.launch import chunk_of
 from adjoint.stages import Gemm, Source
 
 ROW_MAJOR, COLUMN_MAJOR, PLAIN, TRANSPOSED = 101, 102, 111, 112  # as CBLAS numbers them
-_MOST = 2**31 - 1  # the library counts in 32 bits
+_MAX_EXTENT = 2**31 - 1  # the library counts in 32 bits
 _SIDE = 32  # rows or columns of a panel at least
 _TYPES = {dtypes.float32: ("s", "float", 4), dtypes.float64: ("d", "double", 8)}
 
@@ -41,7 +41,7 @@ class GemmKernel:
 
 def supported(gemm: Gemm) -> bool:
     """Whether the library can do it: float32 or float64, and one stride of each matrix is 1."""
-    if gemm.dtype not in _TYPES or max(gemm.m, gemm.n, gemm.k) > _MOST:
+    if gemm.dtype not in _TYPES or max(gemm.m, gemm.n, gemm.k) > _MAX_EXTENT:
         return False
     if _without_products(gemm):
         return True

@@ -30,7 +30,7 @@ from adjoint.runtime.timeline import span
 from adjoint.stages import Source
 
 FORMAT = 2  # of what is kept on disk
-KEPT = 1024  # kernels in memory that no program needs to hold
+MAX_FREE_KERNELS = 1024  # kernels in memory that no program needs to hold
 
 
 class Loaded(Protocol):
@@ -74,7 +74,7 @@ def compile_source(source: Source, given: Any = MappingProxyType({}), quick: boo
     with _lock:
         code = _kept.setdefault(key, code)
         _kept.move_to_end(key)
-        while len(_kept) > KEPT:
+        while len(_kept) > MAX_FREE_KERNELS:
             _kept.popitem(last=False)
     return code
 

@@ -28,8 +28,8 @@ Run = Callable[[Any, list[Any]], list[Any]]  # a Function on arrays
 def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
     """The value of one primitive node from the values of its sources."""
     record = node.op
-    extra = {"run": run} if record.calls else {}
-    if record.widen:
+    extra = {"run": run} if record.takes_functions else {}
+    if record.computes_in_f32:
         operands = [_widen(x, s.dtype) for x, s in zip(operands, node.src, strict=True)]
     try:
         with np.errstate(all="ignore"):

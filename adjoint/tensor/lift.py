@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.ir.derivative import Stop
 from adjoint.ir.opdef import OPS, OpDef, explained
-from adjoint.ir.origin import named
+from adjoint.ir.origin import renamed
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.live_tensors import noted
@@ -100,8 +100,8 @@ class Lifter:
             else:
                 nodes.append(self.unwrap(value, flags, args))
         if kwargs:
-            named = {k: self.unwrap(v, flags, args) for k, v in kwargs.items()}
-            result = fn(*nodes, **named)
+            options = {k: self.unwrap(v, flags, args) for k, v in kwargs.items()}
+            result = fn(*nodes, **options)
         else:
             result = fn(*nodes)
         if type(result) is UOp:
@@ -194,7 +194,7 @@ def checked(plain: Any, record: OpDef, qualname: str) -> Callable[..., Any]:
         except TypeError as error:
             raise explained(record, error, args, kwargs) from None
 
-    shown: Any = named(call, plain.__name__, qualname)
+    shown: Any = renamed(call, plain.__name__, qualname)
     shown.__doc__, shown.__qualname__, shown.__module__ = plain.__doc__, qualname, "adjoint"
     shown.__wrapped__ = plain
     return shown

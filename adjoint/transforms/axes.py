@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, UnknownNameError
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources, spread
+from adjoint.ir.batch import Flags, Sources, broadcast_batch
 from adjoint.ir.derivative import Linear
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp
@@ -51,7 +51,7 @@ def _row(rows: UOp, index: UOp) -> UOp:
 def _batched(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
     x, index = src
     if flags[1]:  # this is the axis: all rows together, the same for every example
-        return spread(x, flags[0], size), False
+        return broadcast_batch(x, flags[0], size), False
     return _gathered(x, index, node.arg.size).movedim(1, 0), True
 
 
@@ -67,7 +67,7 @@ axis_gather: OpDef = register(
         reference=lambda x, index, size: np.stack([x] * size),
         samples=given(),
         batch=_batched,
-        widen=False,
+        computes_in_f32=False,
         public=False,
         opcode=False,
     ),

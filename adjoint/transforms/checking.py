@@ -22,7 +22,7 @@ from adjoint.transforms.reverse import vjp
 
 Fn = Callable[..., Any]
 Array = np.ndarray[Any, Any]
-MOST = 200  # elements of one argument that reverse mode is checked at; of more, a sample
+MAX_CHECKED_ELEMENTS = 200  # of one argument in reverse mode; of more, a sample
 # Step and tolerance by dtype: the step balances the difference's own error against rounding.
 STEPS = {"float64": 1e-5, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.3}
 TOLERANCES = {"float64": 1e-6, "float32": 2e-2, "float16": 0.1, "bfloat16": 0.3}
@@ -204,9 +204,9 @@ def _check_reverse(fn: Fn, x: list[Tensor], weights: list[Tensor], check: _Check
 
 def _indices(shape: tuple[int, ...], rng: np.random.Generator) -> list[tuple[int, ...]]:
     every = list(np.ndindex(shape))
-    if len(every) <= MOST:
+    if len(every) <= MAX_CHECKED_ELEMENTS:
         return every
-    return [every[i] for i in sorted(rng.choice(len(every), MOST, replace=False))]
+    return [every[i] for i in sorted(rng.choice(len(every), MAX_CHECKED_ELEMENTS, replace=False))]
 
 
 def _nudged(x: list[Tensor], number: int, index: tuple[int, ...], step: float) -> list[Tensor]:

@@ -18,7 +18,7 @@ from adjoint.ir.function import function_of
 from adjoint.ir.opdef import attributes, expand_composite
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.transforms.call import name_of
-from adjoint.transforms.effects import bare
+from adjoint.transforms.effects import without_effects
 from adjoint.transforms.loops import batched_function, joint_gradient
 from adjoint.transforms.subgraph import Whole, checkpoint_op, taken_apart, traced_whole, wait_op
 from adjoint.transforms.traced import Absent, Call, Nodes
@@ -139,7 +139,7 @@ class Recomputed(Call):
         roots = [i for i, cotangent in enumerate(g) if cotangent is not None]
         seeds = [c for c in g if c is not None]
         again = [wait_op(n, *seeds) for n in x]
-        copy = bare(self.body)(*again)
+        copy = without_effects(self.body)(*again)
         wanted = [n for n, need in zip(again, needs, strict=True) if need]
         found = joint_gradient([copy[i] for i in roots], seeds, wanted, again)
         found = self._with_kept(found, copy, y)
@@ -154,7 +154,7 @@ class Recomputed(Call):
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         given = {n: d for n, d in zip(x, t, strict=True) if d is not None}
-        return push_forward(bare(self.body)(*x), given, x)
+        return push_forward(without_effects(self.body)(*x), given, x)
 
     def batched(self, flags: Flags, size: int) -> Call:
         return Recomputed(self.__name__, batched_function(self.body, flags, size), self.kept)

@@ -64,8 +64,8 @@ tap: OpDef = register(
         reference=_performed,
         samples=given(),
         batch=_batched,
-        calls=True,
-        widen=False,
+        takes_functions=True,
+        computes_in_f32=False,
         kernel=HERE,  # the user's code stays in the thread that called
         public=False,
     ),
@@ -156,7 +156,7 @@ def hand_over(tokens: Sequence[UOp], others: Sequence[UOp] = ()) -> None:
 # ---- out of a graph
 
 
-def bare(function: Function) -> Function:
+def without_effects(function: Function) -> Function:
     """The function without its effects."""
     if not Effect.made or not _has_effects(function):
         return function
@@ -169,7 +169,7 @@ def _has_effects(function: Function) -> bool:
 
 
 def _functions(node: UOp) -> list[Function]:
-    return [v for v in node.arg or () if isinstance(v, Function)] if node.op.calls else []
+    return [v for v in node.arg or () if isinstance(v, Function)] if node.op.takes_functions else []
 
 
 def _without(roots: Sequence[UOp]) -> list[UOp]:
@@ -186,9 +186,18 @@ def _without(roots: Sequence[UOp]) -> list[UOp]:
 def _bare_node(node: UOp) -> UOp:
     if not _functions(node):
         return node
-    fields = [bare(v) if isinstance(v, Function) else v for v in node.arg]
+    fields = [without_effects(v) if isinstance(v, Function) else v for v in node.arg]
     with origin_scope(node.raw_origin):
         return UOp(node.op, node.src, type(node.arg)(*fields))
 
 
-__all__ = ["bare", "decide", "emit", "hand_over", "joined", "latest", "no_token", "token_symbol"]
+__all__ = [
+    "decide",
+    "emit",
+    "hand_over",
+    "joined",
+    "latest",
+    "no_token",
+    "token_symbol",
+    "without_effects",
+]

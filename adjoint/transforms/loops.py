@@ -17,14 +17,14 @@ from adjoint.autodiff.reverse import compute_gradient, results
 from adjoint.batching import batch
 from adjoint.errors import AutodiffError
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources, same_op, spread, spread_all
+from adjoint.ir.batch import Flags, Sources, broadcast_batch, broadcast_batches, same_op
 from adjoint.ir.derivative import Vjp
 from adjoint.ir.function import Function, function_of, parameters
 from adjoint.ir.kernel_kind import EXPAND, Control
 from adjoint.ir.opdef import OPS, OpDef, register
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.samples import given
-from adjoint.transforms.effects import bare
+from adjoint.transforms.effects import without_effects
 
 Nodes = Sequence[UOp]
 
@@ -51,7 +51,7 @@ def _fresh(nodes: Nodes, prefix: str) -> list[UOp]:
 
 def pullback_of(function: Function) -> Function:
     """(inputs, cotangents of the float outputs) → cotangents of the float inputs."""
-    function = bare(function)
+    function = without_effects(function)
     outputs = [function.outputs[i] for i in _floats(function.outputs)]
     seeds = _fresh(outputs, "g")
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
@@ -61,7 +61,7 @@ def pullback_of(function: Function) -> Function:
 
 def tangent_of(function: Function) -> Function:
     """(inputs, tangents of the float inputs) → (outputs, tangents of the float outputs)."""
-    function = bare(function)
+    function = without_effects(function)
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
     tangents = _fresh(wanted, "t")
     roots = [function.outputs[i] for i in _floats(function.outputs)]
@@ -78,7 +78,7 @@ def batched_function(function: Function, flags: Sequence[bool], size: int) -> Fu
         for i, (n, flag) in enumerate(zip(inputs, flags, strict=True))
     ]
     mapping = {n: w for n, w, flag in zip(inputs, wide, flags, strict=True) if flag}
-    outputs = [spread(*pair, size) for pair in batch(function.outputs, mapping, size)]
+    outputs = [broadcast_batch(*pair, size) for pair in batch(function.outputs, mapping, size)]
     return function_of(wide, outputs)
 
 
@@ -93,7 +93,8 @@ def batched_outputs(function: Function, flags: Sequence[bool], size: int) -> lis
 
 
 def _record(name: str, doc: str, **fields: Any) -> OpDef:
-    fields |= {"samples": given(), "calls": True, "widen": False, "public": False}
+    fields |= {"samples": given(), "takes_functions": True, "public": False}
+    fields["computes_in_f32"] = False
     made = OpDef(name, doc, "primitive", kernel=Control(name), **fields)
     return register(made, method=False)
 
@@ -147,7 +148,7 @@ def _branch_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     if not batched[0]:
         return _branch(src[0], src[1:], *(batched_function(f, batched[1:], size) for f in node.arg))
     _check_apart("cond", node.arg, batched[1:])
-    every = spread_all(src, batched, size)
+    every = broadcast_batches(src, batched, size)
     wide = [batched_function(f, [True] * len(f.inputs), size) for f in (true, false)]
     return choose(every[0], every[1:], *wide)
 
@@ -211,7 +212,7 @@ def _choose_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function
 def _choose_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     if batched[0]:
         _check_apart("cond", node.arg, batched[1:])
-    every = spread_all(src, batched, size)
+    every = broadcast_batches(src, batched, size)
     wide = [batched_function(f, [True] * len(f.inputs), size) for f in node.arg]
     return choose(every[0], every[1:], *wide)
 
@@ -245,8 +246,8 @@ choose_op = register(
         reference=_choose_reference,
         samples=given(),
         batch=_choose_batch,
-        calls=True,
-        widen=False,
+        takes_functions=True,
+        computes_in_f32=False,
         kernel=EXPAND,
         public=False,
     ),
@@ -262,7 +263,7 @@ bundle_op = register(
         ad=Vjp(lambda g, y, *x: tuple(g), tangent=lambda t, y, *x: tuple(t)),
         reference=lambda *x: tuple(x),
         samples=given(),
-        widen=False,
+        computes_in_f32=False,
         batch=same_op,
         kernel=EXPAND,
         public=False,
@@ -348,7 +349,7 @@ def _loop_vjp(g: Any, y: Any, *x: UOp, **attrs: Any) -> list[UOp | None]:
 def _with_history(x: Nodes, arg: LoopArg) -> list[UOp]:
     """The carries that each step began with."""
     n = arg.carries
-    body = bare(arg.body)
+    body = without_effects(arg.body)
     outputs = [*body.outputs[:n], *body.inputs[:n]]
     kept = LoopArg(Function(body.inputs, tuple(outputs)), n, arg.sequences, arg.length, arg.reverse)
     return list(loop(x, kept)[n:])
@@ -443,7 +444,7 @@ def _loop_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
         flags[:n] = [a or b for a, b in zip(flags[:n], outs, strict=True)]
     flags[:n] = [True] * n  # every result has the axis
     body = batched_function(arg.body, flags, size)
-    carries = [spread(s, b, size) for s, b in zip(src[:n], batched[:n], strict=True)]
+    carries = [broadcast_batch(s, b, size) for s, b in zip(src[:n], batched[:n], strict=True)]
     rows = [s.movedim(0, 1) if b else s for s, b in zip(src[n : n + m], batched[n:], strict=False)]
     parts = loop([*carries, *rows, *src[n + m :]], LoopArg(body, n, m, arg.length, arg.reverse))
     return bundle([*parts[:n], *(p.movedim(0, 1) for p in parts[n:])])
@@ -485,7 +486,7 @@ def _while_jvp(t: Any, y: Any, *x: UOp, test: Function, body: Function, carries:
     step, count = _tangent_body(LoopArg(body, carries, 0, 0, False))
     extra = list(step.inputs)
     own = [*extra[:carries], *extra[count : count + len(x) - carries]]
-    wide = function_of(extra, bare(test)(*own))
+    wide = function_of(extra, without_effects(test)(*own))
     parts = results(UOp(while_op, tuple(operands), WhileArg(wide, step, count)))
     moved = iter(parts[carries:])
     return tuple(next(moved) if x[i].dtype.is_inexact else None for i in range(carries))
@@ -508,7 +509,7 @@ def _while_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     moved = [
         _select(going, new, old) for new, old in zip(wide_body(*inputs), inputs[:n], strict=True)
     ]
-    carries = [spread(s, b, size) for s, b in zip(src[:n], batched[:n], strict=True)]
+    carries = [broadcast_batch(s, b, size) for s, b in zip(src[:n], batched[:n], strict=True)]
     arg = WhileArg(function_of(inputs, [going.any()]), function_of(inputs, moved), n)
     return UOp(while_op, (*carries, *src[n:]), arg)
 

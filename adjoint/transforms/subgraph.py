@@ -26,7 +26,7 @@ from adjoint.ops.samples import given
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.transforms.call import outside, result_leaves
-from adjoint.transforms.effects import bare
+from adjoint.transforms.effects import without_effects
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 from adjoint.transforms.traced import Absent, Call, TracedCall
@@ -88,8 +88,8 @@ def _record(name: str, doc: str, ad: Any) -> OpDef:
         infer=_call_type,
         body=_body,
         batch=_batched,
-        calls=True,
-        widen=False,
+        takes_functions=True,
+        computes_in_f32=False,
         kernel=EXPAND,
         public=False,
         opcode=name != "checkpoint",
@@ -121,7 +121,7 @@ wait_op: OpDef = register(
         ad=Linear(lambda g, x, *before: g, tangent=lambda t, y, x, *before: t[0]),
         reference=lambda x, *before: np.asarray(x),
         samples=given(),
-        widen=False,
+        computes_in_f32=False,
         batch=_wait_batch,
         kernel=View(
             lambda node, at, space: (Read(node.src[0], at),),
@@ -204,7 +204,7 @@ def traced_whole(name: str, fn: Fn, tensors: list[Tensor], arguments: Arguments)
     leaves, out_tree = result_leaves(name, fn(*arguments.rebuilt(own)))
     outputs = [leaf.uop for leaf in leaves]
     captured = outside(outputs, set(symbols))
-    body = bare(function_of([*symbols, *captured], outputs))  # effects have been handed over
+    body = without_effects(function_of([*symbols, *captured], outputs))
     operands = (*(t.uop for t in tensors), *captured)
     flags = [t._requires_grad for t in (*tensors, *leaves)]
     return Whole(name, operands, len(tensors), body, out_tree, flags)

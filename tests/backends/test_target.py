@@ -13,7 +13,7 @@ from adjoint import Tensor, dtypes
 from adjoint.backends.cpu.backend import CpuBackend
 from adjoint.codegen.show import show
 from adjoint.engine.pipeline import build, compile_graph
-from adjoint.engine.program_cache import closed, graph_key
+from adjoint.engine.program_cache import close_over_parameters, graph_key
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
 from adjoint.target import TARGETS, Library, Limits, MatrixUnit, Target
@@ -30,7 +30,7 @@ def backend(**changed):
 def graph(fn, *arrays):
     nodes = [Tensor(a, device="CPU").realize() for a in arrays]
     root = fn(*nodes).uop
-    return closed([root], graph_key([root]).leaves)
+    return close_over_parameters([root], graph_key([root]).leaves)
 
 
 def text(fn, *arrays, **changed):

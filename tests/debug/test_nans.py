@@ -21,7 +21,7 @@ from adjoint import (
 )
 from adjoint.debug.nans import as_the_environment_says
 from adjoint.engine.watch import watch
-from adjoint.ir.function import Own
+from adjoint.ir.function import UniqueName
 from tests.debug.places import places_in
 from tests.support.processes import python
 from tests.support.tensors import vector
@@ -42,7 +42,7 @@ def nobody_looks_afterwards():
     yield
     assert watch.checker is None
     assert not watch.on
-    assert not Own.everywhere
+    assert not UniqueName.everywhere
 
 
 def test_a_lazy_result_names_op_operands_values_index_and_line():

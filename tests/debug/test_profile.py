@@ -295,7 +295,7 @@ def test_threads_are_recorded_apart_and_compute_what_they_should():
 
 
 def test_more_spans_than_are_kept_are_counted(monkeypatch):
-    monkeypatch.setattr("adjoint.debug.profiling.MOST", 3)
+    monkeypatch.setattr("adjoint.debug.profiling.MAX_SPANS", 3)
     with profile() as p:
         for _ in range(5):
             Tensor.ones(10).exp().realize()

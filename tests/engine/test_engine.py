@@ -20,7 +20,13 @@ from adjoint.engine import explain
 from adjoint.engine import realize as engine
 from adjoint.engine.pipeline import build
 from adjoint.engine.program import Program
-from adjoint.engine.program_cache import PROGRAMS, VALUES, Programs, closed, graph_key
+from adjoint.engine.program_cache import (
+    PROGRAMS,
+    VALUES,
+    Programs,
+    close_over_parameters,
+    graph_key,
+)
 from adjoint.engine.step_facts import peak_bytes
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.dtype import dtypes
@@ -164,7 +170,7 @@ def test_a_donated_input_gives_its_memory():
     x, y = vector(1, 2) + 0, vector(3, 4)
     x.realize()
     z = ((x.uop + y.uop).contiguous(), None)[0].exp().reduce_sum((0,)).expand((2,)).contiguous()
-    roots, parameters = closed([z], [x.uop, y.uop])
+    roots, parameters = close_over_parameters([z], [x.uop, y.uop])
     program = build(roots, parameters, BACKEND)
     want = program.run([storage(t.uop) for t in (x, y)])[0].array().tolist()
     buffer = storage(x.uop)

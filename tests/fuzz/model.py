@@ -172,7 +172,7 @@ def _cast(value: Any, dtype: Any) -> Array:
 def _called(name: str, *args: Any, **kwargs: Any) -> Any:
     """The record's reference on arrays; half precision is worked out in float32."""
     record = OPS[name]
-    if record.calls:
+    if record.takes_functions:
         raise NotModelledError(name)
     given = [_wide(_read(a)) for a in args]
     named = {k: _wide(_read(v)) for k, v in kwargs.items()}

@@ -13,7 +13,13 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms import table as special
-from adjoint.kernel.algorithms.table import Special, bad_index, build, build_scatter, sort_program
+from adjoint.kernel.algorithms.table import (
+    AlgorithmKernel,
+    bad_index,
+    build,
+    build_scatter,
+    sort_program,
+)
 from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
 from adjoint.ops.scan import ScanArg
 from adjoint.runtime.compiler import compile_source
@@ -53,7 +59,7 @@ def node_of(op: str, arrays: list[np.ndarray], arg: object) -> UOp:
     return UOp(OPS[op], tuple(src), arg)
 
 
-def verified(kernel: Special) -> Special:
+def verified(kernel: AlgorithmKernel) -> AlgorithmKernel:
     """The kernel, after the check that it is a list in running order."""
     body = kernel.program.body
     leaves = [n for n in toposort(body) if not n.src and n not in set(body)]
@@ -61,7 +67,7 @@ def verified(kernel: Special) -> Special:
     return kernel
 
 
-def launch(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
+def launch(kernel: AlgorithmKernel, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
     """Interpret the kernel, a grid in two parts, and compile it too; what the flag says."""
     verified(kernel)
     natively = [r.copy() for r in results]
@@ -72,14 +78,14 @@ def launch(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray
     return flags[0]
 
 
-def _slow(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
+def _slow(kernel: AlgorithmKernel, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
     arrays = memory(kernel, results, operands)
     for begin, end in parts(kernel):
         interpret(kernel.program, arrays, {}, begin, end)
     return int(arrays[-1][0]) if kernel.flag else 0
 
 
-def _fast(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
+def _fast(kernel: AlgorithmKernel, results: list[np.ndarray], operands: list[np.ndarray]) -> int:
     arrays = memory(kernel, results, operands)
     code = compile_source(render(kernel.program, processor()))
     number = ctypes.c_int64
@@ -90,14 +96,14 @@ def _fast(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]
     return int(arrays[-1][0]) if kernel.flag else 0
 
 
-def parts(kernel: Special) -> list[tuple[int | None, int | None]]:
+def parts(kernel: AlgorithmKernel) -> list[tuple[int | None, int | None]]:
     if kernel.program.grid is None:
         return [(None, None)]
     size = kernel.program.grid.arg.size
     return [(size // 2, size), (0, size // 2)]
 
 
-def memory(kernel: Special, results: list[np.ndarray], operands: list[np.ndarray]) -> list:
+def memory(kernel: AlgorithmKernel, results: list[np.ndarray], operands: list[np.ndarray]) -> list:
     """An array per buffer; scratch is full of something."""
     spare = [np.full(count, 3, kind.np) for kind, count in kernel.scratch]
     flag = [np.zeros(1, np.int64)] * kernel.flag
@@ -115,7 +121,7 @@ def same(found: np.ndarray, wanted: np.ndarray) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
-def check(node: UOp, arrays: list[np.ndarray], kernel: Special | None = None) -> None:
+def check(node: UOp, arrays: list[np.ndarray], kernel: AlgorithmKernel | None = None) -> None:
     out = np.zeros(node.shape, node.dtype.np)
     assert launch(kernel or build(node), [out], arrays) == 0
     same(out, evaluate(node, arrays, None))

@@ -14,7 +14,7 @@ from adjoint.errors import AdjointError
 from adjoint.ir.dtype import ALL, dtypes
 from adjoint.ir.kernel_kind import pointwise_of
 from adjoint.ir.opdef import OPS, attributes
-from adjoint.kernel.decompose import decompose, decompose_node, held, rounded
+from adjoint.kernel.decompose import compute_dtype, decompose, decompose_node, rounded
 from tests.kernel.scalars import count, evaluate, leaf
 
 POINTS = json.loads(Path(__file__).with_name("math_points.json").read_text(encoding="utf-8"))
@@ -65,15 +65,15 @@ def _node(name, dtype):
 
 def _compute(node, arrays):
     """The node's value by decomposition and by the reference."""
-    leaves = tuple(leaf(i, held(s.dtype)) for i, s in enumerate(node.src))
+    leaves = tuple(leaf(i, compute_dtype(s.dtype)) for i, s in enumerate(node.src))
     given = [a.astype(k.dtype.np) for a, k in zip(arrays, leaves, strict=True)]
     out = decompose_node(node, leaves)
-    assert out.dtype is held(node.dtype)
+    assert out.dtype is compute_dtype(node.dtype)
     assert out.shape == ()
     got = evaluate(out, dict(zip(leaves, given, strict=True)))
     with np.errstate(all="ignore"):
         got = np.broadcast_to(got, arrays[0].shape).astype(node.dtype.np)
-        operands = given if node.op.widen else arrays
+        operands = given if node.op.computes_in_f32 else arrays
         wanted = np.asarray(node.op.reference(*operands, **attributes(node)))
         return got, wanted.astype(node.dtype.np)
 
@@ -190,8 +190,8 @@ def test_remainders_are_exact_however_far_apart_the_numbers_are(name, dtype):
 
 
 def test_narrow_floats_are_held_as_float32_and_rounded():
-    assert held(dtypes.float16) is held(dtypes.bfloat16) is dtypes.float32
-    assert held(dtypes.float64) is dtypes.float64
+    assert compute_dtype(dtypes.float16) is compute_dtype(dtypes.bfloat16) is dtypes.float32
+    assert compute_dtype(dtypes.float64) is dtypes.float64
     x = leaf(0, dtypes.float32)
     assert rounded(x, dtypes.float32) is x
     value = evaluate(rounded(x, dtypes.float16), {x: np.array([1 / 3], np.float32)})

@@ -70,7 +70,7 @@ def test_two_names_of_one_text_are_two_functions():
 
 
 def test_code_lives_while_it_is_held_and_only_a_bounded_number_is_kept(monkeypatch):
-    monkeypatch.setattr(compiler, "KEPT", 4)
+    monkeypatch.setattr(compiler, "MAX_FREE_KERNELS", 4)
     held = compile_source(adder(500))
     for number in range(501, 510):
         compile_source(adder(number))
@@ -93,7 +93,7 @@ def test_memory_stays_flat_over_ten_thousand_kernels():
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_compiling_different_kernels_leaves_memory_flat(monkeypatch):
     monkeypatch.setenv("ADJOINT_CACHE", "0")
-    monkeypatch.setattr(compiler, "KEPT", 8)
+    monkeypatch.setattr(compiler, "MAX_FREE_KERNELS", 8)
     for number in range(100):
         compile_source(adder(10_000 + number))
     before = resident()

@@ -9,7 +9,7 @@ from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import explain
 from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program_cache import closed, graph_key
+from adjoint.engine.program_cache import close_over_parameters, graph_key
 from adjoint.ir.opdef import OPS
 from adjoint.schedule.groups import fuse_groups
 from adjoint.schedule.legalise import prepare
@@ -156,7 +156,7 @@ def schedules():
         roots = [values[n].uop for n in program.outputs]
         key = graph_key(roots)
         if key is not None:
-            nodes, parameters = closed(roots, key.leaves)
+            nodes, parameters = close_over_parameters(roots, key.leaves)
             wanted = [n for n in dict.fromkeys(nodes) if n not in set(parameters)]
             if wanted:
                 yield f"graph {seed}", compile_graph(wanted, parameters, BACKEND)

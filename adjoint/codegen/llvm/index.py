@@ -14,7 +14,7 @@ from adjoint.ir.uop import UOp
 
 COMPARISONS = {"lt": "slt", "le": "sle", "eq": "eq", "ne": "ne"}
 DIVISIONS = {"floordiv": "udiv", "mod": "urem", "idiv": "udiv", "fmod": "urem"}
-_FAR = 1 << 62  # what is nearer to 0 has differences without overflow
+_MAX_WITHOUT_OVERFLOW = 1 << 62  # what is nearer to 0 has differences without overflow
 _CLAMP = 1 << 30  # beyond any lane number times its stride
 
 
@@ -39,7 +39,7 @@ def compared(w: Writer, node: UOp, operands: list[Value]) -> Value | None:
 
 def _is_near(node: UOp) -> bool:
     lo, hi = bounds(node)
-    return -_FAR < lo and hi < _FAR
+    return -_MAX_WITHOUT_OVERFLOW < lo and hi < _MAX_WITHOUT_OVERFLOW
 
 
 def are_small(node: UOp) -> bool:

@@ -30,7 +30,7 @@ _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Special:
+class AlgorithmKernel:
     """A kernel with the memory it wants beside results and operands.
 
     Its buffers are the results, the operands, `scratch` (dtype and count of each), and with `flag`

@@ -15,8 +15,8 @@ from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.sizes import divides
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
+    AlgorithmKernel,
     Loops,
-    Special,
     index_sum,
     lanes_for,
     number,
@@ -57,7 +57,7 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
     return UOp._apply(name, a, b)
 
 
-def build_scan(node: UOp, name: str = "") -> Special:
+def build_scan(node: UOp, name: str = "") -> AlgorithmKernel:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
     x, axis, op = node.src[0], node.arg.axis, join_of(node)
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
@@ -81,4 +81,4 @@ def build_scan(node: UOp, name: str = "") -> Special:
                 value = loops.load(given, at).cast(held(x.dtype)).cast(kind)
                 total = loops.update(register, combined(op, register, value), k)
                 loops.store(out, at, total.cast(held(node.dtype)).cast(node.dtype))
-    return Special(loops.program(node, name, 2 * n * lanes))
+    return AlgorithmKernel(loops.program(node, name, 2 * n * lanes))

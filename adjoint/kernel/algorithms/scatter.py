@@ -18,9 +18,9 @@ from adjoint.ir.kernel_kind import RANGE
 from adjoint.ir.sizes import divides, is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
+    AlgorithmKernel,
     Loops,
     Shape,
-    Special,
     index_sum,
     lanes_for,
     number,
@@ -116,7 +116,7 @@ class _Scatter:
         self.target = buffer("wide", self.kind, node.size, True) if self.rounded else self.out
         self.flag = buffer("flag", dtypes.int64, 1, True)
 
-    def build(self, name: str, in_place: bool) -> Special:
+    def build(self, name: str, in_place: bool) -> AlgorithmKernel:
         layout = self.layout
         with self.loops.grid(prod(layout.sizes)) as position:
             *at, block = split(position, layout.sizes)
@@ -132,7 +132,7 @@ class _Scatter:
         scratch = ((self.kind, self.node.size),) if self.rounded else ()
         pieces = prod(n for n, _ in layout.runs) + 4 * self.count
         program = self.loops.program(self.node, name, pieces * layout.lanes)
-        return Special(program, scratch, flag=True)
+        return AlgorithmKernel(program, scratch, flag=True)
 
     def lane(self, stack: ExitStack, block: UOp) -> UOp:
         """Open the loop over one block of the run."""
@@ -209,7 +209,7 @@ class _Scatter:
         self.loops.store(self.target, at, after.cast(self.target.dtype.base))
 
 
-def build_scatter(node: UOp, name: str = "", in_place: bool = False) -> Special:
+def build_scatter(node: UOp, name: str = "", in_place: bool = False) -> AlgorithmKernel:
     """The kernel of a scatter on contiguous operands.
 
     With `in_place` the result's memory already holds x, and only the updates are done.

@@ -15,8 +15,8 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.sizes import highest, is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
+    AlgorithmKernel,
     Loops,
-    Special,
     index_sum,
     lanes_for,
     number,
@@ -113,11 +113,11 @@ class _Sort:
             found = self.loops.load(self.x, self.at(start, index.cast(dtypes.int64)))
             self.loops.store(self.values, there, found)
 
-    def finish(self, name: str, cost: int) -> Special:
-        return Special(self.loops.program(self.node, name, cost), tuple(self.scratch))
+    def finish(self, name: str, cost: int) -> AlgorithmKernel:
+        return AlgorithmKernel(self.loops.program(self.node, name, cost), tuple(self.scratch))
 
 
-def _ranked(sort: _Sort, name: str) -> Special:
+def _ranked(sort: _Sort, name: str) -> AlgorithmKernel:
     """A short row: count the elements before each."""
     loops, n, order = sort.loops, sort.n, sort.order
     lanes = lanes_for(n, order.kind)
@@ -171,7 +171,7 @@ class _Digits:
         self.sort.scratch.append((kind, size))
         return self.loops.buffer(f"entries{i}", kind, size, True)
 
-    def build(self, name: str) -> Special:
+    def build(self, name: str) -> AlgorithmKernel:
         sort = self.sort
         each = -(-sort.rows // self.groups)
         with self.loops.grid(self.groups) as group:
@@ -252,13 +252,15 @@ class _Digits:
         return self.loops.load(self.memory[source + 1], here)
 
 
-def sort_program(node: UOp, name: str = "", values: bool = True, indices: bool = True) -> Special:
+def sort_program(
+    node: UOp, name: str = "", values: bool = True, indices: bool = True
+) -> AlgorithmKernel:
     """The kernel of an argsort node that gives sorted values, indices, or both, in this order."""
     sort = _Sort(node, values, indices)
     short = min(SHORT_ROW * _rounds(sort.order), LONGEST_SHORT_ROW)
     return _ranked(sort, name) if highest(sort.n) <= short else _Digits(sort).build(name)
 
 
-def build_argsort(node: UOp, name: str = "") -> Special:
+def build_argsort(node: UOp, name: str = "") -> AlgorithmKernel:
     """The kernel of an argsort node."""
     return sort_program(node, name, values=False)

@@ -11,26 +11,26 @@ from collections.abc import Callable
 
 from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import Special
+from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.scan import build_scan
 from adjoint.kernel.algorithms.scatter import bad_index, build_scatter, checked, flag_code
 from adjoint.kernel.algorithms.sort import build_argsort, sort_program
 
-BUILDERS: dict[str, Callable[[UOp, str], Special]] = {
+BUILDERS: dict[str, Callable[[UOp, str], AlgorithmKernel]] = {
     "scan": build_scan,
     "scatter": build_scatter,
     "sort": build_argsort,
 }
 
 
-def build(node: UOp, name: str = "") -> Special:
+def build(node: UOp, name: str = "") -> AlgorithmKernel:
     """The kernel of a node whose record names an algorithm of the table."""
     return BUILDERS[kernel_of(node).name](node, name)  # type: ignore[attr-defined]
 
 
 __all__ = [
     "BUILDERS",
-    "Special",
+    "AlgorithmKernel",
     "bad_index",
     "build",
     "build_scatter",

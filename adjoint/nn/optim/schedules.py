@@ -18,7 +18,7 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import dtypes
 from adjoint.tensor import Tensor, array_api
 
-_FAR = 2.0**53  # steps that no run takes
+_NO_STEP = 2.0**53  # steps that no run takes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ def _checked(op: str, **values: Any) -> None:
 
 def constant(factor: float = 1.0, total: int | None = None) -> Schedule:
     """A factor, for so many steps, then 1; without `total` for ever."""
-    end = _FAR if total is None else total
+    end = _NO_STEP if total is None else total
     return Schedule(lambda xp, t: xp.where(t < end, _spread(factor, t), 1.0))
 
 
@@ -125,7 +125,7 @@ def cosine_restarts(first: int, multiplier: int = 1, floor: float = 0.0) -> Sche
     if multiplier == 1:
         return Schedule(lambda xp, t: _wave(xp, (t % first) / first, 1.0, floor))
     starts, length = [0.0], float(first)
-    while starts[-1] + length < _FAR:
+    while starts[-1] + length < _NO_STEP:
         starts.append(starts[-1] + length)
         length *= multiplier
     lengths = [first * float(multiplier) ** i for i in range(len(starts))]

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 
 Array = np.ndarray[Any, Any]
-MOST = (1 << 63) - 1  # bytes that an array may have
+MAX_BYTES = (1 << 63) - 1  # bytes that an array may have
 RANK = 32  # axes that an array may have
 
 
@@ -64,6 +64,6 @@ def byte_count(shape: tuple[int, ...], itemsize: int) -> int | None:
     filled = itemsize
     for extent in shape:
         filled *= extent or 1
-        if filled > MOST:
+        if filled > MAX_BYTES:
             return None
     return 0 if 0 in shape else filled

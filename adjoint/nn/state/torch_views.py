@@ -15,7 +15,7 @@ from adjoint.nn.state.elements import Element, byte_count
 from adjoint.nn.state.zip_directory import ZipDirectory, ZipEntry
 
 Array = np.ndarray[Any, Any]
-_SMALL = 1 << 22  # elements that overlapping views may have in any case
+_ALWAYS_ALLOWED_ELEMENTS = 1 << 22  # elements that overlapping views may have in any case
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class View:
         last = self.offset + sum((extent - 1) * stride for extent, stride in steps)
         if 0 not in self.size and last >= count:
             raise ValueError(f"element {last} of a storage of {count}")
-        if prod(self.held) > max(16 * count, _SMALL):
+        if prod(self.held) > max(16 * count, _ALWAYS_ALLOWED_ELEMENTS):
             raise ValueError(f"{prod(self.held)} elements in a storage of {count}")
 
     @property

@@ -24,7 +24,7 @@ from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, Maker, given, real, unary
 
 Array = np.ndarray[Any, Any]
-_FAR = 1000.0  # sigmoid(-1000) is 0 in float64
+_SIGMOID_IS_ZERO = 1000.0  # sigmoid(-1000) is 0 in float64
 _NEAR = 40.0  # the tails of the normal distribution are 0 in float64; 40³ is finite in float16
 
 
@@ -224,7 +224,7 @@ def _sigmoid_gate(t: UOp, x: UOp, slope: float) -> UOp:
     """The tangent of x sigmoid(slope x)."""
     inner = slope * x
     s = inner.sigmoid()
-    return t * (s * (1 + _within(inner, _FAR) * (-inner).sigmoid()))
+    return t * (s * (1 + _within(inner, _SIGMOID_IS_ZERO) * (-inner).sigmoid()))
 
 
 @composite(
@@ -235,7 +235,7 @@ def _sigmoid_gate(t: UOp, x: UOp, slope: float) -> UOp:
 )
 def silu(x: UOp) -> UOp:
     """`x * sigmoid(x)`; 0 at -inf."""
-    return x.maximum(-_FAR) * x.sigmoid()
+    return x.maximum(-_SIGMOID_IS_ZERO) * x.sigmoid()
 
 
 alias(silu, "swish")
@@ -249,7 +249,7 @@ alias(silu, "swish")
 )
 def quick_gelu(x: UOp) -> UOp:
     """`x * sigmoid(1.702 * x)`; 0 at -inf."""
-    return x.maximum(-_FAR) * (1.702 * x).sigmoid()
+    return x.maximum(-_SIGMOID_IS_ZERO) * (1.702 * x).sigmoid()
 
 
 def _gelu_reference(x: Any, approximate: str = "tanh") -> Array:
@@ -324,7 +324,7 @@ def logsigmoid(x: UOp) -> UOp:
 
 def _mish_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     w = x.logaddexp(0).tanh()
-    return t[0] * (w + _within(x, _FAR) * (1 - w * w) * x.sigmoid())
+    return t[0] * (w + _within(x, _SIGMOID_IS_ZERO) * (1 - w * w) * x.sigmoid())
 
 
 @composite(
@@ -335,7 +335,7 @@ def _mish_jvp(t: Any, y: UOp, x: UOp) -> UOp:
 )
 def mish(x: UOp) -> UOp:
     """`x * tanh(softplus(x))`; 0 at -inf."""
-    return x.maximum(-_FAR) * x.logaddexp(0).tanh()
+    return x.maximum(-_SIGMOID_IS_ZERO) * x.logaddexp(0).tanh()
 
 
 def _softsign_reference(x: Any) -> Array:

@@ -27,13 +27,15 @@ from adjoint.ops.samples import later, real
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
-_MOST = 6  # spatial axes, one letter each in the contraction
+_MAX_SPATIAL = 6  # spatial axes, one letter each in the contraction
 
 
 def _spatial_rank(op: str, x: UOp, weight: UOp) -> int:
     count = weight.ndim - 2
-    if not 1 <= count <= _MOST:
-        problem = f"the weight has rank {weight.ndim}: two channel axes and 1 to {_MOST} spatial"
+    if not 1 <= count <= _MAX_SPATIAL:
+        problem = (
+            f"the weight has rank {weight.ndim}: two channel axes and 1 to {_MAX_SPATIAL} spatial"
+        )
         raise ShapeError("E3002", problem, op=op, operands=_sides(x, weight))
     if x.ndim not in (count + 1, count + 2):
         problem = f"the input has rank {x.ndim}; this weight takes {count + 2}"

@@ -18,9 +18,9 @@ from adjoint.ops.mathematics.nodes import (
     bits,
     both,
     cast,
+    compute_dtype,
     either,
     format_of,
-    held,
     is_nan,
     like,
     masked,
@@ -139,7 +139,7 @@ def convert(x: UOp, source: DType, target: DType) -> UOp:
         return _saturated(x, target)
     if target in NARROW and source is not target:
         return _narrowed(x, source, target)
-    return cast(x, held(target))
+    return cast(x, compute_dtype(target))
 
 
 def _narrowed(x: UOp, source: DType, target: DType) -> UOp:

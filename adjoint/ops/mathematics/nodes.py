@@ -14,7 +14,7 @@ from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp, typed
+from adjoint.ir.uop import UOp, make_node
 
 Coefficients = Mapping[str, Sequence[float]]
 NARROW = (dtypes.float16, dtypes.bfloat16)
@@ -51,7 +51,7 @@ def format_of(x: UOp) -> Format:
     return _FORMATS[x.dtype]
 
 
-def held(dtype: DType) -> DType:
+def compute_dtype(dtype: DType) -> DType:
     """The dtype in which a kernel holds values of a dtype: narrow floats are held as float32."""
     return dtypes.float32 if dtype in NARROW else dtype
 
@@ -87,14 +87,14 @@ def _operand(x: Any, beside: UOp) -> UOp:
 
 def fma(a: UOp, b: Any, c: Any) -> UOp:
     """`a * b + c` rounded once; numbers take the dtype of `a`."""
-    return typed(OPS["fma"], (a, _operand(b, a), _operand(c, a)), None, (), a.dtype)
+    return make_node(OPS["fma"], (a, _operand(b, a), _operand(c, a)), None, (), a.dtype)
 
 
 def where(cond: UOp, a: Any, b: Any) -> UOp:
     """`a` where the condition holds, else `b`; one of them may be a number."""
     if type(a) is not UOp:
         a = number(a, b.dtype)
-    return typed(OPS["where"], (cond, a, _operand(b, a)), None, (), a.dtype)
+    return make_node(OPS["where"], (cond, a, _operand(b, a)), None, (), a.dtype)
 
 
 def pick(cond: UOp, a: Any, b: Any, dtype: DType) -> UOp:
@@ -111,22 +111,22 @@ def _kind(dtype: DType) -> Any:
 
 def cast(x: UOp, dtype: DType) -> UOp:
     """A basic CAST: a float that becomes an integer is in its range."""
-    return x if x.dtype is dtype else typed(OPS["cast"], (x,), _kind(dtype), (), dtype)
+    return x if x.dtype is dtype else make_node(OPS["cast"], (x,), _kind(dtype), (), dtype)
 
 
 def bits(x: UOp, dtype: DType) -> UOp:
     """A basic BITCAST."""
-    return x if x.dtype is dtype else typed(OPS["bitcast"], (x,), _kind(dtype), (), dtype)
+    return x if x.dtype is dtype else make_node(OPS["bitcast"], (x,), _kind(dtype), (), dtype)
 
 
 def apply(name: str, *operands: UOp) -> UOp:
     """An op on operands of one dtype, which is that of its result."""
-    return typed(OPS[name], operands, None, (), operands[0].dtype)
+    return make_node(OPS[name], operands, None, (), operands[0].dtype)
 
 
 def test(name: str, a: UOp, b: Any) -> UOp:
     """A comparison: lt, le, eq, ne."""
-    return typed(OPS[name], (a, _operand(b, a)), None, (), dtypes.bool_)
+    return make_node(OPS[name], (a, _operand(b, a)), None, (), dtypes.bool_)
 
 
 def times(a: UOp, b: Any) -> UOp:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.batching import batch
-from adjoint.ir.batch import Flags, spread
+from adjoint.ir.batch import Flags, broadcast_batch
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
@@ -131,7 +131,7 @@ class PerExample(Rule):
         batched = batch([*roots, *inside.tokens], given, self.size)
         hand_over([node for node, _ in batched[len(roots) :]], [n for n, _ in batched])
         wide = iter(batched)
-        return [None if node is None else spread(*next(wide), self.size) for node in found]
+        return [None if node is None else broadcast_batch(*next(wide), self.size) for node in found]
 
 
 def spread_cotangents(

@@ -49,7 +49,7 @@ _IGNORED = (*PLAIN, DType, UOp, Tensor)
 _DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter", "dir"}
 _MAKING = {"__init__", "__new__", "__post_init__"}  # read where a class is called
 _PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
-_MOST = 200_000  # values looked at: beyond that a program is not kept
+_MAX_CAPTURED_VALUES = 200_000  # values looked at: beyond that a program is not kept
 
 
 class Captured:
@@ -167,7 +167,7 @@ class Captured:
         while self._queue:
             while self._queue:
                 self._visit(self._queue.popleft())
-                if len(self._seen) > _MOST:
+                if len(self._seen) > _MAX_CAPTURED_VALUES:
                     self.complete = False
                     return
             self._flush()

@@ -348,7 +348,7 @@ class Contents:
         now, before = self.look(), self.before
         if now.shape != before.shape or now.dtype != before.dtype:
             return False
-        if now.dtype.hasobject or now.nbytes < _SMALL or not now.flags.c_contiguous:
+        if now.dtype.hasobject or now.nbytes < _MAX_COPIED_BYTES or not now.flags.c_contiguous:
             return bool(
                 now.tolist() == before.tolist()
                 if now.dtype.hasobject
@@ -357,4 +357,4 @@ class Contents:
         return np.array_equal(now.reshape(-1).view(np.uint8), before.reshape(-1).view(np.uint8))
 
 
-_SMALL = 1 << 16  # bytes: below, a copy costs less than views
+_MAX_COPIED_BYTES = 1 << 16  # bytes: below, a copy costs less than views

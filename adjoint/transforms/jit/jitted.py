@@ -39,7 +39,7 @@ from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
-KEPT = 256  # traces of one function
+MAX_TRACES = 256  # traces of one function
 _BOTH = 4  # traces of one signature in different surroundings
 
 
@@ -212,7 +212,7 @@ class Jitted(Generic[P, R]):
             kept.insert(0, compiled)
             del kept[_BOTH:]
             self._traces.move_to_end(key)
-            while len(self._traces) > KEPT:
+            while len(self._traces) > MAX_TRACES:
                 self._traces.popitem(last=False)
             self._remember(key, compiled, args, kwargs, leaves)
         return result

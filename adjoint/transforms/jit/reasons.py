@@ -13,7 +13,7 @@ from adjoint.errors import JitWarning
 from adjoint.ir.sizes import Size, varies
 from adjoint.transforms.pytree import TreeDef
 
-MOST = 8  # traces for one reason that need no word
+MAX_PER_REASON = 8  # traces for one reason that need no word
 _TENSOR = ("shape", "dtype", "device", "requires_grad")
 
 
@@ -29,8 +29,8 @@ class Reasons:
     def add(self, reason: str) -> None:
         """Count a reason; one that comes often is said."""
         self._counts[reason] += 1
-        if self._counts[reason] > MOST:
-            problem = f"jit of {self._name}: traced {MOST + 1} times because of {reason}"
+        if self._counts[reason] > MAX_PER_REASON:
+            problem = f"jit of {self._name}: traced {MAX_PER_REASON + 1} times because of {reason}"
             fix = "keep what changes in a tensor, pass it as one, or declare sizes that vary: "
             fix += 'dynamic={0: {0: Variable("n", 1, 64)}}'
             self._say(reason, JitWarning("W8002", problem, fix))

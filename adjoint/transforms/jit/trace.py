@@ -16,7 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from adjoint.engine import realize as engine
-from adjoint.engine.program_cache import closed
+from adjoint.engine.program_cache import close_over_parameters
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import HERE, STORED
 from adjoint.ir.opdef import OPS
@@ -397,7 +397,7 @@ class Tracer:
         """What the graph's parameters are, the graph, the nodes it was made of, and over which."""
         order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
         free = [n for n in order if n in sources or is_known(n)]
-        roots, parameters = closed(self.nodes, free)
+        roots, parameters = close_over_parameters(self.nodes, free)
         inputs = tuple(sources[n] if n in sources else storage(n) for n in free)
         ends = set(free)
         return (
