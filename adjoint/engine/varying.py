@@ -34,7 +34,9 @@ def adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
     for node in toposort(expand(roots)):
         if type(node.op.kernel) is Library and node.dtype.is_inexact and _by_loops(node, target):
             return True
-        if node.op.calls and any(adds_by_length(f.outputs, target) for f in functions_of(node)):
+        if node.op.takes_functions and any(
+            adds_by_length(f.outputs, target) for f in functions_of(node)
+        ):
             return True
     return False
 
@@ -59,7 +61,7 @@ def _plain(node: UOp, src: tuple[UOp, ...]) -> UOp:
         value = float(node.src[0].arg.value)
         return OPS["const"].call(value, node.dtype, src[0].shape, src[0].device)
     arg = node.arg
-    if isinstance(arg, Varying) or node.op.calls:
+    if isinstance(arg, Varying) or node.op.takes_functions:
         arg = arg.kind()(*map(_plain_value, arg))
     return node if src == node.src and arg is node.arg else UOp(node.op, src, arg)
 
