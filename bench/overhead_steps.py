@@ -15,7 +15,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time_ns
@@ -116,13 +117,29 @@ def measure() -> dict[str, float]:
 # ---- all of them
 
 
-def rounds(checkout: Path, found: dict[str, list[float]]) -> None:
-    """One process of a checkout."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "ADJOINT_DEVICE": "CPU"}
-    command = [sys.executable, str(Path(__file__).resolve()), "--measure"]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    for name, seconds in json.loads(done.stdout).items():
-        found.setdefault(name, []).append(seconds)
+def process(checkout: Path, bytecode: str, *command: str) -> str:
+    """What a process with the package of a checkout says; its bytecode is kept in a folder."""
+    own = {"PYTHONPATH": str(checkout), "PYTHONPYCACHEPREFIX": bytecode, "ADJOINT_DEVICE": "CPU"}
+    environment = {**os.environ, **own}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    started = [sys.executable, *command]
+    return subprocess.run(
+        started, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def measured(checkouts: Sequence[Path], rounds: int) -> list[dict[str, list[float]]]:
+    """Seconds by the name of a row, for each of the checkouts, in turn."""
+    found: list[dict[str, list[float]]] = [{} for _ in checkouts]
+    with tempfile.TemporaryDirectory() as bytecode:
+        for checkout in checkouts:
+            process(checkout, bytecode, "-c", "import adjoint")
+        for _ in range(rounds):
+            for checkout, times in zip(checkouts, found, strict=True):
+                said = process(checkout, bytecode, str(Path(__file__).resolve()), "--measure")
+                for name, seconds in json.loads(said).items():
+                    times.setdefault(name, []).append(seconds)
+    return found
 
 
 def table(now: dict[str, list[float]], old: dict[str, list[float]], name: str) -> str:
@@ -169,12 +186,8 @@ def main() -> int:
     if options.measure:
         print(json.dumps(measure()))
         return 0
-    now: dict[str, list[float]] = {}
-    old: dict[str, list[float]] = {}
-    for _ in range(options.rounds):
-        rounds(peers.HERE.parent, now)
-        if options.old:
-            rounds(options.old.resolve(), old)
+    checkouts = [peers.HERE.parent, *([options.old.resolve()] if options.old else [])]
+    now, old = [*measured(checkouts, options.rounds), {}][:2]
     command = ["git", "-C", str(options.old), "rev-parse", "--short", "HEAD"]
     name = subprocess.check_output(command, text=True).strip() if options.old else ""
     text = table(now, old, name)

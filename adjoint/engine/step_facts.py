@@ -5,15 +5,11 @@ What may live here: what can be told of a step without running it.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.origin import readable
 from adjoint.ir.uop import UOp
-from adjoint.runtime.launch import chunk_of
-from adjoint.runtime.pool import the_pool
 from adjoint.stages import (
     ControlStep,
     HostStep,
@@ -125,40 +121,6 @@ def titles(step: Step) -> tuple[str, str]:
             return step.node.op.name, "host"
         case ControlStep():
             return step.node.op.name, "control"
-
-
-def details_of(step: Step, schedule: Schedule) -> dict[str, Any]:
-    """Lines, shapes, bytes and arithmetic of a step."""
-    work = work_of(replace(schedule, steps=(step,)))
-    made = dict.fromkeys(step.writes)
-    used = [i for i in dict.fromkeys(step.reads) if i not in made]
-    kinds = [", ".join(_kind(schedule, i) for i in slots) for slots in (used, made)]
-    found: dict[str, Any] = {
-        "lines": lines_of(step),
-        "shapes": " -> ".join(kinds),
-        "bytes": work["bytes"],
-        "flops": work["flops"],
-    }
-    if isinstance(step, KernelStep):
-        found["threads"] = _threads(step)
-    if isinstance(step, ControlStep):
-        inside = Counter(" ".join(titles(s)[::-1]) for part in step.parts for s in part.steps)
-        found["inside"] = [f"{count} x {name}" for name, count in inside.items()]
-        found["turns"] = getattr(step.node.arg, "length", None)
-    return found
-
-
-def _threads(step: KernelStep) -> int:
-    """How many threads share the kernel, if they are free."""
-    grid = step.program.grid
-    extent = 1 if grid is None else int(grid.arg.size)
-    pieces = -(-extent // chunk_of(extent, step.program.cost))
-    return max(1, min(pieces, the_pool().threads))
-
-
-def _kind(schedule: Schedule, number: int) -> str:
-    slot = schedule.slots[number]
-    return f"{slot.dtype.short}{list(slot.shape)}"
 
 
 def lines_of(step: Step) -> list[str]:

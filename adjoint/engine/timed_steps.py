@@ -5,15 +5,19 @@ What may live here: what observers see of a run. What may not: how steps run.
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adjoint.backends.protocol import Backend, Launch
 from adjoint.engine import counters
 from adjoint.engine.run_plan import StepByStep
-from adjoint.engine.step_facts import details_of, titles
+from adjoint.engine.step_facts import lines_of, titles, work_of
 from adjoint.runtime import timeline
+from adjoint.runtime.launch import chunk_of
+from adjoint.runtime.pool import the_pool
 from adjoint.runtime.timeline import recorders, sample, span
-from adjoint.stages import Schedule, Step
+from adjoint.stages import ControlStep, KernelStep, Schedule, Step
 
 if TYPE_CHECKING:
     from adjoint.engine.program import Program
@@ -60,3 +64,40 @@ def _run_recorded(program: Program, *args: Any) -> list[Buffer]:
         outputs = twin.compute(*args)
     sample("memory", memory.counted)
     return outputs
+
+
+# ---- what a profile says of a step
+
+
+def details_of(step: Step, schedule: Schedule) -> dict[str, Any]:
+    """Lines, shapes, bytes and arithmetic of a step."""
+    work = work_of(replace(schedule, steps=(step,)))
+    made = dict.fromkeys(step.writes)
+    used = [i for i in dict.fromkeys(step.reads) if i not in made]
+    kinds = [", ".join(_kind(schedule, i) for i in slots) for slots in (used, made)]
+    found: dict[str, Any] = {
+        "lines": lines_of(step),
+        "shapes": " -> ".join(kinds),
+        "bytes": work["bytes"],
+        "flops": work["flops"],
+    }
+    if isinstance(step, KernelStep):
+        found["threads"] = _threads(step)
+    if isinstance(step, ControlStep):
+        inside = Counter(" ".join(titles(s)[::-1]) for part in step.parts for s in part.steps)
+        found["inside"] = [f"{count} x {name}" for name, count in inside.items()]
+        found["turns"] = getattr(step.node.arg, "length", None)
+    return found
+
+
+def _threads(step: KernelStep) -> int:
+    """How many threads share the kernel, if they are free."""
+    grid = step.program.grid
+    extent = 1 if grid is None else int(grid.arg.size)
+    pieces = -(-extent // chunk_of(extent, step.program.cost))
+    return max(1, min(pieces, the_pool().threads))
+
+
+def _kind(schedule: Schedule, number: int) -> str:
+    slot = schedule.slots[number]
+    return f"{slot.dtype.short}{list(slot.shape)}"
