@@ -21,7 +21,7 @@ from adjoint.module.opcode import Contributions, Opcode, Types
 from adjoint.module.tape import COMMUTING, Tape
 
 _templates: dict[Any, _Template] = {}
-_MOST_CACHED = 4096
+_MAX_TEMPLATES = 4096
 
 
 class _Template(NamedTuple):
@@ -34,20 +34,23 @@ class _Template(NamedTuple):
 
 def derived_pull(opcode: Opcode, t: Tape, ins: Instruction, g: Any) -> Contributions:
     """The template of this instruction, with its values in place of the placeholders."""
-    types = [t.type_of(o) for o in ins.operands]
-    needs = tuple([t.wants[o] for o in ins.operands])
-    seeds = [g] if isinstance(g, int) else g
+    name, operands, attrs = ins[1], ins[2], ins[3]
+    rows, wants = t.rows, t.wants
+    types = [rows[o][4] for o in operands]
+    needs = tuple([wants[o] for o in operands])
+    seeds = [g] if type(g) is int else g
     present = tuple([v is not None for v in seeds])
-    key = (ins.opcode, repr(ins.attrs), *types, needs, present)
+    written = attrs if opcode.record is None else repr(attrs)  # as keys 1 and true are equal
+    key = (name, written, *types, needs, present)
     template = _templates.get(key)
     if template is None:
-        if len(_templates) > _MOST_CACHED:
+        if len(_templates) > _MAX_TEMPLATES:
             _templates.clear()
         template = _templates[key] = _template(opcode, ins, types, needs, present)
-    given, rows, results = template
-    ids = [*ins.operands, ins.id, *(v for v in seeds if v is not None)]
-    for _, name, operands, attrs, kind, _ in rows[given:]:
-        moved = tuple([ids[o] for o in operands])
+    given, new, results = template
+    ids = [*operands, ins[0], *[v for v in seeds if v is not None]]
+    for _, name, places, attrs, kind, _ in new[given:]:
+        moved = tuple([ids[o] for o in places])
         if name == "BinOp" and moved[0] > moved[1] and attrs[0] in COMMUTING:
             moved = (moved[1], moved[0])
         ids.append(t.emit(name, moved, attrs, kind))

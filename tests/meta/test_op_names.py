@@ -2,7 +2,7 @@
 
 from tests.meta.op_names import PACKAGE, count, places
 
-HELD = 88  # lower it with every place that becomes a field; never raise it
+HELD = 85  # lower it with every place that becomes a field; never raise it
 NONE_IN = (  # they read `OpDef.kernel`
     *("schedule/loop_axes.py", "schedule/classify.py", "schedule/fuse.py", "schedule/layout.py"),
     *("kernel/index_maps.py", "kernel/decompose.py", "kernel/loop_stages.py"),
