@@ -196,8 +196,7 @@ class Loops:
 
     def program(self, node: UOp, name: str, cost: int) -> LoopProgram:
         """The finished kernel, for a node whose line it comes from."""
-        sizes = ["n" if varies(size) else str(size) for size in node.src[0].shape]
-        name = name or "_".join([node.op.name, *sizes])
+        name = name or _name_of(node)
         lines = () if node.origin is None else (str(node.origin),)
         body, grid = self.body, self.grid_range
         most = highest(cost) * (1 if grid is None else highest(grid.arg.size))
@@ -208,6 +207,11 @@ class Loops:
     def body(self) -> tuple[UOp, ...]:
         """All nodes in running order, once every scope is closed."""
         return tuple(self._blocks[0].flat())
+
+
+def _name_of(node: UOp) -> str:
+    sizes = ["n" if varies(size) else str(size) for size in node.src[0].shape]
+    return "_".join([node.op.name, *sizes])
 
 
 def _varying(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
