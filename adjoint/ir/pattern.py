@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.errors import InternalError
 from adjoint.ir.arg import Real, frozen
 from adjoint.ir.kernel_kind import CONSTANT
-from adjoint.ir.opdef import OPS
+from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.operators import Operators
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
@@ -128,6 +128,25 @@ class Apply(Pattern):
     __repr__ = __str__
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnyNode(Pattern):
+    """A node of one of these ops, or whose record has a kernel of this kind, on any operands."""
+
+    name: str
+    ops: tuple[str, ...] = ()
+    kind: type | None = None
+
+    def admits(self, op: OpDef) -> bool:
+        """Whether a node of that op matches."""
+        return op.name in self.ops or (self.kind is not None and type(op.kernel) is self.kind)
+
+    def __str__(self) -> str:
+        kinds = self.ops if self.kind is None else (*self.ops, self.kind.__name__)
+        return f"{self.name} of {' or '.join(kinds)}"
+
+    __repr__ = __str__
+
+
 def _is_infix(pattern: Pattern) -> bool:
     return isinstance(pattern, Apply) and pattern.op in _INFIX and not pattern.attrs
 
@@ -175,6 +194,8 @@ def matches(pattern: Pattern, node: UOp) -> Iterable[Bindings]:
     """Every way the node matches. Recursion follows the pattern, which is shallow."""
     if isinstance(pattern, Apply) and pattern.is_flat:
         return _flat_matches(pattern, node)
+    if isinstance(pattern, AnyNode):
+        return [{pattern.name: node}] if pattern.admits(node.op) else []
     return _match(pattern, node, {})
 
 
@@ -272,12 +293,22 @@ def _same_number(wanted: Any, node: UOp) -> bool:
     return isinstance(wanted, int) and wanted == value
 
 
-def source_ops(pattern: Pattern) -> tuple[str, ...]:
-    """The op that each source of a match has; "" where it may have any."""
-    return tuple(map(_op_of, applied(pattern).src))
+def may_match(pattern: Pattern, op: OpDef, sources: list[str]) -> bool:
+    """Whether a node of that op, on sources of these ops, may match."""
+    if isinstance(pattern, AnyNode):
+        return pattern.admits(op)
+    wanted = list(map(_op_of, applied(pattern).src))
+    if applied(pattern).op != op.name or len(wanted) != len(sources):
+        return False
+    if all(want in ("", name) for want, name in zip(wanted, sources, strict=True)):
+        return True
+    if not op.commutative or len(sources) != 2:
+        return False
+    return all(want in ("", name) for want, name in zip(wanted, sources[::-1], strict=True))
 
 
 def _op_of(pattern: Pattern) -> str:
+    """The op that a source of a match has; "" where it may have any."""
     if isinstance(pattern, Apply):
         return pattern.op
     is_const = isinstance(pattern, Number) or (isinstance(pattern, Var) and pattern.const)

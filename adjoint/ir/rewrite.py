@@ -15,8 +15,8 @@ from typing import Any
 from adjoint.errors import InternalError
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.origin import enter_origin, leave_origin, origin_scope
-from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, applied, fill, matches, source_ops
-from adjoint.ir.uop import UOp, make_node, toposort
+from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, applied, fill, matches, may_match
+from adjoint.ir.uop import UOp, make_node, rebuild, toposort
 
 Keep = Callable[[UOp], bool]
 
@@ -70,6 +70,7 @@ class Rule:
     pattern: Pattern
     replacement: Pattern | Callable[..., UOp | None]
     when: Condition | None = None
+    moves: bool = False  # the result may lie on another device
 
     @property
     def op(self) -> str:
@@ -99,7 +100,9 @@ class Rule:
     def _may_stand(self, result: UOp, node: UOp) -> bool:
         if result.shape != node.shape or result.dtype is not node.dtype:
             raise InternalError(f"rule {self.name} turned {node} into {result}")
-        return result.device == node.device  # a constant on no device is no answer for one on some
+        return (
+            self.moves or result.device == node.device
+        )  # a constant on no device is no answer for one on some
 
     def __str__(self) -> str:
         side = f"  when {self.when}" if self.when is not None else ""
@@ -127,16 +130,11 @@ class RuleSet:
     """
 
     rules: tuple[Rule, ...]
-    by_op: dict[str, list[tuple[Rule, tuple[str, ...]]]] = field(init=False)
     _candidates: dict[tuple[OpDef, ...], tuple[Rule, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        table: dict[str, list[tuple[Rule, tuple[str, ...]]]] = {}
-        for rule in self.rules:
-            table.setdefault(rule.op, []).append((rule, source_ops(rule.pattern)))
         if len({rule.name for rule in self.rules}) != len(self.rules):
             raise InternalError("two rules have one name")
-        object.__setattr__(self, "by_op", table)
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -157,11 +155,10 @@ class RuleSet:
         return self._looked_up(key) if found is None else found
 
     def _looked_up(self, key: tuple[OpDef, ...]) -> tuple[Rule, ...]:
-        names, either = [op.name for op in key[1:]], key[0].commutative
-        entries = self.by_op.get(key[0].name, ())
-        rules = tuple(rule for rule, wanted in entries if _may_match(wanted, names, either))
-        self._candidates[key] = rules
-        return rules
+        op, names = key[0], [source.name for source in key[1:]]
+        found = tuple(rule for rule in self.rules if may_match(rule.pattern, op, names))
+        self._candidates[key] = found
+        return found
 
     def apply(self, node: UOp, keep: Keep | None = None) -> tuple[UOp | None, str]:
         """What the first rule that applies makes of the node, and the rule's name."""
@@ -175,13 +172,19 @@ class RuleSet:
         return "\n".join(map(str, self.rules))
 
 
-def _may_match(wanted: tuple[str, ...], names: list[str], either: bool) -> bool:
-    """Whether sources of these ops may match, in this order or, if need be, in the other."""
-    if len(wanted) != len(names):
-        return False
-    if all(want in ("", name) for want, name in zip(wanted, names, strict=True)):
-        return True
-    return either and len(names) == 2 and _may_match(wanted, names[::-1], False)
+def rewrite_once(roots: Iterable[UOp], rules: RuleSet) -> list[UOp]:
+    """Every root with the first rule that applies to each node applied to it, sources first.
+
+    What a rule makes is left as it is: it is what was wanted, even where a rule would apply.
+    """
+    wanted = list(roots)
+    new: dict[UOp, UOp] = {}
+    for node in toposort(wanted):
+        src = tuple([new[s] for s in node.src])
+        present = node if src == node.src else rebuild(node, src)
+        found = rules.apply(present)[0]
+        new[node] = present if found is None else found
+    return [new[root] for root in wanted]
 
 
 def rewrite(

@@ -7,18 +7,20 @@ No value changes. What may live here: rewrites that every target needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir import axes
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import Identity, Kernel, Library, Reduce, View, reduce_of
+from adjoint.ir.kernel_kind import Identity, Library, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import origin_scope
+from adjoint.ir.pattern import AnyNode
+from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, is_one
-from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
@@ -30,30 +32,7 @@ from adjoint.target import Target
 
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
-    new: dict[UOp, UOp] = {}
-    for node in toposort(roots):
-        src = tuple(new[s] for s in node.src)
-        with origin_scope(node.raw_origin):
-            new[node] = _rewritten(node if src == node.src else rebuild(node, src), target)
-    return [new[root] for root in roots]
-
-
-def _rewritten(node: UOp, target: Target) -> UOp:
-    kernel = node.op.kernel
-    if type(kernel) is Identity:
-        return node.src[kernel.operand]
-    if _is_plain_alias(kernel) and alike(node.shape, node.src[0].shape):
-        return node.src[0]
-    if type(kernel) is Reduce and kernel.index_map is None:
-        return _reduction(node, kernel, target)
-    if type(kernel) is Library:
-        return _contraction(node, target)
-    rule = _RULES.get(node.op.name)
-    return node if rule is None else rule(node)
-
-
-def _is_plain_alias(kernel: Kernel) -> bool:
-    return type(kernel) is View and kernel.aliases and not kernel.waits
+    return rewrite_once(roots, legal_rules(target))
 
 
 def _filled(node: UOp, value: Any) -> UOp:
@@ -67,22 +46,39 @@ _LONGEST = 1 << 24  # from this many on, always
 _FEW = 1 << 12
 
 
-def _reduction(node: UOp, kernel: Reduce, target: Target) -> UOp:
+def _of_nothing(node: UOp) -> UOp | None:
+    """a reduction of nothing = its neutral element"""
+    empty = _is_plain(node) and node.size and not node.src[0].size
+    return _filled(node, reduce_of(node).start(node.dtype)) if empty else None
+
+
+def _of_one(node: UOp) -> UOp | None:
+    """a reduction of one element for each result = these"""
     x = node.src[0]
-    if node.size and not x.size:
-        return _filled(node, kernel.start(node.dtype))
-    dims = node.arg.axis
-    if all(is_one(x.shape[d]) for d in dims) and node.dtype is x.dtype:
-        same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
-        return same + 0.0 if kernel.join == "add" and x.dtype.is_float else same
+    if not _is_plain(node) or node.dtype is not x.dtype:
+        return None
+    if not all(is_one(x.shape[d]) for d in node.arg.axis):
+        return None
+    same = x.reshape(node.shape)  # but a sum starts from 0: -0.0 becomes 0.0
+    return same + 0.0 if reduce_of(node).join == "add" and x.dtype.is_float else same
+
+
+def _long(node: UOp, target: Target) -> UOp | None:
+    x, dims = node.src[0], node.arg.axis
+    if not _is_plain(node) or x.dtype.is_complex:
+        return None
     count = prod(x.shape[d] for d in dims)
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
     long = count >= _LONG and node.size <= results and count >= 16 * node.size
-    long = long and target.cores != 1
-    if (long or count > _LONGEST) and not x.dtype.is_complex:
-        found = _in_blocks(node, _wide(node, x), dims, count, target.limits.cheap)
-        return found.cast(node.dtype).reshape(node.shape)
-    return node
+    if not (long and target.cores != 1) and count <= _LONGEST:
+        return None
+    found = _in_blocks(node, _wide(node, x), dims, count, target.limits.cheap)
+    return found.cast(node.dtype).reshape(node.shape)
+
+
+def _is_plain(node: UOp) -> bool:
+    """Whether a reduction is over axes, not over windows."""
+    return reduce_of(node).index_map is None
 
 
 def _are_apart(dims: tuple[int, ...]) -> bool:
@@ -142,7 +138,7 @@ def _wide(node: UOp, x: UOp) -> UOp:
 
 
 def _arg_extreme(node: UOp) -> UOp:
-    """The first position that holds the extreme; a NaN is one."""
+    """argmax(x) = the first position that holds max(x); a NaN is one"""
     x, (axis, _) = node.src[0], node.arg
     if axis is None:
         x, axis = x.reshape(max(x.size, 1)), 0
@@ -158,23 +154,20 @@ def _arg_extreme(node: UOp) -> UOp:
 # ---- indexing
 
 
-def _indexing(node: UOp) -> UOp:
-    """An axis without elements has none at any index."""
+def _refused(node: UOp) -> UOp | None:
+    """an axis without elements has none at any index"""
     x, index = node.src[0], node.src[1]
     empty = [a for a in node.arg.axes if x.shape[a] == 0]
     if empty and index.size:
         operands = [(f"operand {i}", s) for i, s in enumerate(node.src)]
         problem = f"an index is out of range for axis {empty[0]} of size 0"
         raise BoundsError("E6001", problem, op=node.op.name, operands=operands)
-    return _scatter_add(node) if node.op.name == "scatter_add" else node
+    return None
 
 
-def _scatter_add(node: UOp) -> UOp:
-    """One update per row, at a place that an index gives: a comparison with the position.
-
-    Before: scatter_add(x, rows, t, u) with rows = 0, 1, 2, …
-    After: where(column == t, x + u, x). The gradient of a loss that picks one element per row.
-    """
+def _picked(node: UOp) -> UOp | None:
+    """scatter_add(x, rows, t, u) = where(column == t, x + u, x), rows = 0, 1, 2, …"""
+    # One update per row, at a place that an index gives: the gradient of a loss that picks one.
     x, *indices, updates = node.src
     if not updates.size:
         return x
@@ -184,10 +177,10 @@ def _scatter_add(node: UOp) -> UOp:
     shape = indices[0].shape
     covers = sorted(counted) == [d for d, n in enumerate(shape) if n > 1]
     if len(free) != 1 or not covers or len(indices) != len(x.shape):
-        return node
+        return None
     order = [a for a, axis in zip(node.arg.axes, counting, strict=True) if axis is not None]
     if any(x.shape[a] != shape[c] for a, c in zip(order, counted, strict=True)):
-        return node
+        return None
     axis = node.arg.axes[free[0]]
     place, value = (_spread(v, x, counting, node.arg.axes) for v in (indices[free[0]], updates))
     hit = (
@@ -219,25 +212,29 @@ def _checked(index: UOp, size: int) -> UOp:
 # ---- contractions
 
 
-def _contraction(node: UOp, target: Target) -> UOp:
-    """A sum of products as a product of matrices between views, in the dtype that it is added up
-    in."""
-    spec = axes.parse(node.arg.spec)
-    a, b = node.src
-    sizes = dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
-    if not node.size:
-        return node
-    if 0 in sizes.values():
-        return _filled(node, 0)
-    wide = product_dtype(node, target)
-    if wide is not node.dtype:
-        product = a.cast(wide).contract(b.cast(wide), node.arg.spec)
-        return _contraction(product, target).cast(node.dtype)
-    if all(sizes[c] == 1 for c in spec.summed):
-        return _products(node, spec)
-    if not is_matrix_product(node):
-        return node
-    return _matrix_product(node, spec, sizes)
+def _sum_of_nothing(node: UOp) -> UOp | None:
+    """a contraction over an axis without elements = 0"""
+    return _filled(node, 0) if node.size and 0 in _sizes(node).values() else None
+
+
+def _sum_of_one(node: UOp) -> UOp | None:
+    """a contraction over axes of one element = a product"""
+    spec, sizes = axes.parse(node.arg.spec), _sizes(node)
+    alone = node.size and all(is_one(sizes[c]) for c in spec.summed)
+    return _products(node, spec) if alone else None
+
+
+def _matrices(node: UOp) -> UOp | None:
+    """a contraction = a product of matrices between views"""
+    if not node.size or not is_matrix_product(node):
+        return None
+    return _matrix_product(node, axes.parse(node.arg.spec), _sizes(node))
+
+
+def _sizes(node: UOp) -> dict[str, int]:
+    """The length of every letter of a contraction."""
+    spec, (a, b) = axes.parse(node.arg.spec), node.src
+    return dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
 
 
 def _products(node: UOp, spec: axes.Letters) -> UOp:
@@ -248,7 +245,8 @@ def _products(node: UOp, spec: axes.Letters) -> UOp:
         order += [i for i, c in enumerate(term) if c not in spec.out]
         shape = [x.shape[term.index(c)] if c in term else 1 for c in spec.out]
         spread.append(x.permute(order).reshape(shape).expand(node.shape))
-    return spread[0] * spread[1]
+    product = spread[0] * spread[1]
+    return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
 
 
 def _matrix_product(node: UOp, spec: axes.Letters, sizes: dict[str, int]) -> UOp:
@@ -324,9 +322,64 @@ def _arranged(
     return parts.expand(*full, *(sizes[c] for c in matrix)).reshape(prod(full), *shape)
 
 
-_RULES: dict[str, Callable[[UOp], UOp]] = {
-    "argmax": _arg_extreme,
-    "argmin": _arg_extreme,
-    **dict.fromkeys(("gather", "scatter", "scatter_add"), _indexing),
-}
-__all__ = ["prepare"]
+# ---- the rules
+
+
+def _operand(node: UOp) -> UOp:
+    """detach(x) = x"""
+    found: UOp = node.src[node.op.kernel.operand]
+    return found
+
+
+def _same(node: UOp) -> UOp | None:
+    """a view of all elements in their order, under the same shape = its operand"""
+    kernel = node.op.kernel
+    plain = isinstance(kernel, View) and kernel.aliases and not kernel.waits
+    return node.src[0] if plain and alike(node.shape, node.src[0].shape) else None
+
+
+_VIEW, _REDUCTION = AnyNode("node", kind=View), AnyNode("node", kind=Reduce)
+_CONTRACTION, _IDENTITY = AnyNode("node", kind=Library), AnyNode("node", kind=Identity)
+_RULES = RuleSet(
+    (
+        Rule("identity", _IDENTITY, _operand, moves=True),
+        Rule("same_view", _VIEW, _same),
+        Rule("reduction_of_nothing", _REDUCTION, _of_nothing),
+        Rule("reduction_of_one", _REDUCTION, _of_one),
+        Rule("arg_extreme", AnyNode("node", ("argmax", "argmin")), _arg_extreme),
+        Rule("no_element", AnyNode("node", ("gather", "scatter", "scatter_add")), _refused),
+        Rule("picked_elements", AnyNode("node", ("scatter_add",)), _picked),
+    )
+)
+
+
+@cache
+def legal_rules(target: Target) -> RuleSet:
+    """The rewrites that kernels for a target need, in the order they are tried."""
+
+    def wider(node: UOp) -> UOp | None:
+        """contract(a, b) = contract(cast(a), cast(b)), cast back"""
+        kind, (a, b) = product_dtype(node, target), node.src
+        if not node.size or kind is node.dtype:
+            return None
+        product = a.cast(kind).contract(b.cast(kind), node.arg.spec)
+        found = rules.apply(product)[0]
+        return (product if found is None else found).cast(node.dtype)
+
+    def long(node: UOp) -> UOp | None:
+        """a long reduction = the reduction of those of its blocks"""
+        return _long(node, target)
+
+    rules = _RULES + RuleSet(
+        (
+            Rule("reduction_in_blocks", _REDUCTION, long),
+            Rule("contraction_of_nothing", _CONTRACTION, _sum_of_nothing),
+            Rule("wider_contraction", _CONTRACTION, wider),
+            Rule("contraction_of_one", _CONTRACTION, _sum_of_one),
+            Rule("product_of_matrices", _CONTRACTION, _matrices),
+        )
+    )
+    return rules
+
+
+__all__ = ["legal_rules", "prepare"]

@@ -72,3 +72,24 @@ def test_what_a_kernel_keeps_for_itself_takes_no_operands_place():
 
     wanted, got = (hessian(loss)(Tensor([0.3, 0.7]).to(device)) for device in ("REF", "CPU"))
     np.testing.assert_allclose(got.numpy(), wanted.numpy(), 1e-5, 1e-5)
+
+
+ONE_TERM = {
+    "outer": lambda a, b: a.outer(b),
+    "matmul": lambda a, b: a.reshape(3, 1) @ b.reshape(1, 3),
+    "batches": lambda a, b: a.reshape(3, 1, 1) @ b.reshape(3, 1, 1),
+    "einsum": lambda a, b: Tensor.einsum("i,j->ji", a, b),
+    "dot": lambda a, b: a[:1] @ b[:1],
+    "then more": lambda a, b: (a.outer(b) * -1).copysign(a.outer(b)),
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16", "int32"])
+@pytest.mark.parametrize("name", ONE_TERM)
+def test_a_sum_of_one_product_starts_from_zero_too(name, kind):
+    a, b = (Tensor(np.array(v, np.float32)) for v in ([2.0, -1.0, 0.0], [-0.0, 0.0, 1.0]))
+    wanted, got = (
+        ONE_TERM[name](a.to(device).cast(kind), b.to(device).cast(kind)).double().numpy()
+        for device in ("REF", "CPU")
+    )
+    assert got.tobytes() == wanted.tobytes()  # the sign of a zero is a bit

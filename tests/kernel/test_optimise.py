@@ -43,22 +43,20 @@ def test_arithmetic_that_undoes_itself_in_a_kernel_is_gone():
     assert len(names(after)) < len(names(before))
 
 
-def test_a_gate_that_always_holds_is_no_gate():
+GATES = {"load_always": 8, "load_never": 0}  # rule → what the counter, below 8, is compared with
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_a_gate_that_is_known_is_none(name):
     def write(loops, memory, i):
-        value = loops.here(OPS["load"](memory, i, i < 8, number(0, dtypes.float32)))
-        loops.store(memory, i + 8, value)
-
-    assert [len(n.src) for n in optimised(written(write)).body if n.op.name == "load"] == [2]
-
-
-def test_a_gate_that_never_holds_is_no_load():
-    def write(loops, memory, i):
-        value = loops.here(OPS["load"](memory, i, i < 0, number(3, dtypes.float32)))
-        loops.store(memory, i + 8, value)
+        gated = OPS["load"](memory, i, i < GATES[name], number(3, dtypes.float32))
+        loops.store(memory, i + 8, loops.here(gated))
 
     program = optimised(written(write))
-    assert names(program) == ["range", "add", "store", "end_range"]
-    assert program.body[2].src[2].arg.value == 3.0
+    loads = [node for node in program.body if node.op.name == "load"]
+    assert [len(node.src) for node in loads] == ([2] if name == "load_always" else [])
+    stored = next(node.src[2] for node in program.body if node.op.name == "store")
+    assert stored is loads[0] if loads else stored.arg.value == 3.0
 
 
 def test_what_no_longer_depends_on_a_loop_stands_outside_of_it():

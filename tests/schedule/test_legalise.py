@@ -1,0 +1,87 @@
+"""Rules of `legalise`: each applies to a graph made for it, and what it makes has the same bits."""
+
+import numpy as np
+import pytest
+
+from adjoint.errors import BoundsError
+from adjoint.ir.expand import expand
+from adjoint.ir.opdef import OPS
+from adjoint.ir.pattern import Var
+from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
+from adjoint.ir.uop import UOp, toposort
+from adjoint.schedule.legalise import legal_rules
+from adjoint.target import TARGETS
+from tests.ir.instances import evaluated, same_bits
+
+RULES = legal_rules(TARGETS["CPU"])
+
+
+def given(name, *shape, dtype="float32"):
+    return OPS["input"](name, shape, dtype, "CPU")
+
+
+def direct(name, x, **attrs):
+    """A node with attributes that the record's call would have normalised away."""
+    return UOp(OPS[name], (x,), OPS[name].arg(**attrs))
+
+
+X, LONG, PLACES = given("x", 4, 3), given("x", 1 << 16), given("t", 4, 1, dtype="int64")
+HALVES = given("x", 4, 3, dtype="float16") @ given("y", 3, 5, dtype="float16")
+CASES = {
+    "identity": [X.detach(), X.contiguous(), X.copy("REF")],
+    "same_view": [direct("reshape", X, shape=(4, 3))],
+    "reduction_of_nothing": [given("x", 0, 3).sum(0), given("x", 4, 0).prod(1)],
+    "reduction_of_one": [given("x", 1, 5).sum(0), given("x", 5, 1).max(1)],
+    "arg_extreme": [X.argmax(1), X.argmin(0)],
+    "no_element": [],  # an error: below
+    "picked_elements": [X.scatter_add(1, PLACES, given("u", 4, 1))],
+    "reduction_in_blocks": [LONG.sum(), LONG.max(), given("x", 2, (1 << 15) + 7).sum(1)],
+    "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],
+    "wider_contraction": [HALVES],
+    "contraction_of_one": [given("x", 4, 1) @ given("y", 1, 5)],
+    "product_of_matrices": [given("x", 6, 4, 3).contract(given("y", 5, 3), "bmk,nk->bmn")],
+}
+
+
+def values(node):
+    """Small whole numbers with NaN, zeros and infinities among them where no sum is rounded."""
+    generator = np.random.default_rng(len(node.shape))
+    found = generator.integers(0, 3, node.shape).astype(node.dtype.np)
+    return found if node.dtype.is_int else np.where(found == 0, -found, found)
+
+
+def test_every_rule_has_a_case():
+    assert list(CASES) == [rule.name for rule in RULES]
+
+
+@pytest.mark.parametrize("name", [name for name, roots in CASES.items() if roots])
+def test_the_rule_changes_no_bit(name):
+    for root in expand(CASES[name]):
+        leaves = {n: values(n) for n in toposort([root]) if n.op.name == "input"}
+        applied = [(n, RULES[name].apply(n)) for n in toposort([root])]
+        found = [(node, result) for node, result in applied if result is not None]
+        assert found, root
+        for node, result in found:
+            wanted = evaluated(node, leaves)
+            assert same_bits(evaluated(result, leaves), wanted), f"{node} becomes {result}"
+
+
+@pytest.mark.parametrize("op", ["gather", "scatter_add"])
+def test_an_index_into_an_axis_without_elements_is_refused(op):
+    empty, places = given("x", 0, 3), given("t", 2, 3, dtype="int64")
+    updates = () if op == "gather" else (given("u", 2, 3),)
+    (root,) = expand([getattr(empty, op)(0, places, *updates)])
+    with pytest.raises(BoundsError, match="axis 0 of size 0"):
+        rewrite_once([root], RULES)
+
+
+def test_what_a_rule_makes_is_left_as_it_is():
+    x = Var("x")
+    rules = RuleSet((Rule("exp", x.exp(), x.exp().neg()),))
+    node = X.exp().exp()
+    assert rewrite_once([node], rules) == [-((-X.exp()).exp())]
+
+
+def test_rules_of_kinds_print_what_they_are_about():
+    assert str(RULES["identity"]) == "identity: detach(x) = x"
+    assert str(RULES["arg_extreme"].pattern) == "node of argmax or argmin"
