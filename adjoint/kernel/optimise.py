@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from adjoint.ir.dtype import VOID, dtypes
+from adjoint.ir.dtype import VOID
 from adjoint.ir.kernel_kind import closes, opens
 from adjoint.ir.opdef import OPS
 from adjoint.ir.rewrite import rewrite
@@ -85,11 +85,11 @@ def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
 def _parameters(program: LoopProgram, body: Iterable[UOp]) -> Iterator[UOp]:
     """The parameters that are still used, and what has been worked out from some."""
     before, now = _constants(program.body), _constants(body)
+    kinds = {node.dtype for node in program.parameters}
     yield from (n for n in program.parameters if n in now)
-    for node in now if program.parameters else ():
-        kind = node.dtype
-        wide = kind is dtypes.int64 or (kind.is_float and not kind.is_storage)
-        if wide and node not in before and float(node.arg.value) not in PLAIN_NUMBERS:
+    for node in now if kinds else ():
+        made = node not in before and node.dtype in kinds
+        if made and float(node.arg.value) not in PLAIN_NUMBERS:
             yield node
 
 
@@ -98,7 +98,7 @@ def _constants(body: Iterable[UOp]) -> dict[UOp, None]:
     found: dict[UOp, None] = {}
     for node in body:
         if node.op is _LOOP and not node.arg.grid:
-            found[number(node.arg.size)] = None
+            found[number(node.arg.size, node.dtype)] = None
         for source in node.src:
             if source.op is _CONSTANT:
                 found[source] = None
