@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.errors import DeviceError
 from adjoint.ir import origin as origins
 from adjoint.ir.operators import Operators
+from adjoint.ir.sizes import alike
 from adjoint.ir.weak import Dropping, drop, partial, remove_dead
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """
     with origins.origin_scope(node._origin):
         for new, old in zip(src, node.src, strict=True):
-            if new.dtype is not old.dtype or new.shape != old.shape:
+            if new.dtype is not old.dtype or not alike(new.shape, old.shape):
                 return UOp(node.op, src, node.arg)
         return make_node(node.op, src, node.arg, node.shape, node.dtype)
 

@@ -10,6 +10,8 @@ import pytest
 
 from adjoint import AdjointError, Variable
 from adjoint.ir.arg import Varying
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
 from adjoint.ir.polynomial import bounds
 from adjoint.ir.sizes import (
     Size,
@@ -22,7 +24,9 @@ from adjoint.ir.sizes import (
     lowest,
     same,
     settled,
+    varies,
 )
+from adjoint.ir.uop import rebuild
 from adjoint.ops.movement import ShapeArg
 
 N, M = Variable("n", 1, 64), Variable("m", 2, 9)
@@ -164,3 +168,14 @@ def test_variables_are_equal_if_name_and_range_are():
 def test_a_size_has_its_class():
     assert type(N.bind(5) * 2 + M.bind(3)) is Size
     assert type(Variable("k", 4, 4).bind(4)) is Size
+
+
+@pytest.mark.parametrize("name", ["neg", "relu", "softmax", "cumsum"])
+@pytest.mark.parametrize("varying", [True, False])
+def test_a_node_on_other_sources_of_the_same_number_varies_as_they_do(name, varying):
+    """5 equals n while n is 5: a rebuilt node must not keep the shape of the old source."""
+    fixed = OPS["input"]("x", (5,), dtypes.float32)
+    free = OPS["input"]("y", (Variable("n", 1, 9).bind(5),), dtypes.float32)
+    before, after = (fixed, free) if varying else (free, fixed)
+    node = OPS[name](before, 0) if name in ("softmax", "cumsum") else OPS[name](before)
+    assert varies(*rebuild(node, (after,)).shape) == varying
