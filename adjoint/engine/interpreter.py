@@ -16,12 +16,11 @@ import numpy as np
 from adjoint import config
 from adjoint.engine.step_facts import node_details
 from adjoint.errors import DeviceError
-from adjoint.ir.bindings import bindings_of
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ir.values import is_known, known_value, storage
+from adjoint.ir.values import bindings_of, is_known, known_value, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.reference import evaluate

@@ -19,7 +19,7 @@ from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.program import Program
 from adjoint.ir.uop import UOp
 from adjoint.runtime.timeline import span
-from adjoint.stages import Graph, Schedule
+from adjoint.stages import Graph, Group, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,13 @@ def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Prog
 def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:
     """The graph to compile: one of plain sizes, if its values would depend on what varies."""
     graph = Graph(tuple(roots), tuple(inputs))
-    if varying.is_varying(graph) and varying.adds_by_length(graph.roots, backend.target):
-        graph = varying.without_variables(graph)
-    return Compilation(backend, {MAIN: graph})
+    whole = varying.settled(graph, backend.target, lambda g: _groups(g, backend))
+    return Compilation(backend, {MAIN: whole})
+
+
+def _groups(graph: Graph, backend: Backend) -> list[Group]:
+    """What the nodes of a graph, and of its functions, would be fused to."""
+    unit = Compilation(backend, {MAIN: graph})
+    for row in PASSES[: [row.name for row in PASSES].index("strategy")]:
+        unit = row.run(unit)
+    return [w.group for part in unit.parts.values() for w in part.work if w.group is not None]

@@ -23,13 +23,13 @@ import numpy as np
 from adjoint import config
 from adjoint.engine.interpreter import check_device, run_function
 from adjoint.ir import sizes
-from adjoint.ir.bindings import bindings_of
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.values import bindings_of
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.interrupt import undisturbed
@@ -107,11 +107,12 @@ def graph_key(
     devices: set[Any] = set()
     items: list[Any] = []
     for node in parameters:
-        items += (_INPUT, node.shape, node.dtype.name)
+        items += (_INPUT, sizes.shape_key(node.shape), node.dtype.name)
     for node in islice(numbers, len(leaves), None) if leaves else numbers:
         op, src = node.op, node.src
         if node.realized is not None or op is _BUFFER:
-            items += (_BUFFER, node.shape, node.dtype.name)
+            shape = sizes.shape_key(node.shape) if sizes.living else node.shape
+            items += (_BUFFER, shape, node.dtype.name)
             leaves.append(node)
         elif src:
             if op is _UNIQUE:
@@ -126,7 +127,8 @@ def graph_key(
         else:
             if op is not _CONST:
                 evaluate(node, [], run_function)  # spent or unbound: says so
-            items += (op, node.shape, node.dtype.name)
+            shape = sizes.shape_key(node.shape) if sizes.living else node.shape
+            items += (op, shape, node.dtype.name)
             constants.append(node)
             devices.add(node.device)
     found = _backend_of(devices, backend)

@@ -25,12 +25,11 @@ from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
-from adjoint.ir.bindings import bindings_of, by_name
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp
-from adjoint.ir.values import is_known, storage
+from adjoint.ir.values import bindings_of, by_name, is_known, storage
 from adjoint.runtime.device import Device
 from adjoint.runtime.timeline import span
 from adjoint.stages import ExecItem, Schedule, Step

@@ -240,14 +240,14 @@ def lowest(x: int) -> int:
 
 def same(a: int, b: int) -> bool:
     """Whether they are always equal."""
-    if type(a) is not Size and type(b) is not Size:
+    if not living or (type(a) is not Size and type(b) is not Size):
         return a == b
     return int(a) == int(b) and form_of(a) == form_of(b)
 
 
 def less(a: int, b: int) -> bool:
     """Whether one is always less than the other."""
-    if type(a) is not Size and type(b) is not Size:
+    if not living or (type(a) is not Size and type(b) is not Size):
         return a < b
     return int(a) < int(b) and bounds(form_of(b) + form_of(a) * constant(-1))[0] > 0
 
@@ -257,9 +257,16 @@ def alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return a == b and (not living or all(map(same, a, b)))
 
 
+def shape_key(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A shape as a key that tells sizes that vary from numbers."""
+    if not varies(*shape):
+        return shape
+    return tuple([(n, n.form) if type(n) is Size else n for n in shape])
+
+
 def divides(by: int, x: int) -> bool:
     """Whether one number is always a multiple of another."""
-    if type(by) is not Size and type(x) is not Size:
+    if not living or (type(by) is not Size and type(x) is not Size):
         return x % by == 0 if by else x == 0
     whole = int(by) != 0 and int(x) % int(by) == 0
     return whole and quotient(form_of(x), form_of(by)) is not None

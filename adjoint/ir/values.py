@@ -1,11 +1,15 @@
-"""Whether a node has a value, and which: the facts that every walk over a graph stops at."""
+"""Whether a node has a value, and which, and what the variables of a graph are bound to: the facts
+that every walk over a graph stops at."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from adjoint.ir import sizes
+from adjoint.ir.arg import Varying
 from adjoint.ir.kernel_kind import STORED
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, toposort
 
 
 def is_known(node: UOp) -> bool:
@@ -21,3 +25,22 @@ def storage(node: UOp) -> Any:
 def known_value(node: UOp) -> Any:
     """The array of a node whose value exists."""
     return storage(node).array()
+
+
+# ---- variables
+
+
+def bindings_of(roots: Iterable[UOp]) -> dict[str, int]:
+    """The value of every variable in what is still to be computed; each has one, or E3003."""
+    return sizes.merged(_sizes(roots)) if sizes.living else {}
+
+
+def _sizes(roots: Iterable[UOp]) -> Iterator[sizes.Size]:
+    for node in toposort(roots, stop=is_known):
+        if isinstance(node.arg, Varying) and not is_known(node):
+            yield from sizes.sizes_in(node.arg)
+
+
+def by_name(given: Any) -> dict[str, int]:
+    """Bindings as a user gives them: by name, or by variable."""
+    return {str(getattr(key, "name", key)): int(value) for key, value in dict(given).items()}

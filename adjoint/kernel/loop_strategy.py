@@ -35,6 +35,7 @@ class Choice:
     tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
     strip: int = 16  # how long such strips are
     scratch: int = 0  # bytes of a row that may be kept for a later stage
+    exact: bool = False  # for the sizes as they are, not for all that they can be
 
 
 class Probe(Walk):

@@ -25,7 +25,8 @@ from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexE
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
 from adjoint.kernel.loop_stages import Assignment, Counters, LoopStages, adds, frame_of
-from adjoint.kernel.loop_strategy import Choice, choose
+from adjoint.kernel.loop_strategy import Choice
+from adjoint.kernel.product_order import choice_of
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
 from adjoint.ops.mathematics.nodes import cast
@@ -40,7 +41,7 @@ _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the cod
 def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
     """The program, and the node whose index it checks if it has a flag."""
     frame = frame_of(group)
-    choice = choose(frame, target)
+    choice = choice_of(frame, target)
     try:
         return Lowering(frame, choice, INDICES[target.index_bits]).program(name)
     except WideIndexError:
@@ -194,7 +195,8 @@ class Lowering(Elements):
         return loops
 
     def _loop(self, counter: Var, lanes: int) -> UOp:
-        loop = self._range(counter.size, lanes if highest(counter.size) >= lanes else 1)
+        length = counter.size if self.choice.exact else highest(counter.size)
+        loop = self._range(counter.size, lanes if length >= lanes else 1)
         self._index[counter] = loop
         return loop
 

@@ -78,9 +78,6 @@ CASES: dict[str, Case] = {
 }
 
 
-SHORT = {"attention": 8, "causal attention": 8}  # products summed over so many are for one size
-
-
 def listed(result: Any) -> list[np.ndarray[Any, Any]]:
     return [part.numpy() for part in (result if isinstance(result, (tuple, list)) else (result,))]
 
@@ -119,13 +116,12 @@ def test_values_are_those_of_plain_sizes_and_one_source_serves_all(name: str) ->
     case = CASES[name]
     variable = Variable("n", 1, most(case))
     values = (*VALUES, 100, 300) if most(case) > 64 else VALUES
-    once = [value for value in values if value > SHORT.get(name, 0)]
     found, sources = {}, []
-    for value in once:
+    for value in values:
         with counters() as counted:
             found[value] = listed(case[0](*bound(case, variable, value)))
         sources.append(counted.sources)
-    assert sum(sources[1:]) == 0, dict(zip(once, sources, strict=True))
+    assert sum(sources[1:]) == 0, dict(zip(values, sources, strict=True))
     for value in (1, *values):
         got = found.get(value) or listed(case[0](*bound(case, variable, value)))
         wanted = listed(case[0](*map(Tensor, operands(case, value))))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor, Variable, counters, jit
+from adjoint.engine.program_cache import graph_key
 from adjoint.engine.realize import run_schedule
 from adjoint.ir.sizes import Size
 
@@ -214,3 +215,11 @@ def test_python_that_reads_a_size_as_an_int_is_right():
     for value in (3, 4, 5, 3):
         bound = mean(Tensor(X)[: N.bind(value)]).numpy()
         assert bound.tobytes() == mean.__wrapped__(Tensor(X)[:value]).numpy().tobytes()
+
+
+def test_a_program_of_a_size_that_varies_is_not_that_of_the_number():
+    """The key of a program holds the variable and its range."""
+    data = [Tensor(X[:5].copy()).reshape(N.bind(5), 4).realize(), Tensor(X[:5].copy())]
+    keys = [graph_key([(x * 1.25 + 77).uop]).structure for x in data]
+    assert keys[0] != keys[1]
+    assert keys[0] == graph_key([(data[0] * 1.25 + 77).uop]).structure

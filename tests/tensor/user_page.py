@@ -10,7 +10,7 @@ from typing import assert_type
 import numpy as np
 
 import adjoint
-from adjoint import Tensor, dtypes, grad, jit, nn, no_grad, value_and_grad, vmap
+from adjoint import Tensor, Variable, dtypes, grad, jit, nn, no_grad, value_and_grad, vmap
 
 
 class Net(nn.Module):
@@ -105,6 +105,17 @@ def transforms(x: Tensor) -> None:
     print(g.shape, value, slope, rows.mean().item())
 
 
+def sizes(x: Tensor) -> None:
+    n = Variable("n", 1, 64)
+    assert_type(x[: n.bind(5)], Tensor)
+    assert_type(x.reshape(n.bind(5), -1), Tensor)
+    assert_type(Tensor.zeros((n.bind(3), 4)), Tensor)
+    assert_type(n.bind(5).unbind(), tuple[Variable, int])
+    assert_type(Tensor.schedule_with_vars(x)[1], dict[str, int])
+    assert_type(jit(square, dynamic={"x": {0: n}})(x), Tensor)
+    assert_type(jit(square, dynamic={0: {-1: n}})(x), Tensor)
+
+
 def mistakes(x: Tensor) -> None:
     x.sofmax(-1)  # wrong
     x.softmax(dimension=0)  # wrong
@@ -125,3 +136,6 @@ def mistakes(x: Tensor) -> None:
     print(adjoint.no_such_name)  # wrong
     square("x")  # wrong
     jit(square)(1, 2)  # wrong
+    jit(square, dynamic={"x": 3})  # wrong
+    Variable("n", 1)  # wrong
+    Variable("n", 1, 8).bind("5")  # wrong

@@ -21,7 +21,7 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import TreeDef
 
 Axes = Mapping[int, Variable]
-Declared = Mapping[int | str, Axes]
+Declared = Mapping[int, Axes] | Mapping[str, Axes] | Mapping[int | str, Axes]
 Shape = tuple[int, ...]
 
 

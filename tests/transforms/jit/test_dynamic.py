@@ -7,6 +7,7 @@ import pytest
 
 import adjoint
 from adjoint import AdjointError, Tensor, Variable, counters, grad, jit, nn, vmap
+from adjoint.engine.program_cache import PROGRAMS
 
 B = Variable("batch", 1, 64)
 SIZES = (9, 10, 16, 17, 33, 64, 12)
@@ -104,12 +105,12 @@ def test_a_training_step_compiles_once_and_learns_the_same():
 
 
 def test_short_products_have_a_form_of_their_own():
-    """A product that is summed over 8 or fewer is added up by loops, whose order follows their
-    length: such a program is compiled for the size, and has its bits."""
+    """A product that is summed over 8 or fewer is added up by loops, in an order that follows their
+    length: a form per width of lanes, each with the bits of the plain size."""
     call = jit(lambda x, w: x.T @ w, dynamic={0: {0: B}, 1: {0: B}})
-    pairs = [(Tensor(numbers(n, 5)), Tensor(numbers(n, 6))) for n in (9, 5, 64, 8, 17, 3)]
+    pairs = [(Tensor(numbers(n, 5)), Tensor(numbers(n, 6))) for n in (9, 5, 64, 8, 17, 3, 7, 6)]
     made = sources(call, pairs)
-    assert made[2] == made[4] == 0
+    assert made[2] == made[4] == made[6] == made[7] == 0
     for x, w in pairs:
         assert call(x, w).numpy().tobytes() == (x.T @ w).numpy().tobytes()
 
@@ -194,3 +195,25 @@ def test_a_wrong_declaration_or_size_is_an_error(case):
     with pytest.raises(AdjointError) as caught:
         call()
     assert caught.value.code == code
+
+
+PRODUCTS = {
+    "few inputs": lambda x, w: (x @ w).relu(),
+    "fused with a row": lambda x, w: (x @ w).tanh().softmax(-1).sum(0),
+    "two of them": lambda x, w: ((x @ w).relu() @ w.T).sum(0),
+    "and its gradient": lambda x, w: grad(lambda v: (x @ v).exp().mean())(w),
+    "narrow floats": lambda x, w: (x.half() @ w.half()).float(),
+}
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+@pytest.mark.parametrize("inner", [1, 2, 5, 8])
+def test_short_products_have_the_bits_of_the_plain_size(case, inner):
+    """On programs of their own: those of the sizes that vary are forgotten before."""
+    function, w = PRODUCTS[case], numbers(inner, 16)
+    call = jit(function, dynamic={0: {0: B}})
+    sizes = (1, 2, 3, 4, 7, 8, 9, 16, 33)
+    found = [call(Tensor(numbers(n, inner)), Tensor(w)).numpy().tobytes() for n in sizes]
+    PROGRAMS.clear()
+    plain = [function(Tensor(numbers(n, inner)), Tensor(w)).numpy().tobytes() for n in sizes]
+    assert found == plain

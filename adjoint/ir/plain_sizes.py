@@ -1,0 +1,56 @@
+"""Graphs without variables: every size that varies is the number it has now.
+
+What may live here: such copies of graphs. What may not: when one is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from adjoint.ir.arg import Varying
+from adjoint.ir.expand import expand
+from adjoint.ir.function import Function
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.sizes import Size, varies
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known
+
+_CONST, _CAST = OPS["const"], OPS["cast"]
+
+
+def with_plain_sizes(nodes: Iterable[UOp], given: Mapping[UOp, UOp]) -> dict[UOp, UOp]:
+    """For every node the one that plain ints would have built; `given` are some that are known."""
+    new: dict[UOp, UOp] = dict(given)
+    for node in toposort(nodes, stop=new.__contains__):
+        if node not in new:
+            src = tuple(new[s] for s in node.src)
+            with origin_scope(node.raw_origin):
+                new[node] = node if is_known(node) else _plain(node, src)
+    return new
+
+
+def _plain(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    if node.op is _CAST and _is_size(node.src[0]):  # a number beside floats
+        value = float(node.src[0].arg.value)
+        return _CONST.call(value, node.dtype, src[0].shape, src[0].device)
+    arg = node.arg
+    if isinstance(arg, Varying) or node.op.takes_functions:
+        arg = arg.kind()(*map(plain_value, arg))
+    return node if src == node.src and arg is node.arg else UOp(node.op, src, arg)
+
+
+def _is_size(node: UOp) -> bool:
+    return node.op is _CONST and varies(node.arg.value)
+
+
+def plain_value(value: Any) -> Any:
+    """An attribute with plain sizes; functions with plain sizes inside."""
+    if isinstance(value, Function):
+        outputs = expand(value.outputs)
+        new = with_plain_sizes([*outputs, *value.inputs], {})
+        return Function(tuple(new[n] for n in value.inputs), tuple(new[n] for n in outputs))
+    if isinstance(value, tuple):
+        return tuple(map(plain_value, value))
+    return int(value) if type(value) is Size else value
