@@ -6,6 +6,7 @@ order of passes (`pipeline.py`), or any algorithm.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -136,12 +137,13 @@ def compile_sources(unit: Compilation) -> Compilation:
 
 
 _seen: set[bytes] = set()  # digests of sources
+_COMMENT = re.compile(r"^(;|//).*\n?", re.MULTILINE)
 
 
 def _is_new(source: Source) -> bool:
     """Whether the process sees the source for the first time; comments do not count."""
-    lines = (line for line in source.text.split("\n") if not line.startswith((";", "//")))
-    digest = sha256("\n".join((source.language, source.name, *lines)).encode()).digest()
+    code = _COMMENT.sub("", source.text)
+    digest = sha256("\n".join((source.language, source.name, code)).encode()).digest()
     if digest in _seen:
         return False
     _seen.add(digest)
