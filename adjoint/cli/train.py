@@ -13,7 +13,7 @@ from adjoint.cli.exits import FAILED, OK, UsageError, add_json, say
 from adjoint.cli.program import Program, examples, execute, exit_code, find, show_error
 from adjoint.errors import FileError
 from adjoint.tensor import Tensor
-from adjoint.training.context import Context, use
+from adjoint.training.cli_options import Context, use
 from adjoint.training.loop import check_place
 
 EXAMPLES = """\

@@ -8,7 +8,7 @@ from adjoint.data.bundled import breast_cancer, diabetes, digits, iris, wine
 from adjoint.data.collate import collate
 from adjoint.data.dataset import Dataset, Mapped, Samples, Subset
 from adjoint.data.loader import Loader
-from adjoint.data.prepare import Scaling, check_labels, one_hot, standardise, train_test_split
+from adjoint.data.preprocessing import Scaling, check_labels, one_hot, standardise, train_test_split
 from adjoint.data.synthetic import (
     adding,
     blobs,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from adjoint.data.dataset import Dataset
-from adjoint.data.opening import reading
+from adjoint.data.open_file import reading
 from adjoint.errors import AdjointError, FileError, TrainingError, did_you_mean
 
 _OP = "read_npz"

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.data.columns import Column, number
 from adjoint.data.dataset import Dataset
-from adjoint.data.opening import reading
+from adjoint.data.open_file import reading
 from adjoint.data.table_rows import Row, delimiter_of, lines_of
 from adjoint.errors import TrainingError, did_you_mean
 

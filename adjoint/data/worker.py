@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
-from adjoint.data.shipping import unpack
+from adjoint.data.worker_pickle import unpack
 
 TASK = struct.Struct("<QQQ")  # serial number, epoch, batch
 LENGTH = struct.Struct("<Q")  # of the message that follows

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from adjoint.data.batches import Job, shown
-from adjoint.data.shipping import check_not_unpacking, pack
 from adjoint.data.worker import LENGTH, START, TASK, Failure
+from adjoint.data.worker_pickle import check_not_unpacking, pack
 from adjoint.errors import AdjointError, TrainingError
 
 _LOOK = 0.5  # seconds between looks at processes that send nothing

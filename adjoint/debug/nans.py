@@ -12,7 +12,7 @@ from typing import Any
 from adjoint import config
 from adjoint.debug.nan_error import error, unexplained
 from adjoint.debug.nan_search import is_bad, search
-from adjoint.engine.watch import watch
+from adjoint.engine.observers import watch
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.uop import UOp

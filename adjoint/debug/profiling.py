@@ -16,9 +16,9 @@ from adjoint.debug.chrome_trace import Sample, Span
 from adjoint.debug.summary import table
 from adjoint.engine import counters
 from adjoint.engine.counters import Counters
-from adjoint.engine.watch import watch
+from adjoint.engine.observers import watch
 from adjoint.errors import ArgumentError
-from adjoint.runtime import timeline
+from adjoint.runtime import spans
 
 MAX_SPANS = 1_000_000  # spans that are kept; of more, only the number
 
@@ -71,17 +71,17 @@ class profile:
         self._spans, self._samples, self._threads = [], [], {}
         self.counters.reset()
         self.dropped, self._active = 0, True
-        self.started = timeline.now()
-        timeline.recorders.append(self)
+        self.started = spans.now()
+        spans.recorders.append(self)
         counters.active.append(self.counters)
         watch.refresh()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        timeline.recorders[:] = [r for r in timeline.recorders if r is not self]
+        spans.recorders[:] = [r for r in spans.recorders if r is not self]
         counters.active[:] = [c for c in counters.active if c is not self.counters]
         watch.refresh()
-        self.ended, self._active = timeline.now(), False
+        self.ended, self._active = spans.now(), False
         if self.path is not None and self._new is not None:
             chrome.put(self.path, self._new, self.trace())
 
@@ -99,7 +99,7 @@ class profile:
 
     def summary(self, rows: int = 20) -> str:
         """Where the time went: steps sorted by what they took, and what came before them."""
-        seconds = ((self.ended if not self._active else timeline.now()) - self.started) / 1e9
+        seconds = ((self.ended if not self._active else spans.now()) - self.started) / 1e9
         return table(self.spans, seconds, self.counters, rows)
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from adjoint.ir.values import bindings_of, is_known, known_value, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.reference import evaluate
-from adjoint.runtime.timeline import recorders, span
+from adjoint.runtime.spans import recorders, span
 from adjoint.stages import ExecItem, NodeSchedule
 from adjoint.target import targets_of
 

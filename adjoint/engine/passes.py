@@ -22,7 +22,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known
 from adjoint.kernel.optimise import optimised
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups

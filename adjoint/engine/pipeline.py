@@ -18,7 +18,7 @@ from adjoint.engine import passes, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.program import Program
 from adjoint.ir.uop import UOp
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.stages import Graph, Group, Schedule
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from adjoint.backends.protocol import Backend, Kernel
 from adjoint.engine import counters
-from adjoint.engine.host import host_results
+from adjoint.engine.numpy_steps import host_results
 from adjoint.engine.run_memory import RunMemory
 from adjoint.engine.run_plan import Fresh, FromHost, HostSegment, RunPlan, StepByStep
 from adjoint.engine.step_facts import FlagError, located, memory_error, work_of

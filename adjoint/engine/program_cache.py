@@ -34,7 +34,7 @@ from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.runtime.interrupt import undisturbed
 from adjoint.runtime.reference import evaluate
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.target import DEFAULT_BACKEND, targets_of
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjoint.engine import interpreter
 from adjoint.engine.interpreter import check_single, run, schedule
+from adjoint.engine.observers import watch
 from adjoint.engine.program_cache import (
     PROGRAMS,
     GraphKey,
@@ -23,7 +24,6 @@ from adjoint.engine.program_cache import (
 )
 from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
-from adjoint.engine.watch import watch
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.kernel_kind import STORED
@@ -31,7 +31,7 @@ from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of, by_name, is_known, storage
 from adjoint.runtime.device import Device
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.stages import ExecItem, Schedule, Step
 
 

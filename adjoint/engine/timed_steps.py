@@ -13,10 +13,10 @@ from adjoint.backends.protocol import Backend, Launch
 from adjoint.engine import counters
 from adjoint.engine.run_plan import StepByStep
 from adjoint.engine.step_facts import lines_of, titles, work_of
-from adjoint.runtime import timeline
+from adjoint.runtime import spans
 from adjoint.runtime.launch import chunk_of
 from adjoint.runtime.pool import the_pool
-from adjoint.runtime.timeline import recorders, sample, span
+from adjoint.runtime.spans import recorders, sample, span
 from adjoint.stages import ControlStep, KernelStep, Schedule, Step
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class TimedLaunch:
 
     def run(self) -> int:
         """The step; see `Launch.run`."""
-        start = timeline.now()
+        start = spans.now()
         try:
             return self._launch.run()
         finally:
             self._backend.synchronise()
-            timeline.record(self._name, self._kind, start, self._details)
+            spans.record(self._name, self._kind, start, self._details)
 
 
 def run_observed(program: Program, *args: Any) -> list[Buffer]:

@@ -2,7 +2,7 @@
 
 from adjoint import Tensor, training
 from adjoint.examples import digits_cnn
-from adjoint.training import context
+from adjoint.training import cli_options
 from adjoint.training.program import gradient_program, kernels
 
 PICTURE = "digits_cnn.svg"
@@ -19,7 +19,7 @@ def main() -> None:
     print("\nThe kernels it became:\n")
     print(kernels(digits_cnn.loss_of, model, *batch))
 
-    history = context.current().history
+    history = cli_options.current().history
     picture = training.save_curves(PICTURE, history, "digits_cnn: loss of each batch")
     print(f"\nThe loss curve is in {picture}.")
     assert history["loss"][-1][1] < history["loss"][0][1] / 4

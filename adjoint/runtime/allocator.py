@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint import config
 from adjoint.errors import DeviceError
-from adjoint.runtime import native
+from adjoint.runtime import libc
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
@@ -168,7 +168,7 @@ class Allocator:
                 except IndexError:
                     break
                 self._cached_large -= home.size
-                native.unmap_pages(address, home.size)
+                libc.unmap_pages(address, home.size)
 
     def _class(self, size: int) -> _Class:
         home = self._classes.get(size)
@@ -196,15 +196,15 @@ class Allocator:
     def _map(self, size: int, asked: int) -> int:
         """Pages of the system; if it has none, again without what is kept."""
         try:
-            address = native.map_pages(size)
+            address = libc.map_pages(size)
         except MemoryError:
             self.trim()
             try:
-                address = native.map_pages(size)
+                address = libc.map_pages(size)
             except MemoryError:
                 raise self._exhausted(asked) from None
         if size >= _HUGE:
-            native.prefer_huge_pages(address, size)
+            libc.prefer_huge_pages(address, size)
         return address
 
     def _exhausted(self, asked: int) -> DeviceError:
@@ -220,7 +220,7 @@ def _small_size(units: int) -> int:
 
 
 def _large_size(size: int) -> int:
-    return native.whole_pages(_step(size))
+    return libc.whole_pages(_step(size))
 
 
 def _step(size: int) -> int:
@@ -230,4 +230,4 @@ def _step(size: int) -> int:
 
 
 CPU = Allocator()
-native.hold_over_fork(CPU._lock)
+libc.hold_over_fork(CPU._lock)

@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adjoint import config
-from adjoint.runtime.native import hold_over_fork
+from adjoint.runtime.libc import hold_over_fork
 
 _MAGIC = b"adjoint object 2\n"
 _SUFFIX, _UNFINISHED = ".obj", ".new"

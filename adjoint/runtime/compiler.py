@@ -20,13 +20,13 @@ from typing import Any, Protocol
 from adjoint import config
 from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime import cache
-from adjoint.runtime.image import Image
+from adjoint.runtime.elf_loader import Image
 from adjoint.runtime.interrupt import interruptible, undisturbed
+from adjoint.runtime.libc import OUTSIDE, hold_over_fork
 from adjoint.runtime.llvm import engine, version
-from adjoint.runtime.native import OUTSIDE, hold_over_fork
 from adjoint.runtime.processor import description, machine_kind, processor
+from adjoint.runtime.spans import span
 from adjoint.runtime.symbols import undefined
-from adjoint.runtime.timeline import span
 from adjoint.stages import Source
 
 FORMAT = 2  # of what is kept on disk

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
-from adjoint.runtime.native import hold_over_fork
+from adjoint.runtime.libc import hold_over_fork
 
 PATIENCE = 1.0  # seconds that an interrupt waits for work to notice that it was cancelled
 

@@ -23,7 +23,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from adjoint.errors import InternalError
-from adjoint.runtime import native_text as text
+from adjoint.runtime import pool_ir as text
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.pool import native_code, the_pool
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from adjoint.errors import InternalError
-from adjoint.runtime import native
-from adjoint.runtime.native import hold_over_fork
+from adjoint.runtime import libc
+from adjoint.runtime.libc import hold_over_fork
 from adjoint.runtime.processor import processor
 from adjoint.stages import Source
 
@@ -74,7 +74,7 @@ class Engine:
                 self.linker = self.llvm.create_lljit_compiler(self.machine)
             self.libraries += 1
             library = self.llvm.JITLibraryBuilder().add_object_img(data)
-            for symbol, address in (native.outside() | given).items():
+            for symbol, address in (libc.outside() | given).items():
                 library.import_symbol(symbol, address)
             for symbol in defined(source):
                 library.export_symbol(symbol)

@@ -12,8 +12,8 @@ import threading
 from functools import lru_cache
 
 from adjoint import config
-from adjoint.runtime import native
-from adjoint.runtime import native_text as text
+from adjoint.runtime import libc
+from adjoint.runtime import pool_ir as text
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.stages import Source
 
@@ -38,7 +38,7 @@ class Pool:
 
     def __init__(self, threads: int):
         self.threads = threads
-        self.address = native.map_pages(native.whole_pages(text.POOL_BYTES))
+        self.address = libc.map_pages(libc.whole_pages(text.POOL_BYTES))
         self.reset()
 
     def reset(self) -> None:
@@ -52,7 +52,7 @@ class Pool:
         ctypes.c_int32.from_address(self.address + field).value = value
 
 
-_lock = native.hold_over_fork(threading.Lock())
+_lock = libc.hold_over_fork(threading.Lock())
 _pools: list[Pool] = []
 
 

@@ -3,7 +3,7 @@
 Public names only.
 """
 
-from adjoint.training.context import seed
+from adjoint.training.cli_options import seed
 from adjoint.training.interrupt import Interrupted
 from adjoint.training.loop import Loop
 from adjoint.training.plot_svg import save_curves

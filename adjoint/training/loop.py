@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, FileError, TrainingError
 from adjoint.nn import state
 from adjoint.tensor import Tensor
-from adjoint.training import context as contexts
+from adjoint.training import cli_options
 from adjoint.training.interrupt import Interrupted, Interrupts
 from adjoint.training.progress import Progress
 
@@ -49,7 +49,7 @@ class Loop:
         """`every`: steps between two points of `history` (default: a hundredth of all steps).
         `checkpoint`: a file that is written at the end, on Ctrl-C and every `save_every` steps;
         without it, one is written on Ctrl-C only, named after the label."""
-        self._context = contexts.current()
+        self._context = cli_options.current()
         asked = self._context.steps
         self.steps = _count("steps", steps if asked is None else asked, 0)
         self._context.shortened |= self.steps < steps

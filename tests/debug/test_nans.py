@@ -20,7 +20,7 @@ from adjoint import (
     while_loop,
 )
 from adjoint.debug.nans import as_the_environment_says
-from adjoint.engine.watch import watch
+from adjoint.engine.observers import watch
 from adjoint.ir.function import UniqueName
 from tests.debug.places import places_in
 from tests.support.processes import python

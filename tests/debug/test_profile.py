@@ -9,8 +9,8 @@ import pytest
 
 from adjoint import ArgumentError, FileError, Tensor, counters, grad, jit, profile, scan
 from adjoint.engine import counters as engine_counters
-from adjoint.engine.watch import watch
-from adjoint.runtime import timeline
+from adjoint.engine.observers import watch
+from adjoint.runtime import spans
 from tests.debug.places import places_in
 from tests.support.processes import printed
 
@@ -46,7 +46,7 @@ def slices(file, *kinds):
 @pytest.fixture(autouse=True)
 def nobody_records_afterwards():
     yield
-    assert timeline.recorders == []
+    assert spans.recorders == []
     assert engine_counters.active == []
     assert not watch.on
 

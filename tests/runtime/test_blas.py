@@ -10,7 +10,7 @@ from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.runtime import blas
 from adjoint.runtime.blas import gemm_kernel, supported
 from adjoint.runtime.launch import Cells, NativeProgram
-from adjoint.runtime.native_text import KERNEL
+from adjoint.runtime.pool_ir import KERNEL
 from adjoint.stages import Gemm
 
 RANDOM = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 from adjoint.errors import InternalError
 from adjoint.runtime import compiler, native
 from adjoint.runtime.compiler import compile_object, compile_source
-from adjoint.runtime.image import Image
+from adjoint.runtime.elf_loader import Image
 from adjoint.runtime.llvm import engine
 from adjoint.runtime.symbols import undefined
 from adjoint.stages import Source

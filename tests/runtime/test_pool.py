@@ -9,8 +9,8 @@ import pytest
 
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
-from adjoint.runtime.native_text import BRANCH, COPY, KERNEL, LOOP, PATCH, WHILE
 from adjoint.runtime.pool import Pool, available_cores, thread_count
+from adjoint.runtime.pool_ir import BRANCH, COPY, KERNEL, LOOP, PATCH, WHILE
 from adjoint.stages import Source
 from tests.support.processes import printed
 from tests.support.threads import in_threads
@@ -239,7 +239,7 @@ PRELUDE = """
 import os, signal, sys, threading, time
 import numpy as np
 from adjoint.runtime.launch import Cells, NativeProgram
-from adjoint.runtime.native_text import KERNEL, LOOP, WHILE
+from adjoint.runtime.pool_ir import KERNEL, LOOP, WHILE
 from tests.runtime.test_pool import Adder, Less, address, integers
 
 def total(x=None):

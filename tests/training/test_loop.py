@@ -9,7 +9,7 @@ import pytest
 
 from adjoint import AdjointError, ArgumentError, FileError, Tensor, TrainingError, data
 from adjoint.training import Interrupted, Loop, seed
-from adjoint.training.context import Context, use
+from adjoint.training.cli_options import Context, use
 from adjoint.training.loop import _number
 
 INPUTS = np.linspace(-1, 1, 60, dtype=np.float32).reshape(20, 3)

@@ -17,7 +17,7 @@ from adjoint.backends.cpu.control_flow import BoundBody, emit_control
 from adjoint.backends.cpu.step_table import Fixup, Region, Table
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
-from adjoint.runtime import native_text as kinds
+from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code

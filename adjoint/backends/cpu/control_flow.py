@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.backends.cpu.step_table import Fixup, Length, Region, Table
 from adjoint.errors import InternalError
-from adjoint.runtime import native_text as kinds
+from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, Schedule
 

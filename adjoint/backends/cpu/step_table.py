@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.runtime import native_text as kinds
+from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.launch import Cells
 

@@ -18,12 +18,12 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from adjoint.engine.watch import watch
+from adjoint.engine.observers import watch
 from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.origin import readable, user_place
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.views import share

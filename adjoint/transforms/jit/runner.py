@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.observers import watch
 from adjoint.engine.program_cache import PROGRAMS, common_backend, graph_key, moved
 from adjoint.engine.sides import Sides, divided
 from adjoint.engine.step_facts import FlagError
-from adjoint.engine.watch import watch
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp

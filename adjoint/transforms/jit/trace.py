@@ -23,7 +23,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.timeline import span
+from adjoint.runtime.spans import span
 from adjoint.tensor import Tensor
 from adjoint.tensor.live_tensors import living
 from adjoint.tensor.random import stream

@@ -14,7 +14,7 @@ from adjoint.codegen.llvm.ops import apply
 from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import dtypes
 from adjoint.runtime import interpret
-from adjoint.runtime.image import Image
+from adjoint.runtime.elf_loader import Image
 from adjoint.runtime.processor import machine_kind
 from adjoint.runtime.symbols import undefined
 from adjoint.target import PROCESSORS

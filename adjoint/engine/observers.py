@@ -11,7 +11,7 @@ from typing import Protocol
 
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
-from adjoint.runtime import timeline
+from adjoint.runtime import spans
 from adjoint.runtime.buffer import Buffer
 
 
@@ -36,7 +36,7 @@ class Watch:
 
     def refresh(self) -> None:
         """Called after the checker or a recorder has come or gone."""
-        self.on = self.checker is not None or bool(timeline.recorders)
+        self.on = self.checker is not None or bool(spans.recorders)
 
 
 watch = Watch()

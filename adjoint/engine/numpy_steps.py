@@ -16,7 +16,7 @@ from adjoint.ir.kernel_kind import HERE
 from adjoint.runtime.buffer import in_bytes
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.reference import evaluate
-from adjoint.runtime.timeline import recorders, span
+from adjoint.runtime.spans import recorders, span
 from adjoint.stages import ControlStep, HostStep
 
 _LONG = 1 << 18  # elements from which NumPy may take so long that Ctrl-C must get through

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from adjoint.errors import InternalError
-from adjoint.runtime import native
+from adjoint.runtime import libc
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -56,11 +56,11 @@ class Image:
 
     def __init__(self, data: bytes, given: Mapping[str, int]):
         layout = _Layout(data)
-        self._size = native.whole_pages(layout.size)
-        self._address = native.map_pages(self._size)
+        self._size = libc.whole_pages(layout.size)
+        self._address = libc.map_pages(self._size)
         code = layout.linked(self._address, given)
         ctypes.memmove(self._address, bytes(code), len(code))
-        native.protect_pages(self._address, self._size, native.READ | native.EXECUTE)
+        libc.protect_pages(self._address, self._size, libc.READ | libc.EXECUTE)
         self._symbols = {name: self._address + at for name, at in layout.exports.items()}
 
     def __getitem__(self, name: str) -> int:
@@ -77,7 +77,7 @@ class Image:
         # At exit a thread may still be inside; the system takes the pages anyway. By then the
         # names of this module may be gone.
         if hasattr(self, "_address") and sys is not None and not sys.is_finalizing():
-            native.unmap_pages(self._address, self._size)
+            libc.unmap_pages(self._address, self._size)
 
 
 class _Layout:
@@ -182,7 +182,7 @@ def _text(data: bytes, start: int) -> str:
 
 
 def _outside(name: str, given: Mapping[str, int]) -> int:
-    address = given.get(name) or native.outside().get(name)
+    address = given.get(name) or libc.outside().get(name)
     if not address:
         text = f"compiled code asks for {name!r}, which is not among what it may use"
         raise InternalError(text)
