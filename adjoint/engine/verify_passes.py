@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.errors import InternalError
-from adjoint.ir.kernel_kind import CONSTANT, GLOBAL, PART, PHI, VARIABLE, closes, opens
-from adjoint.ir.spec import verify
+from adjoint.ir.kernel_kind import PART
+from adjoint.ir.spec import verify, verify_order
 from adjoint.ir.uop import UOp
 from adjoint.schedule.groups import Fused
 from adjoint.stages import Graph, KernelStep, Schedule, Step
@@ -35,7 +35,8 @@ def _problems(before: Compilation, unit: Compilation) -> Iterator[str]:
             case Schedule():
                 yield from _early_uses(part)
                 yield from _overlaps(part)
-                yield from (p for step in part.steps for p in _misplaced(step))
+                for step in part.steps:
+                    _check_loops(step)
     yield from _changed_types(before.parts.get(MAIN), unit.parts.get(MAIN))
     yield from (f"{p.name} has no source" for p in unit.sources if not unit.sources[p].text)
     if unit.kernels:
@@ -81,26 +82,12 @@ def _early_uses(schedule: Schedule) -> Iterator[str]:
         filled |= made
 
 
-_GIVEN = (CONSTANT, GLOBAL, VARIABLE)  # stand in no list
-
-
-def _misplaced(step: Step) -> Iterator[str]:
-    """Nodes of a kernel that stand before a source, in another scope than one, or twice."""
-    known: dict[UOp, None] = {}
-    opened: list[int] = []  # how many nodes were known
-    for node in step.program.body if isinstance(step, KernelStep) else ():
-        if node in known:
-            yield f"{node} stands in {step} twice"
-        for source in node.src:
-            if source not in known and source.op.kernel not in _GIVEN:
-                yield f"{source} is not there where {node} is computed in {step}"
-        if opens(node):
-            opened.append(len(known))
-        known[node] = None
-        if closes(node):
-            inside = list(known)[opened.pop() :]
-            for gone in (n for n in inside if n.op.kernel is not PHI):  # a total is known behind
-                del known[gone]
+def _check_loops(step: Step) -> None:
+    """A kernel's nodes stand behind their sources, once, in a scope around their users."""
+    if isinstance(step, KernelStep):
+        body = dict.fromkeys(step.program.body)
+        leaves = dict.fromkeys(s for n in body for s in n.src if s not in body and not s.src)
+        verify_order([*leaves, *step.program.body])
 
 
 def _overlaps(schedule: Schedule) -> Iterator[str]:

@@ -1,12 +1,16 @@
 """The pass `optimise`: what it takes out of kernels, and what stays: registers, memory, loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
+from adjoint.engine import verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.pipeline import run_passes
+from adjoint.errors import AdjointError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.kernel.algorithms.loops import Loops, number
@@ -152,6 +156,17 @@ def test_every_node_stands_behind_its_sources(monkeypatch):
         fn(x)
         found = grad(lambda x, fn=fn: (fn(x)[0] if fn is Tensor.sort else fn(x)).sum())(x)
         assert np.isfinite(found.numpy()).all()
+
+
+def test_a_node_before_its_source_is_found():
+    unit = run_passes(Compilation(BACKEND, {MAIN: Graph((X.exp(),), (X,))}), "optimise")
+    (step,) = unit.main.steps
+    verify_passes.check("optimise", unit, unit)
+    first, second, *rest = step.program.body
+    wrong = replace(step, program=replace(step.program, body=(second, first, *rest)))
+    broken = replace(unit, parts={MAIN: replace(unit.main, steps=(wrong,))})
+    with pytest.raises(AdjointError):
+        verify_passes.check("optimise", unit, broken)
 
 
 def test_the_loops_that_are_shown_are_those_that_run(capfd, monkeypatch):
