@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from adjoint.errors import InternalError
-from adjoint.runtime import compiler, native
+from adjoint.runtime import compiler, libc
 from adjoint.runtime.compiler import compile_object, compile_source
 from adjoint.runtime.elf_loader import Image
 from adjoint.runtime.llvm import engine
@@ -39,7 +39,7 @@ define void @lookup(ptr %args, i64 %begin, i64 %end) {
 
 def resident() -> int:
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * native.PAGE
+        return int(file.read().split()[1]) * libc.PAGE
 
 
 def test_a_source_becomes_a_function():

@@ -9,7 +9,7 @@ import pytest
 
 from adjoint.errors import DeviceError
 from adjoint.ir.dtype import dtypes
-from adjoint.runtime import allocator, native
+from adjoint.runtime import allocator, libc
 from adjoint.runtime.allocator import Allocator
 from adjoint.runtime.buffer import Buffer, FileBuffer
 from tests.support.processes import printed
@@ -22,7 +22,7 @@ SIZES = [0, 1, 63, 64, 65, 1000, 1024, 1025, 32767, 32768, 32769, 100_000, 2 << 
 def test_a_block_is_large_enough_and_aligned(size):
     block = Allocator().allocate(size)
     assert block.size >= size
-    assert block.size <= max(64, size * 1.25 + native.PAGE)
+    assert block.size <= max(64, size * 1.25 + libc.PAGE)
     assert block.address % 64 == 0
     np.asarray(block)[:] = 7
 
@@ -129,7 +129,7 @@ def test_memory_that_is_not_there_names_bytes_and_the_kept_is_given_up_first(mon
     memory = Allocator()
     held, kept = memory.allocate(1 << 20), memory.allocate(1 << 20)
     del kept
-    real, asked = native.map_pages, []
+    real, asked = libc.map_pages, []
 
     def short(size: int) -> int:
         asked.append((size, memory.statistics().cached))
@@ -137,7 +137,7 @@ def test_memory_that_is_not_there_names_bytes_and_the_kept_is_given_up_first(mon
             raise MemoryError
         return real(size)
 
-    monkeypatch.setattr(native, "map_pages", short)
+    monkeypatch.setattr(libc, "map_pages", short)
     with pytest.raises(DeviceError, match=r"E6004.* 8388608 bytes \(1048576 bytes are in use\)"):
         memory.allocate(8 << 20)
     assert asked == [(8 << 20, 1 << 20), (8 << 20, 0)]
@@ -180,7 +180,7 @@ def test_ten_thousand_different_shapes_leave_memory_flat():
             buffer = Buffer.empty(dtypes.float32, (size, 7), "CPU")
             np.asarray(buffer._block)[-1] = 1
         with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * native.PAGE
+            return int(file.read().split()[1]) * libc.PAGE
 
     first = sweep()
     assert sweep() - first < 2 << 20
