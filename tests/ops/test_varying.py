@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from adjoint import Tensor, Variable, grad
+from adjoint import AutodiffError, Tensor, Variable, grad
 from adjoint.tensor.tensor import lift
 from tests.ops.cases import RECORDS, _mapped, adapted, dtypes_of, outputs
-from tests.ops.coverage import covered
 from tests.ops.points import EVERY, points
 
 CASES = [pytest.param(r, dtypes_of(r)[-1], id=r.name) for r in RECORDS if dtypes_of(r)]
@@ -36,12 +35,15 @@ def test_values_are_those_of_plain_sizes(record, dtype):
         assert computed(record, sample, varying) == plain, f"sample {number}"
 
 
-def _check(where, point):
-    plain = bits(grad(point.at, point.argnums)(*point.tensors))
-    same = [varying(t) for t in point.tensors]
-    assert bits(grad(point.at, point.argnums)(*same)) == plain, where
+def slopes(point, make):
+    """The gradients at a point, or the code of why there are none."""
+    try:
+        return bits(grad(point.at, point.argnums)(*map(make, point.tensors)))
+    except AutodiffError as error:
+        return error.code
 
 
 @pytest.mark.parametrize("record", EVERY)
 def test_gradients_are_those_of_plain_sizes(record):
-    covered(record, "first order", lambda: points(record)[:3], _check)
+    for where, point in points(record)[:3]:
+        assert slopes(point, varying) == slopes(point, lambda t: t), where
