@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from adjoint.errors import AdjointError, InternalError, VerificationError
+from adjoint.ir.arg import Varying
 from adjoint.ir.bounds import bounds
 from adjoint.ir.kernel_kind import ACCUMULATOR, AFTER, LOAD, PHI, RANGE, SINK, STORE, closes, opens
 from adjoint.ir.opdef import OPS, OpDef, attributes
@@ -52,8 +53,9 @@ def _check_node(node: UOp, level: str) -> None:
     if record.level not in (level, "both"):
         raise _fail("E2001", node, f"belongs to the {record.level} level, not the {level} level")
     wanted = record.arg if record.arg is not None and record.arg.fields else type(None)
-    if type(node.arg) is not wanted:
-        problem = f"its attributes are {type(node.arg).__name__}, not {wanted.__name__}"
+    given = node.arg.kind() if isinstance(node.arg, Varying) else type(node.arg)
+    if given is not wanted:
+        problem = f"its attributes are {given.__name__}, not {wanted.__name__}"
         raise _fail("E2001", node, problem)
     _check_arity(node)
     _check_type(node)

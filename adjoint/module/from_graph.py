@@ -18,6 +18,7 @@ from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity, Kernel, View
 from adjoint.ir.opdef import OpDef, expand_composite
+from adjoint.ir.plain_sizes import plain_value
 from adjoint.ir.uop import UOp, toposort
 from adjoint.module.functions import FORMS
 from adjoint.module.instruction import (
@@ -161,7 +162,7 @@ def type_of(node: UOp) -> TensorType:
     if held is not None:
         fix = "cast outside of what is captured: .cast('float32')"
         raise VerificationError("E2005", f"Core has no {held.name}", op="capture", help=fix)
-    return TensorType(node.dtype, node.shape)
+    return TensorType(node.dtype, plain_value(node.shape))
 
 
 def _generic(node: UOp) -> tuple[str, Any]:

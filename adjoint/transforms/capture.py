@@ -13,6 +13,8 @@ import numpy as np
 
 from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, ArgumentError, DTypeError, ShapeError, VerificationError
+from adjoint.ir import sizes
+from adjoint.ir.plain_sizes import with_plain_sizes
 from adjoint.ir.text import type_text
 from adjoint.ir.uop import UOp
 from adjoint.module import Instruction, Module, TensorType
@@ -38,15 +40,22 @@ def capture(fn: Callable[..., Any], *example_args: Any) -> Module:
     that users wrote become functions.
     """
     traced = trace(closing(fn), *example_args)
+    inputs, results = _plain(traced.input_nodes), _plain(traced.output_nodes)
     rows = [
         Instruction(i, "Input", (), (name,), type_of(node))
-        for i, (node, name) in enumerate(
-            zip(traced.input_nodes, _distinct(traced.labels), strict=True)
-        )
+        for i, (node, name) in enumerate(zip(inputs, _distinct(traced.labels), strict=True))
     ]
-    ids = {node: i for i, node in enumerate(traced.input_nodes)}
-    outputs = Lift(Tape(rows, [], strict=False), ids)(traced.output_nodes)
+    ids = {node: i for i, node in enumerate(inputs)}
+    outputs = Lift(Tape(rows, [], strict=False), ids)(results)
     return canonicalise(Module(tuple(rows), tuple(outputs)))
+
+
+def _plain(nodes: Sequence[UOp]) -> list[UOp]:
+    """Nodes with plain sizes: a module has no variables."""
+    if not sizes.living:
+        return list(nodes)
+    new = with_plain_sizes(nodes, {}, whole=True)
+    return [new[node] for node in nodes]
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from adjoint import AdjointError, Tensor, Variable, counters, jit
+from adjoint import AdjointError, Tensor, Variable, capture, counters, jit, scan
 from adjoint.engine.program_cache import graph_key
 from adjoint.engine.realize import run_schedule
 from adjoint.ir.sizes import Size
@@ -223,3 +223,22 @@ def test_a_program_of_a_size_that_varies_is_not_that_of_the_number():
     keys = [graph_key([(x * 1.25 + 77).uop]).structure for x in data]
     assert keys[0] != keys[1]
     assert keys[0] == graph_key([(data[0] * 1.25 + 77).uop]).structure
+
+
+KEPT = (Tensor(X)[: N.bind(5)] * 2).realize()
+CAPTURED = {
+    "a slice": lambda n: lambda t: (t[:n] * t.shape[0]).softmax(-1).mean(0),
+    "a loop": lambda n: lambda t: scan(lambda c, r: (c + r.sum(), r * c), Tensor(0.0), t[:n])[1],
+    "a literal": lambda n: lambda t: (t[:n] + KEPT).reshape(n * 4).sum(),
+}
+
+
+@pytest.mark.parametrize("case", CAPTURED)
+def test_a_captured_module_has_plain_sizes(case):
+    make = CAPTURED[case]
+    assert str(capture(make(N.bind(5)), Tensor(X))) == str(capture(make(5), Tensor(X)))
+
+
+def test_graphs_with_variables_are_verified(monkeypatch):
+    monkeypatch.setenv("ADJOINT_VERIFY", "1")
+    assert (Tensor(X)[: N.bind(6)] * 3.5).sum().item() == (X[:6] * 3.5).sum()
