@@ -20,7 +20,7 @@ from adjoint.ir.rewrite import rewrite
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.kernel.elements import PLAIN_NUMBERS
-from adjoint.kernel.rules import kernel_rules
+from adjoint.kernel.rules import kernel_rules, shared_rules
 from adjoint.stages import LoopProgram
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
@@ -31,7 +31,8 @@ _STAYING = (OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE)
 
 def optimised(program: LoopProgram) -> LoopProgram:
     """Before: minimum(i, 16) of a counter below 16. After: i."""
-    images = rewrite(program.body, kernel_rules, fired=fired, fixed=_ReadsRegister())
+    rules = shared_rules if program.parameters else kernel_rules
+    images = rewrite(program.body, rules, fired=fired, fixed=_ReadsRegister())
     new = dict(zip(program.body, images, strict=True))
     if images == list(program.body) or not _are_apart(new):
         return program

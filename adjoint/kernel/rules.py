@@ -7,7 +7,7 @@ gate that is known is none. What may live here: rules. What may not: where nodes
 
 from __future__ import annotations
 
-from adjoint.ir.integer_rules import integer_rules
+from adjoint.ir.integer_rules import choice_rules, fold_rules, identity_rules, range_rules
 from adjoint.ir.pattern import Apply, Attr, Number, Pattern, Var
 from adjoint.ir.rewrite import Rule, RuleSet
 from adjoint.ir.tensor_rules import arithmetic_rules, float_fold_rules
@@ -25,4 +25,8 @@ memory_rules = RuleSet(
         Rule("load_never", _load(buffer, i, Number(False), x), x),
     )
 )
-kernel_rules = memory_rules + arithmetic_rules + float_fold_rules + integer_rules
+# A kernel that gets its sizes at its launch is one source for many: its rules look at no range.
+shared_rules = (
+    memory_rules + arithmetic_rules + float_fold_rules + fold_rules + identity_rules + choice_rules
+)
+kernel_rules = shared_rules + range_rules

@@ -16,6 +16,7 @@ void reduce_sum(int64_t* args, int64_t begin, int64_t end) {
   int64_t n8 = args[10];
   int64_t n9 = args[11];
   int64_t n10 = args[12];
+  int64_t n11 = args[13];
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
     float acc0 = 0.0f;
     for (int64_t ridx1 = 0; ridx1 < 2; ridx1++) {
@@ -34,11 +35,11 @@ void reduce_sum(int64_t* args, int64_t begin, int64_t end) {
             int64_t alu6 = (alu4+(ridx4*n5));
             int64_t alu7 = (((alu5+(ridx4*n6)+n7)/16)+n8);
             float acc4 = 0.0f;
-            for (int64_t ridx5 = 0; ridx5 < 2; ridx5++) {
+            for (int64_t ridx5 = 0; ridx5 < ((alu7+n9)/16); ridx5++) {
               float acc5 = 0.0f;
-              int64_t alu8 = (alu6+(ridx5*n9));
+              int64_t alu8 = (alu6+(ridx5*n10));
               for (int64_t ridx6 = 0; ridx6 < minimum_i64((alu7-(ridx5*16)), 16); ridx6++) {
-                float val0 = *(in0+(alu8+(ridx6*n10)));
+                float val0 = *(in0+(alu8+(ridx6*n11)));
                 acc5 = (acc5+val0);
               }
               acc4 = (acc4+acc5);

@@ -1,8 +1,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline int64_t minimum_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t maximum_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t minimum_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 void where_(int64_t* args, int64_t begin, int64_t end) {
   int64_t* out0 = (int64_t*)args[0];
@@ -40,7 +40,7 @@ void gather(int64_t* args, int64_t begin, int64_t end) {
     int val0 = *(in0+ridx0);
     int64_t alu0 = (int64_t)((val0<0)?(int)((uint32_t)val0+10u):val0);
     bool alu1 = ((alu0<10)&&(0<=alu0));
-    if (!alu1) { *(flag+0) = (alu0+108086391056891904LL); }
+    if (!alu1) { *(flag+0) = (maximum_i64(alu0, (-36028797018963968LL))+108086391056891904LL); }
     int64_t alu2 = (ridx0*n0);
     int64_t alu3 = ((alu1?alu0:0LL)*n0);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {

@@ -1,5 +1,5 @@
-__device__ static inline long long minimum_i64(long long a, long long b) { return a < b ? a : b; }
 __device__ static inline long long maximum_i64(long long a, long long b) { return a > b ? a : b; }
+__device__ static inline long long minimum_i64(long long a, long long b) { return a < b ? a : b; }
 
 extern "C" __global__ void where_(long long* out0, const int* in0, long long n0, long long iterations) {
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
@@ -30,7 +30,7 @@ extern "C" __global__ void gather(float* out0, const int* in0, const float* in1,
     int val0 = *(in0+ridx0);
     long long alu0 = (long long)((val0<0)?(int)((unsigned int)val0+10u):val0);
     bool alu1 = ((alu0<10)&&(0<=alu0));
-    if (!alu1) { *(flag+0) = (alu0+108086391056891904LL); }
+    if (!alu1) { *(flag+0) = (maximum_i64(alu0, (-36028797018963968LL))+108086391056891904LL); }
     long long alu2 = (ridx0*n0);
     long long alu3 = ((alu1?alu0:0LL)*n0);
     for (long long ridx1 = 0; ridx1 < n0; ridx1++) {

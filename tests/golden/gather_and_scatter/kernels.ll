@@ -136,79 +136,81 @@ define void @gather(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
   %v7 = getelementptr inbounds i64, ptr %args, i64 1
   %v8 = load ptr, ptr %v7
-  %v20 = getelementptr inbounds i64, ptr %args, i64 3
-  %v21 = load ptr, ptr %v20
-  %v24 = getelementptr inbounds i64, ptr %args, i64 4
-  %v25 = load i64, ptr %v24
-  %v40 = getelementptr inbounds i64, ptr %args, i64 2
-  %v41 = load ptr, ptr %v40
-  %v44 = getelementptr inbounds i64, ptr %args, i64 0
-  %v45 = load ptr, ptr %v44
+  %v21 = getelementptr inbounds i64, ptr %args, i64 3
+  %v22 = load ptr, ptr %v21
+  %v25 = getelementptr inbounds i64, ptr %args, i64 4
+  %v26 = load i64, ptr %v25
+  %v41 = getelementptr inbounds i64, ptr %args, i64 2
+  %v42 = load ptr, ptr %v41
+  %v45 = getelementptr inbounds i64, ptr %args, i64 0
+  %v46 = load ptr, ptr %v45
   %spare = alloca [8 x i8], align 64
   %v1 = sub i64 %end, %begin
   %v2 = add i64 %begin, %v1
   %v5 = icmp slt i64 %begin, %v2
   br i1 %v5, label %b3, label %b4
 b3:
-  %v6 = phi i64 [ %begin, %start ], [ %v62, %b52 ]
+  %v6 = phi i64 [ %begin, %start ], [ %v63, %b53 ]
   %v9 = getelementptr inbounds i32, ptr %v8, i64 %v6
   %v10 = load i32, ptr %v9
   %v11 = icmp slt i32 %v10, 0
   %v12 = add i32 %v10, 10
   %v13 = select i1 %v11, i32 %v12, i32 %v10
   %v14 = sext i32 %v13 to i64
-  %v15 = add i64 %v14, 108086391056891904
-  %v16 = icmp slt i64 %v14, 10
-  %v17 = icmp sle i64 0, %v14
-  %v18 = and i1 %v16, %v17
-  %v19 = icmp eq i1 %v18, zeroinitializer
-  %v22 = getelementptr i64, ptr %v21, i64 0
-  %v23 = select i1 %v19, ptr %v22, ptr %spare
-  store i64 %v15, ptr %v23
-  %v26 = mul i64 %v6, %v25
-  %v27 = select i1 %v18, i64 %v14, i64 0
-  %v28 = mul i64 %v27, %v25
-  %v29 = icmp sgt i64 %v25, 0
-  %v30 = select i1 %v29, i64 %v25, i64 0
-  %v31 = add i64 0, %v30
-  %v32 = and i64 %v30, -4
-  %v33 = add i64 0, %v32
-  %v36 = icmp slt i64 0, %v33
-  br i1 %v36, label %b34, label %b35
-b34:
-  %v37 = phi i64 [ 0, %b3 ], [ %v47, %b34 ]
-  %v38 = add i64 %v26, %v37
-  %v39 = add i64 %v37, %v28
-  %v42 = getelementptr inbounds float, ptr %v41, i64 %v39
-  %v43 = load <4 x float>, ptr %v42, align 4
-  %v46 = getelementptr inbounds float, ptr %v45, i64 %v38
-  store <4 x float> %v43, ptr %v46, align 4
-  %v47 = add i64 %v37, 4
-  %v48 = icmp slt i64 %v47, %v33
-  br i1 %v48, label %b34, label %b35, !llvm.loop !2
+  %v15 = call i64 @llvm.smax.i64(i64 %v14, i64 -36028797018963968)
+  %v16 = add i64 %v15, 108086391056891904
+  %v17 = icmp slt i64 %v14, 10
+  %v18 = icmp sle i64 0, %v14
+  %v19 = and i1 %v17, %v18
+  %v20 = icmp eq i1 %v19, zeroinitializer
+  %v23 = getelementptr i64, ptr %v22, i64 0
+  %v24 = select i1 %v20, ptr %v23, ptr %spare
+  store i64 %v16, ptr %v24
+  %v27 = mul i64 %v6, %v26
+  %v28 = select i1 %v19, i64 %v14, i64 0
+  %v29 = mul i64 %v28, %v26
+  %v30 = icmp sgt i64 %v26, 0
+  %v31 = select i1 %v30, i64 %v26, i64 0
+  %v32 = add i64 0, %v31
+  %v33 = and i64 %v31, -4
+  %v34 = add i64 0, %v33
+  %v37 = icmp slt i64 0, %v34
+  br i1 %v37, label %b35, label %b36
 b35:
-  %v49 = sub i64 %v31, %v33
-  %v50 = icmp sgt i64 %v49, 0
-  br i1 %v50, label %b51, label %b52
-b51:
-  %v53 = trunc i64 %v49 to i32
-  %v54 = insertelement <4 x i32> poison, i32 %v53, i64 0
-  %v55 = shufflevector <4 x i32> %v54, <4 x i32> poison, <4 x i32> zeroinitializer
-  %v56 = icmp slt <4 x i32> <i32 0, i32 1, i32 2, i32 3>, %v55
-  %v57 = add i64 %v26, %v33
-  %v58 = add i64 %v33, %v28
-  %v59 = getelementptr float, ptr %v41, i64 %v58
-  %v60 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr %v59, i32 4, <4 x i1> %v56, <4 x float> zeroinitializer)
-  %v61 = getelementptr float, ptr %v45, i64 %v57
-  call void @llvm.masked.store.v4f32.p0(<4 x float> %v60, ptr %v61, i32 4, <4 x i1> %v56)
-  br label %b52
+  %v38 = phi i64 [ 0, %b3 ], [ %v48, %b35 ]
+  %v39 = add i64 %v27, %v38
+  %v40 = add i64 %v38, %v29
+  %v43 = getelementptr inbounds float, ptr %v42, i64 %v40
+  %v44 = load <4 x float>, ptr %v43, align 4
+  %v47 = getelementptr inbounds float, ptr %v46, i64 %v39
+  store <4 x float> %v44, ptr %v47, align 4
+  %v48 = add i64 %v38, 4
+  %v49 = icmp slt i64 %v48, %v34
+  br i1 %v49, label %b35, label %b36, !llvm.loop !2
+b36:
+  %v50 = sub i64 %v32, %v34
+  %v51 = icmp sgt i64 %v50, 0
+  br i1 %v51, label %b52, label %b53
 b52:
-  %v62 = add i64 %v6, 1
-  %v63 = icmp slt i64 %v62, %v2
-  br i1 %v63, label %b3, label %b4, !llvm.loop !3
+  %v54 = trunc i64 %v50 to i32
+  %v55 = insertelement <4 x i32> poison, i32 %v54, i64 0
+  %v56 = shufflevector <4 x i32> %v55, <4 x i32> poison, <4 x i32> zeroinitializer
+  %v57 = icmp slt <4 x i32> <i32 0, i32 1, i32 2, i32 3>, %v56
+  %v58 = add i64 %v27, %v34
+  %v59 = add i64 %v34, %v29
+  %v60 = getelementptr float, ptr %v42, i64 %v59
+  %v61 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr %v60, i32 4, <4 x i1> %v57, <4 x float> zeroinitializer)
+  %v62 = getelementptr float, ptr %v46, i64 %v58
+  call void @llvm.masked.store.v4f32.p0(<4 x float> %v61, ptr %v62, i32 4, <4 x i1> %v57)
+  br label %b53
+b53:
+  %v63 = add i64 %v6, 1
+  %v64 = icmp slt i64 %v63, %v2
+  br i1 %v64, label %b3, label %b4, !llvm.loop !3
 b4:
   ret void
 }
+declare i64 @llvm.smax.i64(i64, i64)
 declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, i32, <4 x i1>, <4 x float>)
 declare void @llvm.masked.store.v4f32.p0(<4 x float>, ptr, i32, <4 x i1>)
 attributes #0 = { nounwind "no-trapping-math"="true" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
