@@ -172,18 +172,23 @@ class RuleSet:
         return "\n".join(map(str, self.rules))
 
 
-def rewrite_once(roots: Iterable[UOp], rules: RuleSet) -> list[UOp]:
+def rewrite_once(
+    roots: Iterable[UOp], rules: RuleSet, fired: Counter[str] | None = None
+) -> list[UOp]:
     """Every root with the first rule that applies to each node applied to it, sources first.
 
     What a rule makes is left as it is: it is what was wanted, even where a rule would apply.
+    `fired` counts the rules that applied, by name.
     """
     wanted = list(roots)
     new: dict[UOp, UOp] = {}
     for node in toposort(wanted):
         src = tuple([new[s] for s in node.src])
         present = node if src == node.src else rebuild(node, src)
-        found = rules.apply(present)[0]
+        found, rule = rules.apply(present)
         new[node] = present if found is None else found
+        if fired is not None and found is not None:
+            fired[rule] += 1
     return [new[root] for root in wanted]
 
 

@@ -7,6 +7,7 @@ No value changes. What may live here: rewrites that every target needs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from math import prod
@@ -29,10 +30,12 @@ from adjoint.schedule.layout import counts_along
 from adjoint.schedule.strategy import is_matrix_product, product_dtype
 from adjoint.target import Target
 
+fired: Counter[str] = Counter()  # how often each rule applied in this process
+
 
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
-    return rewrite_once(roots, legal_rules(target))
+    return rewrite_once(roots, legal_rules(target), fired)
 
 
 def _filled(node: UOp, value: Any) -> UOp:

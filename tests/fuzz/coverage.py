@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from adjoint.engine import build_schedule, passes
-from adjoint.ir.uop import UOp
+from adjoint.kernel import optimise
 from adjoint.schedule import legalise, simplify
 from adjoint.schedule.groups import Fused, Work
 
@@ -22,34 +22,23 @@ class Coverage:
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
+        self._fired = _fired()
 
     def taken(self) -> set[str]:
         """What was seen; from now on nothing was."""
+        before, self._fired = self._fired, _fired()
         seen, self.seen = self.seen, set()
-        return seen
+        return seen | {f"rule {name}" for name in self._fired - before}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """The compiler is looked at inside."""
-        fuse, rewrite, lower = passes.fuse_groups, legalise._rewritten, build_schedule.lower
-        simple = passes.simplified
+        fuse, lower = passes.fuse_groups, build_schedule.lower
 
         def fused(graph: Any, target: Any) -> Fused:
             found = fuse(graph, target)
             for work in found.work:
                 self.seen |= set(_words(work))
-            return found
-
-        def rewritten(node: UOp, target: Any) -> UOp:
-            new = rewrite(node, target)
-            if new is not node:
-                self.seen.add(f"rule {node.op.name} = {new.op.name}")
-            return new
-
-        def simplified(roots: Any) -> list[UOp]:
-            before = Counter(simplify.fired)
-            found = simple(roots)
-            self.seen |= {f"rule {name}" for name in simplify.fired - before}
             return found
 
         def lowered(group: Any, name: str, target: Any) -> Any:
@@ -62,13 +51,16 @@ class Coverage:
                 self.seen.add("strategy: in place")
             return found
 
-        passes.fuse_groups, build_schedule.lower, legalise._rewritten = fused, lowered, rewritten
-        passes.simplified = simplified
+        passes.fuse_groups, build_schedule.lower = fused, lowered
         try:
             yield
         finally:
-            passes.fuse_groups, build_schedule.lower, legalise._rewritten = fuse, lower, rewrite
-            passes.simplified = simple
+            passes.fuse_groups, build_schedule.lower = fuse, lower
+
+
+def _fired() -> Counter[str]:
+    """How often rules applied: those of graphs, of what a target has, of kernels."""
+    return simplify.fired + legalise.fired + optimise.fired
 
 
 def _words(work: Work) -> Iterator[str]:
