@@ -163,9 +163,9 @@ FLOATING = {
     "products": (lambda x, y: ((x @ y.T).tanh() @ x) + 1, X, Y),
     "cross entropy": (lambda x, t: x.cross_entropy(t), X, places(13, 7)),
     "attention": (lambda q, k: q.scaled_dot_product_attention(k, q * k), HEADS, HEADS + 1),
-    "diagonal and triangle": (lambda x: (x[:, :7].tril(), x[:, :7].triu(1)), X),
+    "diagonal and triangle": (lambda x: (x[:, :18].tril(), x[:, :18].triu(1)), floats(17, 19)),
     "one element": (lambda x: x * 2 + 1, floats()),
-    "counting": (lambda x: x + Tensor.arange(13, device=x.device), X),
+    "counting": (lambda x: x + Tensor.arange(19, device=x.device), floats(7, 19)),
 }  # fmt: skip
 
 

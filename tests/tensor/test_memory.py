@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 
@@ -10,15 +11,16 @@ from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.uop import live_nodes
 
 WARM = 1_500  # steps after which every bounded cache is full
-SLACK = 512 * 1024  # bytes in half of the steps; one lost node a step would be megabytes
+WINDOWS = 5  # the other steps are looked at in so many parts
+SLACK = 128  # bytes a step; a lost node is several hundred
 
 
 def _alive(step, steps):
-    """(nodes, bytes) that are alive after the warm-up, half of the other steps, and all of them."""
-    found, start = [], 0
+    """(nodes, bytes) that are alive after the warm-up, and after each window."""
+    found, start, length = [], 0, (steps - WARM) // WINDOWS
     tracemalloc.start()
     try:
-        for end in (WARM, (WARM + steps) // 2, steps):
+        for end in range(WARM, steps + 1, length):
             for i in range(start, end):
                 step(i)
             gc.collect()
@@ -26,14 +28,14 @@ def _alive(step, steps):
             start = end
     finally:
         tracemalloc.stop()
-    return found
+    return found, length
 
 
 def _assert_flat(step, steps=10_000):
-    """What grows does so in both halves; a table that gets larger once is no leak."""
-    (nodes, first), (_, second), (left, third) = _alive(step, steps)
-    assert left <= nodes
-    assert min(second - first, third - second) < SLACK
+    """What is lost is lost in every window; a table that gets larger once is no leak."""
+    found, length = _alive(step, steps)
+    assert found[-1][0] <= found[0][0]
+    assert min(b - a for (_, a), (_, b) in pairwise(found)) < SLACK * length
 
 
 def test_building_and_dropping_graphs_is_flat():
