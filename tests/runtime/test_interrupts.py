@@ -64,17 +64,22 @@ def test_a_compile_under_way_is_waited_for(jobs):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), TimeoutError("late")])
 def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
-    go, memory = threading.Event(), object()
+    began, go, memory = threading.Event(), threading.Event(), object()
+    waiting = threading.get_ident()
 
     def interrupted(*_):
         raise error
 
+    def send():
+        began.wait(60)  # before that there would be nothing to leave
+        time.sleep(0.1)
+        signal.pthread_kill(waiting, signal.SIGUSR1)
+
     usual = signal.signal(signal.SIGUSR1, interrupted)
-    timer = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
-    timer.start()
+    threading.Thread(target=send).start()
     try:
         with pytest.raises(type(error)) as caught:
-            interrupt.interruptible(lambda: go.wait(60), lambda: None)
+            interrupt.interruptible(lambda: (began.set(), go.wait(60)), lambda: None)
     finally:
         go.set()
         signal.signal(signal.SIGUSR1, usual)
