@@ -1,6 +1,7 @@
 """The disk cache, and everything that can be wrong with it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,16 +149,16 @@ def test_what_is_no_plain_file_is_not_read(folder, kind):
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="needs another user to be")
-def test_a_home_that_cannot_be_written_to_moves_the_cache_with_one_note(tmp_path):
-    """As another user, whose home is root's and whose temporary files are its own."""
-    home, temporary = tmp_path / "home", tmp_path / "temporary"
+def test_a_home_that_cannot_be_written_to_moves_the_cache_with_one_note(request):
+    """As another user, whose home is root's and whose temporary files are its own; not in a folder
+    of pytest's, which another session of it closes to others."""
+    folder = Path(tempfile.mkdtemp())
+    request.addfinalizer(lambda: shutil.rmtree(folder))
+    folder.chmod(0o755)
+    home, temporary = folder / "home", folder / "temporary"
     home.mkdir(mode=0o755)
     temporary.mkdir()
     os.chown(temporary, 12345, 12345)
-    for parent in tmp_path.parents[:3]:  # a worker of the tests adds a folder of its own
-        if parent.stat().st_uid == os.getuid() and not parent.samefile(tempfile.gettempdir()):
-            parent.chmod(0o755)
-    tmp_path.chmod(0o755)
     text = """
 import os, warnings
 from adjoint import Tensor
