@@ -1,7 +1,6 @@
 """`adjoint bench`: what this machine does, measured in a few seconds.
 
-What may live here: short measurements of Adjoint alone, against nothing. What may not: comparisons
-(see `bench/` of the repository).
+Elsewhere: comparisons (see `bench/` of the repository).
 """
 
 from __future__ import annotations

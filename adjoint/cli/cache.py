@@ -1,6 +1,6 @@
 """`adjoint cache ls|clear`: the compiled code that is kept on disk.
 
-What may live here: showing it. What may not: keeping it (see `runtime/cache.py`).
+Elsewhere: keeping it (see `runtime/cache.py`).
 """
 
 from __future__ import annotations

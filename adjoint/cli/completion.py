@@ -1,8 +1,4 @@
-"""`adjoint completion bash|zsh|fish`: completion scripts, written from the parsers.
-
-What may live here: the words that a parser takes, and scripts that offer them. What may not: any
-list of commands or options of its own.
-"""
+"""`adjoint completion bash|zsh|fish`: completion scripts, written from the parsers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`adjoint core check|fmt|canon|grad|run|conformance`.
-
-What may live here: arguments, reading files, printing. What may not: anything a Python program
-might want to call; that lives in the packages below.
-"""
+"""`adjoint core check|fmt|canon|grad|run|conformance`: what is done with Core modules."""
 
 from __future__ import annotations
 

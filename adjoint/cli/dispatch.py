@@ -2,7 +2,7 @@
 
 A command is a module of this package with `EXAMPLES` (lines of its help), `add_arguments(parser)`
 and `run(options)`. It is loaded when it is asked for, so that `adjoint --help` loads none of the
-compiler. What may live here: dispatch. What may not: any command.
+compiler.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`adjoint doctor`: a look at this installation, and what to fix.
-
-What may live here: the checks, and printing what they find.
-"""
+"""`adjoint doctor`: a look at this installation, and what to fix."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How commands answer: exit codes, wrong usage, text for people or JSON for programs.
-
-What may live here: what every command needs to end. What may not: commands.
-"""
+"""How commands answer: exit codes, wrong usage, text for people or JSON for programs."""
 
 from __future__ import annotations
 

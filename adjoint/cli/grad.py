@@ -1,7 +1,4 @@
-"""`adjoint grad FILE.py:FUNCTION`: the gradient of a Python function as a Core module.
-
-What may live here: finding the function, its arguments, printing. What may not: differentiation.
-"""
+"""`adjoint grad FILE.py:FUNCTION`: the gradient of a Python function as a Core module."""
 
 from __future__ import annotations
 

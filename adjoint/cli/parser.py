@@ -1,7 +1,4 @@
-"""The parser of commands: argparse, with near names when a word is wrong.
-
-What may live here: how words are read and what is said about wrong ones. What may not: commands.
-"""
+"""The parser of commands: argparse, with near names when a word is wrong."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Python programs by name: an example, a script, a module; running one as if Python did.
-
-What may live here: finding programs, running them, showing their errors with their own lines. What
-may not: what a run is for.
-"""
+"""Python programs by name: an example, a script, a module; running one as if Python did."""
 
 from __future__ import annotations
 

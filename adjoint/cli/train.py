@@ -1,7 +1,4 @@
-"""`adjoint train NAME|script.py|module`: run a program with progress, checkpoints and resuming.
-
-What may live here: options, and handing them to the loops of the program. What may not: training.
-"""
+"""`adjoint train NAME|script.py|module`: run a program with progress, checkpoints and resuming."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`.npz` files → datasets, without pickles and without trusting a word of the file.
 
-Every size that the file claims is compared with what is there before memory is taken for it. What
-may live here: NumPy's archives. What may not: other formats.
+Every size that the file claims is compared with what is there before memory is taken for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Which samples are in which batch, and loading one batch: the same in every process.
-
-What may live here: what the loader and its workers have in common. What may not: processes.
-"""
+"""Which samples are in which batch, and loading one batch: the same in every process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Small real datasets that come with scikit-learn's package: no download, and no import of it.
-
-What may live here: reading those files. What may not: anything of scikit-learn's code, which takes
-seconds to load.
-"""
+"""Small real datasets that come with scikit-learn's package: no download, and no import of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Samples → a batch.
-
-What may live here: stacking. What may not: where samples come from.
-"""
+"""Samples of one structure → a batch of that structure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One column of a table while it is read: cells become numbers, or numbers of words.
-
-What may live here: cells. What may not: rows and files.
-"""
+"""One column of a table while it is read: cells become numbers, or numbers of words."""
 
 from __future__ import annotations
 

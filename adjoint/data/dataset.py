@@ -1,7 +1,6 @@
 """Datasets: samples that have a number each.
 
-What may live here: samples kept as arrays, samples computed when they are asked for, and choosing
-some of them. What may not: batches (`batches.py`), files, particular data.
+Elsewhere: batches (`batches.py`), files, particular data.
 """
 
 from __future__ import annotations

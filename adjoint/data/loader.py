@@ -1,7 +1,6 @@
 """`Loader`: a dataset in batches, epoch after epoch.
 
-What may live here: the order of batches and where it stands. What may not: how a batch is loaded
-(`batches.py`), processes (`workers.py`).
+Elsewhere: how a batch is loaded (`batches.py`), processes (`workers.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Opening a file of data: what can go wrong before anything is read.
-
-What may live here: paths. What may not: formats.
-"""
+"""Opening a file of data: what can go wrong before anything is read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Making data fit for training: scaling, labels as vectors, splits.
-
-What may live here: functions of arrays and datasets. What may not: where data come from.
-"""
+"""Making data fit for training: scaling, labels as vectors, splits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Which samples go to which side of a split.
-
-What may live here: choosing numbers of samples. What may not: the samples themselves.
-"""
+"""Which samples go to which side of a split."""
 
 from __future__ import annotations
 

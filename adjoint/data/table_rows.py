@@ -1,7 +1,4 @@
-"""Characters → lines → rows of cells, with bounded memory.
-
-What may live here: encodings, quotes, delimiters. What may not: what a cell means.
-"""
+"""Characters → lines → rows of cells, with bounded memory."""
 
 from __future__ import annotations
 

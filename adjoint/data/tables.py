@@ -1,6 +1,6 @@
 """`.csv` files → datasets: which columns there are and what becomes of them.
 
-What may live here: columns. What may not: characters, quotes and lines (`table_rows.py`).
+Elsewhere: characters, quotes and lines (`table_rows.py`).
 """
 
 from __future__ import annotations

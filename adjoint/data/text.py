@@ -1,7 +1,4 @@
-"""Text: characters as numbers, windows of them, and text that every Python has.
-
-What may live here: text. What may not: models of it.
-"""
+"""Text: characters as numbers, windows of them, and text that every Python has."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What runs in a worker process: read which batch, load it, send it, until the loader is gone.
-
-What may live here: the process itself. What may not: anything of the loader's side; an import that
-loading samples does not need.
-"""
+"""What runs in a worker process: read which batch, load it, send it, until the loader is gone."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Arrays are put beside the pickle, so that all workers share one copy of them. With the objects go
 the modules in which their classes and functions are written: a worker imports these, and the main
-script only if it is among them. What may live here: packing and unpacking. What may not: starting
-processes.
+script only if it is among them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Workers are fresh interpreters, not forks: a fork copies locks that other threads hold (the
 compiled device has threads), and threads would share Python's one lock. What goes to a worker is
 at most `prefetch` numbers of batches, which never fills a pipe, so neither side can block the
-other for good. What may live here: processes. What may not: which samples a batch has.
+other for good.
 """
 
 from __future__ import annotations

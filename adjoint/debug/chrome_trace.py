@@ -1,7 +1,4 @@
-"""Spans as a trace that chrome://tracing and Perfetto open: the Trace Event Format, as JSON.
-
-What may live here: the form of the file and how it is written. What may not: what is recorded.
-"""
+"""Spans as a trace that chrome://tracing and Perfetto open: the Trace Event Format, as JSON."""
 
 from __future__ import annotations
 
@@ -123,6 +120,3 @@ def remove(new: Path) -> None:
 def _refused(path: Path, reason: str) -> FileError:
     fix = "give a file in a folder that exists and that you may write to"
     return FileError("E9006", f"cannot write {path}: {reason}", op="profile", help=fix)
-
-
-__all__ = ["Sample", "Span", "put", "remove", "trace", "unfinished"]

@@ -1,7 +1,4 @@
-"""`memory`: what is alive, how much of it, and which line made it.
-
-What may live here: counting and text. What may not: anything that holds on to a tensor.
-"""
+"""`memory`: what is alive, how much of it, and which line made it."""
 
 from __future__ import annotations
 

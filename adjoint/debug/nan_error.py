@@ -1,6 +1,6 @@
 """What is said about a NaN: the op, its operands, the values around it, the user's line.
 
-What may live here: the text of the error. What may not: the search for it (`nan_search.py`).
+Elsewhere: the search for it (`nan_search.py`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A node is bad if its value has a NaN (or an infinity, if that is asked for). From a bad result the
 way goes to bad operands; what `where` does not choose is not on it. A bad node without bad operands
-is to blame, and the first of them in the order of the graph is named. What may live here: that
-search. What may not: what is said about it (`nan_error.py`).
+is to blame, and the first of them in the order of the graph is named. Elsewhere: what is said about
+it (`nan_error.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`debug_nans`: every result is looked at, and a NaN is traced to the op that made it.
 
-What may live here: the switch, and what is looked at. What may not: the search (`nan_search.py`).
+Elsewhere: the search (`nan_search.py`).
 """
 
 from __future__ import annotations

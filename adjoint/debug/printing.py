@@ -1,8 +1,7 @@
 """Looking at values while a program runs: `print` and `callback`.
 
 Both work everywhere: in plain code at once; inside jit, vmap and loops each time the program runs,
-in the order of the code. What may live here: what is shown and how. What may not: how effects get
-into programs (`transforms/effects.py`).
+in the order of the code. Elsewhere: how effects get into programs (`transforms/effects.py`).
 """
 
 from __future__ import annotations

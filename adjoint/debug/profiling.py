@@ -1,7 +1,7 @@
 """`profile`: what ran, when and for how long, as a trace to look at and as a table.
 
-What may live here: recording and handing over. What may not: the form of the trace
-(`chrome_trace.py`), the table (`summary.py`), or how steps run apart (`engine/timed_steps.py`).
+Elsewhere: the form of the trace (`chrome_trace.py`), the table (`summary.py`), or how steps run
+apart (`engine/timed_steps.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Spans as a table for people: where the time went, by step and by user's line.
-
-What may live here: sums and text. What may not: recording.
-"""
+"""Spans as a table for people: where the time went, by step and by user's line."""
 
 from __future__ import annotations
 

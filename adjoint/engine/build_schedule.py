@@ -16,7 +16,9 @@ from adjoint.ir.function import Function
 from adjoint.ir.origin import places_of
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
-from adjoint.kernel.algorithms.table import AlgorithmKernel, build, sort_program
+from adjoint.kernel.algorithms.loops import AlgorithmKernel
+from adjoint.kernel.algorithms.sort import sort_program
+from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.lower import lower
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work

@@ -188,6 +188,3 @@ def _fill(buffer: UOp, source: UOp | None, id: int) -> list[UOp]:
         inside = values = [UOp(OPS["load"], (source, counter), LoadArg())]
     store = OPS["store"](buffer, counter, values[-1])
     return [counter, *inside, store, OPS["end_range"](counter)]
-
-
-__all__ = ["GIVEN", "KEPT", "ZEROS", "guarded", "within"]

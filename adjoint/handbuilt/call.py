@@ -2,7 +2,7 @@
 
 `UOpGraph.compile` gives a `Kernel`. `Tensor.custom_kernel` puts a kernel into a lazy graph, where
 it is a step like any other: compiled with the graph, run under `jit`, differentiated by the rule
-that is given. What may live here: calling kernels. What may not: how they are built or run.
+that is given.
 """
 
 from __future__ import annotations
@@ -155,6 +155,3 @@ class _ByFunction(Rule):
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         problem = "has a reverse rule only; forward mode needs a tangent rule"
         raise AutodiffError("E5001", problem, op=self.op)
-
-
-__all__ = ["batched", "called", "evaluated", "type_of"]

@@ -1,7 +1,4 @@
-"""`Kernel`: a hand-built kernel as a function of arrays and tensors.
-
-What may live here: checking what is given, and calling. What may not: how kernels are built.
-"""
+"""`Kernel`: a hand-built kernel as a function of arrays and tensors."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A node is a node of the kernel level (`ops/loop_ops.py`) at a place in a list; the graph keeps the
 order, which loops and conditions are open, and whose line each node came from. `program` gives the
 list to the passes of the compiler and gets a loop program back, of the kind that kernel lowering
-gives to renderers. What may live here: the graph, and what it says when it is asked for something
-wrong. What may not: how each kind of node is made (`nodes.py`).
+gives to renderers. Elsewhere: how each kind of node is made (`nodes.py`).
 """
 
 from __future__ import annotations
@@ -231,6 +230,3 @@ class UOpGraph:
 
     def __repr__(self) -> str:
         return f"<UOpGraph of {len(self.nodes)} nodes>"
-
-
-__all__ = ["Node", "UOpGraph"]

@@ -1,7 +1,4 @@
-"""`Handmade`: a hand-built kernel as a value that a node can carry, and how it becomes a step.
-
-What may live here: what the sizes of a call make of such a kernel. What may not: running it.
-"""
+"""`Handmade`: a hand-built kernel as a value that a node can carry, and how it becomes a step."""
 
 from __future__ import annotations
 
@@ -131,5 +128,3 @@ def _of_size(buffer: UOp, size: int | None) -> UOp:
 
 
 BUILDERS["hand-built"] = build_handmade
-
-__all__ = ["GIVEN", "KEPT", "ZEROS", "Handmade", "build_handmade", "prepared", "repeated"]

@@ -114,6 +114,3 @@ def _constant(node: UOp) -> UOp:
         with np.errstate(over="ignore"):  # the nearest value may be an infinity
             value = float(kind.np.type(value))
     return number(value, compute_dtype(kind))
-
-
-__all__ = ["legalise"]

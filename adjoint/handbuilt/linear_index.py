@@ -1,7 +1,4 @@
-"""Which elements an index of a hand-built kernel meets: it as a sum of counters times numbers.
-
-What may live here: that sum, and what follows from it alone. What may not: what is done about it.
-"""
+"""Which elements an index of a hand-built kernel meets: it as a sum of counters times numbers."""
 
 from __future__ import annotations
 
@@ -61,6 +58,3 @@ def covers(index: UOp, size: int) -> bool:
             return False
         reach *= extent
     return reach == size
-
-
-__all__ = ["covers", "linear", "steps_of", "without"]

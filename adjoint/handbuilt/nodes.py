@@ -416,5 +416,3 @@ MAKERS: dict[UOps, Callable[[Draft], Made]] = {
     UOps.PHI: _phi,
     UOps.BARRIER: _barrier,
 }
-
-__all__ = ["MAKERS", "Draft", "Made", "fault"]

@@ -125,6 +125,3 @@ def _is_contiguous(block: Block, flag: UOp) -> bool:
         found = linear(node.src[1])
         steps.add((node.op.name, None if found is None else steps_of(found).get(head, 0)))
     return ("store", 1) in steps and steps <= {("store", 1), ("load", 1), ("load", 0)}
-
-
-__all__ = ["shared_out"]

@@ -1,7 +1,6 @@
 """custom_kernel: the record and the door of kernels built by hand.
 
-What they need of the compiler is `handbuilt/call.py`, loaded with the first of them. What may
-live here: what must be known before that.
+What they need of the compiler is `handbuilt/call.py`, loaded with the first of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Hand-built kernels on arrays: compiled by a backend, or run by the plain interpreter.
 
 In: a `Handmade` kernel and one array per parameter. Out: nothing; arrays that the kernel may write
-are written. What may live here: running one kernel on its own. What may not: kernels inside graphs,
-which are steps like others (`handbuilt/kernel.py`), or anything of one device.
+are written. Elsewhere: kernels inside graphs, which are steps like others (`handbuilt/kernel.py`),
+or anything of one device.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from adjoint.backends.protocol import Kernel
 from adjoint.engine.program_cache import backend_name, load_backend
 from adjoint.errors import BoundsError
-from adjoint.handbuilt.kernel import KEPT, Handmade, prepared, prepared_for
+from adjoint.handbuilt.bounds_checks import KEPT
+from adjoint.handbuilt.kernel import Handmade, prepared, prepared_for
 from adjoint.ir.kernel_kind import LOAD, LOCAL, STORE
 from adjoint.ir.uop import UOp
 from adjoint.runtime.interpret import interpret
@@ -89,6 +90,3 @@ def computed(arg: Any, src: Sequence[UOp], operands: Sequence[Array]) -> list[Ar
     arrays = [np.ascontiguousarray(a) for a in operands]
     interpret(program, [*results, *arrays])
     return results
-
-
-__all__ = ["computed", "launch", "left_memory", "run_arrays"]

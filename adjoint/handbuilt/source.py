@@ -1,35 +1,19 @@
-"""The source of a hand-built kernel in any language.
-
-What may live here: languages by name, and what a language needs before it is written.
-"""
+"""The source of a hand-built kernel in any language."""
 
 from __future__ import annotations
 
-from adjoint.codegen.c.render import (
-    CLanguage,
-    CUDALanguage,
-    Language,
-    MetalLanguage,
-    OpenCLLanguage,
-    WGSLLanguage,
-    render,
-)
+from adjoint.codegen.c import render
+from adjoint.codegen.c.render import CLanguage, Language
 from adjoint.handbuilt.threads import as_loops
 from adjoint.ir.kernel_kind import BARRIER
 from adjoint.stages import LoopProgram
 
-LANGUAGES: dict[str, Language] = {
-    "c": CLanguage(),
-    "opencl": OpenCLLanguage(),
-    "cuda": CUDALanguage(),
-    "metal": MetalLanguage(),
-    "wgsl": WGSLLanguage(),
-}
+LANGUAGES = render.LANGUAGES | {"c": CLanguage()}  # in C, parameters instead of a launch's cells
 
 
 def source_of(language: Language, program: LoopProgram) -> str:
     """The source of a program."""
-    return render(settled(language, program), language).text
+    return render.render(settled(language, program), language).text
 
 
 def settled(language: Language, program: LoopProgram) -> LoopProgram:

@@ -310,6 +310,3 @@ def _all(body: Iterable[UOp], kind: Kernel) -> list[UOp]:
 
 def _ids(body: Iterable[UOp], *kinds: Kernel) -> Iterable[int]:
     return (n.arg.id for n in body if n.op.kernel in kinds)
-
-
-__all__ = ["as_loops"]

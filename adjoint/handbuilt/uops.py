@@ -6,7 +6,7 @@
     g.add(UOps.STORE, vin=(out, i, i))
     print(uops_to_cstyle(MetalLanguage(), "count", g))
 
-What may live here: the names that users import. See docs/kernels.md.
+See docs/kernels.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The vocabulary of hand-built graphs: what `add` takes, and the op of the kernel level behind it.
 
-What may live here: the names, and one table from a name and a kind of dtype to an op. What may not:
-how a graph is put together (`graph.py`).
+Elsewhere: how a graph is put together (`graph.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A hand-built kernel while a pass writes it, and what it costs.
-
-What may live here: where a node of such a kernel stands. What may not: what a pass does with it.
-"""
+"""A hand-built kernel while a pass writes it, and what it costs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Index expressions: a constant plus multiples of atoms, as movement ops make them.
 
 An atom is a loop's counter, a quotient or remainder that could not be simplified away, or an index
-that is loaded from memory. Two expressions are equal when they look equal. What may live here:
-the algebra of such expressions. What may not: graphs of nodes, or how an index is computed.
+that is loaded from memory. Two expressions are equal when they look equal.
 """
 
 from __future__ import annotations

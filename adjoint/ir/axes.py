@@ -2,7 +2,7 @@
 
 Letters name the axes of every operand and of the result. From those of a contraction follow its
 shape, which axes are summed, and the letters of the two transposes; a record's `axes` gives those
-of a node of its op. What may live here: the algebra of letters. What may not: particular ops.
+of a node of its op.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A rule is `rule(node, src, batched, size)`: the node without the axis, its operands with it where
 `batched` says so, and the axis's size; it returns the result with the axis in front, or a pair of
-the result and whether it has the axis. What may live here: rules that serve many ops. Rules of one
-op stand beside its record.
+the result and whether it has the axis. Rules of one op stand beside its record.
 """
 
 from __future__ import annotations

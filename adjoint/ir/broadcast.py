@@ -25,7 +25,6 @@ from adjoint.ir.dtype import (
     fits,
     promote,
     promote_scalar,
-    to_float,
 )
 from adjoint.ir.kernel_kind import HOST, Body, Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
@@ -393,6 +392,3 @@ def _bad_kind(op: OpDef, src: tuple[UOp, ...], kinds: str) -> DTypeError:
     wanted = dtypes.float32 if "f" in kinds else dtypes.int32
     fix = f"cast first: .cast('{wanted.name if 'i' in kinds or 'f' in kinds else 'bool'}')"
     return DTypeError("E2005", problem, op=op.name, operands=operands, help=fix)
-
-
-__all__ = ["align", "broadcast_shapes", "common_dtype", "elementwise", "to_float"]

@@ -1,7 +1,4 @@
-"""Python's cyclic garbage collector and graphs: nodes form no cycles, so it only costs time here.
-
-What may live here: pausing it, and making it rare. What may not: anything about nodes.
-"""
+"""Python's cyclic garbage collector and graphs: nodes form no cycles, so it only costs time."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In the functions below `g` is the cotangent of the result, `t` the tuple of tangents of the operands
 (None where an operand has none), `y` the result, then the operands, then the attributes by name.
-What may live here: the declarations. What may not: the engines that use them (`autodiff/`).
+Elsewhere: the engines that use them (`autodiff/`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Dtypes and the promotion lattice.
 
-What may live here: the dtypes, facts about them, how two of them combine, and what a Python
-scalar becomes beside one. What may not: anything that holds values.
-
 Promotion follows the array API standard where it speaks (same kind: the wider; signed with
 unsigned: the next wider signed) and the practice of the field where it does not: an integer with a
 float gives that float; float16 with bfloat16 gives float32; int64 with uint64 gives float64.

@@ -1,8 +1,7 @@
 """`Effect`: what a node does besides having a value: it calls a Python function on arrays.
 
 An effect is an attribute of a TAP node. Two effects are never one, so that two prints of the same
-value stay two. What may live here: the effect itself and the switch that keeps it from being done
-again. What may not: how it gets into a graph (`transforms/effects.py`).
+value stay two. Elsewhere: how it gets into a graph (`transforms/effects.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`Function`: a closed graph with parameters, as an attribute of a node (a loop's body, a branch).
 
 Parameters are INPUT nodes named by their position, so that two functions that compute the same are
-equal. What may live here: the function itself. What may not: how to trace one.
+equal.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A kind holds the functions and numbers that the scheduler and kernel lowering read: how a view maps
 an index, what a pointwise op computes and costs, how a reduction joins and starts. They read these
-fields and compare no names, so a new op is one record. What may live here: the kinds, and questions
-about one node that they answer. What may not: any particular op.
+fields and compare no names, so a new op is one record.
 """
 
 from __future__ import annotations
@@ -377,6 +376,3 @@ def filled_value(node: UOp) -> Any:
     """The constant that fills a node, None if none does."""
     base = below_views(node)
     return base.arg.value if base.op.kernel is CONSTANT else None
-
-
-__all__ = ["Kernel", "Read", "View", "kernel_of"]

@@ -4,8 +4,7 @@
 
 A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree is
 what the list means. Whatever must know what is inside what walks it: lowering and hand-built
-kernels put nodes in order in one, renderers and the interpreter of kernels read one. What may live
-here: the tree, and the list it stands for. What may not: where a node belongs, or what it does.
+kernels put nodes in order in one, renderers and the interpreter of kernels read one.
 """
 
 from __future__ import annotations
@@ -95,6 +94,3 @@ def nested(body: Sequence[UOp]) -> Block:
     if block is not root:
         raise InternalError(f"{block.head!r} is not closed")
     return root
-
-
-__all__ = ["Block", "nested"]

@@ -3,8 +3,7 @@
 From a record derive the node's shape and dtype rule, the method on nodes and on `Tensor`, the
 namespace function, both modes of differentiation, the reference interpreter, the text form, the
 documentation page and the op's tests. There is no default derivative, reference or sample: leaving
-one out fails at import. What may live here: the record's type and the ways to make one. What may
-not: any particular op (see `ops/`).
+one out fails at import. Elsewhere: any particular op (see `ops/`).
 
 Three kinds of record:
 - primitive: a node with a rule of its own (`define`, and `elementwise` in `ir/broadcast.py`);
@@ -23,7 +22,7 @@ from typing import Any
 from adjoint.errors import AdjointError, ArgumentError, InternalError, did_you_mean
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
-from adjoint.ir.dtype import dtype_of_scalar, on_new_defaults, promote_scalar
+from adjoint.ir.dtype import on_new_defaults, promote_scalar
 from adjoint.ir.kernel_kind import EXPAND, HOST, Kernel
 from adjoint.ir.origin import origin_scope, renamed
 from adjoint.ir.sizes import cached
@@ -369,6 +368,3 @@ def scalar_like(op: str, value: Any, like: UOp) -> UOp:
 def attributes(node: UOp) -> dict[str, Any]:
     """The node's attributes by name."""
     return {} if node.arg is None else node.arg.asdict()
-
-
-__all__ = ["OPS", "Bad", "OpDef", "Sample", "composite", "define", "derived", "dtype_of_scalar"]

@@ -1,7 +1,4 @@
-"""Graphs without variables: every size that varies is the number it has now.
-
-What may live here: such copies of graphs. What may not: when one is needed.
-"""
+"""Graphs without variables: every size that varies is the number it has now."""
 
 from __future__ import annotations
 

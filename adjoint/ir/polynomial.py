@@ -1,6 +1,6 @@
 """Polynomials with whole coefficients over named numbers, and their bounds.
 
-What may live here: their algebra. What may not: what the numbers are (`sizes.py`).
+Elsewhere: what the numbers are (`sizes.py`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 so a shape says which of its numbers vary, and how far. A size that is read as a plain int is one
 from then on: what was forgotten costs a compile, never a value. What is asked here ("is this less
 than that, whatever n is?") is answered with yes only if it is true of the numbers as well.
-
-What may live here: variables, sizes, what can be proved of them. What may not: shapes of ops.
 """
 
 from __future__ import annotations

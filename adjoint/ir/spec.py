@@ -1,8 +1,8 @@
 """What a well-formed graph is, level by level, and `verify`.
 
 Nodes check themselves when they are built, so a graph that breaks these rules was made by a pass
-that went around the records, or mixes levels. What may live here: checks of graphs. What may not:
-checks of one op's operands (its record's `infer`).
+that went around the records, or mixes levels. Elsewhere: checks of one op's operands (its record's
+`infer`).
 """
 
 from __future__ import annotations
@@ -204,6 +204,3 @@ def _check_use(node: UOp, seen: dict[UOp, tuple[UOp, ...]], ended: set[UOp]) -> 
             raise _fail("E4001", node, f"operand {i} comes later in the list")
         if any(scope in ended for scope in seen[source]) and source.dtype.kind != "v":
             raise _fail("E4001", node, f"operand {i} was computed in a scope that has ended")
-
-
-__all__ = ["LEVELS", "verify", "verify_order"]

@@ -1,8 +1,6 @@
 """Both spellings of an option: `dim` and `axis`, `keepdim` and `keepdims`.
 
-A record names its options once; a call may use the names of torch or of NumPy. What may live here:
-the table of names and the one function that turns a caller's names into the record's. What may
-not: any particular op.
+A record names its options once; a call may use the names of torch or of NumPy.
 """
 
 from __future__ import annotations

@@ -2,21 +2,22 @@
 
 Two nodes with the same op, sources and arg are one object, so identity is equality and a `dict`
 keyed by nodes is fast. Shape, dtype and device are derived once, when the node is built; that is
-also where every shape, dtype and device error is raised. What may live here: the node and walks
-over graphs. What may not: the meaning of any op (see `opdef.py` and `ops/`).
+also where every shape, dtype and device error is raised. Elsewhere: the meaning of any op (see
+`opdef.py` and `ops/`).
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adjoint.errors import DeviceError
 from adjoint.ir import origin as origins
 from adjoint.ir.operators import Operators
 from adjoint.ir.sizes import alike
-from adjoint.ir.weak import Dropping, drop, partial, remove_dead
+from adjoint.ir.weak import Dropping, drop, remove_dead
 
 if TYPE_CHECKING:
     from adjoint.ir.opdef import OpDef

@@ -1,8 +1,7 @@
 """Weak references that run no Python code when what they refer to is gone.
 
 Python lets a signal handler run in the middle of a callback, and then ignores what the handler
-raises: a Ctrl-C would be lost. So callbacks for what dies often are C functions. What may live
-here: such references.
+raises: a Ctrl-C would be lost. So callbacks for what dies often are C functions.
 """
 
 from __future__ import annotations
@@ -54,4 +53,4 @@ class WeakTable(Generic[T]):
         return found
 
 
-__all__ = ["Dropping", "WeakTable", "drop", "partial", "remove_dead"]
+__all__ = ["Dropping", "WeakTable", "drop", "remove_dead"]

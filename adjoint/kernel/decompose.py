@@ -68,6 +68,3 @@ def _one(node: UOp, src: Sources) -> UOp:
 def decompose_node(node: UOp, src: Sources) -> UOp:
     """A node of any shape as one element of it: `src` are the elements of its sources."""
     return decompose(node.op, src, node.arg, node.dtype, node.src[0].dtype)
-
-
-__all__ = ["compute_dtype", "decompose", "decompose_node", "rounded"]

@@ -1,7 +1,6 @@
 """Elements, indices and conditions of a kernel as kernel-level nodes.
 
-What may live here: how a load, a constant, an index expression or a gate is written. What may not:
-loops, and what is kept from one to the next; that is `lower.py`.
+Loops, and what is kept from one to the next, are in `lower.py`.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import highest, less, lowest, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import index_sum
-from adjoint.kernel.decompose import compute_dtype, decompose
+from adjoint.kernel.decompose import decompose
 from adjoint.kernel.index_maps import Gate, Walk
 from adjoint.ops.casts import convert
-from adjoint.ops.mathematics.nodes import bits, number
+from adjoint.ops.mathematics.nodes import bits, compute_dtype, number
 
 PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, inf, -inf)  # no parameters: a stride of 1 is seen as one
 INDICES = {32: dtypes.int32, 64: dtypes.int64}  # by bits

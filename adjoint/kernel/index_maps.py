@@ -1,8 +1,8 @@
 """From a node and an index to what is computed there: movement becomes index arithmetic.
 
 A walk goes from a result to the memory below it. Every view only changes the index, PAD and CAT add
-a condition under which the element exists. What may live here: how each op maps an index. What may
-not: what is done with the elements found; `Probe` and `Lowering` say that.
+a condition under which the element exists. `Probe` and `Lowering` say what is
+done with the elements found.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.ir.affine import LINEAR, ZERO, Lin, Loaded, flattened, var
+from adjoint.ir.affine import LINEAR, ZERO, Lin, flattened
 from adjoint.ir.kernel_kind import (
     CONSTANT,
     Counting,
@@ -257,6 +257,3 @@ def reduced_operands(node: UOp, at: At, loops: At) -> tuple[list[At], Gate]:
         places.append(place)
         gate = joined(gate, inside)
     return places, gate
-
-
-__all__ = ["At", "Gate", "Loaded", "Walk", "reduced_operands", "var", "within"]

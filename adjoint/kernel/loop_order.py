@@ -1,7 +1,4 @@
-"""What is computed in which loop: values go as far out as they can.
-
-What may live here: the order of nodes in a loop program. What may not: what they compute.
-"""
+"""What is computed in which loop: values go as far out as they can."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
 the loop along which most memory is contiguous gets the lanes. Only the group decides, never the
-machine's load or the number of threads, so the same group always gives the same program. What may
-live here: these choices.
+machine's load or the number of threads, so the same group always gives the same program.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from adjoint.ir.affine import ZERO, Lin, Loaded, Var, flattened, var
+from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
 from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
@@ -246,6 +245,3 @@ def _strip(probe: Probe, size: int, target: Target) -> int:
     width = target.strip_bytes // probe.itemsize
     few = 4 * probe.ops <= target.registers and 8 * width <= size
     return max(width, target.most_lanes) if few else target.most_lanes
-
-
-__all__ = ["ZERO", "Choice", "choose"]

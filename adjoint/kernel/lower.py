@@ -1,9 +1,9 @@
 """A group of nodes as a loop program.
 
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
-the maximum, one that sums and keeps the exponentials, one that divides and stores. What may live
-here: writing the kernel-level nodes. What may not: the choice of loops (`loop_strategy.py`), the
-order of nodes (`loop_order.py`), arithmetic in terms of basic ops (`decompose.py`).
+the maximum, one that sums and keeps the exponentials, one that divides and stores. Elsewhere: the
+choice of loops (`loop_strategy.py`), the order of nodes (`loop_order.py`), arithmetic in terms of
+basic ops (`decompose.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from adjoint.ir.kernel_kind import CONSTANT, EXPENSIVE, GLOBAL, LOAD, RANGE, STO
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.algorithms.table import checked, flag_code
-from adjoint.kernel.decompose import compute_dtype, decompose, decompose_node, rounded
+from adjoint.kernel.algorithms.scatter import checked, flag_code
+from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
@@ -29,7 +29,7 @@ from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.product_order import choice_of
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
-from adjoint.ops.mathematics.nodes import cast
+from adjoint.ops.mathematics.nodes import cast, compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target

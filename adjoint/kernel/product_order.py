@@ -1,7 +1,7 @@
 """Kernels that add up products: their loops are chosen for the sizes as they are.
 
 In which order such a kernel adds follows its loops, so lanes are not chosen for all sizes that a
-loop can have, as in other kernels, but for the one that it has. What may live here: that choice.
+loop can have, as in other kernels, but for the one that it has.
 """
 
 from __future__ import annotations

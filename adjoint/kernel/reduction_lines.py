@@ -7,8 +7,7 @@ on in the next line reads two of them:
     for group: for line: { for row in the line: add;  the row across its end, if there is one }
 
 The lines of a block are copied to scratch if they are short, and added up from there. So nothing is
-divided per row, and memory is read as it lies. What may live here: these loops, for lanes side by
-side. What may not: another order of the additions.
+divided per row, and memory is read as it lies.
 """
 
 from __future__ import annotations
@@ -158,6 +157,3 @@ class LineLoops(TreeLoops):
 
     def _times(self, x: UOp, by: int) -> UOp:
         return UOp(OPS["mul"], (x, self._number(by)))
-
-
-__all__ = ["LineLoops"]

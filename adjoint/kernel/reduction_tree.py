@@ -6,8 +6,7 @@ the sixteen lanes are a vector:
     for block: for lane (16 side by side): for group: { for row: add;  the rest, in its lanes }
 
 Where they go across rows, a lane is a number whose bits are loops of two, the highest innermost:
-adding in that order is halving. Blocks are always found like that. What may live here: which loops
-there are and the place of an element in them. What may not: what is added.
+adding in that order is halving. Blocks are always found like that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 A freed block goes to the list of its class and comes back from there, so a program in steady state
 takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more ask for huge pages.
-What may live here: where memory comes from and goes. What may not: what is in it.
 """
 
 from __future__ import annotations

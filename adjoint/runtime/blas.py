@@ -1,8 +1,7 @@
 """Matrix products by OpenBLAS, called from native code one panel at a time.
 
 The library computes with one thread; a product is cut into panels, which depend on its sizes only,
-so that the bits of a result do not depend on the number of threads. What may live here: finding the
-library, the cut, and the native code around its calls. What may not: choosing what goes to it.
+so that the bits of a result do not depend on the number of threads.
 
 The argument cells of a kernel are three addresses (result, left, right), then `GemmKernel.cells`.
 """

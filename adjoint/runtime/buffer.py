@@ -4,7 +4,7 @@ A buffer's contents never change once a user can see them: an assignment makes a
 view handed to NumPy or another library stays what it was. So a buffer may be in two places: what
 came from the host is copied to its device when a program asks for its `address`, what a program
 made is copied to the host when `array()` is asked for; where the host can address the memory of
-the device, both are one. What may live here: ownership of memory. What may not: computation.
+the device, both are one.
 """
 
 from __future__ import annotations

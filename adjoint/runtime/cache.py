@@ -4,8 +4,7 @@ The directory is private: one that another user owns or can write to is not used
 it will run; the same is asked of every file, through the descriptor it is read from. A file carries
 the hash of its name and its contents and is put in place by a rename, so a reader sees a whole file
 or none; one that was cut, changed, renamed or is not ours is removed and made again. A disk that is
-full or cannot be written to is no error: code is compiled again. What may live here: keeping
-bytes. What may not: what the bytes mean.
+full or cannot be written to is no error: code is compiled again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 LLVM (llvmlite) is loaded only when something must be compiled; compiled objects are kept on disk
 and code in memory, the least recently used given up first. Code lives as long as programs hold it.
-What may live here: compiling and keeping code. What may not: what the code does.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def _loaded(data: bytes, source: Source, given: dict[str, int]) -> Loaded:
 
 @lru_cache(maxsize=1)
 def own_loader() -> bool:
-    """Whether objects are placed by `image`; LLVM's linker does it on systems it cannot read."""
+    """Whether `elf_loader.py` places objects; LLVM's linker does on systems it cannot read."""
     asked = config.LOADER.value()
     able = sys.platform == "linux" and machine_kind() == "x86_64"
     if asked == "elf" and not able:

@@ -1,7 +1,4 @@
-"""The devices of this process: which is the default, which can run.
-
-What may live here: names and availability. What may not: execution.
-"""
+"""The devices of this process: which is the default, which can run."""
 
 from __future__ import annotations
 

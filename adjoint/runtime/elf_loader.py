@@ -2,8 +2,7 @@
 
 An x86-64 ELF object needs little: place its sections, resolve its relocations, make the pages
 executable. Done here, code from the disk cache runs without loading LLVM, and the pages of a kernel
-are given back with the last program that calls it. What may live here: reading objects and placing
-them. What may not: compiling.
+are given back with the last program that calls it.
 """
 
 from __future__ import annotations

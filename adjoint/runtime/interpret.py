@@ -2,7 +2,7 @@
 
 It goes through the nodes one by one with NumPy scalars, lanes one after another; only a register
 that belongs to a loop with lanes has a value per lane, joined by halving when the loop ends. Slow
-on purpose: there is nothing here to get wrong. What may live here: running one kernel on arrays.
+on purpose: there is nothing here to get wrong.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Python runs signal handlers in the main thread only, and only between its own instructions, never
 inside a native call. So long work is done by another thread, and the main thread waits for it where
-a signal can wake it. What may live here: that thread and the waiting.
+a signal can wake it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Running native programs: tables of steps that one native call works through.
 
-A step is a tuple of 64-bit numbers: a kind of `native_text`, then what the kind needs. Steps of the
+A step is a tuple of 64-bit numbers: a kind of `pool_ir.py`, then what the kind needs. Steps of the
 program come first; the bodies of loops and branches lie behind them in the same table.
 
     (KERNEL, function, address of its argument cells, extent of the grid, chunk)
@@ -10,7 +10,6 @@ program come first; the bodies of loops and branches lie behind them in the same
     (COPY, cell of the target, cell of the source, bytes)              cells hold addresses
     (PATCH, address of fixups, fixups, address of slots)       fixup: (cell, slot, offset in bytes)
 
-What may live here: tables, and calling them so that Ctrl-C works. What may not: what is in a table.
 A program is run by one thread at a time: its cells and its memory are its own.
 """
 

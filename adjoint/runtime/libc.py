@@ -1,8 +1,4 @@
-"""The C library as seen from Python: addresses of symbols, and raw pages of memory.
-
-What may live here: what needs `ctypes` to reach the operating system. What may not: policy (size
-classes, caches, code).
-"""
+"""The C library as seen from Python: addresses of symbols, and raw pages of memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """LLVM, loaded when something must be compiled: text to objects, and its own linker.
 
-What may live here: calls of llvmlite. What may not: what is kept (`compiler`, `cache`).
+Elsewhere: what is kept (`compiler`, `cache`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Memory of a kind of device: where blocks come from, and how bytes get there and back.
 
-Addresses are 64-bit numbers. Where the host can address the memory, reading gives a view. What may
-live here: the protocol, the host's memory, and which device has which.
+Addresses are 64-bit numbers. Where the host can address the memory, reading gives a view.
 """
 
 from __future__ import annotations

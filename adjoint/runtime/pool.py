@@ -1,7 +1,6 @@
 """The worker pool of this process: one native page of state, threads that start when first needed.
 
-What may live here: how many threads there are, and the page. What may not: programs. The page and
-the code are never given back: workers sleep there until the process ends.
+The page and the code are never given back: workers sleep there until the process ends.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
 
-What may live here: the text of that code and the places in memory it agrees on with Python. What
-may not: anything that runs in Python.
-
 The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
 it, and takes chunks from an atomic counter as the workers do; when none is left it closes the job
 and waits for the workers that are inside. A worker counts itself in before it looks whether the job

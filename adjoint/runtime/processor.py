@@ -1,7 +1,7 @@
 """The processor that this process compiles for: the one it runs on, or the one it is told to.
 
-`ADJOINT_CPU` is read once, when the first kernel is made. What may live here: finding out what the
-machine has. What may not: what a processor is (`target`).
+`ADJOINT_CPU` is read once, when the first kernel is made. Elsewhere: what a processor is
+(`target`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The reference device: a NumPy interpreter of the graph, the semantics of record.
 
 Every primitive is run by the NumPy function in its record; composites have been expanded before.
-float16 and bfloat16 are computed in float32 and rounded once per op. What may live here: the
-interpreter. What may not: the meaning of any op.
+float16 and bfloat16 are computed in float32 and rounded once per op.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What happens when, for the profiler: spans of time with a name, and numbers over time.
 
-Recording is off until a recorder is entered here; off, a span costs nothing but the call. What may
-live here: the recorders, and what they are told. What may not: what they do (`adjoint/debug`).
+Recording is off until a recorder is entered here; off, a span costs nothing but the call.
+What recorders do with them is in `adjoint/debug`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Which symbols an object wants from elsewhere, whatever system it is for: ELF, Mach-O, COFF.
-
-What may live here: reading tables of symbols. What may not: placing code (`image`).
-"""
+"""Which symbols an object wants from elsewhere, whatever system it is for: ELF, Mach-O, COFF."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Nodes are placed from the results back to the leaves. A consumer's loop counters
 reads (`loop_axes.py`); a node joins the kernel of its consumers where it would be computed once per
 point of that kernel's loops, is computed again where that is cheap, and gets memory and a kernel of
 its own where neither holds. A reduction joins if its result lives on loops that enclose the rest: a
-row. What may live here: this decision. What may not: how anything is computed.
+row.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from adjoint.ir.kernel_kind import (
 )
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule import classify
 from adjoint.schedule.classify import (
-    CONTROL,
     HOST,
     LEAF,
     LIBRARY,
@@ -35,7 +33,6 @@ from adjoint.schedule.classify import (
     POINTWISE,
     REDUCE,
     SORT,
-    SPECIAL,
     VIEW,
     weight,
 )
@@ -516,6 +513,3 @@ def _joins(node: UOp) -> bool:
 def _aliases(node: UOp) -> bool:
     kernel = node.op.kernel
     return type(kernel) is View and kernel.aliases
-
-
-__all__ = ["CONTROL", "HOST", "SPECIAL", "Fuser", "Unit", "classify"]

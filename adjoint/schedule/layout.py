@@ -1,7 +1,4 @@
-"""Matrices in memory: whether a view can be handed to the library as it lies.
-
-What may live here: strides of views over the memory below them. What may not: kernels.
-"""
+"""Matrices in memory: whether a view can be handed to the library as it lies."""
 
 from __future__ import annotations
 

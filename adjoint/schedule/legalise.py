@@ -2,7 +2,7 @@
 
 Before: argmax(x), contract(a, b, "bqhd,bkhd->bhqk"), sum over an empty axis, detach(x).
 After: max, eq and min; a product of matrices between views; a constant; x.
-No value changes. What may live here: rewrites that every target needs.
+No value changes.
 """
 
 from __future__ import annotations
@@ -383,6 +383,3 @@ def legal_rules(target: Target) -> RuleSet:
         )
     )
     return rules
-
-
-__all__ = ["legal_rules", "prepare"]

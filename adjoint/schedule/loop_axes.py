@@ -2,8 +2,7 @@
 
 An axis is a row of atoms, most significant first; an atom is a loop counter of a certain size. A
 reshape that divides an axis splits its atom, for all nodes that follow it. Where a view moves an
-index in another way the axis follows an image of the atoms, which is another atom. What may live
-here: atoms and how views map them. What may not: which nodes share a kernel.
+index in another way the axis follows an image of the atoms, which is another atom.
 """
 
 from __future__ import annotations

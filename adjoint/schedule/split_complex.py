@@ -234,4 +234,3 @@ _RULES: dict[str, Rule] = {
     "pad_constant": _padded,
     "scatter": _scattered,
 }
-__all__ = ["split_complex"]

@@ -2,8 +2,7 @@
 
 Rows are asked from the top, with a node and the target; the first that holds gives the strategy,
 and its reason is kept for `explain()`. `fuse.py` asks for contractions before it groups nodes; the
-pass `strategy` asks for every group. What may live here: which strategy, and why. What may not: how
-any of them is done.
+pass `strategy` asks for every group.
 
 Before: [kernel: reduce_sum], [library: contract].
 After: the same, each with its row: loops, because an element needs no other; matrix product, …

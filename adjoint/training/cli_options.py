@@ -1,7 +1,7 @@
 """What a command line says to the loops of the program that it runs.
 
 `adjoint train NAME --steps 100 --resume FILE` runs a program that knows nothing of these options;
-its loops find them here. What may live here: those options. What may not: command lines, loops.
+its loops find them here.
 """
 
 from __future__ import annotations

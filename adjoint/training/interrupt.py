@@ -1,8 +1,4 @@
-"""Ctrl-C in a loop: the first asks to stop after the step, the second stops at once.
-
-What may live here: the handler of the signal and the error that carries the exit code. What may
-not: what is saved.
-"""
+"""Ctrl-C in a loop: the first asks to stop after the step, the second stops at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Loop: the steps of a training run, with progress, checkpoints, Ctrl-C and resuming.
-
-What may live here: what happens between two steps. What may not: what a step does.
-"""
+"""Loop: the steps of a training run, with progress, checkpoints, Ctrl-C and resuming."""
 
 from __future__ import annotations
 

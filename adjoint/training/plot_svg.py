@@ -1,7 +1,4 @@
-"""Curves of a training run as an SVG picture, without any library.
-
-What may live here: lines, axes and their numbers. What may not: files other than the picture.
-"""
+"""Curves of a training run as an SVG picture, without any library."""
 
 from __future__ import annotations
 

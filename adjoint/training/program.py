@@ -1,7 +1,4 @@
-"""The gradient of a loss as programs to read: its Core module, and the kernels it becomes.
-
-What may live here: text about a loss, made short enough for a screen. What may not: training.
-"""
+"""The gradient of a loss as programs to read: its Core module, and the kernels it becomes."""
 
 from __future__ import annotations
 

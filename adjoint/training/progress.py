@@ -1,7 +1,7 @@
 """Progress: a bar on a terminal, plain lines elsewhere.
 
-Drawing is bounded in time, not in steps: a step costs one look at the clock. What may live here:
-when and where a line is written. What may not: what a line says (see `progress_text.py`), training.
+Drawing is bounded in time, not in steps: a step costs one look at the clock. Elsewhere: what a line
+says (see `progress_text.py`), training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from adjoint import config
-from adjoint.training.progress_text import Status, columns, fitted, plain
+from adjoint.training.progress_text import Status, fitted, plain
 
 _REFRESH = 0.1  # seconds between two drawings of a bar
 _PLAIN_LEAST, _PLAIN_MOST = 1.0, 10.0  # seconds between two plain lines
@@ -180,6 +180,3 @@ def _encodable(stream: TextIO, text: str) -> str:
     if _can_write(stream, text):
         return text
     return text.encode(encoding, "replace").decode(encoding)
-
-
-__all__ = ["Progress", "columns", "resident_memory", "width"]

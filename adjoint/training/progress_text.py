@@ -1,7 +1,4 @@
-"""One line about how far something is, made to fit a number of columns.
-
-What may live here: text from numbers. What may not: terminals, clocks, memory.
-"""
+"""One line about how far something is, made to fit a number of columns."""
 
 from __future__ import annotations
 

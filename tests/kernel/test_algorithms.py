@@ -13,13 +13,10 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms import table as special
-from adjoint.kernel.algorithms.table import (
-    AlgorithmKernel,
-    bad_index,
-    build,
-    build_scatter,
-    sort_program,
-)
+from adjoint.kernel.algorithms.loops import AlgorithmKernel
+from adjoint.kernel.algorithms.scatter import bad_index, build_scatter
+from adjoint.kernel.algorithms.sort import sort_program
+from adjoint.kernel.algorithms.table import build
 from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
 from adjoint.ops.scan import ScanArg
 from adjoint.runtime.compiler import compile_source

@@ -14,7 +14,8 @@ from adjoint.errors import AdjointError
 from adjoint.ir.dtype import ALL, dtypes
 from adjoint.ir.kernel_kind import pointwise_of
 from adjoint.ir.opdef import OPS, attributes
-from adjoint.kernel.decompose import compute_dtype, decompose, decompose_node, rounded
+from adjoint.kernel.decompose import decompose, decompose_node
+from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from tests.kernel.scalars import count, evaluate, leaf
 
 POINTS = json.loads(Path(__file__).with_name("math_points.json").read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """What a language that reads like C is: how it writes types, numbers, memory, loops and kernels.
 
 `Language` writes what C, OpenCL, CUDA and Metal share; each of them is a subclass that changes
-tables and a few lines (`cstyle_languages`). What may live here: text of single things. What may
-not: the walk over a program, which is the same for all of them (`cstyle`).
+tables and a few lines (`languages.py`). The walk over a program is the same for all of them
+(`walk.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names that kernels, buffers and values may have in every language that reads like C.
 
 A name that is a word of one of the languages, of their libraries, or of the functions that stand in
-front of kernels gets an underscore behind it. What may live here: names.
+front of kernels gets an underscore behind it.
 """
 
 from __future__ import annotations
@@ -89,6 +89,3 @@ def free(name: str, taken: dict[str, None]) -> str:
         found, count = f"{word}_{count}", count + 1
     taken[found] = None
     return found
-
-
-__all__ = ["RESERVED", "free", "is_reserved"]

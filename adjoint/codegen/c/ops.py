@@ -3,7 +3,7 @@
 A line is a text with `{0}`, `{1}`, … for the operands, each of which occurs once, `{f}` for what
 the language adds to the name of a function of that float type, and `{s}` for the short name of the
 dtype. A name with `{s}` is a function of ours: its text is in FUNCTIONS, and it is written in front
-of the kernels that call it. Languages change single lines (see `cstyle_languages`).
+of the kernels that call it. Languages change single lines (see `languages.py`).
 """
 
 from __future__ import annotations

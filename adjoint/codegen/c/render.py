@@ -1,8 +1,7 @@
 """From a loop program to source for people and for other compilers: C, OpenCL, CUDA, Metal, WGSL.
 
 One walk over the blocks of a program (`walk.py`), the same for all languages and for kernels of
-the compiler and those built by hand; a language is a table from op to text. What may live here:
-which languages there are, and what a file of kernels looks like.
+the compiler and those built by hand; a language is a table from op to text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The text of single values of a program, in any language: what an expression reads like.
 
 A value is written where it is used if it is used once, so the text of one is made of the texts of
-its operands. What may live here: expressions. What may not: statements, which are the walk's.
+its operands.
 """
 
 from __future__ import annotations
@@ -188,6 +188,3 @@ def _values(node: UOp) -> tuple[UOp, ...]:
             return node.src[1:2]
         case _:
             return node.src
-
-
-__all__ = ["Text", "Values", "bare"]

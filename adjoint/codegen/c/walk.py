@@ -3,7 +3,7 @@
 Loads and accumulators have names; a value that is used once, in its own block, is written where it
 is used; a constant is written everywhere. A loop with lanes is a plain loop whose accumulators have
 a value per lane, joined by halving where their loops end. A grid is a loop in C, and a thread per
-iteration elsewhere. What may live here: statements. What may not: anything of one language.
+iteration elsewhere.
 """
 
 from __future__ import annotations
@@ -315,6 +315,3 @@ def _sum(start: int, text: str) -> str:
 def _plain(text: str) -> str:
     """A negative number without parentheses."""
     return text[1:-1] if text.startswith("(-") and text[2:-1].replace(".", "").isalnum() else text
-
-
-__all__ = ["Walk"]

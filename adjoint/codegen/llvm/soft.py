@@ -1,7 +1,7 @@
 """What a processor lacks, from instructions that it has: the same bits, and no library.
 
 Without these LLVM would call `fma`, `floor` and others of the C library, which another system may
-not have or may round otherwise. What may live here: arithmetic that every processor can do.
+not have or may round otherwise.
 """
 
 from __future__ import annotations

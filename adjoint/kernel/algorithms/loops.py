@@ -1,8 +1,7 @@
 """`Loops`: a kernel while it is written down, for the ops that are no plain loop of an expression.
 
 Loops and conditions are `with` blocks. A value is placed when it is first needed, as far out as
-what it depends on allows; a load stays where it was asked for, because memory changes. What may
-live here: writing loop programs. What may not: the meaning of any op.
+what it depends on allows; a load stays where it was asked for, because memory changes.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class AlgorithmKernel:
     """A kernel with the memory it wants beside results and operands.
 
     Its buffers are the results, the operands, `scratch` (dtype and count of each), and with `flag`
-    one int64 cell, zero before the launch, that tells of a bad index (see `special_scatter`).
+    one int64 cell, zero before the launch, that tells of a bad index (see `scatter.py`).
     """
 
     program: LoopProgram

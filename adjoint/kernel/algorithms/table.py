@@ -2,7 +2,7 @@
 
 A builder takes a node whose operands are contiguous row-major buffers, and a name for the kernel
 (by default made from op and shape). Buffers of the program: results, operands in order, then what
-`Special` lists.
+`AlgorithmKernel` lists.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.scan import build_scan
-from adjoint.kernel.algorithms.scatter import bad_index, build_scatter, checked, flag_code
-from adjoint.kernel.algorithms.sort import build_argsort, sort_program
+from adjoint.kernel.algorithms.scatter import build_scatter
+from adjoint.kernel.algorithms.sort import build_argsort
 
 BUILDERS: dict[str, Callable[[UOp, str], AlgorithmKernel]] = {
     "scan": build_scan,
@@ -26,15 +26,3 @@ BUILDERS: dict[str, Callable[[UOp, str], AlgorithmKernel]] = {
 def build(node: UOp, name: str = "") -> AlgorithmKernel:
     """The kernel of a node whose record names an algorithm of the table."""
     return BUILDERS[kernel_of(node).name](node, name)  # type: ignore[attr-defined]
-
-
-__all__ = [
-    "BUILDERS",
-    "AlgorithmKernel",
-    "bad_index",
-    "build",
-    "build_scatter",
-    "checked",
-    "flag_code",
-    "sort_program",
-]
