@@ -26,10 +26,14 @@ class Limits:
     many_rows: int = 64  # at least so many rows
     loop_products: int = 8  # that loops add up sooner than a library does
     cheap: int = 8  # cost up to which an expression is computed again rather than stored
+    ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
+    longest_ranked: int = 128  # such row
+    local_bytes: int = 32 << 10  # of scratch inside a kernel that sorts; beyond it, a buffer
+    scratch_groups: int = 64  # pieces of its grid that share such buffers, row by row
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class MatrixLibrary:
     """A library of matrix products that a target has: the dtypes it takes."""
 
     name: str
@@ -60,6 +64,7 @@ class Target:
     tools: tuple[str, ...] = ()  # programs of the system, one of which the backend needs
     register_bytes: int = 32  # of a vector register
     registers: int = 16  # vectors that a kernel keeps at hand
+    serial_bytes: int = 256  # side by side in a step of a serial loop: an add's latency is hidden
     most_lanes: int = 32  # that run side by side
     fewest_lanes: int = 4  # below which they are not worth it
     cores: int | None = None  # that share one kernel; None: as many as the machine has
@@ -69,11 +74,11 @@ class Target:
     matrix_units: tuple[MatrixUnit, ...] = ()
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
-    libraries: tuple[Library, ...] = ()
+    libraries: tuple[MatrixLibrary, ...] = ()
     limits: Limits = Limits()
 
 
-_BLAS = Library("blas", ("float32", "float64"))
+_BLAS = MatrixLibrary("blas", ("float32", "float64"))
 _COMPILERS = ("cc", "gcc", "clang")
 _C = Target(
     "C",

@@ -133,7 +133,7 @@ def _function(space: dict[str, Any], file: str, name: str) -> Callable[..., Any]
 # ---- the module
 
 
-def _captured(function: Callable[..., Any], found: list[Argument]) -> Module:
+def _captured(function: Callable[..., Any], found: list[CallArgument]) -> Module:
     """The function as a module of those of its arguments that are tensors."""
     tensors = [a for a in found if a.is_tensor]
     if not tensors:
@@ -188,7 +188,7 @@ _NAMED = re.compile(r"(\w+)=(?!=)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Argument:
+class CallArgument:
     """A parameter and what it is given: a tensor, or a value that is not differentiated."""
 
     name: str
@@ -200,19 +200,20 @@ class Argument:
         return isinstance(self.value, Tensor)
 
 
-def arguments(function: Callable[..., Any], words: list[str]) -> list[Argument]:
+def arguments(function: Callable[..., Any], words: list[str]) -> list[CallArgument]:
     """A value for every parameter that needs one."""
     parameters = _parameters(function, words)
     named, positional = _divided(words, parameters)
-    found: list[Argument] = []
+    found: list[CallArgument] = []
     for parameter in parameters:
+        by_place = parameter.kind is not parameter.KEYWORD_ONLY
         if parameter.name in named:
             value = parsed(named[parameter.name])
-        elif positional and parameter.kind is not parameter.KEYWORD_ONLY:
+        elif positional and by_place:
             value = parsed(positional.pop(0))
         else:
             value = _implied(parameter)
-        found.append(Argument(parameter.name, value, parameter.kind is not parameter.KEYWORD_ONLY))
+        found.append(CallArgument(parameter.name, value, by_place))
     if positional:
         raise UsageError(f"--args: {len(positional)} more than the function takes: {positional[0]}")
     return found

@@ -22,7 +22,7 @@ _EXAMPLES = os.path.dirname(os.path.abspath(shipped.__file__))
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class UserProgram:
     """What was asked for: `word`; the file it is; the module, if it is one."""
 
     word: str
@@ -50,26 +50,26 @@ def _first_line(file: Path) -> str:
     return text.partition("\n")[0]
 
 
-def find(word: str) -> Program:
+def find(word: str) -> UserProgram:
     """The program of that name; E9006 if there is none."""
     if word.endswith(".py") or os.sep in word or os.path.isfile(word):
         return _script(word)
     known = examples()
     if word in known:
         module = f"{shipped.__name__}.{word}"
-        return Program(word, os.path.join(_EXAMPLES, f"{word}.py"), module)
+        return UserProgram(word, os.path.join(_EXAMPLES, f"{word}.py"), module)
     file = _module_file(word)
     if file:
-        return Program(word, file, word)
+        return UserProgram(word, file, word)
     near = did_you_mean(word, known) or f"examples: {', '.join(known)}"
     problem = f"no example, script or module is called {word!r}"
     raise FileError("E9006", problem, help=f"{near}; `adjoint train --list` shows all")
 
 
-def _script(path: str) -> Program:
+def _script(path: str) -> UserProgram:
     try:
         with open(path, "rb"):
-            return Program(path, path)
+            return UserProgram(path, path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         folder, name = os.path.split(path)
@@ -107,7 +107,7 @@ def look_here() -> None:
 # ---- running
 
 
-def execute(program: Program, arguments: list[str]) -> int:
+def execute(program: UserProgram, arguments: list[str]) -> int:
     """Run it as `__main__`; its exit code. Errors are shown as Python would show them."""
     before_argv, before_path = sys.argv, list(sys.path)
     sys.argv = [program.file, *arguments]

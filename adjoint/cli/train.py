@@ -7,10 +7,10 @@ import sys
 
 from adjoint import config
 from adjoint.cli.exits import FAILED, OK, UsageError, add_json, say
-from adjoint.cli.program import Program, examples, execute, exit_code, find, show_error
+from adjoint.cli.program import UserProgram, examples, execute, exit_code, find, show_error
 from adjoint.errors import FileError
 from adjoint.tensor import Tensor
-from adjoint.training.cli_options import Context, use
+from adjoint.training.cli_options import RunOptions, use
 from adjoint.training.loop import check_place
 
 EXAMPLES = """\
@@ -64,7 +64,7 @@ def _list(options: argparse.Namespace) -> int:
     return OK
 
 
-def _found(options: argparse.Namespace) -> tuple[Program, Context]:
+def _found(options: argparse.Namespace) -> tuple[UserProgram, RunOptions]:
     """The program and its options, or wrong usage before anything runs."""
     try:
         program = find(options.program)
@@ -74,7 +74,7 @@ def _found(options: argparse.Namespace) -> tuple[Program, Context]:
             check_place(options.checkpoint)
     except FileError as error:
         raise UsageError(error) from None
-    context = Context(
+    context = RunOptions(
         name=program.name,
         command=("adjoint", "train", options.program, *_repeated(options)),
         arguments=tuple(options.passed_on),
@@ -105,7 +105,7 @@ def _check_readable(path: str) -> None:
         ) from None
 
 
-def _trained(program: Program, context: Context, options: argparse.Namespace) -> int:
+def _trained(program: UserProgram, context: RunOptions, options: argparse.Namespace) -> int:
     try:
         code = execute(program, options.passed_on)
     except KeyboardInterrupt:
@@ -123,7 +123,7 @@ def _trained(program: Program, context: Context, options: argparse.Namespace) ->
     return code
 
 
-def _failed_assertion(error: AssertionError, program: Program, context: Context) -> int:
+def _failed_assertion(error: AssertionError, program: UserProgram, context: RunOptions) -> int:
     """What an example promises, it promises for all of its steps."""
     if not (program.is_example and context.shortened):
         show_error(error, program.file)
@@ -136,7 +136,7 @@ def _failed_assertion(error: AssertionError, program: Program, context: Context)
     return OK
 
 
-def _warn_unused(context: Context, options: argparse.Namespace, code: int) -> None:
+def _warn_unused(context: RunOptions, options: argparse.Namespace, code: int) -> None:
     given = ("steps", "resume", "checkpoint")
     unused = [f"--{name}" for name in given if getattr(options, name) is not None]
     if unused and not context.loops and code == OK:

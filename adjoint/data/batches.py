@@ -18,7 +18,7 @@ from adjoint.tensor.random import stream
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """The batches of every epoch; nothing else decides about their order."""
 
     length: int
@@ -52,7 +52,7 @@ class Job:
     """All that is needed to load any batch; what workers get."""
 
     dataset: Any
-    plan: Plan
+    plan: BatchPlan
     collate: Callable[[Sequence[Any]], Any] = collate
 
     def load(self, epoch: int, number: int) -> Any:

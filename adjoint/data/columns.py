@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.data.table_rows import Row
+from adjoint.data.table_rows import TableRow
 from adjoint.errors import TrainingError
 
 _MISSING = frozenset(("", "?", "-", "na", "n/a", "nan", "null", "none", "nil", "missing"))
@@ -40,7 +40,7 @@ class Column:
         """How many rows were kept."""
         return len(self._values)
 
-    def accepts(self, row: Row) -> bool:
+    def accepts(self, row: TableRow) -> bool:
         """Read the row's cell; False if the row is to be left out."""
         cell = row.cells[self.index]
         value = self._read_word(cell) if self._words else self._number(cell, row)
@@ -58,7 +58,7 @@ class Column:
             self._next = float(self._codes.setdefault(self._word, len(self._codes)))
         self._values.append(self._next)
 
-    def _number(self, cell: str, row: Row) -> float:
+    def _number(self, cell: str, row: TableRow) -> float:
         try:
             return number(cell)
         except ValueError:
@@ -75,7 +75,7 @@ class Column:
     def _advice(self) -> str:
         return "missing='drop' leaves such rows out; 'nan' or a number fills features"
 
-    def _misfit(self, row: Row, what: str, fix: str) -> TrainingError:
+    def _misfit(self, row: TableRow, what: str, fix: str) -> TrainingError:
         name = f" ({self.name!r})" if self.name else ""
         place = f"{self._file}, line {row.line}, column {self.index + 1}{name}"
         return row.error("E9003", f"{place}: {what}", self.index + 1, fix)

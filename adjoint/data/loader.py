@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.data.batches import Job, Plan
+from adjoint.data.batches import BatchPlan, Job
 from adjoint.data.collate import collate as default_collate
-from adjoint.data.workers import Pool
+from adjoint.data.workers import WorkerPool
 from adjoint.errors import TrainingError
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_map
@@ -51,7 +51,7 @@ class Loader:
     ):
         length = _length(dataset)
         size = _whole("batch_size", batch_size, 1)
-        plan = Plan(length, size, bool(shuffle), _whole("seed", seed, 0), bool(drop_last))
+        plan = BatchPlan(length, size, bool(shuffle), _whole("seed", seed, 0), bool(drop_last))
         self._job = Job(dataset, plan, collate or default_collate)
         self._workers, self._prefetch = (
             _whole("workers", workers, 0),
@@ -59,7 +59,7 @@ class Loader:
         )
         self._timeout, self._persistent, self._tensors = _seconds(timeout), persistent, tensors
         self._epoch, self._position, self._restored = 0, 0, False
-        self._pool: Pool | None = None
+        self._pool: WorkerPool | None = None
 
     @property
     def dataset(self) -> Any:
@@ -100,7 +100,7 @@ class Loader:
         if not self._workers or first >= len(self):
             yield from (self._job.load(epoch, number) for number in range(first, len(self)))
             return
-        pool = self._pool or Pool(self._job, self._workers, self._prefetch, self._timeout)
+        pool = self._pool or WorkerPool(self._job, self._workers, self._prefetch, self._timeout)
         self._pool, finished = None, False
         try:
             yield from pool.batches(epoch, first, len(self))
@@ -108,7 +108,7 @@ class Loader:
         finally:
             self._put_away(pool, finished)
 
-    def _put_away(self, pool: Pool, finished: bool) -> None:
+    def _put_away(self, pool: WorkerPool, finished: bool) -> None:
         if self._persistent and finished and self._pool is None:
             self._pool = pool
         else:
@@ -162,7 +162,7 @@ class Loader:
             raise TrainingError("E9002", problem, op="Loader.load_state_dict")
         plan = self._job.plan
         seed = _whole("seed", state["seed"], 0)
-        again = Plan(plan.length, plan.batch_size, plan.shuffle, seed, plan.drop_last)
+        again = BatchPlan(plan.length, plan.batch_size, plan.shuffle, seed, plan.drop_last)
         self.close()
         self._job = Job(self._job.dataset, again, self._job.collate)
         self._epoch, self._position, self._restored = epoch, position, True

@@ -23,7 +23,7 @@ _BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(slots=True)
-class Row:
+class TableRow:
     """The cells of a row, and the line where it ends."""
 
     line: int
@@ -48,7 +48,7 @@ class Lines:
         self._lines = chain(first, self._lines)
         return first
 
-    def split(self, delimiter: str) -> Iterator[Row]:
+    def split(self, delimiter: str) -> Iterator[TableRow]:
         """The rows; empty ones are left out."""
         if len(delimiter) != 1:
             problem = f"delimiter is {delimiter!r}; it is one character"
@@ -57,11 +57,11 @@ class Lines:
         try:
             for cells in reader:
                 if any(cell.strip() for cell in cells) or len(cells) > 1:
-                    yield Row(reader.line_num, cells)
+                    yield TableRow(reader.line_num, cells)
         except csv.Error as error:
             problem = f"{self.file}, line {reader.line_num}: {error}"
             fix = "see whether a quotation mark has no partner"
-            raise Row(reader.line_num, []).error("E9003", problem, 1, fix) from None
+            raise TableRow(reader.line_num, []).error("E9003", problem, 1, fix) from None
 
 
 def _reader(lines: Any, delimiter: str) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.data.columns import Column, number
 from adjoint.data.dataset import Dataset
 from adjoint.data.open_file import reading
-from adjoint.data.table_rows import Row, delimiter_of, lines_of
+from adjoint.data.table_rows import TableRow, delimiter_of, lines_of
 from adjoint.errors import TrainingError, did_you_mean
 
 _OP = "read_csv"
@@ -62,7 +62,7 @@ class _Table:
 
     def __init__(self, file: Path, rows: Any, header: bool | None, label: str | int | None):
         self.file = file
-        self.sample: list[Row] = [row for _, row in zip(range(_SAMPLE), rows, strict=False)]
+        self.sample: list[TableRow] = [row for _, row in zip(range(_SAMPLE), rows, strict=False)]
         if not self.sample:
             raise TrainingError("E9003", f"{file} is empty", op=_OP)
         self.width = len(self.sample[0].cells)
@@ -121,7 +121,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _has_header(rows: list[Row], label: str | int | None) -> bool:
+def _has_header(rows: list[TableRow], label: str | int | None) -> bool:
     """Whether the first row has words above numbers, or the label's name."""
     first, below = rows[0].cells, rows[1:20]
     if isinstance(label, str) and label in first:

@@ -22,7 +22,7 @@ _GRACE = 5.0  # seconds to finish a sample when the loader is gone
 
 
 @dataclass(slots=True)
-class Failure:
+class WorkerFailure:
     """An exception on its way to the loader."""
 
     text: str
@@ -89,13 +89,13 @@ def _encoded(serial: int, value: Any) -> bytes:
     return pickle.dumps((serial, value), 5)
 
 
-def _failure(error: Exception) -> Failure:
+def _failure(error: Exception) -> WorkerFailure:
     lines = traceback.format_exception(error)
     try:
         pickled: bytes | None = pickle.dumps(error, 5)
     except Exception:
         pickled = None
-    return Failure(traceback.format_exception_only(error)[0].strip(), "".join(lines), pickled)
+    return WorkerFailure(traceback.format_exception_only(error)[0].strip(), "".join(lines), pickled)
 
 
 def _send(results: int, message: bytes) -> None:

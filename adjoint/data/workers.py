@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from adjoint.data.batches import Job, shown
-from adjoint.data.worker import LENGTH, START, TASK, Failure
+from adjoint.data.worker import LENGTH, START, TASK, WorkerFailure
 from adjoint.data.worker_pickle import check_not_unpacking, pack
 from adjoint.errors import AdjointError, TrainingError
 
@@ -95,7 +95,7 @@ def _started(theirs: tuple[int, int, int]) -> subprocess.Popen[bytes]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class Pool:
+class WorkerPool:
     """Workers that load batches of one job; batches come in order, whichever worker loads them."""
 
     def __init__(self, job: Job, count: int, prefetch: int, timeout: float | None):
@@ -145,7 +145,7 @@ class Pool:
         while serial not in self._arrived:
             self._listen(limit, serial)
         value = self._arrived.pop(serial)
-        if isinstance(value, Failure):
+        if isinstance(value, WorkerFailure):
             _raise(value)
         return value
 
@@ -233,7 +233,7 @@ def _advice(code: int | None) -> str:
     return "load with workers=0 to see the error where it happens"
 
 
-def _raise(failure: Failure, instead: TrainingError | None = None) -> NoReturn:
+def _raise(failure: WorkerFailure, instead: TrainingError | None = None) -> NoReturn:
     """The worker's error, with its traceback as a note; another one if it is none of Adjoint's."""
     try:
         error = pickle.loads(failure.pickled) if failure.pickled else None

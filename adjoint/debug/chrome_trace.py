@@ -14,7 +14,7 @@ from adjoint.errors import FileError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Span:
+class TimeSpan:
     """Something that took some time: nanoseconds, the thread that did it, what is known of it."""
 
     name: str
@@ -30,7 +30,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class CounterSample:
     """Some numbers at a time."""
 
     name: str
@@ -39,7 +39,7 @@ class Sample:
 
 
 def trace(
-    spans: Iterable[Span], samples: Iterable[Sample], threads: dict[int, str], start: int
+    spans: Iterable[TimeSpan], samples: Iterable[CounterSample], threads: dict[int, str], start: int
 ) -> dict[str, Any]:
     """The whole file; times count from `start`."""
     process = os.getpid()
@@ -57,7 +57,7 @@ def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
     return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _slice(span: Span, process: int, start: int) -> dict[str, Any]:
+def _slice(span: TimeSpan, process: int, start: int) -> dict[str, Any]:
     return {
         "name": span.name,
         "cat": span.kind,
@@ -74,7 +74,7 @@ def _micros(nanoseconds: int) -> float:
     return round(nanoseconds / 1e3, 3)
 
 
-def _rates(span: Span) -> dict[str, float]:
+def _rates(span: TimeSpan) -> dict[str, float]:
     """How fast it was, where it is known how much it did."""
     if span.end <= span.start:
         return {}

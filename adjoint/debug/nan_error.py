@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.debug.nan_search import Array, Finding, mask_of
+from adjoint.debug.nan_search import Array, NanFinding, mask_of
 from adjoint.errors import NumericError
 from adjoint.ir.derivative import Diagonal, Partials
 from adjoint.ir.dtype import plain
@@ -32,12 +32,12 @@ _HELP = {
 }
 
 
-def error(finding: Finding, inf: bool) -> NumericError:
+def error(finding: NanFinding, inf: bool) -> NumericError:
     """E6006 about a finding."""
     return _given(finding, inf) if finding.given else _made(finding, inf)
 
 
-def _made(finding: Finding, inf: bool) -> NumericError:
+def _made(finding: NanFinding, inf: bool) -> NumericError:
     node, (value, number) = finding.node, _one(finding, inf)
     index = _first(value, inf)
     what = _what(value, index)
@@ -55,7 +55,7 @@ def _made(finding: Finding, inf: bool) -> NumericError:
     return NumericError("E6006", problem, op=op, operands=operands, notes=notes, help=fix)
 
 
-def _given(finding: Finding, inf: bool) -> NumericError:
+def _given(finding: NanFinding, inf: bool) -> NumericError:
     index = _first(finding.value, inf)
     what = _what(finding.value, index)
     name = "a constant" if finding.node.op.kernel is CONSTANT else "an input"
@@ -99,7 +99,7 @@ def _is_constant(node: UOp) -> bool:
     return node.op.kernel is CONSTANT
 
 
-def _one(finding: Finding, inf: bool) -> tuple[Array, int | None]:
+def _one(finding: NanFinding, inf: bool) -> tuple[Array, int | None]:
     """The bad one of several results, and its number."""
     if not isinstance(finding.value, tuple):
         return np.asarray(finding.value), None
@@ -136,7 +136,7 @@ def _origin(node: UOp) -> list[str]:
 # ---- values
 
 
-def _values(finding: Finding, value: Array, index: tuple[int, ...]) -> list[str]:
+def _values(finding: NanFinding, value: Array, index: tuple[int, ...]) -> list[str]:
     """The result around the bad element, and what it was computed from."""
     node, lines = finding.node, []
     pairs = [(i, np.asarray(x)) for i, x in enumerate(finding.operands) if not isinstance(x, tuple)]

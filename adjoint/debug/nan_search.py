@@ -26,7 +26,7 @@ _NAMES = {"loop": "step {} of the loop", "while": "turn {} of the loop", "branch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finding:
+class NanFinding:
     """The node to blame, with its value and those of its operands (none for what was given)."""
 
     node: UOp
@@ -52,7 +52,7 @@ def is_bad(value: Any, inf: bool) -> bool:
     return bool(mask_of(value, inf).any())
 
 
-def search(roots: Sequence[UOp], given: Mapping[UOp, Any], inf: bool) -> Finding | None:
+def search(roots: Sequence[UOp], given: Mapping[UOp, Any], inf: bool) -> NanFinding | None:
     """The first node with bad values behind the roots; None if nothing is bad."""
     return _Search(roots, given, inf).run()
 
@@ -67,10 +67,10 @@ class _Search:
     values: dict[UOp, Any] = field(default_factory=dict)
     bad: dict[UOp, bool] = field(default_factory=dict)
     ways: dict[UOp, list[UOp]] = field(default_factory=dict)
-    found: dict[UOp, Finding] = field(default_factory=dict)
+    found: dict[UOp, NanFinding] = field(default_factory=dict)
     makers: dict[UOp, UOp | None] = field(default_factory=dict)  # of infinities
 
-    def run(self) -> Finding | None:
+    def run(self) -> NanFinding | None:
         plan = schedule(self.roots)
         self.values.update(self.given)
         for item in plan.items:
@@ -95,7 +95,7 @@ class _Search:
 
     def _visit(self, node: UOp) -> None:
         operands = [self._value(s) for s in node.src]
-        inner: list[Finding] = []
+        inner: list[NanFinding] = []
         value = self.values[node] = self._evaluated(node, operands, inner)
         self._follow_infinities(node, value)
         if not self._is_bad(node):
@@ -103,10 +103,10 @@ class _Search:
         ways = self.ways[node] = self._ways(node, operands)
         if not ways and node.op.kernel is not CONSTANT:
             maker = next((m for m in map(self.makers.get, node.src) if m is not None), None)
-            own = Finding(node, value, tuple(operands), maker)
+            own = NanFinding(node, value, tuple(operands), maker)
             self.found[node] = inner[0] if inner else own
 
-    def _evaluated(self, node: UOp, operands: list[Any], inner: list[Finding]) -> Any:
+    def _evaluated(self, node: UOp, operands: list[Any], inner: list[NanFinding]) -> Any:
         if node.op.kernel is HERE:
             return np.True_
         if node.op.name not in _NAMES:
@@ -124,7 +124,7 @@ class _Search:
         return evaluate(node, operands, run)
 
     def _look_inside(
-        self, node: UOp, function: Function, arrays: list[Any], turn: int, inner: list[Finding]
+        self, node: UOp, function: Function, arrays: list[Any], turn: int, inner: list[NanFinding]
     ) -> None:
         """What was wrong in one call of a loop's body or of a branch."""
         if is_bad(tuple(arrays), self.inf):
@@ -167,8 +167,8 @@ class _Search:
             stack += ways
         return guilty
 
-    def _as_given(self, node: UOp) -> Finding:
+    def _as_given(self, node: UOp) -> NanFinding:
         if node in self.given:
-            return Finding(node, self.given[node], given=True)
+            return NanFinding(node, self.given[node], given=True)
         value = known_value(node) if is_known(node) else np.asarray(node.arg.value)
-        return Finding(node, value, given=True)
+        return NanFinding(node, value, given=True)

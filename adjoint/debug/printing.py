@@ -18,6 +18,7 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import plain
 from adjoint.ir.effect import Effect
 from adjoint.ir.uop import UOp
+from adjoint.ir.weak import SameObject
 from adjoint.tensor import Tensor
 from adjoint.transforms.effects import emit
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
@@ -65,33 +66,18 @@ def callback(fn: Callable[..., Any], /, *args: Any, ordered: bool = True, **kwar
 # ---- arguments
 
 
-class _Same:
-    """An object as a key: equal only to itself, and alive as long as the key."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __hash__(self) -> int:
-        return hash(id(self.value))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
-
-
 def _function_key(fn: Any) -> Any:
     """A function that is made anew at every trace is the same if its code and what it closes over
     are."""
     if type(fn) is not FunctionType:
-        return _Same(fn)
+        return SameObject(fn)
     try:
         cells = [cell.cell_contents for cell in fn.__closure__ or ()]
     except ValueError:  # one is still empty
-        return _Same(fn)
+        return SameObject(fn)
     named = fn.__kwdefaults__ or {}
     defaults = [*(fn.__defaults__ or ()), *named.values()]
-    return fn.__code__, tuple(map(_Same, (*cells, *defaults))), tuple(named)
+    return fn.__code__, tuple(map(SameObject, (*cells, *defaults))), tuple(named)
 
 
 class _Values:
@@ -109,7 +95,9 @@ class _Values:
 
     @property
     def key(self) -> Any:
-        plain = [(type(v), repr(v)) if isinstance(v, _PLAIN) else _Same(v) for v in self.static]
+        plain = [
+            (type(v), repr(v)) if isinstance(v, _PLAIN) else SameObject(v) for v in self.static
+        ]
         return self.treedef, tuple(self.places), tuple(plain)
 
     def with_arrays(self, arrays: Sequence[Any]) -> Any:

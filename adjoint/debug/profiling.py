@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adjoint.debug import chrome_trace as chrome
-from adjoint.debug.chrome_trace import Sample, Span
+from adjoint.debug.chrome_trace import CounterSample, TimeSpan
 from adjoint.debug.summary import table
 from adjoint.engine import counters
 from adjoint.engine.counters import Counters
@@ -38,8 +38,8 @@ class profile:
         self.counters = Counters()
         self.dropped = 0
         self.started = self.ended = 0
-        self._spans: list[Span] = []
-        self._samples: list[Sample] = []
+        self._spans: list[TimeSpan] = []
+        self._samples: list[CounterSample] = []
         self._threads: dict[int, str] = {}
         self._new: Path | None = None
         self._active = False
@@ -54,12 +54,12 @@ class profile:
         thread = threading.get_native_id()
         if thread not in self._threads:
             self._threads[thread] = threading.current_thread().name
-        self._spans.append(Span(name, kind, start, end, thread, dict(details)))
+        self._spans.append(TimeSpan(name, kind, start, end, thread, dict(details)))
 
     def sample(self, name: str, at: int, values: dict[str, int]) -> None:
         """Some numbers are what they are."""
         if len(self._samples) < MAX_SPANS:
-            self._samples.append(Sample(name, at, values))
+            self._samples.append(CounterSample(name, at, values))
 
     # ---- what users call
 
@@ -86,7 +86,7 @@ class profile:
             chrome.put(self.path, self._new, self.trace())
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[TimeSpan, ...]:
         """All that was recorded, by when it began."""
         return tuple(sorted(self._spans, key=lambda s: (s.start, -s.end)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjoint.debug.chrome_trace import Span
+from adjoint.debug.chrome_trace import TimeSpan
 from adjoint.engine.counters import Counters
 
 STEPS = ("kernel", "library", "host", "control")
@@ -13,7 +13,7 @@ _COLUMNS = ("ms", "%", "calls", "GB/s", "GFLOP/s", "kind", "name", "lines")
 
 
 @dataclass(slots=True)
-class Row:
+class SummaryRow:
     """All spans of one name and kind that come from the same lines."""
 
     kind: str
@@ -24,14 +24,14 @@ class Row:
     bytes: int = 0
     flops: int = 0
 
-    def add(self, span: Span, own: int) -> None:
+    def add(self, span: TimeSpan, own: int) -> None:
         self.calls += 1
         self.own += own
         self.bytes += span.details.get("bytes") or 0
         self.flops += span.details.get("flops") or 0
 
 
-def own_times(spans: Sequence[Span]) -> list[int]:
+def own_times(spans: Sequence[TimeSpan]) -> list[int]:
     """The time of each span without those inside it, which are of the same thread."""
     own = [span.end - span.start for span in spans]
     open_: dict[int, list[int]] = {}
@@ -45,18 +45,18 @@ def own_times(spans: Sequence[Span]) -> list[int]:
     return own
 
 
-def rows_of(spans: Sequence[Span]) -> list[Row]:
+def rows_of(spans: Sequence[TimeSpan]) -> list[SummaryRow]:
     """One row per name, kind and lines; the one that took longest is first."""
-    found: dict[tuple[str, str, str], Row] = {}
+    found: dict[tuple[str, str, str], SummaryRow] = {}
     for span, own in zip(spans, own_times(spans), strict=True):
         key = (span.kind, span.name, ", ".join(span.details.get("lines", ())))
         if key not in found:
-            found[key] = Row(*key)
+            found[key] = SummaryRow(*key)
         found[key].add(span, own)
     return sorted(found.values(), key=lambda row: (-row.own, row.kind, row.name, row.lines))
 
 
-def table(spans: Sequence[Span], seconds: float, counted: Counters, rows: int) -> str:
+def table(spans: Sequence[TimeSpan], seconds: float, counted: Counters, rows: int) -> str:
     """The text: totals, then the steps that took longest."""
     listed = rows_of(spans)
     steps = [row for row in listed if row.kind in STEPS]
@@ -76,11 +76,11 @@ def table(spans: Sequence[Span], seconds: float, counted: Counters, rows: int) -
     return "\n".join(lines)
 
 
-def _sum(rows: Sequence[Row]) -> str:
+def _sum(rows: Sequence[SummaryRow]) -> str:
     return f"{sum(row.own for row in rows) / 1e6:.3f} ms"
 
 
-def _by_stage(rows: Sequence[Row]) -> dict[str, int]:
+def _by_stage(rows: Sequence[SummaryRow]) -> dict[str, int]:
     """Times by the first word of a name: `code exp` is `code`."""
     found: dict[str, int] = {}
     for row in rows:
@@ -89,7 +89,7 @@ def _by_stage(rows: Sequence[Row]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _cells(row: Row, total: int) -> tuple[str, ...]:
+def _cells(row: SummaryRow, total: int) -> tuple[str, ...]:
     own = max(row.own, 1)
     rates = (f"{amount / own:.2f}" if amount else "" for amount in (row.bytes, row.flops))
     share = 100 * row.own / max(total, 1)

@@ -112,12 +112,12 @@ class _Builder:
     def _sort(self, work: Work) -> KernelStep:
         order = sorts(work.nodes[0])
         assert order is not None
-        special = sort_program(order, values=True, indices=len(work.nodes) > 1)
+        special = sort_program(order, self.target, values=True, indices=len(work.nodes) > 1)
         return self._prepared(special, work.nodes, order)
 
     def _special(self, work: Work) -> KernelStep:
         node = work.nodes[0]
-        return self._prepared(build(node), parts_of(node), node)
+        return self._prepared(build(node, self.target), parts_of(node), node)
 
     def _prepared(
         self, special: AlgorithmKernel, results: tuple[UOp, ...], node: UOp

@@ -16,8 +16,7 @@ from itertools import count
 
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.handbuilt.linear_index import covers, linear
-from adjoint.handbuilt.parallelise import shared_out
-from adjoint.handbuilt.written import Written
+from adjoint.handbuilt.written import WrittenKernel
 from adjoint.ir.bounds import bounds
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import END_IF, IF, LOAD, LOCAL, RANGE, STORE
@@ -45,7 +44,7 @@ def guarded(
     buffers = [guard.new[program.buffers[i]] for i in order]
     buffers += [*guard.starts, *([guard.flag] if guard.flag_used else [])]
     made = replace(program, buffers=tuple(buffers), body=tuple(guard.out.root.flat()))
-    return AlgorithmKernel(shared_out(made, guard.flag), (), guard.flag_used)
+    return AlgorithmKernel(made, flag=guard.flag_used)
 
 
 def _check_local(program: LoopProgram) -> None:
@@ -84,7 +83,7 @@ class _Guard:
         self.flag_used = False
         self.conditions = 0
         self.accesses = 0
-        self.out = Written()
+        self.out = WrittenKernel()
 
     # ---- nodes
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from adjoint.handbuilt.bounds_checks import GIVEN, KEPT, ZEROS, guarded
+from adjoint.handbuilt.parallelise import shared_out
 from adjoint.handbuilt.threads import as_loops
-from adjoint.handbuilt.written import Written
+from adjoint.handbuilt.written import WrittenKernel
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import LOAD, RANGE, STORE
 from adjoint.ir.opdef import OPS
@@ -17,6 +18,7 @@ from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.table import BUILDERS
 from adjoint.ops.mathematics.nodes import cast
 from adjoint.stages import LoopProgram
+from adjoint.target import Target
 
 Sizes = tuple[int, ...]
 
@@ -70,9 +72,9 @@ def sizes_of(kernel: Handmade, results: Sequence[int], operands: Sequence[int]) 
     return tuple(places[i] for i in range(len(places)))
 
 
-def build_handmade(node: UOp, name: str = "") -> AlgorithmKernel:
+def build_handmade(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:
     """The kernel of a CUSTOM_KERNEL node."""
-    return prepared_for(node.arg, node.src, checked=True)
+    return shared_out(prepared_for(node.arg, node.src, checked=True), target)
 
 
 def prepared_for(arg: object, src: Sequence[UOp], checked: bool) -> AlgorithmKernel:
@@ -99,7 +101,7 @@ def repeated(kernel: Handmade, sizes: Sizes, moving: Sequence[bool], times: int)
     outer = OPS["range"](1 + max(ids, default=-1), times, 0, dtypes.int64)
     steps = {b: n for b, n, m in zip(program.buffers, sizes, moving, strict=True) if m}
     new: dict[UOp, UOp] = {b: _of_size(b, None) for b in program.buffers}
-    out = Written()
+    out = WrittenKernel()
     out.put(outer)
     for node in program.body:
         src = [new.get(s, s) for s in node.src]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.handbuilt.written import Written, cost_of
+from adjoint.handbuilt.written import WrittenKernel, cost_of
 from adjoint.ir.kernel_kind import PHI
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.decompose import decompose_node
@@ -32,7 +32,7 @@ def legalise(name: str, buffers: Sequence[UOp], nodes: Sequence[UOp]) -> LoopPro
 
 class _Settler:
     def __init__(self, nodes: Sequence[UOp]) -> None:
-        self.out = Written()
+        self.out = WrittenKernel()
         self.new: dict[UOp, UOp] = {}
         self.updated = {n.src[0] for n in nodes if n.op.kernel is PHI}
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from adjoint.handbuilt.linear_index import linear, steps_of, without
 from adjoint.handbuilt.written import cost_of
@@ -19,17 +20,20 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import ACCUMULATOR, IF, LOAD, LOCAL, PHI, RANGE, STORE
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp, rebuild
-from adjoint.kernel.algorithms.loops import lanes_for
-from adjoint.stages import LoopProgram
+from adjoint.kernel.algorithms.loops import AlgorithmKernel, lanes_for
+from adjoint.target import Target
 
 
-def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
-    """The program for many threads and lanes; all of them may write the flag."""
+@lru_cache(maxsize=1024)
+def shared_out(kernel: AlgorithmKernel, target: Target) -> AlgorithmKernel:
+    """The kernel for many threads and lanes; all of them may write its flag."""
+    program = kernel.program
+    flag = program.buffers[-1] if kernel.flag else None
     root = nested(program.body)
     first = root.items[0] if len(root.items) == 1 else None
     alone = isinstance(first, Block) and _turns_are_apart(first, flag)
     whole = first if isinstance(first, Block) and alone else root
-    lanes = dict(_widened(root, flag))
+    lanes = dict(_widened(root, flag, target))
     new: dict[UOp, UOp] = {}
     for node in program.body:
         if node is whole.head or node in lanes:
@@ -39,13 +43,13 @@ def shared_out(program: LoopProgram, flag: UOp) -> LoopProgram:
             new[node] = rebuild(node, tuple(new.get(s, s) for s in node.src))
     grid = None if whole.head is None else new[whole.head]
     body = tuple(new[n] for n in program.body)
-    return replace(program, body=body, grid=grid, cost=cost_of(whole))
+    return replace(kernel, program=replace(program, body=body, grid=grid, cost=cost_of(whole)))
 
 
 # ---- turns that do not meet
 
 
-def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> bool:
+def _turns_are_apart(block: Block, flag: UOp | None, around: tuple[UOp, ...] = ()) -> bool:
     """Whether this is a loop, and what one turn writes is read and written by no other, while the
     counters around it stand still."""
     outer = block.head
@@ -71,7 +75,7 @@ def _turns_are_apart(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> b
     return all(hi - lo < abs(steps[m][0]) for m, (lo, hi) in spans.items())
 
 
-def _accesses(block: Block, flag: UOp) -> list[UOp]:
+def _accesses(block: Block, flag: UOp | None) -> list[UOp]:
     """Loads and stores, without those of the flag."""
     nodes = block.nodes()
     return [n for n in nodes if n.op.kernel in (LOAD, STORE) and n.src[0] is not flag]
@@ -80,27 +84,29 @@ def _accesses(block: Block, flag: UOp) -> list[UOp]:
 # ---- lanes
 
 
-def _widened(block: Block, flag: UOp, around: tuple[UOp, ...] = ()) -> Iterator[tuple[UOp, int]]:
+def _widened(
+    block: Block, flag: UOp | None, target: Target, around: tuple[UOp, ...] = ()
+) -> Iterator[tuple[UOp, int]]:
     """The loops whose turns go side by side, and how many of them; never one inside another."""
     for item in block.items:
         if not isinstance(item, Block) or item.head is None:
             continue
         head = item.head
-        lanes = _lanes_of(item, flag, around) if head.op.kernel is RANGE else 1
+        lanes = _lanes_of(item, flag, target, around) if head.op.kernel is RANGE else 1
         if lanes > 1:
             yield head, lanes
         else:
-            yield from _widened(item, flag, (*around, head))
+            yield from _widened(item, flag, target, (*around, head))
 
 
-def _lanes_of(block: Block, flag: UOp, around: tuple[UOp, ...]) -> int:
+def _lanes_of(block: Block, flag: UOp | None, target: Target, around: tuple[UOp, ...]) -> int:
     if not (_is_straight(block) and _is_contiguous(block, flag)):
         return 1
     if not _turns_are_apart(block, flag, around):
         return 1
     assert block.head is not None
     kinds: list[DType] = [n.src[0].arg.dtype for n in _accesses(block, flag)]
-    return lanes_for(block.head.arg.size, max(kinds, key=lambda d: d.itemsize))
+    return lanes_for(block.head.arg.size, max(kinds, key=lambda d: d.itemsize), target)
 
 
 def _is_straight(block: Block) -> bool:
@@ -117,7 +123,7 @@ def _branches(block: Block) -> bool:
     return any(s.head is None or s.head.op.kernel is IF or _branches(s) for s in inner)
 
 
-def _is_contiguous(block: Block, flag: UOp) -> bool:
+def _is_contiguous(block: Block, flag: UOp | None) -> bool:
     """Whether neighbouring turns write neighbouring elements, and read such or the same."""
     steps, head = set(), block.head
     assert head is not None

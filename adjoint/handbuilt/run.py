@@ -18,6 +18,7 @@ from adjoint.engine.program_cache import backend_name, load_backend
 from adjoint.errors import BoundsError
 from adjoint.handbuilt.bounds_checks import KEPT
 from adjoint.handbuilt.kernel import Handmade, prepared, prepared_for
+from adjoint.handbuilt.parallelise import shared_out
 from adjoint.ir.kernel_kind import LOAD, LOCAL, STORE
 from adjoint.ir.uop import UOp
 from adjoint.runtime.interpret import interpret
@@ -34,7 +35,7 @@ def run_arrays(kernel: Handmade, arrays: Sequence[Array], device: str) -> None:
     if not name:
         interpret(prepared(kernel, sizes, KEPT, False).program, arrays)
         return
-    special = prepared(kernel, sizes, KEPT, True)
+    special = shared_out(prepared(kernel, sizes, KEPT, True), load_backend(name).target)
     flag = np.zeros(1, np.int64)
     launch(name, special.program, [*arrays, *([flag] if special.flag else [])])
     if flag[0]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from adjoint.handbuilt.written import Written, cost_of
+from adjoint.handbuilt.written import WrittenKernel, cost_of
 from adjoint.ir.dtype import VOID
 from adjoint.ir.kernel_kind import (
     ACCUMULATOR,
@@ -29,7 +29,7 @@ from adjoint.ir.kernel_kind import (
     RANGE,
     THREAD,
     VARIABLE,
-    Kernel,
+    KernelKind,
 )
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.opdef import OPS
@@ -46,7 +46,7 @@ def as_loops(program: LoopProgram) -> LoopProgram:
     root = nested(program.body)
     if not (root.holds("special") or root.holds("barrier")):
         return program
-    out = Written()  # what follows from the group alone is computed once per group
+    out = WrittenKernel()  # what follows from the group alone is computed once per group
     out.put(*_needed(_Threads(program, root).run().flat()))
     return replace(program, body=tuple(out.root.flat()), cost=cost_of(out.root))
 
@@ -304,9 +304,9 @@ def _inside(items: Iterable[UOp | Block]) -> Iterable[UOp]:
             yield item
 
 
-def _all(body: Iterable[UOp], kind: Kernel) -> list[UOp]:
+def _all(body: Iterable[UOp], kind: KernelKind) -> list[UOp]:
     return [n for n in body if n.op.kernel is kind]
 
 
-def _ids(body: Iterable[UOp], *kinds: Kernel) -> Iterable[int]:
+def _ids(body: Iterable[UOp], *kinds: KernelKind) -> Iterable[int]:
     return (n.arg.id for n in body if n.op.kernel in kinds)

@@ -23,7 +23,7 @@ _LEAVES = (CONSTANT, GLOBAL, VARIABLE)
 _FIXED = (LOAD, PHI, ACCUMULATOR, LOCAL)  # stay where they were written
 
 
-class Written:
+class WrittenKernel:
     """A kernel while it is written. Loads and effects stay where they are put; arithmetic that is
     put in several blocks is written once, in the block around all of them."""
 

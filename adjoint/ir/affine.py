@@ -19,7 +19,7 @@ _orders = count()
 _SHARED = 8
 
 
-class Var:
+class IndexVar:
     """A counter from 0 to size - 1. Compared by identity; created earlier sorts first."""
 
     __slots__ = ("order", "size")
@@ -72,7 +72,7 @@ class Counter:
 class Division:
     """What an index divided by a number gives, and cannot be said without the division."""
 
-    of: Lin
+    of: Affine
     by: int
 
     @property
@@ -99,12 +99,12 @@ class Remainder(Division):
         return 0, self.by - 1
 
 
-Atom = Var | Loaded | Counter | Quotient | Remainder
-_KINDS: dict[type, int] = {Var: 0, Loaded: 1, Counter: 1, Quotient: 2, Remainder: 3}
+Atom = IndexVar | Loaded | Counter | Quotient | Remainder
+_KINDS: dict[type, int] = {IndexVar: 0, Loaded: 1, Counter: 1, Quotient: 2, Remainder: 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Lin:
+class Affine:
     """`const + Σ factor · atom`; no factor is 0 and no atom occurs twice."""
 
     const: int
@@ -118,27 +118,27 @@ class Lin:
             hi += factor * (b if factor > 0 else a)
         return lo, hi
 
-    def __add__(self, other: Lin | int) -> Lin:
+    def __add__(self, other: Affine | int) -> Affine:
         if isinstance(other, int):
-            return self if same(other, 0) else Lin(self.const + other, self.terms)
-        assert isinstance(other, Lin)
+            return self if same(other, 0) else Affine(self.const + other, self.terms)
+        assert isinstance(other, Affine)
         if not other.terms:
             return self + other.const
         if not self.terms:
             return other + self.const
         return _sum(self, other)
 
-    def __mul__(self, factor: int) -> Lin:
+    def __mul__(self, factor: int) -> Affine:
         if is_one(factor):
             return self
         if same(factor, 0):
             return ZERO
-        return Lin(self.const * factor, tuple([(a, f * factor) for a, f in self.terms]))
+        return Affine(self.const * factor, tuple([(a, f * factor) for a, f in self.terms]))
 
-    def __floordiv__(self, by: int) -> Lin:
+    def __floordiv__(self, by: int) -> Affine:
         return divided(self, by)[0]
 
-    def __mod__(self, by: int) -> Lin:
+    def __mod__(self, by: int) -> Affine:
         return divided(self, by)[1]
 
     def factor(self, atom: Any) -> int | None:
@@ -159,12 +159,16 @@ class Lin:
         return found
 
 
-ZERO = Lin(0)
+ZERO = Affine(0)
 
 
-def var(atom: Var | Loaded) -> Lin:
+def var(atom: IndexVar | Loaded) -> Affine:
     """The atom itself."""
-    return Lin(0, ((atom, 1),)) if not is_one(atom.size) or isinstance(atom, Loaded) else ZERO
+    return _term(atom) if not is_one(atom.size) or isinstance(atom, Loaded) else ZERO
+
+
+def _term(atom: Any) -> Affine:
+    return Affine(0, ((atom, 1),))
 
 
 def depends(atom: Any, on: Any) -> bool:
@@ -179,7 +183,7 @@ def _sort_key(term: tuple[Any, int]) -> tuple[Any, ...]:
     return atom.order, _KINDS[type(atom)], getattr(atom, "by", 0)
 
 
-def _sum(a: Lin, b: Lin) -> Lin:
+def _sum(a: Affine, b: Affine) -> Affine:
     factors = dict(a.terms)
     for atom, factor in b.terms:
         total = factors.get(atom, 0) + factor
@@ -187,11 +191,11 @@ def _sum(a: Lin, b: Lin) -> Lin:
             factors[atom] = total
         else:
             del factors[atom]
-    total = Lin(a.const + b.const, tuple(sorted(factors.items(), key=_sort_key)))
+    total = Affine(a.const + b.const, tuple(sorted(factors.items(), key=_sort_key)))
     return _rejoined(total, factors)
 
 
-def _rejoined(x: Lin, factors: dict[Any, int]) -> Lin:
+def _rejoined(x: Affine, factors: dict[Any, int]) -> Affine:
     """(y // d) · d + y % d is y."""
     for atom, factor in x.terms:
         if type(atom) is not Remainder:
@@ -199,38 +203,38 @@ def _rejoined(x: Lin, factors: dict[Any, int]) -> Lin:
         quotient = divided(atom.of, atom.by)[0].terms
         if len(quotient) == 1 and same(factors.get(quotient[0][0], 0), factor * atom.by):
             gone = (atom, quotient[0][0])
-            rest = Lin(x.const, tuple([t for t in x.terms if t[0] not in gone]))
+            rest = Affine(x.const, tuple([t for t in x.terms if t[0] not in gone]))
             return rest + atom.of * factor
     return x
 
 
-def divided(x: Lin, by: int) -> tuple[Lin, Lin]:
+def divided(x: Affine, by: int) -> tuple[Affine, Affine]:
     """Quotient and remainder, as far as bounds and divisible factors tell them."""
     if is_one(by):
         return x, ZERO
     whole = tuple([(a, f // by) for a, f in x.terms if divides(by, f)])
-    rest = Lin(x.const % by, tuple([(a, f) for a, f in x.terms if not divides(by, f)]))
-    quotient = Lin(x.const // by, whole)
+    rest = Affine(x.const % by, tuple([(a, f) for a, f in x.terms if not divides(by, f)]))
+    quotient = Affine(x.const // by, whole)
     lo, hi = rest.bounds()
     if same(lo // by, hi // by):  # also when there is nothing left
         return quotient + lo // by, rest + -(lo // by) * by
     shared = _shared_factor(rest, by)
     if not is_one(shared):  # (g·y + z) // (g·b) is y // b where 0 ≤ z < g
-        above = Lin(0, tuple([(a, f // shared) for a, f in rest.terms if divides(shared, f)]))
-        small = Lin(rest.const, tuple([t for t in rest.terms if not divides(shared, t[1])]))
+        above = Affine(0, tuple([(a, f // shared) for a, f in rest.terms if divides(shared, f)]))
+        small = Affine(rest.const, tuple([t for t in rest.terms if not divides(shared, t[1])]))
         found, left = divided(above, by // shared)
         return quotient + found, left * shared + small
     if len(rest.terms) == 1 and same(rest.const, 0) and is_one(rest.terms[0][1]):
         atom = rest.terms[0][0]
         if type(atom) is Quotient:  # (y // a) // b is y // ab
-            return quotient + divided(atom.of, atom.by * by)[0], Lin(0, ((Remainder(rest, by), 1),))
+            return quotient + divided(atom.of, atom.by * by)[0], _term(Remainder(rest, by))
     negative = lo if less(lo, 0) or varies(lo) else 0
     turns = -(negative // by)  # kernels divide what is not negative
     rest, quotient = rest + turns * by, quotient + -turns
-    return quotient + Lin(0, ((Quotient(rest, by), 1),)), Lin(0, ((Remainder(rest, by), 1),))
+    return quotient + _term(Quotient(rest, by)), _term(Remainder(rest, by))
 
 
-def _shared_factor(x: Lin, by: int) -> int:
+def _shared_factor(x: Affine, by: int) -> int:
     """A divisor of `by` and of the large factors such that the other terms stay below it.
 
     A small one is not worth it: the parts of an index would not be found to belong together.
@@ -238,7 +242,7 @@ def _shared_factor(x: Lin, by: int) -> int:
     shared = by
     for _, factor in sorted(x.terms, key=lambda term: -abs(highest(term[1]))):
         shared = _common(shared, factor)
-        small = Lin(x.const, tuple([t for t in x.terms if not divides(shared, t[1])]))
+        small = Affine(x.const, tuple([t for t in x.terms if not divides(shared, t[1])]))
         lo, hi = small.bounds()
         inside = less(-1, lo) and less(hi, shared)
         if len(small.terms) < len(x.terms) and inside and highest(shared) >= _SHARED:
@@ -262,7 +266,7 @@ def strides_of(shape: Shape) -> Shape:
     return tuple(strides)
 
 
-def flattened(index: Sequence[Lin], shape: Shape) -> Lin:
+def flattened(index: Sequence[Affine], shape: Shape) -> Affine:
     """The row-major position of an index."""
     total = ZERO
     for at, stride in zip(index, strides_of(shape), strict=True):
@@ -270,9 +274,9 @@ def flattened(index: Sequence[Lin], shape: Shape) -> Lin:
     return total
 
 
-def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
+def unflattened(position: Affine, shape: Shape) -> tuple[Affine, ...]:
     """The index of a row-major position inside the shape: the first axis takes what is left."""
-    index: list[Lin] = []
+    index: list[Affine] = []
     first = next((d for d, extent in enumerate(shape) if not is_one(extent)), 0)
     for d in range(len(shape) - 1, -1, -1):
         at = position if d == first else ZERO
@@ -282,7 +286,7 @@ def unflattened(position: Lin, shape: Shape) -> tuple[Lin, ...]:
     return tuple(reversed(index))
 
 
-def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
+def reshaped(index: Sequence[Affine], old: Shape, new: Shape) -> tuple[Affine, ...]:
     """An index into shape `old` as one into shape `new` of the same elements.
 
     Axes are taken together no further than they have to be: an index that a gate keeps inside
@@ -291,7 +295,7 @@ def reshaped(index: Sequence[Lin], old: Shape, new: Shape) -> tuple[Lin, ...]:
     if _alike([n for n in old if not is_one(n)], [n for n in new if not is_one(n)]):
         kept = iter([at for at, n in zip(index, old, strict=True) if not is_one(n)])
         return tuple([ZERO if is_one(n) else next(kept) for n in new])
-    result: list[Lin] = []
+    result: list[Affine] = []
     for olds, news in _runs(old, new):
         result += unflattened(flattened(index[olds], old[olds]), new[news])
     return tuple(result)

@@ -57,7 +57,7 @@ class Read(NamedTuple):
 # ---- kinds
 
 
-class Kernel:
+class KernelKind:
     """The base of all kinds. `step` is the scheduler's word for nodes of the kind."""
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaf(Kernel):
+class Leaf(KernelKind):
     """A node without operands; `what` is one of "constant", "stored" and "parameter"."""
 
     step = "leaf"
@@ -77,14 +77,14 @@ CONSTANT, STORED, PARAMETER = Leaf("constant"), Leaf("stored"), Leaf("parameter"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part(Kernel):
+class Part(KernelKind):
     """One of the results of its operand."""
 
     step = "part"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View(Kernel):
+class View(KernelKind):
     """Elements of its operands, read at other places: `index_map(node, at, space)` says where.
 
     The element is the one that the first of its reads has; where none has one it is `fill(node)`.
@@ -110,7 +110,7 @@ def BASIC(*operands: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pointwise(Kernel):
+class Pointwise(KernelKind):
     """An element computed from the elements at the same place.
 
     `body` computes it in basic ops, for every kind of number without a body of its own; BASIC says
@@ -130,7 +130,7 @@ class Pointwise(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gather(Kernel):
+class Gather(KernelKind):
     """An element of the first operand, at an index that the others hold for `arg.axes`."""
 
     step = "pointwise"
@@ -139,7 +139,7 @@ class Gather(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counting(Kernel):
+class Counting(KernelKind):
     """A running sum of one integer: an element is a multiple of its place."""
 
     step = "pointwise"
@@ -148,7 +148,7 @@ class Counting(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reduce(Kernel):
+class Reduce(KernelKind):
     """Elements joined along loops: `join` names the op, `start(dtype)` is what it leaves alone.
 
     `sizes(node)` are the lengths of the loops and `index_map(node, at, loops)` the reads of one
@@ -209,7 +209,7 @@ JOINS = frozenset({*_OF_TRUTH, "bitwise_xor"})  # what renderers can join the la
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Library(Kernel):
+class Library(KernelKind):
     """A call of a library, or `loops` where the scheduler finds those better."""
 
     step = "library"
@@ -219,7 +219,7 @@ class Library(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Algorithm(Kernel):
+class Algorithm(KernelKind):
     """A kernel that is built as a whole: `name` is a row of `kernel/algorithms`.
 
     `join(node)` is the op that a scan or a scatter joins with; None: the last value stays.
@@ -232,7 +232,7 @@ class Algorithm(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HandBuilt(Kernel):
+class HandBuilt(KernelKind):
     """A kernel that the user built."""
 
     step = "special"
@@ -240,14 +240,14 @@ class HandBuilt(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory(Kernel):
+class Memory(KernelKind):
     """The bytes of its operand under another type."""
 
     step = "memory"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Identity(Kernel):
+class Identity(KernelKind):
     """The value of one operand: there is nothing to compute.
 
     `places`: it only says where or as what the value is kept, so programs and modules are without.
@@ -258,7 +258,7 @@ class Identity(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Control(Kernel):
+class Control(KernelKind):
     """Runs the functions among its attributes; `how` is one of "branch", "loop" and "while"."""
 
     step = "control"
@@ -266,19 +266,19 @@ class Control(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Host(Kernel):
+class Host(KernelKind):
     """Computed by the record's reference on arrays in memory; `here`: in the calling thread."""
 
     here: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expand(Kernel):
+class Expand(KernelKind):
     """Replaced by its body before anything is scheduled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoopLevel(Kernel):
+class LoopLevel(KernelKind):
     """A word of kernels themselves: loops, memory, threads; below, one for each that passes know.
 
     `ends` names the op that closes the block which a node of the kind opens.
@@ -289,11 +289,11 @@ class LoopLevel(Kernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PerNode(Kernel):
+class PerNode(KernelKind):
     """One of several kinds, by the node's dtypes and operands."""
 
-    kinds: tuple[Kernel, ...]
-    choose: Callable[[UOp], Kernel]
+    kinds: tuple[KernelKind, ...]
+    choose: Callable[[UOp], KernelKind]
 
 
 HOST, EXPAND, LOOP_LEVEL, MEMORY = Host(), Expand(), LoopLevel(), Memory()
@@ -308,7 +308,7 @@ THREAD, VARIABLE = LoopLevel(), LoopLevel()  # known when a thread starts; when 
 # ---- questions about a node
 
 
-def kernel_of(node: UOp) -> Kernel:
+def kernel_of(node: UOp) -> KernelKind:
     """The node's kind; what kernels compute for real numbers only is done by the host else."""
     kernel = node.op.kernel
     if type(kernel) is PerNode:

@@ -23,7 +23,7 @@ from adjoint.errors import AdjointError, ArgumentError, InternalError, did_you_m
 from adjoint.ir.arg import Arg, arg_type
 from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import on_new_defaults, promote_scalar
-from adjoint.ir.kernel_kind import EXPAND, HOST, Kernel
+from adjoint.ir.kernel_kind import EXPAND, HOST, KernelKind
 from adjoint.ir.origin import origin_scope, renamed
 from adjoint.ir.sizes import cached
 from adjoint.ir.spelling import spelling_of
@@ -72,7 +72,7 @@ class OpDef:
     device: Callable[[tuple[UOp, ...], Any], str | None] | None = None
     bounds: Callable[..., tuple[Any, Any]] | None = None  # integer ranges in, integer range out
     batch: Any = None  # a BatchRule: the op under vmap (see ir/batch.py); composites expand instead
-    kernel: Kernel = HOST  # what the compiler makes of it: see ir/kernel_kind.py
+    kernel: KernelKind = HOST  # what the compiler makes of it: see ir/kernel_kind.py
     axes: Any = None  # node → the letters of its axes (ir/axes.py); None: no letters say it
     public: bool = True  # a Tensor method, a function of the namespace, a page of the docs
     opcode: bool = True  # a module has an opcode of its own for it
@@ -211,7 +211,7 @@ def composite(
     """
 
     def decorate(fn: Callable[..., Any]) -> OpDef:
-        layout = _Layout.of(name or _public(fn), fn)
+        layout = _CompositeLayout.of(name or _public(fn), fn)
         record = OpDef(
             layout.name,
             fn.__doc__ or "",
@@ -238,7 +238,7 @@ def _public(fn: Callable[..., Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Layout:
+class _CompositeLayout:
     """How a composite's parameters divide into operands and attributes."""
 
     name: str
@@ -250,7 +250,7 @@ class _Layout:
     record: list[OpDef]
 
     @staticmethod
-    def of(name: str, fn: Callable[..., Any]) -> _Layout:
+    def of(name: str, fn: Callable[..., Any]) -> _CompositeLayout:
         code, notes = fn.__code__, fn.__annotations__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         operands = tuple(n for n in names if str(notes.get(n, "")).startswith("UOp"))
@@ -262,7 +262,7 @@ class _Layout:
         fields = dict.fromkeys((*attributes, *(("present",) if optional else ())), Any)
         given = {n: defaults[n] for n in attributes if n in defaults}
         kind = arg_type(f"{name.title().replace('_', '')}Arg", fields, given)
-        return _Layout(name, operands, attributes, optional, defaults, kind, [])
+        return _CompositeLayout(name, operands, attributes, optional, defaults, kind, [])
 
     def call(self, *args: Any, **kwargs: Any) -> UOp:
         order = (*self.operands, *self.attributes)

@@ -45,12 +45,12 @@ _RUNNER = "<frozen runpy>"  # which runs programs for us
 _places: dict[tuple[str, int, int], Site] = {}  # with the id of the code, whose hash is slow
 _MOST_PLACES = 1 << 16  # code that is made and run again and again must not fill the memory
 _inside: dict[str, bool] = {}  # by file: the hash of a string is kept, that of code is not
-_override: ContextVar[Place | None] = ContextVar("origin", default=None)
+_override: ContextVar[ScopePlace | None] = ContextVar("origin", default=None)
 _enabled = config.ORIGINS.value()
 
 
 @dataclass(slots=True)
-class Place:
+class ScopePlace:
     """The origin that nodes get inside a scope. A pass moves it along as it goes from node to node,
     which is cheaper than a scope for each; None means that the user's frame is looked for."""
 
@@ -164,20 +164,20 @@ def places_of(outputs: Iterable[UOp], inputs: Iterable[UOp]) -> tuple[Site, ...]
     return tuple(places)
 
 
-def enter_origin(raw: Site | None) -> Token[Place | None]:
+def enter_origin(raw: Site | None) -> Token[ScopePlace | None]:
     """Nodes built from here on get this origin, until `leave_origin` is given the token."""
-    return _override.set(Place(raw))
+    return _override.set(ScopePlace(raw))
 
 
-def leave_origin(token: Token[Place | None]) -> None:
+def leave_origin(token: Token[ScopePlace | None]) -> None:
     """Origins are again what they were before `enter_origin`."""
     _override.reset(token)
 
 
 @contextmanager
-def origin_scope(raw: Site | None, backward: bool = False) -> Iterator[Place]:
+def origin_scope(raw: Site | None, backward: bool = False) -> Iterator[ScopePlace]:
     """Nodes built inside get this origin: expansions and gradients keep the user's line."""
-    place = Place(raw)
+    place = ScopePlace(raw)
     if backward:
         place.follow(raw)
     token = _override.set(place)

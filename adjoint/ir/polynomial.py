@@ -94,7 +94,7 @@ class _Divided(Atom):
         return f"(({self.of}) {self.sign} ({self.by}))"
 
 
-class Quotient(_Divided):
+class SizeQuotient(_Divided):
     """Rounded down."""
 
     __slots__ = ()
@@ -105,7 +105,7 @@ class Quotient(_Divided):
         return lo // (most if lo >= 0 else least), hi // (least if hi >= 0 else most)
 
 
-class Remainder(_Divided):
+class SizeRemainder(_Divided):
     """What a quotient that is rounded down leaves."""
 
     __slots__ = ()

@@ -1,7 +1,8 @@
-"""Weak references that run no Python code when what they refer to is gone.
+"""Objects by identity: weak references, and keys that are one object.
 
-Python lets a signal handler run in the middle of a callback, and then ignores what the handler
-raises: a Ctrl-C would be lost. So callbacks for what dies often are C functions.
+Such a reference runs no Python code when what it refers to is gone. Python lets a signal handler
+run in the middle of a callback, and then ignores what the handler raises: a Ctrl-C would be lost.
+So callbacks for what dies often are C functions.
 """
 
 from __future__ import annotations
@@ -26,6 +27,21 @@ class Dropping(ref[T]):
 
 
 drop: Any = methodcaller("drop")  # the callback
+
+
+class SameObject:
+    """An object as a key: equal only to itself, and alive as long as the key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameObject) and other.value is self.value
 
 
 class WeakTable(Generic[T]):
@@ -53,4 +69,4 @@ class WeakTable(Generic[T]):
         return found
 
 
-__all__ = ["Dropping", "WeakTable", "drop", "remove_dead"]
+__all__ = ["Dropping", "SameObject", "WeakTable", "drop", "remove_dead"]

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ir.affine import Lin, Loaded, Quotient
+from adjoint.ir.affine import Affine, Loaded, Quotient
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import highest, less, lowest, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import index_sum
 from adjoint.kernel.decompose import decompose
-from adjoint.kernel.index_maps import Gate, Walk
+from adjoint.kernel.index_maps import ElementWalk, Gate
 from adjoint.ops.casts import convert
 from adjoint.ops.mathematics.nodes import bits, compute_dtype, number
 
@@ -31,7 +31,7 @@ class WideIndexError(Exception):
     """An index of the kernel may not fit in the dtype that was tried."""
 
 
-class Elements(Walk):
+class Elements(ElementWalk):
     """A walk whose values are nodes. Indices are of a dtype that holds all of them, also those
     behind a gate that is shut; what is added up to one on the way may wrap around."""
 
@@ -45,7 +45,7 @@ class Elements(Walk):
 
     # ---- elements
 
-    def load(self, node: UOp, place: Lin, gate: Gate) -> UOp:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
         buffer, at = self.buffers[node], self.index(place)
         if gate:
             zero = OPS["const"](0, node.dtype, (), None)  # as it lies in memory
@@ -72,7 +72,7 @@ class Elements(Walk):
                 value = float(dtype.np.type(value))
         return OPS["const"](value, kind, (), None)
 
-    def counted(self, node: UOp, x: Lin) -> UOp:
+    def counted(self, node: UOp, x: Affine) -> UOp:
         return decompose(OPS["cast"], (self.index(x),), None, node.dtype)
 
     def select(self, gate: Gate, value: UOp, other: UOp) -> UOp:
@@ -80,7 +80,7 @@ class Elements(Walk):
 
     # ---- index arithmetic
 
-    def index(self, x: Lin) -> UOp:
+    def index(self, x: Affine) -> UOp:
         """An index expression as nodes."""
         if self._most is not None:
             self.check_fits(*x.bounds())
@@ -119,7 +119,7 @@ class Elements(Walk):
             total = part if total is None else UOp(OPS["logical_and"], (total, part))
         return OPS["const"](True, dtypes.bool_, (), None) if total is None else total
 
-    def _condition(self, kind: str, x: Lin, extent: int) -> list[UOp]:
+    def _condition(self, kind: str, x: Affine, extent: int) -> list[UOp]:
         place = self.index(x)
         if kind == "step":
             rest = UOp(OPS["mod"], (place, self._number(extent)))

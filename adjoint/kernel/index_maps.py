@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.ir.affine import LINEAR, ZERO, Lin, flattened
+from adjoint.ir.affine import LINEAR, ZERO, Affine, flattened
 from adjoint.ir.kernel_kind import (
     CONSTANT,
     Counting,
@@ -29,12 +29,12 @@ from adjoint.ops.arithmetic import add, mul, sub
 from adjoint.ops.casts import cast
 from adjoint.ops.logic import lt, where
 
-At = tuple[Lin, ...]  # an index: one expression per axis
-Condition = tuple[str, Lin, int]  # ("in", x, n): 0 ≤ x < n; ("step", x, n): n divides x
+At = tuple[Affine, ...]  # an index: one expression per axis
+Condition = tuple[str, Affine, int]  # ("in", x, n): 0 ≤ x < n; ("step", x, n): n divides x
 Gate = tuple[Condition, ...]
 
 
-def within(x: Lin, extent: int) -> Gate:
+def within(x: Affine, extent: int) -> Gate:
     """The condition 0 ≤ x < extent, if it is one."""
     lo, hi = x.bounds()
     return () if less(-1, lo) and less(hi, extent) else (("in", x, extent),)
@@ -45,23 +45,23 @@ def joined(gate: Gate, more: Gate) -> Gate:
     return gate + tuple(c for c in more if c not in gate)
 
 
-class Walk:
+class ElementWalk:
     """Visits elements. Subclasses say what a load, a constant, an op on elements is."""
 
     def __init__(self, inputs: Sequence[UOp]):
         self.inputs = {node: i for i, node in enumerate(inputs)}
         self._memo: dict[tuple[UOp, At, Gate], Any] = {}
-        self._lins: dict[tuple[UOp, At], Lin | None] = {}
+        self._lins: dict[tuple[UOp, At], Affine | None] = {}
 
     # what subclasses do
 
-    def load(self, node: UOp, place: Lin, gate: Gate) -> Any:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> Any:
         raise NotImplementedError
 
     def constant(self, node: UOp, value: Any) -> Any:
         raise NotImplementedError
 
-    def counted(self, node: UOp, x: Lin) -> Any:
+    def counted(self, node: UOp, x: Affine) -> Any:
         """An index expression as a number of the node's dtype."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class Walk:
     def select(self, gate: Gate, value: Any, other: Any) -> Any:
         raise NotImplementedError
 
-    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Lin:
+    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         """An index that is itself an element, checked against the size of its axis."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Walk:
         data, indices = node.src[0], node.src[1:]
         rank = len(indices[0].shape)
         rest = iter(at[rank:])
-        found: dict[int, Lin] = {}
+        found: dict[int, Affine] = {}
         for axis, index in zip(node.arg.axes, indices, strict=True):
             size = data.shape[axis]
             place = self.affine(index, at[:rank])
@@ -144,25 +144,25 @@ class Walk:
         full = tuple(found[d] if d in found else next(rest) for d in range(len(data.shape)))
         return self.value(data, full, gate)
 
-    def _counting(self, node: UOp, at: At) -> Lin:
+    def _counting(self, node: UOp, at: At) -> Affine:
         """A running sum of one integer: the integer times how many there are so far."""
         axis, reverse = node.arg
         steps = at[axis] * -1 + node.shape[axis] if reverse else at[axis] + 1
         return steps * int(filled_value(node.src[0]))
 
-    def affine(self, node: UOp, at: At) -> Lin | None:
+    def affine(self, node: UOp, at: At) -> Affine | None:
         """The element as an index expression, if it is one: counting, shifted and scaled."""
         key = (node, at)
         if key not in self._lins:
             self._lins[key] = self._affine(node, at)
         return self._lins[key]
 
-    def _affine(self, node: UOp, at: At) -> Lin | None:
+    def _affine(self, node: UOp, at: At) -> Affine | None:
         kernel = node.op.kernel
         if node in self.inputs or not node.dtype.is_int:
             return None
         if kernel is CONSTANT:
-            return Lin(node.arg.value)
+            return Affine(node.arg.value)
         if type(kernel) is View:
             return self._affine_view(node, kernel, at)
         if node.op is where:
@@ -170,12 +170,12 @@ class Walk:
         found = self._affine_value(node, at)
         return found if found is not None and _fits(found, node) else None
 
-    def _affine_view(self, node: UOp, kernel: View, at: At) -> Lin | None:
+    def _affine_view(self, node: UOp, kernel: View, at: At) -> Affine | None:
         """Through a view whose elements all are its operand's."""
         read, *others = kernel.index_map(node, at, LINEAR)
         return None if others or read.steps else self.affine(read.source, read.place)
 
-    def _affine_value(self, node: UOp, at: At) -> Lin | None:
+    def _affine_value(self, node: UOp, at: At) -> Affine | None:
         """What the op would give if its dtype had no bounds."""
         if type(kernel_of(node)) is Counting:
             return self._counting(node, at)
@@ -186,7 +186,7 @@ class Walk:
         a, b = (self.affine(s, at) for s in node.src)
         return None if a is None or b is None else LINEAR_OPS[node.op](a, b)
 
-    def _affine_where(self, node: UOp, at: At) -> Lin | None:
+    def _affine_where(self, node: UOp, at: At) -> Affine | None:
         """`where(x < 0, x + n, x)` of an index that is never negative."""
         condition = node.src[0]
         if condition.op is not lt:
@@ -199,20 +199,20 @@ class Walk:
         return self.affine(node.src[1 if below else 2], at) if below or less(-1, lo) else None
 
 
-def _product(a: Lin, b: Lin) -> Lin | None:
+def _product(a: Affine, b: Affine) -> Affine | None:
     if a.terms and b.terms:
         return None
     return a * b.const if not b.terms else b * a.const
 
 
-LINEAR_OPS: dict[OpDef, Callable[[Lin, Lin], Lin | None]] = {
+LINEAR_OPS: dict[OpDef, Callable[[Affine, Affine], Affine | None]] = {
     add: lambda a, b: a + b,
     sub: lambda a, b: a + b * -1,
     mul: _product,
 }
 
 
-def _fits(x: Lin, node: UOp) -> bool:
+def _fits(x: Affine, node: UOp) -> bool:
     """Whether the dtype holds every value, so that nothing wraps around."""
     lo, hi = x.bounds()
     return bool(node.dtype.min <= lowest(lo) and highest(hi) <= node.dtype.max)
@@ -234,7 +234,7 @@ def placed(read: Read) -> tuple[At, Gate]:
     return tuple(place), inside
 
 
-def stepped(x: Lin, step: int, extent: int) -> tuple[Lin, Gate]:
+def stepped(x: Affine, step: int, extent: int) -> tuple[Affine, Gate]:
     """`x / step` for an x that must be a multiple of the step and below `extent` steps."""
     if step == 1:
         return x, within(x, extent)

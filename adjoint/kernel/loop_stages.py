@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adjoint.ir.affine import ZERO, Lin, Var, unflattened, var
+from adjoint.ir.affine import ZERO, Affine, IndexVar, unflattened, var
 from adjoint.ir.kernel_kind import is_reduction, reduce_of
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.index_maps import At
@@ -104,35 +104,35 @@ Runs = Sequence[int]  # how many neighbouring loops are one, from the outside in
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Counters:
+class LoopCounters:
     """Counters for some loops, neighbours joined into runs."""
 
-    vars: list[Var]
-    places: list[Lin]  # of each loop
+    vars: list[IndexVar]
+    places: list[Affine]  # of each loop
     runs: list[tuple[int, ...]]  # the sizes of the loops that each counter joins
 
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(v.size for v in self.vars)
 
-    def go(self, position: Lin) -> None:
+    def go(self, position: Affine) -> None:
         """From here on the loops are at a position, counted in row-major order."""
         self._at(unflattened(position, self.sizes))
 
-    def go_to(self, line: Lin, column: Lin) -> None:
+    def go_to(self, line: Affine, column: Affine) -> None:
         """From here on the last loop is at a column, those around it at a line."""
         self._at((*unflattened(line, self.sizes[:-1]), column))
 
-    def _at(self, each: Sequence[Lin]) -> None:
+    def _at(self, each: Sequence[Affine]) -> None:
         pairs = zip(each, self.runs, strict=True)
         self.places = [x for at, run in pairs for x in unflattened(at, run)]
 
     @staticmethod
-    def of(sizes: Sequence[int], runs: Runs | None = None) -> Counters:
+    def of(sizes: Sequence[int], runs: Runs | None = None) -> LoopCounters:
         if runs is None:
             runs = [1] * len(sizes)
-        counters: list[Var] = []
-        places: list[Lin] = []
+        counters: list[IndexVar] = []
+        places: list[Affine] = []
         joined: list[tuple[int, ...]] = []
         at = 0
         for length in runs:
@@ -141,29 +141,29 @@ class Counters:
             total = 1
             for n in part:
                 total *= n
-            counter = Var(total)
+            counter = IndexVar(total)
             counters.append(counter)
             joined.append(part)
             places.extend(unflattened(var(counter), part))
-        return Counters(counters, places, joined)
+        return LoopCounters(counters, places, joined)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Assignment:
     """Counters for every loop of a frame."""
 
-    outer: Counters
-    stages: list[Counters]
+    outer: LoopCounters
+    stages: list[LoopCounters]
     frame: LoopStages
 
     @staticmethod
     def of(frame: LoopStages, outer: Runs | None = None, stages: Sequence[Runs] = ()) -> Assignment:
         sizes = [frame.group.sizes[a] for a in frame.outer]
         runs = stages or [None] * len(frame.stages)  # type: ignore[list-item]
-        inner = [Counters.of(s.sizes, r) for s, r in zip(frame.stages, runs, strict=True)]
-        return Assignment(Counters.of(sizes, outer), inner, frame)
+        inner = [LoopCounters.of(s.sizes, r) for s, r in zip(frame.stages, runs, strict=True)]
+        return Assignment(LoopCounters.of(sizes, outer), inner, frame)
 
-    def _mapping(self, number: int | None, node: UOp) -> dict[int, Lin]:
+    def _mapping(self, number: int | None, node: UOp) -> dict[int, Affine]:
         places = dict(zip(self.frame.outer, self.outer.places, strict=True))
         if number is not None:
             follows = self.frame.stages[number].follows[node]
@@ -175,7 +175,7 @@ class Assignment:
         places = self._mapping(number, node)
         return tuple(self._axis(axis, places) for axis in index)
 
-    def _axis(self, axis: Iterable[int], places: dict[int, Lin]) -> Lin:
+    def _axis(self, axis: Iterable[int], places: dict[int, Affine]) -> Affine:
         total = ZERO
         for atom in axis:
             total = total * self.frame.group.sizes[atom] + places[atom]

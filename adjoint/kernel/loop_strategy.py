@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
+from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.index_maps import At, Gate, Walk, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, Counters, LoopStages, Runs
+from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs
 from adjoint.target import Target
 
 
@@ -37,18 +37,18 @@ class Choice:
     exact: bool = False  # for the sizes as they are, not for all that they can be
 
 
-class Probe(Walk):
+class Probe(ElementWalk):
     """Notes the indices of memory and of everything else."""
 
     def __init__(self, inputs: Sequence[UOp]):
         super().__init__(inputs)
-        self.memory: list[Lin] = []
-        self.others: list[Lin] = []
+        self.memory: list[Affine] = []
+        self.others: list[Affine] = []
         self.ops = 0
         self.itemsize = 1
-        self._places: dict[Any, Lin] = {}
+        self._places: dict[Any, Affine] = {}
 
-    def load(self, node: UOp, place: Lin, gate: Gate) -> Any:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> Any:
         self.memory.append(place)
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
@@ -57,7 +57,7 @@ class Probe(Walk):
     def constant(self, node: UOp, value: Any) -> Any:
         return None
 
-    def counted(self, node: UOp, x: Lin) -> Any:
+    def counted(self, node: UOp, x: Affine) -> Any:
         self.others.append(x)
         return None
 
@@ -70,7 +70,7 @@ class Probe(Walk):
         self.others.extend(x for _, x, _ in gate)
         return None
 
-    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Lin:
+    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         self.value(index, at, gate)
         key = (index, at)
         if key not in self._places:
@@ -141,10 +141,10 @@ class _Best:
     run: int
     size: int
     score: int
-    last: Var | None  # the innermost counter of the run
+    last: IndexVar | None  # the innermost counter of the run
 
 
-def _runs(counters: Counters, seen: Sequence[Lin]) -> Runs:
+def _runs(counters: LoopCounters, seen: Sequence[Affine]) -> Runs:
     """Neighbours that every index moves along as if they were one loop."""
     runs: list[int] = []
     for i, inner in enumerate(counters.vars):
@@ -155,7 +155,7 @@ def _runs(counters: Counters, seen: Sequence[Lin]) -> Runs:
     return tuple(runs)
 
 
-def _alike(x: Lin, outer: Var, inner: Var) -> bool:
+def _alike(x: Affine, outer: IndexVar, inner: IndexVar) -> bool:
     a, b = x.factor(outer), x.factor(inner)
     return a is not None and b is not None and same(a, b * inner.size)
 
@@ -165,7 +165,7 @@ def _tile(
     counters: Assignment,
     stages: tuple[Runs, ...],
     best: list[_Best],
-    memory: Sequence[Lin],
+    memory: Sequence[Affine],
     strip: int,
 ) -> int | None:
     """A loop along which memory is contiguous that is read across it by the lanes: a transpose.
@@ -185,7 +185,7 @@ def _tile(
     return None
 
 
-def _best(counters: Counters, runs: Runs, memory: Sequence[Lin]) -> _Best:
+def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
     best = _Best(0, 0, -(1 << 30), None)
     at = 0
     for number, length in enumerate(runs):
@@ -198,7 +198,7 @@ def _best(counters: Counters, runs: Runs, memory: Sequence[Lin]) -> _Best:
     return best
 
 
-def _size(members: Sequence[Var]) -> int:
+def _size(members: Sequence[IndexVar]) -> int:
     """How long a loop can be."""
     return highest(prod(member.size for member in members))
 
@@ -224,7 +224,7 @@ def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int
     return ("inner", max(b.size for b in long)) if long else ("none", 1)
 
 
-def _scattered(x: Lin, bests: list[_Best]) -> bool:
+def _scattered(x: Affine, bests: list[_Best]) -> bool:
     return any(b.last is not None and _score(x.factor(b.last)) < 0 for b in bests)
 
 

@@ -13,7 +13,7 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from adjoint.ir.affine import Lin, Loaded, Var, flattened, var
+from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import CONSTANT, EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
@@ -24,11 +24,11 @@ from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
-from adjoint.kernel.loop_stages import Assignment, Counters, LoopStages, adds, frame_of
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, adds, frame_of
 from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.product_order import choice_of
 from adjoint.kernel.reduction_lines import LineLoops
-from adjoint.kernel.reduction_tree import Copy, Part, Spot, Tree
+from adjoint.kernel.reduction_tree import Copy, Spot, Tree, TreePart
 from adjoint.ops.mathematics.nodes import cast, compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Group, Index, LoopProgram
@@ -61,15 +61,15 @@ class Lowering(Elements):
         self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last
         self.paths: list[list[tuple[UOp, ...]]] = [[] for _ in frame.stages]  # of loops
         self.trees: dict[int, Tree] = {}  # stages in which floats are added up
-        self.flat: dict[int, Lin] = {}  # the position in the loops of a stage
+        self.flat: dict[int, Affine] = {}  # the position in the loops of a stage
         self.spots: tuple[Spot, ...] = ()  # where the element that is being written may lie
         self.own: Gate = ()  # where the loops that are being written are inside
         self.results: dict[UOp, UOp] = {}
         self.grid: UOp | None = None
         self._ids = count()
-        self._computed: dict[Any, tuple[int, list[tuple[UOp, Lin]]]] = {}
+        self._computed: dict[Any, tuple[int, list[tuple[UOp, Affine]]]] = {}
         self._scratch: dict[Any, UOp] = {}
-        self._checked: dict[Any, Lin] = {}
+        self._checked: dict[Any, Affine] = {}
         self._define_buffers()
 
     def _define_buffers(self) -> None:
@@ -162,10 +162,10 @@ class Lowering(Elements):
     def _tree(self, number: int) -> Tree:
         sizes = self.counters.stages[number].sizes
         make = lambda size, lanes, run: self._range(size, lanes, False, run)  # noqa: E731
-        loops = LineLoops(prod(sizes), sizes[-1], make, self.index, self._index.__setitem__)
+        loops = LineLoops(prod(sizes), make, self.index, self._index.__setitem__, sizes[-1])
         return loops.tree(self.choice.lanes != "outer")
 
-    def _open_tiles(self, loops: list[Var]) -> None:
+    def _open_tiles(self, loops: list[IndexVar]) -> None:
         """The grid goes over tiles; inside one, a few steps along one loop, lanes along the other.
 
         Before: for i, for j: out[i, j] = x[j, i]. After: strips of 16 i and 32 j at a time.
@@ -174,7 +174,7 @@ class Lowering(Elements):
         across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
         strip = self.choice.strip
         sides = ((across, strip, 1), (lane, 2 * strip, self.choice.width))
-        tiles = [Var(-(-v.size // step)) for v, step, _ in sides]
+        tiles = [IndexVar(-(-v.size // step)) for v, step, _ in sides]
         self._open_grid([*(v for v in loops[:-1] if v is not across), *tiles], 1)
         inside = []
         for tile, (counter, step, lanes) in zip(tiles, sides, strict=True):
@@ -187,20 +187,20 @@ class Lowering(Elements):
             inside.append(loop)
         self.paths[0] = [tuple(inside)]
 
-    def _ordered(self, counters: Counters, number: int) -> list[Var]:
+    def _ordered(self, counters: LoopCounters, number: int) -> list[IndexVar]:
         """The loop that has the lanes goes innermost."""
         loops = list(counters.vars)
         if self.choice.lanes == "inner" and loops:
             loops.append(loops.pop(self.choice.last[number]))
         return loops
 
-    def _loop(self, counter: Var, lanes: int) -> UOp:
+    def _loop(self, counter: IndexVar, lanes: int) -> UOp:
         length = counter.size if self.choice.exact else highest(counter.size)
         loop = self._range(counter.size, lanes if length >= lanes else 1)
         self._index[counter] = loop
         return loop
 
-    def _open_grid(self, outer: list[Var], lanes: int) -> None:
+    def _open_grid(self, outer: list[IndexVar], lanes: int) -> None:
         total = prod(v.size for v in outer)
         if is_one(total):
             for counter in outer:
@@ -208,7 +208,7 @@ class Lowering(Elements):
             return
         self.grid = self._range(total, lanes, grid=True)
         self.nest.enter(self.grid)
-        whole = Var(total)
+        whole = IndexVar(total)
         self._index[whole] = self.grid
         left = var(whole)
         for counter in reversed(outer):
@@ -249,7 +249,7 @@ class Lowering(Elements):
             self.counters.stages[number].go_to(line, column)
             yield joined(self.own, gate)
 
-    def _write_tree(self, number: int, counters: Counters) -> None:
+    def _write_tree(self, number: int, counters: LoopCounters) -> None:
         """Whole rows, then what is left of one; then every total goes to the one around it."""
         tree = self.trees[number]
         around = tree.parts[0].loops[:-1]
@@ -277,7 +277,7 @@ class Lowering(Elements):
         nodes = [node for node, _, _ in self.frame.stages[number].reductions if adds(node)]
         return {node: self._accumulator(node, loops[:-1], loops[-1:]) for node in nodes}
 
-    def _copied(self, number: int, counters: Counters, copy: Copy) -> dict[UOp, UOp]:
+    def _copied(self, number: int, counters: LoopCounters, copy: Copy) -> dict[UOp, UOp]:
         """Everything but the sums of floats, whose summands go to scratch: which, for each."""
         line, column, once = copy.spot
         self.flat[number] = line * counters.sizes[-1] + column
@@ -299,7 +299,7 @@ class Lowering(Elements):
         self._write_stores(number)
         return found
 
-    def _line(self, name: str, value: UOp, counters: Counters) -> UOp:
+    def _line(self, name: str, value: UOp, counters: LoopCounters) -> UOp:
         """Scratch for the values of a block."""
         size = min(
             max(highest(prod(counters.sizes)), LANES), BLOCK + 2 * highest(counters.sizes[-1])
@@ -308,7 +308,9 @@ class Lowering(Elements):
         self.nest.first(line)
         return line
 
-    def _add_copied(self, lines: dict[UOp, UOp], at: Lin, part: Part, last: dict[UOp, UOp]) -> None:
+    def _add_copied(
+        self, lines: dict[UOp, UOp], at: Affine, part: TreePart, last: dict[UOp, UOp]
+    ) -> None:
         """A part of a tree whose summands are in scratch."""
         place = self.index(at)
         for node, line in lines.items():
@@ -395,7 +397,7 @@ class Lowering(Elements):
 
     # ---- indices that are loaded
 
-    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Lin:
+    def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         key = (index, at, gate, size)
         if key not in self._checked:
             element = self.value(index, at, gate)
@@ -457,7 +459,7 @@ class Lowering(Elements):
             self._scratch[key] = self._keep(*found)
         return OPS["load"](self._scratch[key], self.index(self.flat[self.stage]))
 
-    def _keep(self, stage: int, values: list[tuple[UOp, Lin]]) -> UOp:
+    def _keep(self, stage: int, values: list[tuple[UOp, Affine]]) -> UOp:
         size = max(highest(prod(self.counters.stages[stage].sizes)), LANES)
         room = 1 << (size - 1).bit_length()  # rows of similar length share a source
         kind = values[0][0].dtype
@@ -478,7 +480,7 @@ def _is_expensive(node: UOp) -> bool:
     return getattr(node.op.kernel, "cost", 1) >= EXPENSIVE
 
 
-def _along(x: Lin, flat: Lin) -> tuple[Lin, int] | None:
+def _along(x: Affine, flat: Affine) -> tuple[Affine, int] | None:
     """An index as something that is the same in all loops, plus a multiple of the position."""
     step = min((f for _, f in flat.terms), default=0)
     counter = next((a for a, f in flat.terms if f == step), None)

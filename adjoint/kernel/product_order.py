@@ -14,7 +14,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.plain_sizes import plain_value, with_plain_sizes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.loop_stages import Counters, LoopStages, adds, frame_of
+from adjoint.kernel.loop_stages import LoopCounters, LoopStages, adds, frame_of
 from adjoint.kernel.loop_strategy import Choice, choose
 from adjoint.stages import Group
 from adjoint.target import Target
@@ -50,7 +50,7 @@ def _follows_loops(node: UOp) -> bool:
 
 def _order(node: UOp, frame: LoopStages, choice: Choice, number: int) -> tuple[Any, ...]:
     stage = frame.stages[number]
-    lengths = Counters.of(stage.sizes, choice.stages[number]).sizes
+    lengths = LoopCounters.of(stage.sizes, choice.stages[number]).sizes
     lanes = (choice.width, choice.last[number]) if choice.lanes == "inner" else ()
     if not lanes:
         lengths = tuple(n for n in stage.sizes if n != 1)

@@ -12,37 +12,33 @@ divided per row, and memory is read as it lies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
-from adjoint.ir.affine import ZERO, Lin, Loaded, Var, var
+from adjoint.ir.affine import ZERO, Affine, Loaded, var
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import is_one, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import Gate
-from adjoint.kernel.reduction_tree import Copy, Make, Part, Spot, Tree, TreeLoops
+from adjoint.kernel.reduction_tree import Copy, Spot, Tree, TreeLoops, TreePart
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 
 SHORT = 64  # shorter lines are copied
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LineLoops(TreeLoops):
     """The loops for elements in lines of one length."""
 
-    def __init__(
-        self,
-        count: int,
-        length: int,
-        make: Make,
-        index: Callable[[Lin], UOp],
-        bind: Callable[[Var, UOp], None],
-    ):
-        super().__init__(count, make, index, bind)
-        self.length, self.lines = length, count // length
+    length: int
 
-    def _side_by_side(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+    @property
+    def lines(self) -> int:
+        return self.count // self.length
+
+    def _side_by_side(self, around: tuple[UOp, ...], block: Affine) -> Tree:
         even = self.length >= LANES and self.length.bit_count() == 1
         if is_one(self.lines) or even or varies(self.length, self.lines):
-            return super()._side_by_side(around, block)
+            return Tree(self._vectors(around, block))
         if self.length < SHORT:
             copy = self._copied(around, block)
             return Tree(self._vectors(around, block), copy)
@@ -50,7 +46,7 @@ class LineLoops(TreeLoops):
 
     # ---- long lines
 
-    def _by_lines(self, around: tuple[UOp, ...], block: Lin) -> Tree:
+    def _by_lines(self, around: tuple[UOp, ...], block: Affine) -> Tree:
         """Rows that are in one line, and rows across the end of one, or of all."""
         vector, lane = self._loop(LANES, None, LANES)
         rows = -(-self.count // LANES)
@@ -64,14 +60,14 @@ class LineLoops(TreeLoops):
             parts.append(self._across(loops, line, stop, lane))
         return Tree(tuple(parts), carried=True)
 
-    def _groups_in(self, block: Lin) -> UOp | None:
+    def _groups_in(self, block: Affine) -> UOp | None:
         """How many groups a block has, if not all have the same."""
         if self.count <= BLOCK or self.count % BLOCK == 0:
             return None
         groups = self._over(self._plus(self._left(block), LANES * GROUP - 1), LANES * GROUP)
         return self._least(groups, GROUP)
 
-    def _lines_of(self, first: Lin, stop: UOp) -> tuple[UOp, Lin]:
+    def _lines_of(self, first: Affine, stop: UOp) -> tuple[UOp, Affine]:
         """A loop over the lines in which the rows of a group begin."""
         start = self.index(first * LANES // self.length)
         last = self._over(self._times(self._plus(stop, -1), LANES), self.length)
@@ -79,7 +75,9 @@ class LineLoops(TreeLoops):
         loop = self.make(most, 1, self._plus(self._less(last, start), 1))
         return loop, var(Loaded(UOp(OPS["add"], (start, loop)), self.lines))
 
-    def _whole(self, loops: tuple[UOp, ...], line: Lin, first: Lin, stop: UOp, lane: Lin) -> Part:
+    def _whole(
+        self, loops: tuple[UOp, ...], line: Affine, first: Affine, stop: UOp, lane: Affine
+    ) -> TreePart:
         """The rows of a group that are inside a line."""
         begin = self._over(self.index(line * self.length + (LANES - 1)), LANES)
         start = UOp(OPS["maximum"], (begin, self.index(first)))
@@ -89,7 +87,7 @@ class LineLoops(TreeLoops):
         column = self._column(line, start, self.length - LANES + 1) + row * LANES + lane
         return self._found((*loops, loop), line, column, ((line, column, ()),))
 
-    def _across(self, loops: tuple[UOp, ...], line: Lin, stop: UOp, lane: Lin) -> Part:
+    def _across(self, loops: tuple[UOp, ...], line: Affine, stop: UOp, lane: Affine) -> TreePart:
         """The row that goes on in the next line: what is there is another spot."""
         row = self._rows_until(line)
         behind = self._over(self.index(line * self.length + (self.length + LANES - 1)), LANES)
@@ -104,23 +102,23 @@ class LineLoops(TreeLoops):
         spots: tuple[Spot, ...] = ((line, column, here), (following, over, there))
         return self._found((*loops, once), line, column, spots)
 
-    def _rows_until(self, line: Lin) -> UOp:
+    def _rows_until(self, line: Affine) -> UOp:
         """How many whole rows there are until a line ends."""
         return self._over(self.index(line * self.length + self.length), LANES)
 
-    def _column(self, line: Lin, row: UOp, columns: int) -> Lin:
+    def _column(self, line: Affine, row: UOp, columns: int) -> Affine:
         """Where in a line a row begins."""
         at = self._less(self._times(row, LANES), self.index(line * self.length))
         return var(Loaded(at, columns))
 
     def _found(
-        self, loops: tuple[UOp, ...], line: Lin, column: Lin, spots: tuple[Spot, ...]
-    ) -> Part:
-        return Part(loops, line * self.length + column, ZERO, (), spots)
+        self, loops: tuple[UOp, ...], line: Affine, column: Affine, spots: tuple[Spot, ...]
+    ) -> TreePart:
+        return TreePart(loops, line * self.length + column, ZERO, (), spots)
 
     # ---- short lines
 
-    def _copied(self, around: tuple[UOp, ...], block: Lin) -> Copy:
+    def _copied(self, around: tuple[UOp, ...], block: Affine) -> Copy:
         """The lines that have an element of a block, whole."""
         if self.count <= BLOCK:
             lines, line = self._loop(self.lines)
@@ -136,7 +134,7 @@ class LineLoops(TreeLoops):
         return self._copy((*around, lines), line, turn, begin, first)
 
     def _copy(
-        self, loops: tuple[UOp, ...], line: Lin, turn: Lin, begin: Lin, own: Lin | None
+        self, loops: tuple[UOp, ...], line: Affine, turn: Affine, begin: Affine, own: Affine | None
     ) -> Copy:
         """The loops around one line with those over it; `own`: where the block begins."""
         more, column, new = self._columns()
@@ -144,7 +142,7 @@ class LineLoops(TreeLoops):
         gate = new if own is None else (*new, ("in", place + own * -1, BLOCK))
         return Copy((*loops, *more), (line, column, gate), turn * self.length + column, begin)
 
-    def _columns(self) -> tuple[tuple[UOp, ...], Lin, Gate]:
+    def _columns(self) -> tuple[tuple[UOp, ...], Affine, Gate]:
         """Loops over a line, the column in them, and where it was not in the row before."""
         if self.length <= LANES:
             loop, column = self._loop(self.length, None, 1 << (self.length - 1).bit_length())

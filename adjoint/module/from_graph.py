@@ -16,7 +16,7 @@ from adjoint.errors import VerificationError
 from adjoint.ir import axes as letters
 from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
-from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity, Kernel, View
+from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity, KernelKind, View
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.plain_sizes import plain_value
 from adjoint.ir.uop import UOp, toposort
@@ -134,7 +134,7 @@ class Lift:
         return self.tape.literal(data, type_of(node))
 
 
-def _is_alias(kernel: Kernel) -> bool:
+def _is_alias(kernel: KernelKind) -> bool:
     """Whether the op is its first operand for a module, which has no places and no order."""
     if type(kernel) is Identity:
         return kernel.places

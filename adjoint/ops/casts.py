@@ -13,7 +13,7 @@ from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
-from adjoint.ir.kernel_kind import MEMORY, Identity, Kernel, PerNode, Pointwise
+from adjoint.ir.kernel_kind import MEMORY, Identity, KernelKind, PerNode, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.mathematics import exact
@@ -126,7 +126,7 @@ def _bitcast_reference(x: Any, dtype: Any) -> Any:
 _BITS = Pointwise(of_types=exact.reinterpret)
 
 
-def _bitcast_kernel(node: UOp) -> Kernel:
+def _bitcast_kernel(node: UOp) -> KernelKind:
     """Elements of another width are other bytes: their number changes."""
     return _BITS if node.dtype.itemsize == node.src[0].dtype.itemsize else MEMORY
 

@@ -14,7 +14,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
-from adjoint.ir.kernel_kind import Algorithm, Counting, Kernel, PerNode, filled_value, is_filled
+from adjoint.ir.kernel_kind import Algorithm, Counting, KernelKind, PerNode, filled_value, is_filled
 from adjoint.ir.opdef import Bad, OpDef, Sample, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
@@ -34,7 +34,7 @@ def _scan(
     ufunc: Any,
     ad: Derivative,
     computes_in_f32: bool,
-    kernel: Kernel,
+    kernel: KernelKind,
     kinds: str = "iufc",
 ) -> OpDef:
     def call(x: UOp, axis: int = 0, reverse: bool = False) -> UOp:

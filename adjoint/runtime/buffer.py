@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import DType, as_dtype
-from adjoint.runtime.memory import HOST, Block, memory_of
+from adjoint.runtime.memory import HOST, MemoryBlock, memory_of
 
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +47,7 @@ class Buffer:
     def __init__(self, array: Array, device: str):
         self._array: Array | None = array
         self._address: int | None = None
-        self._block: Block | None = None
+        self._block: MemoryBlock | None = None
         self.shape: tuple[int, ...] = array.shape
         self.dtype: DType = as_dtype(array.dtype)
         self.device = device
@@ -61,14 +61,14 @@ class Buffer:
         return cls.over(memory_of(device).allocate(size), dtype, shape, device)
 
     @classmethod
-    def over(cls, block: Block, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
+    def over(cls, block: MemoryBlock, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
         """A buffer on memory that is no other buffer's."""
         self = object.__new__(cls)
         self._block, self._address, self._array = block, block.address, None
         self.dtype, self.shape, self.device = dtype, shape, device
         return self
 
-    def give_up(self) -> Block | None:
+    def give_up(self) -> MemoryBlock | None:
         """The memory, if no array shows it; using the buffer is an error then."""
         block = self._block
         if block is None or self._array is not None:

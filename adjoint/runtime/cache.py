@@ -33,7 +33,7 @@ _HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Entry:
+class CacheEntry:
     """A file of the cache: its name, its bytes on disk, when it was last used."""
 
     name: str
@@ -109,7 +109,7 @@ def write(name: str, payload: bytes) -> None:
     _sizes.add(folder, len(payload))
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CacheEntry]:
     """What is kept, the least recently used first."""
     folder = _folder()
     found = [] if folder is None else list(_files(folder, _SUFFIX))
@@ -178,16 +178,16 @@ def _digest(name: str, payload: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\0" + payload).digest()
 
 
-def _files(folder: Path, suffix: str) -> Iterator[Entry]:
+def _files(folder: Path, suffix: str) -> Iterator[CacheEntry]:
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for file in found:
             if file.name.endswith(suffix) and _NAME.fullmatch(file.name):
                 with contextlib.suppress(OSError):  # another process may have removed it
                     info = file.stat(follow_symlinks=False)
-                    yield Entry(file.name, info.st_size, info.st_mtime)
+                    yield CacheEntry(file.name, info.st_size, info.st_mtime)
 
 
-def _remove(folder: Path, entry: Entry) -> None:
+def _remove(folder: Path, entry: CacheEntry) -> None:
     with contextlib.suppress(OSError):
         os.unlink(folder / entry.name)
 

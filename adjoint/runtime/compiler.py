@@ -32,7 +32,7 @@ FORMAT = 2  # of what is kept on disk
 MAX_FREE_KERNELS = 1024  # kernels in memory that no program needs to hold
 
 
-class Loaded(Protocol):
+class LoadedCode(Protocol):
     """Code in memory: the address of each of its functions."""
 
     def __getitem__(self, name: str) -> int: ...
@@ -43,7 +43,7 @@ class Code:
 
     __slots__ = ("_loaded", "address", "name")
 
-    def __init__(self, loaded: Loaded, name: str):
+    def __init__(self, loaded: LoadedCode, name: str):
         self._loaded, self.name = loaded, name
         self.address = loaded[name]
 
@@ -121,13 +121,13 @@ def _tried(data: bytes, source: Source, given: dict[str, int]) -> Code | None:
         return None
 
 
-def _loaded(data: bytes, source: Source, given: dict[str, int]) -> Loaded:
+def _loaded(data: bytes, source: Source, given: dict[str, int]) -> LoadedCode:
     """Placed in memory; code that asks for more than it may have is refused before that."""
     strangers = [name for name in undefined(data) if name not in given and name not in OUTSIDE]
     if strangers:
         asked = ", ".join(map(repr, strangers))
         raise InternalError(f"kernel {source.name} asks for {asked}, which it may not use")
-    loaded: Loaded = Image(data, given) if own_loader() else engine().load(data, source, given)
+    loaded: LoadedCode = Image(data, given) if own_loader() else engine().load(data, source, given)
     return loaded
 
 

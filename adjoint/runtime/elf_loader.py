@@ -54,7 +54,7 @@ class Image:
     __slots__ = ("_address", "_size", "_symbols")
 
     def __init__(self, data: bytes, given: Mapping[str, int]):
-        layout = _Layout(data)
+        layout = _ObjectLayout(data)
         self._size = libc.whole_pages(layout.size)
         self._address = libc.map_pages(self._size)
         code = layout.linked(self._address, given)
@@ -79,7 +79,7 @@ class Image:
             libc.unmap_pages(self._address, self._size)
 
 
-class _Layout:
+class _ObjectLayout:
     """Where the sections of an object go, and a slot for every symbol from outside."""
 
     def __init__(self, data: bytes):

@@ -17,7 +17,7 @@ from adjoint.target import TARGETS
 Array = np.ndarray[Any, Any]
 
 
-class Block(Protocol):
+class MemoryBlock(Protocol):
     """Memory that goes back to where it came from when its last holder drops it."""
 
     @property
@@ -28,7 +28,7 @@ class Block(Protocol):
         """Its first bytes on the host: a view that holds the block, or a copy."""
 
 
-class Number(Protocol):
+class DeviceNumber(Protocol):
     """A number in the memory of a device, which the host reads and sets."""
 
     value: int
@@ -39,7 +39,7 @@ class Memory(Protocol):
 
     addressable: bool  # whether the host can read and write it where it lies
 
-    def allocate(self, nbytes: int) -> Block:
+    def allocate(self, nbytes: int) -> MemoryBlock:
         """Memory whose contents are anything. E6004 if there is none."""
 
     def read(self, address: int, nbytes: int) -> Array:
@@ -48,7 +48,7 @@ class Memory(Protocol):
     def write(self, address: int, array: Array) -> None:
         """Put a row-major array there."""
 
-    def number(self, address: int) -> Number:
+    def number(self, address: int) -> DeviceNumber:
         """The 64-bit number at an address."""
 
     def counted(self) -> dict[str, int]:

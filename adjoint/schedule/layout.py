@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjoint.ir.affine import LINEAR, ZERO, Lin, Var, flattened, strides_of, var
+from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
 from adjoint.ir.uop import UOp
@@ -43,7 +43,7 @@ def _is_strided(node: UOp) -> bool:
     return type(kernel) is View and kernel.strided
 
 
-def _through(node: UOp, index: tuple[Lin, ...]) -> tuple[Lin, ...]:
+def _through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
     """The index into the operand of a view that keeps strides."""
     (read,) = node.op.kernel.index_map(node, index, LINEAR)
     return read.place
@@ -51,8 +51,8 @@ def _through(node: UOp, index: tuple[Lin, ...]) -> tuple[Lin, ...]:
 
 def strides_over(node: UOp) -> tuple[int, ...] | None:
     """The strides of a view over its base, in elements; None if it has none, or an offset."""
-    counters = [Var(n) for n in node.shape]
-    index: tuple[Lin, ...] = tuple(map(var, counters))
+    counters = [IndexVar(n) for n in node.shape]
+    index: tuple[Affine, ...] = tuple(map(var, counters))
     below = node
     while _is_strided(below):
         index = _through(below, index)
@@ -68,8 +68,8 @@ def strides_over(node: UOp) -> tuple[int, ...] | None:
 
 def counts_along(node: UOp) -> int | None:
     """The axis along which the elements are 0, 1, 2, …; None if they are something else."""
-    counters = [Var(n) for n in node.shape]
-    index: tuple[Lin, ...] = tuple(map(var, counters))
+    counters = [IndexVar(n) for n in node.shape]
+    index: tuple[Affine, ...] = tuple(map(var, counters))
     least = dtypes.int64.max  # what the narrowest dtype on the way holds
     while _is_strided(node) or node.op is cast:
         if not node.dtype.is_int:

@@ -18,7 +18,7 @@ from adjoint.tensor import Tensor
 
 
 @dataclass(slots=True)
-class Context:
+class RunOptions:
     """Options of a run; None leaves it to the program."""
 
     name: str = ""  # what to call the run: of an example, or the path of a script
@@ -48,20 +48,20 @@ def _program() -> str:
     return spec.name if spec is not None else sys.argv[0]
 
 
-_current: ContextVar[Context | None] = ContextVar("adjoint_training", default=None)
+_current: ContextVar[RunOptions | None] = ContextVar("adjoint_training", default=None)
 
 
-def current() -> Context:
+def current() -> RunOptions:
     """The options of this run; the defaults if no command line runs it."""
     found = _current.get()
     if found is None:
-        found = Context()
+        found = RunOptions()
         _current.set(found)
     return found
 
 
 @contextmanager
-def use(context: Context) -> Iterator[Context]:
+def use(context: RunOptions) -> Iterator[RunOptions]:
     """Loops inside find these options."""
     token = _current.set(context)
     try:

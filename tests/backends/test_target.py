@@ -16,7 +16,7 @@ from adjoint.engine.pipeline import build, compile_graph
 from adjoint.engine.program_cache import close_over_parameters, graph_key
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
-from adjoint.target import TARGETS, Library, Limits, MatrixUnit, Target
+from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target
 
 CPU = TARGETS["CPU"]
 
@@ -67,6 +67,10 @@ def sides(x):
     return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
 
 
+def in_order(x):
+    return x.sort(1)[0]
+
+
 ROWS, LONG = floats(9, 300), floats(1 << 18)
 CHANGES = {
     "cores": (lambda x: x.sum(), [LONG], {"cores": 1}),
@@ -75,6 +79,7 @@ CHANGES = {
     "index_bits": (softmax, [ROWS], {"index_bits": 32}),
     "register_bytes": (lambda x: x + 1, [LONG], {"register_bytes": 16}),
     "registers": (lambda x: x + 1, [LONG], {"registers": 0}),
+    "serial_bytes": (lambda x: x.cumsum(0), [ROWS], {"serial_bytes": 64}),
     "strip_bytes": (lambda x: x.sum(0), [floats(64, 2048)], {"strip_bytes": 64}),
     "most_lanes": (lambda x: x + 1, [LONG], {"most_lanes": 8}),
     "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
@@ -94,6 +99,10 @@ CHANGES = {
         {"limits": Limits(loop_products=30)},
     ),
     "limits.cheap": (sides, [ROWS], {"limits": Limits(cheap=0)}),
+    "limits.ranked_row": (in_order, [floats(9, 40)], {"limits": Limits(ranked_row=0)}),
+    "limits.longest_ranked": (in_order, [floats(9, 40)], {"limits": Limits(longest_ranked=8)}),
+    "limits.local_bytes": (in_order, [ROWS], {"limits": Limits(local_bytes=0)}),
+    "limits.scratch_groups": (in_order, [floats(9, 3000)], {"limits": Limits(scratch_groups=4)}),
 }
 
 
@@ -180,7 +189,9 @@ def test_a_matrix_unit_takes_narrow_products_as_they_are(dtype, length):
     node = x.contract(w, "mk,nk->mn").uop
     assert product_dtype(node, CPU) is dtypes.float32
     assert product_dtype(node, replace(CPU, matrix_units=(unit,))) is dtype
-    assert product_dtype(node, replace(CPU, libraries=(Library("l", (dtype.name,)),))) is dtype
+    assert (
+        product_dtype(node, replace(CPU, libraries=(MatrixLibrary("l", (dtype.name,)),))) is dtype
+    )
     arrays = [t.numpy() for t in (x, w)]
     fn = lambda a, b: a.contract(b, "mk,nk->mn")  # noqa: E731
     plain = value(fn, *arrays, libraries=())

@@ -16,7 +16,7 @@ from adjoint.runtime import compiler
 from adjoint.schedule import strategy
 from adjoint.schedule.groups import Fused
 from adjoint.stages import Graph, KernelStep, LibraryStep, Schedule
-from adjoint.target import TARGETS, Library
+from adjoint.target import TARGETS, MatrixLibrary
 
 NAMES = [row.name for row in PASSES]
 
@@ -213,7 +213,7 @@ def test_a_target_without_libraries_has_no_library_steps():
 
 
 def test_a_library_that_takes_16_bit_floats_gets_them_as_they_are():
-    able = replace(TARGETS["CPU"], libraries=(Library("new", ("bfloat16",)),))
+    able = replace(TARGETS["CPU"], libraries=(MatrixLibrary("new", ("bfloat16",)),))
     node = product(16, 16, 16, "bfloat16").roots[0]
     assert strategy.product_dtype(node, able).name == "bfloat16"
     assert strategy.product_dtype(node, TARGETS["CPU"]).name == "float32"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint import dtypes
+from adjoint.handbuilt.kernel import prepared
+from adjoint.handbuilt.parallelise import shared_out
 from adjoint.handbuilt.uops import BinaryOps, UOpGraph, UOps
 from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
@@ -137,3 +139,8 @@ def matmul(n, t):
 
 def floats(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def for_threads_and_lanes(kernel, sizes, start="kept"):
+    """The program of a kernel on memory of these sizes, as the compiled device runs it."""
+    return shared_out(prepared(kernel, sizes, start, True), TARGETS["CPU"]).program

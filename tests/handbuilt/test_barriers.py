@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from adjoint.handbuilt.kernel import Handmade, prepared
+from adjoint.handbuilt.kernel import Handmade
 from adjoint.handbuilt.uops import BinaryOps, UOps
 from adjoint.ir.spec import verify_order
 from tests.handbuilt.building import (
     INT,
     Build,
     floats,
+    for_threads_and_lanes,
     matmul,
     ran,
     saxpy,
@@ -77,7 +78,7 @@ def test_threads_that_write_one_place_do_so_in_order():
 def test_groups_that_do_not_meet_are_shared_out_among_threads_of_the_machine():
     n = 100_000
     kernel = Handmade(saxpy(n).g.program())
-    program = prepared(kernel, (n, n, n, 1), "kept", True).program
+    program = for_threads_and_lanes(kernel, (n, n, n, 1))
     assert program.grid is not None
     x = floats(n)
     out = np.zeros(n, np.float32)
@@ -91,14 +92,14 @@ def test_groups_that_may_meet_are_not():
     i = b.index("gidx0", 8)
     b.store(out, i, b.n(1))
     b.store(out, b.add(i, b.n(1)), b.n(2))
-    assert prepared(Handmade(b.g.program()), (9,), "kept", True).program.grid is None
+    assert for_threads_and_lanes(Handmade(b.g.program()), (9,)).grid is None
 
 
 @pytest.mark.parametrize("build", [lambda: matmul(8, 4), lambda: saxpy(8), lambda: total(8)])
 def test_what_runs_is_a_list_in_order(build):
     kernel = Handmade(build().g.program())
     sizes = tuple([64] * len(kernel.program.buffers))
-    body = prepared(kernel, sizes, "zeros", True).program.body
+    body = for_threads_and_lanes(kernel, sizes, "zeros").body
     leaves = dict.fromkeys(
         s for n in body for s in n.src if s.op.name in ("const", "define_global")
     )

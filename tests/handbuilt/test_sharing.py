@@ -6,14 +6,24 @@
 import numpy as np
 import pytest
 
-from adjoint.handbuilt.kernel import Handmade, prepared
+from adjoint.handbuilt.kernel import Handmade
 from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UOps
-from tests.handbuilt.building import FLOAT, INT, Build, floats, matmul, ran, saxpy, total
+from tests.handbuilt.building import (
+    FLOAT,
+    INT,
+    Build,
+    floats,
+    for_threads_and_lanes,
+    matmul,
+    ran,
+    saxpy,
+    total,
+)
 
 
 def lanes(b, *sizes):
     """Of every loop that runs, in order."""
-    program = prepared(Handmade(b.g.program()), sizes, "kept", True).program
+    program = for_threads_and_lanes(Handmade(b.g.program()), sizes)
     return [n.arg.lanes for n in program.body if n.op.name == "range"]
 
 

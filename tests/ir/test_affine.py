@@ -8,11 +8,11 @@ import pytest
 
 from adjoint.ir.affine import (
     ZERO,
-    Lin,
+    Affine,
+    IndexVar,
     Loaded,
     Quotient,
     Remainder,
-    Var,
     divided,
     flattened,
     reshaped,
@@ -70,7 +70,7 @@ def parts(x):
 @pytest.mark.parametrize("seed", range(60))
 def test_sums_products_quotients_and_remainders(seed):
     rng = random.Random(seed)
-    counters = [Var(rng.choice([1, 2, 3, 4, 6])) for _ in range(3)]
+    counters = [IndexVar(rng.choice([1, 2, 3, 4, 6])) for _ in range(3)]
     x, wanted = ZERO, lambda _: 0
     for _ in range(6):
         x, wanted = grown(rng, counters, x, wanted)
@@ -97,7 +97,7 @@ def grown(rng, counters, x, wanted):
 @pytest.mark.parametrize("factors", [(1, 0), (4, 1), (12, 4), (6, -1), (-3, 2), (5, 7)])
 @pytest.mark.parametrize("const", [0, 1, -5, 12])
 def test_quotient_and_remainder(by, factors, const):
-    counters = [Var(4), Var(5)]
+    counters = [IndexVar(4), IndexVar(5)]
     a, b = counters
     x = var(a) * factors[0] + var(b) * factors[1] + const
     quotient, rest = divided(x, by)
@@ -108,7 +108,7 @@ def test_quotient_and_remainder(by, factors, const):
 
 
 def test_what_divides_is_divided():
-    i, j = Var(6), Var(4)
+    i, j = IndexVar(6), IndexVar(4)
     whole = var(i) * 4 + var(j)
     assert whole // 4 == var(i)
     assert whole % 4 == var(j)
@@ -118,7 +118,7 @@ def test_what_divides_is_divided():
 
 
 def test_quotient_and_remainder_put_together_are_what_they_were():
-    i = Var(30)
+    i = IndexVar(30)
     whole = var(i) + 7
     assert (whole // 4) * 4 + whole % 4 == whole
     assert (whole // 4) * 12 + (whole % 4) * 3 + 5 == whole * 3 + 5
@@ -126,17 +126,17 @@ def test_quotient_and_remainder_put_together_are_what_they_were():
 
 
 def test_equal_expressions_look_equal():
-    i, j = Var(3), Var(5)
+    i, j = IndexVar(3), IndexVar(5)
     assert var(i) + var(j) == var(j) + var(i)
     assert hash(var(i) * 2 + var(j) + 1) == hash((var(j) + 1) + var(i) * 2)
     assert var(i) + var(i) == var(i) * 2
     assert var(i) + var(i) * -1 == ZERO
     assert var(i) * 0 == ZERO
-    assert var(Var(1)) == ZERO
+    assert var(IndexVar(1)) == ZERO
 
 
 def test_factors_and_atoms():
-    i, j, k = Var(6), Var(4), Loaded(None, 9)
+    i, j, k = IndexVar(6), IndexVar(4), Loaded(None, 9)
     x = var(i) * 7 + (var(j) + var(i)) // 3 + var(k)
     assert x.factor(i) is None
     assert x.factor(k) == 1
@@ -155,7 +155,7 @@ def test_strides():
 
 @pytest.mark.parametrize("shape", [(), (7,), (2, 3), (4, 1, 3), (2, 3, 4), (1, 1)])
 def test_flattened_and_unflattened(shape):
-    counters = [Var(n) for n in shape]
+    counters = [IndexVar(n) for n in shape]
     index = tuple(map(var, counters))
     flat = flattened(index, shape)
     strides = strides_of(shape)
@@ -182,7 +182,7 @@ def test_a_chain_of_views_reads_what_numpy_reads(seed):
     for _ in range(5):
         array, step = viewed(rng, array)
         steps.append(step)
-    counters = [Var(n) for n in array.shape]
+    counters = [IndexVar(n) for n in array.shape]
     index = tuple(map(var, counters))
     for step in reversed(steps):
         index = step(index)
@@ -216,9 +216,9 @@ def viewed(rng, array):
 
 
 def test_a_plain_reshape_there_and_back_is_nothing():
-    counters = [Var(n) for n in (4, 6)]
+    counters = [IndexVar(n) for n in (4, 6)]
     index = tuple(map(var, counters))
     there = reshaped(index, (4, 6), (2, 12))
     assert reshaped(there, (2, 12), (4, 6)) == index
     assert reshaped(index, (4, 6), (1, 4, 1, 6)) == (ZERO, index[0], ZERO, index[1])
-    assert isinstance(there[0], Lin)
+    assert isinstance(there[0], Affine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from adjoint.ir.dtype import ALL, DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.algorithms import table as special
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.scatter import bad_index, build_scatter
 from adjoint.kernel.algorithms.sort import sort_program
@@ -23,7 +23,9 @@ from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.processor import processor
 from adjoint.runtime.reference import evaluate
+from adjoint.target import TARGETS
 
+CPU = TARGETS["CPU"]
 REAL = [d for d in ALL if not d.is_complex]
 SCANS = ["scan_sum", "scan_prod", "scan_max", "scan_min"]
 ODD = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 1e-7, 2.5, 2.5, 65504.0]
@@ -120,7 +122,7 @@ def same(found: np.ndarray, wanted: np.ndarray) -> None:
 
 def check(node: UOp, arrays: list[np.ndarray], kernel: AlgorithmKernel | None = None) -> None:
     out = np.zeros(node.shape, node.dtype.np)
-    assert launch(kernel or build(node), [out], arrays) == 0
+    assert launch(kernel or build(node, CPU), [out], arrays) == 0
     same(out, evaluate(node, arrays, None))
 
 
@@ -153,7 +155,7 @@ def test_scan_sum_keeps_negative_zero_and_propagates_nan():
 def test_narrow_scan_is_rounded_once_per_element():
     x = np.full(64, 0.1, np.float16)
     out = np.zeros_like(x)
-    launch(build(node_of("scan_sum", [x], ScanArg(0))), [out], [x])
+    launch(build(node_of("scan_sum", [x], ScanArg(0)), CPU), [out], [x])
     np.testing.assert_array_equal(out, np.cumsum(x.astype(np.float32)).astype(np.float16))
 
 
@@ -219,7 +221,7 @@ def test_scatter_in_place(dtype):
     x, updates = numbers(dtype, 4, 5), numbers(dtype, 12, 5, seed=1)
     node, arrays = scatter_node(x, places(x.shape, (0,), 12), updates, (0,), "add")
     out = x.copy()
-    launch(build_scatter(node, in_place=True), [out], arrays)
+    launch(build_scatter(node, CPU, in_place=True), [out], arrays)
     same(out, evaluate(node, arrays, None))
 
 
@@ -241,7 +243,7 @@ def test_a_bad_index_is_reported_and_touches_nothing(index, reported, rest):
     updates = finite(dtypes.float32, len(index), *rest, seed=1)
     node, arrays = scatter_node(x, [index], updates, (0,), "set")
     out = np.zeros_like(x)
-    assert bad_index(launch(build(node), [out], arrays)) == (0, reported)
+    assert bad_index(launch(build(node, CPU), [out], arrays)) == (0, reported)
     np.testing.assert_array_equal(out[1:], x[1:])
 
 
@@ -249,9 +251,9 @@ def test_the_first_bad_axis_is_reported():
     x = finite(dtypes.float32, 4, 5)
     indices = [np.array([0, 3, 4, 9]), np.array([5, 0, 0, 0])]
     node, arrays = scatter_node(x, indices, finite(dtypes.float32, 4), (1, 0), "set")
-    assert bad_index(launch(build(node), [np.zeros_like(x)], arrays)) == (1, 9)
+    assert bad_index(launch(build(node, CPU), [np.zeros_like(x)], arrays)) == (1, 9)
     node, arrays = scatter_node(x, indices, finite(dtypes.float32, 4), (0, 1), "set")
-    assert bad_index(launch(build(node), [np.zeros_like(x)], arrays)) == (0, 4)
+    assert bad_index(launch(build(node, CPU), [np.zeros_like(x)], arrays)) == (0, 4)
 
 
 # ---- sort
@@ -263,23 +265,21 @@ def check_sort(x: np.ndarray, axis: int, descending: bool) -> None:
     sorted_ = np.take_along_axis(x, order, axis)
     check(node, [x])
     values, indices = np.zeros_like(x), np.zeros(x.shape, np.int64)
-    launch(sort_program(node), [values, indices], [x])
+    launch(sort_program(node, CPU), [values, indices], [x])
     np.testing.assert_array_equal(indices, order)
     same(values, sorted_)
     only = np.zeros_like(x)
-    launch(sort_program(node, indices=False), [only], [x])
+    launch(sort_program(node, CPU, indices=False), [only], [x])
     same(only, sorted_)
 
 
 @pytest.fixture(params=["ranks", "digits", "scratch"])
 def way(request, monkeypatch):
     """Both algorithms, and the second with scratch outside the kernel, on short rows."""
-    sort = special.sort_program.__globals__
     if request.param != "ranks":
-        monkeypatch.setitem(sort, "SHORT_ROW", 0)
-    if request.param == "scratch":
-        monkeypatch.setitem(sort, "LOCAL_BYTES", 0)
-        monkeypatch.setitem(sort, "GROUPS", 4)
+        scratch = {"local_bytes": 0, "scratch_groups": 4} if request.param == "scratch" else {}
+        limits = replace(CPU.limits, ranked_row=0, **scratch)
+        monkeypatch.setitem(globals(), "CPU", replace(CPU, limits=limits))
     return request.param
 
 
@@ -315,7 +315,7 @@ def _argsort(x):
 
 def test_scratch_does_not_grow_with_the_rows():
     few, many = (
-        build(node_of("argsort", [np.zeros((rows, 5000), np.float32)], ArgsortArg(1)))
+        build(node_of("argsort", [np.zeros((rows, 5000), np.float32)], ArgsortArg(1)), CPU)
         for rows in (64, 1000)
     )
     assert few.scratch == many.scratch

@@ -9,7 +9,7 @@ import pytest
 
 from adjoint import AdjointError, ArgumentError, FileError, Tensor, TrainingError, data
 from adjoint.training import Interrupted, Loop, seed
-from adjoint.training.cli_options import Context, use
+from adjoint.training.cli_options import RunOptions, use
 from adjoint.training.loop import _number
 
 INPUTS = np.linspace(-1, 1, 60, dtype=np.float32).reshape(20, 3)
@@ -243,7 +243,7 @@ def test_resuming_needs_something_to_restore(tmp_path):
 
 def test_a_context_gives_steps_seed_and_files(tmp_path):
     path = str(tmp_path / "a.ckpt")
-    with use(Context(steps=4, seed=9, checkpoint=path, quiet=True)) as context:
+    with use(RunOptions(steps=4, seed=9, checkpoint=path, quiet=True)) as context:
         assert seed(1) == 9
         loop = Loop(100, model={"w": Tensor([1.0])})
         assert list(loop) == [0, 1, 2, 3]
@@ -256,7 +256,7 @@ def test_of_several_loops_the_one_that_was_stopped_is_resumed(tmp_path):
     path = str(tmp_path / "a.ckpt")
 
     def both(stop_at=None, **named):
-        with use(Context(checkpoint=path, quiet=True, **named)):
+        with use(RunOptions(checkpoint=path, quiet=True, **named)):
             first = trained(steps=5)
             os.unlink(path) if "resume" not in named else None
             return first, trained(steps=9, stop_at=stop_at)
@@ -269,7 +269,9 @@ def test_of_several_loops_the_one_that_was_stopped_is_resumed(tmp_path):
 
 
 def test_the_command_that_resumes_repeats_what_was_said():
-    context = Context(command=("adjoint", "train", "my net.py", "--steps", "5"), arguments=("-v",))
+    context = RunOptions(
+        command=("adjoint", "train", "my net.py", "--steps", "5"), arguments=("-v",)
+    )
     assert context.resume_command("a.ckpt") == (
         "adjoint train 'my net.py' --steps 5 --resume a.ckpt -- -v"
     )

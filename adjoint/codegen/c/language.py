@@ -25,7 +25,7 @@ F32 = dtypes.float32
 _ENDINGS = {"float32": "f", "float16": "h", "bfloat16": "bf"}  # of numbers
 
 
-class Buffer(NamedTuple):
+class BufferParameter(NamedTuple):
     """Memory that a kernel is given."""
 
     name: str
@@ -33,7 +33,7 @@ class Buffer(NamedTuple):
     mutable: bool
 
 
-class Scalar(NamedTuple):
+class ScalarParameter(NamedTuple):
     """A number that a kernel is given."""
 
     name: str
@@ -44,8 +44,8 @@ class Head(NamedTuple):
     """What a kernel is called, what it is given, and how its threads are laid out."""
 
     name: str
-    buffers: Sequence[Buffer]
-    scalars: Sequence[Scalar]
+    buffers: Sequence[BufferParameter]
+    scalars: Sequence[ScalarParameter]
     grid: bool  # whether a thread does one iteration of a loop
     group: tuple[int, int, int]  # threads of a group
 
@@ -268,12 +268,12 @@ class Language:
         given += self.positions(head)
         return [f"{self.start} {head.name}({', '.join(given) or self.nothing}) {{"]
 
-    def buffer(self, buffer: Buffer) -> str:
+    def buffer(self, buffer: BufferParameter) -> str:
         """A parameter that is memory."""
         const = "" if buffer.mutable else "const "
         return f"{const}{self.memory(buffer.dtype)}* {buffer.name}"
 
-    def scalar(self, scalar: Scalar) -> str:
+    def scalar(self, scalar: ScalarParameter) -> str:
         """A parameter that is a number."""
         return f"{self.memory(scalar.dtype)} {scalar.name}"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from adjoint.codegen.c.language import F32, Buffer, Head, Language, Needs, Scalar
+from adjoint.codegen.c.language import F32, BufferParameter, Head, Language, Needs, ScalarParameter
 from adjoint.ir.dtype import DType, dtypes
 
 # Types that OpenCL and Metal call the same.
@@ -68,11 +68,11 @@ class CLanguage(Language):
         start = f"void {head.name}(int64_t* args, int64_t begin, int64_t end) {{"
         return [start, *buffers, *scalars]
 
-    def cell_buffer(self, cell: int, buffer: Buffer) -> str:
+    def cell_buffer(self, cell: int, buffer: BufferParameter) -> str:
         kind = f"{'' if buffer.mutable else 'const '}{self.type(buffer.dtype)}*"
         return f"{kind} {buffer.name} = ({kind})args[{cell}];"
 
-    def cell_scalar(self, cell: int, scalar: Scalar, needs: Needs) -> str:
+    def cell_scalar(self, cell: int, scalar: ScalarParameter, needs: Needs) -> str:
         """The low bits of a cell."""
         name, dtype = scalar
         text = f"args[{cell}]"
@@ -126,7 +126,7 @@ class OpenCLLanguage(Language):
     def shared(self, dtype: DType, name: str, size: int, needs: Needs) -> str:
         return f"__local {self.array(dtype, name, size)}"
 
-    def buffer(self, buffer: Buffer) -> str:
+    def buffer(self, buffer: BufferParameter) -> str:
         return f"__global {super().buffer(buffer)}"
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
@@ -199,11 +199,11 @@ class MetalLanguage(Language):
     def shared(self, dtype: DType, name: str, size: int, needs: Needs) -> str:
         return f"threadgroup {self.array(dtype, name, size)}"
 
-    def buffer(self, buffer: Buffer) -> str:
+    def buffer(self, buffer: BufferParameter) -> str:
         const = "" if buffer.mutable else "const "
         return f"{const}device {self.type(buffer.dtype)}* {buffer.name}"
 
-    def scalar(self, scalar: Scalar) -> str:
+    def scalar(self, scalar: ScalarParameter) -> str:
         return f"constant {self.type(scalar.dtype)}& {scalar.name}"
 
     def positions(self, head: Head) -> list[str]:

@@ -16,7 +16,7 @@ from adjoint.codegen.c.languages import (
     OpenCLLanguage,
 )
 from adjoint.codegen.c.names import free
-from adjoint.codegen.c.walk import Walk
+from adjoint.codegen.c.walk import KernelWriter
 from adjoint.codegen.c.wgsl import WGSLLanguage
 from adjoint.stages import LoopProgram, Source
 
@@ -58,7 +58,7 @@ def render_all(programs: Sequence[LoopProgram], language: Language) -> list[Sour
     texts = []
     for program in programs:
         name = free(program.name, names)
-        texts.append(Walk(program, language, name, needs).text())
+        texts.append(KernelWriter(program, language, name, needs).text())
     text = _file(language, texts, needs)
     return [Source(language.name, name, text) for name in names]
 

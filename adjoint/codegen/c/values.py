@@ -20,7 +20,7 @@ from adjoint.stages import LoopProgram
 _CHAINS = ("add", "mul")
 
 
-class Text(NamedTuple):
+class ValueText(NamedTuple):
     """How a value is written, and the op if it is an expression of one."""
 
     text: str
@@ -35,8 +35,8 @@ class Values:
         self.nest = Nest(program)
         self.uses = Uses(program, self.nest)
         self.parameters = set(program.parameters)
-        self.texts: dict[UOp, Text] = {}
-        self.raw: dict[UOp, Text] = {}  # unsigned, of what is converted to a signed integer
+        self.texts: dict[UOp, ValueText] = {}
+        self.raw: dict[UOp, ValueText] = {}  # unsigned, of what is converted to a signed integer
 
     def read(self, node: UOp, exact: bool = True) -> str:
         """The text of a value."""
@@ -79,7 +79,7 @@ class Values:
         if op in _CHAINS and first is not None and first.op == op:
             texts[0] = bare(texts[0])
         raw = self.language.apply(op, wide, texts, self.needs)
-        self.raw[node] = Text(raw, op)
+        self.raw[node] = ValueText(raw, op)
         return self.language.converted(raw, node.dtype)
 
     def unsigned(self, node: UOp, wide: DType) -> str:

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 
 from adjoint.codegen.accumulators import Join
 from adjoint.codegen.c.language import (
-    Buffer,
+    BufferParameter,
     Head,
     Language,
     Needs,
-    Scalar,
+    ScalarParameter,
     axis_of,
     unsigned_of,
 )
 from adjoint.codegen.c.names import free
-from adjoint.codegen.c.values import Text, Values, bare
+from adjoint.codegen.c.values import Values, ValueText, bare
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.loop_tree import Block
@@ -32,7 +32,7 @@ from adjoint.stages import LoopProgram
 LONGEST = 72  # characters of a value that is written where it is used
 
 
-class Walk(Values):
+class KernelWriter(Values):
     """One walk over the blocks of a program."""
 
     def __init__(self, program: LoopProgram, language: Language, name: str, needs: Needs) -> None:
@@ -81,19 +81,19 @@ class Walk(Values):
         grid = self.program.grid
         if grid is not None and self.language.threads:
             self.iterations = free("iterations", self.taken)
-            scalars.append(Scalar(self.iterations, grid.dtype))
+            scalars.append(ScalarParameter(self.iterations, grid.dtype))
         return Head(name, buffers, scalars, grid is not None, (group[0], group[1], group[2]))
 
-    def buffer(self, node: UOp) -> Buffer:
+    def buffer(self, node: UOp) -> BufferParameter:
         name = self.named(node, node.arg.name or f"data{node.arg.index}")
-        return Buffer(name, node.arg.dtype, node.arg.mutable)
+        return BufferParameter(name, node.arg.dtype, node.arg.mutable)
 
-    def scalar(self, node: UOp, name: str) -> Scalar:
-        return Scalar(self.named(node, name), node.dtype)
+    def scalar(self, node: UOp, name: str) -> ScalarParameter:
+        return ScalarParameter(self.named(node, name), node.dtype)
 
     def named(self, node: UOp, name: str) -> str:
         name = free(name, self.taken)
-        self.texts[node] = Text(name)
+        self.texts[node] = ValueText(name)
         return name
 
     def number(self, letters: str) -> str:
@@ -122,7 +122,7 @@ class Walk(Values):
         """An arithmetic node: its text, or a name for it."""
         text = self.expression(node)
         if self.uses.is_inline(node) and len(text) <= LONGEST:
-            self.texts[node] = Text(text, node.op.name)
+            self.texts[node] = ValueText(text, node.op.name)
             return
         self.uses.keep(node)
         self.raw.pop(node, None)
@@ -131,7 +131,7 @@ class Walk(Values):
     def define(self, node: UOp, letters: str, text: str) -> None:
         name = self.fresh(letters)
         self.line(self.language.constant(node.dtype, name, text))
-        self.texts[node] = Text(name)
+        self.texts[node] = ValueText(name)
 
     def block(self, block: Block) -> None:
         for item in block.items:
@@ -165,13 +165,13 @@ class Walk(Values):
         start = self.read(node.src[0], exact=False)
         name = self.fresh("acc")
         self.line(self.language.variable(node.dtype, name, _plain(start)))
-        self.texts[node] = Text(name)
+        self.texts[node] = ValueText(name)
 
     def phi(self, node: UOp) -> None:
         acc = node.src[0]
         place = self.read(acc)
         self.line(f"{place} = {_plain(self.read(node.src[1], exact=False))};")
-        self.texts[node] = Text(place)
+        self.texts[node] = ValueText(place)
         if len(self.nest.updates[acc]) > 1:  # the next update is not this value
             self.define(node, "alu", place)
 
@@ -267,9 +267,9 @@ class Walk(Values):
         text = counter if not start else f"({counter}-{_start(start)})"
         self.line(self.language.constant(head.dtype, self.lane, f"{text}%{lanes}"))
         for acc, memory in self.joined.items():
-            self.texts[acc] = Text(f"{memory}[{self.lane}]")
+            self.texts[acc] = ValueText(f"{memory}[{self.lane}]")
 
-    def widen(self, acc: UOp, join: Join) -> Text:
+    def widen(self, acc: UOp, join: Join) -> ValueText:
         """Give an accumulator a value per lane, each of which starts from the same."""
         before = self.texts[acc]
         memory = self.joined[acc] = free(f"{before.text}_lanes", self.taken)

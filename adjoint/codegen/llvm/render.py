@@ -30,12 +30,12 @@ _UNROLLED = 64  # nodes; a loop that is as short as this without branches has no
 
 def render(program: LoopProgram, processor: Processor) -> Source:
     """The program as LLVM IR, for a processor."""
-    walk = _Walk(program, processor)
+    walk = _Renderer(program, processor)
     walk.block(walk.nest.root)
     return Source("llvm", program.name, walk.text())
 
 
-class _Leaves(dict[UOp, Value]):
+class _Values(dict[UOp, Value]):
     """Values by node; constants, parameters and variables appear when they are first used."""
 
     def __init__(self, leaf: Callable[[UOp], Value]) -> None:
@@ -47,14 +47,14 @@ class _Leaves(dict[UOp, Value]):
         return value
 
 
-class _Walk:
+class _Renderer:
     """One walk over the blocks of a program."""
 
     def __init__(self, program: LoopProgram, processor: Processor) -> None:
         self.program = program
         self.nest = Nest(program)
         self.w = Writer(processor)
-        self.value = _Leaves(self.leaf)
+        self.value = _Values(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes

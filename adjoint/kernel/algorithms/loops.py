@@ -21,10 +21,9 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import highest, is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
+from adjoint.target import Target
 
 Shape = tuple[int, ...]
-VECTOR_BYTES = 256  # side by side in one step of a serial loop: enough to hide an add's latency
-FEWEST_LANES = 4
 _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
 
@@ -71,12 +70,12 @@ def split(position: UOp, sizes: Sequence[int]) -> list[UOp]:
     return found
 
 
-def lanes_for(extent: int, dtype: DType) -> int:
+def lanes_for(extent: int, dtype: DType, target: Target) -> int:
     """How many elements of a contiguous extent go side by side; 1 if there are too few."""
     most = highest(extent)
-    if most < FEWEST_LANES:
+    if most < target.fewest_lanes:
         return 1
-    return min(1 << (most - 1).bit_length(), VECTOR_BYTES // max(dtype.itemsize, 4))
+    return min(1 << (most - 1).bit_length(), target.serial_bytes // max(dtype.itemsize, 4))
 
 
 class Loops:

@@ -22,6 +22,7 @@ from adjoint.kernel.algorithms.loops import (
     number,
     split,
 )
+from adjoint.target import Target
 
 _BOOL = {"maximum": "logical_or", "minimum": "logical_and", "add": "logical_or"}
 
@@ -57,12 +58,12 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
     return UOp._apply(name, a, b)
 
 
-def build_scan(node: UOp, name: str = "") -> AlgorithmKernel:
+def build_scan(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
     x, axis, op = node.src[0], node.arg.axis, join_of(node)
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     kind = running(node)
-    lanes = lanes_for(inner, kind)
+    lanes = lanes_for(inner, kind, target)
     blocks = -(-inner // lanes)
     loops = Loops()
     out = loops.buffer("out", node.dtype, node.size, mutable=True)

@@ -27,6 +27,7 @@ from adjoint.kernel.algorithms.loops import (
     split,
 )
 from adjoint.kernel.algorithms.scan import combined, held
+from adjoint.target import Target
 
 _INDEX_BITS = 56  # of a flag's code; the axis is above
 _INDEX_LIMIT = 1 << (_INDEX_BITS - 1)
@@ -59,7 +60,7 @@ def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Layout:
+class _ScatterLayout:
     """How the axes of x divide: those indexed, a contiguous run at the end, and the others."""
 
     shape: Shape
@@ -69,17 +70,17 @@ class _Layout:
     lanes: int  # of the run that go side by side
 
     @staticmethod
-    def of(x: UOp, axes: Shape) -> _Layout:
+    def of(x: UOp, axes: Shape, target: Target) -> _ScatterLayout:
         rank = len(x.shape)
         first = rank
         while first > 0 and first - 1 not in axes:
             first -= 1
         inner = prod(x.shape[first:])
-        lanes = lanes_for(inner, x.dtype)
+        lanes = lanes_for(inner, x.dtype, target)
         if lanes == 1:
             first, inner = rank, 1
         others = tuple(a for a in range(first) if a not in axes)
-        return _Layout(x.shape, axes, others, inner, lanes)
+        return _ScatterLayout(x.shape, axes, others, inner, lanes)
 
     @property
     def sizes(self) -> Shape:
@@ -99,10 +100,10 @@ class _Layout:
 class _Scatter:
     """The kernel of one node, part by part."""
 
-    def __init__(self, node: UOp) -> None:
+    def __init__(self, node: UOp, target: Target) -> None:
         x, *indices, updates = node.src
-        self.node, self.loops = node, Loops()
-        self.layout = _Layout.of(x, node.arg.axes)
+        self.node, self.machine, self.loops = node, target, Loops()
+        self.layout = _ScatterLayout.of(x, node.arg.axes, target)
         self.op = node.op.kernel.join(node)
         self.kind = held(node.dtype)
         self.count = prod(indices[0].shape)
@@ -151,7 +152,7 @@ class _Scatter:
             terms = [(start, 1)]
             for extent, stride in runs:
                 contiguous = layout.lanes == 1 and is_one(stride)
-                lanes = lanes_for(extent, self.kind) if contiguous else 1
+                lanes = lanes_for(extent, self.kind, self.machine) if contiguous else 1
                 terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
             at = index_sum(*terms, (self.lane(stack, block), 1))
             value = self.loops.load(source, at)
@@ -209,9 +210,11 @@ class _Scatter:
         self.loops.store(self.target, at, after.cast(self.target.dtype.base))
 
 
-def build_scatter(node: UOp, name: str = "", in_place: bool = False) -> AlgorithmKernel:
+def build_scatter(
+    node: UOp, target: Target, name: str = "", in_place: bool = False
+) -> AlgorithmKernel:
     """The kernel of a scatter on contiguous operands.
 
     With `in_place` the result's memory already holds x, and only the updates are done.
     """
-    return _Scatter(node).build(name, in_place)
+    return _Scatter(node, target).build(name, in_place)

@@ -22,11 +22,8 @@ from adjoint.kernel.algorithms.loops import (
     number,
     split,
 )
+from adjoint.target import Target
 
-SHORT_ROW = 32  # elements per round of digits: up to here ranks are faster
-LONGEST_SHORT_ROW = 128
-LOCAL_BYTES = 32 << 10  # of scratch inside the kernel; beyond it, scratch is a buffer
-GROUPS = 64  # pieces of the grid that share scratch buffers, each going through its rows
 _UNUSED_BITS = {dtypes.bfloat16: 16, dtypes.float16: 13}  # at the end of the value in float32
 
 
@@ -82,9 +79,9 @@ class _Order:
 class _Sort:
     """The kernel of one node: what its rows are, and where results go."""
 
-    def __init__(self, node: UOp, values: bool, indices: bool) -> None:
+    def __init__(self, node: UOp, target: Target, values: bool, indices: bool) -> None:
         (x,) = node.src
-        self.node, self.loops = node, Loops()
+        self.node, self.target, self.loops = node, target, Loops()
         self.order = _Order(x.dtype, node.arg.descending)
         axis = node.arg.axis
         self.n = x.shape[axis]
@@ -120,7 +117,7 @@ class _Sort:
 def _ranked(sort: _Sort, name: str) -> AlgorithmKernel:
     """A short row: count the elements before each."""
     loops, n, order = sort.loops, sort.n, sort.order
-    lanes = lanes_for(n, order.kind)
+    lanes = lanes_for(n, order.kind, sort.target)
     keys = loops.local("keys", order.kind, highest(n))
     with loops.grid(sort.rows) as row:
         start = sort.start(row)
@@ -159,8 +156,9 @@ class _Digits:
         sizes = [dtypes.int64] if self.packed else [dtypes.int64, dtypes.int32]
         kinds = sizes * min(self.rounds, 2)
         table = self.rounds * self.radix * 4
-        self.inside = highest(sort.n) * sum(k.itemsize for k in kinds) + table <= LOCAL_BYTES
-        self.groups = sort.rows if self.inside else min(highest(sort.rows), GROUPS)
+        limits, entries = sort.target.limits, highest(sort.n) * sum(k.itemsize for k in kinds)
+        self.inside = entries + table <= limits.local_bytes
+        self.groups = sort.rows if self.inside else min(highest(sort.rows), limits.scratch_groups)
         self.memory = [self.array(i, kind) for i, kind in enumerate(kinds)]
         self.table = self.loops.local("counts", dtypes.int32, self.rounds * self.radix)
 
@@ -194,7 +192,7 @@ class _Digits:
 
     def clear(self) -> None:
         size = self.rounds * self.radix
-        with self.loops.loop(size, lanes_for(size, dtypes.int32)) as d:
+        with self.loops.loop(size, lanes_for(size, dtypes.int32, self.sort.target)) as d:
             self.loops.store(self.table, d, number(0, dtypes.int32))
 
     def count(self, start: UOp, base: UOp) -> None:
@@ -253,14 +251,14 @@ class _Digits:
 
 
 def sort_program(
-    node: UOp, name: str = "", values: bool = True, indices: bool = True
+    node: UOp, target: Target, name: str = "", values: bool = True, indices: bool = True
 ) -> AlgorithmKernel:
     """The kernel of an argsort node that gives sorted values, indices, or both, in this order."""
-    sort = _Sort(node, values, indices)
-    short = min(SHORT_ROW * _rounds(sort.order), LONGEST_SHORT_ROW)
+    sort, limits = _Sort(node, target, values, indices), target.limits
+    short = min(limits.ranked_row * _rounds(sort.order), limits.longest_ranked)
     return _ranked(sort, name) if highest(sort.n) <= short else _Digits(sort).build(name)
 
 
-def build_argsort(node: UOp, name: str = "") -> AlgorithmKernel:
+def build_argsort(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:
     """The kernel of an argsort node."""
-    return sort_program(node, name, values=False)
+    return sort_program(node, target, name, values=False)

@@ -23,6 +23,7 @@ from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.origin import readable, user_place
+from adjoint.ir.weak import SameObject
 from adjoint.runtime.spans import span
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import open_scopes
@@ -63,22 +64,7 @@ def _static_key(value: Any) -> Any:
     if isinstance(value, Tensor):
         problem = "a static argument is a Python value, not a tensor"
         raise ArgumentError("E2001", problem, op="jit", operands=[("argument", value)])
-    return _Same(value)
-
-
-class _Same:
-    """An object as a key: equal only to itself, and alive as long as the key."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+    return SameObject(value)
 
 
 class Jitted(Generic[P, R]):
@@ -336,7 +322,7 @@ def _leaf_key(leaf: Any) -> Any:
         return leaf.key
     if isinstance(leaf, PLAIN):
         return plain_key(leaf)
-    return leaf if isinstance(leaf, DType) else _Same(leaf)
+    return leaf if isinstance(leaf, DType) else SameObject(leaf)
 
 
 def _aliases(leaves: Sequence[Any]) -> tuple[int, ...] | None:

@@ -5,11 +5,11 @@ import ctypes
 import pytest
 
 import adjoint  # noqa: F401  # connects the passes that finish a graph
-from adjoint.handbuilt.kernel import prepared
 from adjoint.handbuilt.uops import BinaryOps, TernaryOps, UnaryOps, UOps
 from tests.codegen.c import lockstep
 from tests.codegen.c.native_c import library, same_bits
 from tests.codegen.c.random_graph import KINDS, RandomGraph, WideGraph
+from tests.handbuilt.building import for_threads_and_lanes
 
 GRAPHS = 1000
 CHUNK = 125
@@ -58,7 +58,7 @@ def test_neighbours_side_by_side_give_what_the_interpreter_gives():
         kernel = random.g.compile("CPU")
         kernel(*found)
         agree(seed, found, wanted, "the interpreter's")
-        program = prepared(kernel.handmade, tuple(a.size for a in found), "kept", True).program
+        program = for_threads_and_lanes(kernel.handmade, tuple(a.size for a in found))
         assert any(n.op.name == "range" and n.arg.lanes > 1 for n in program.body)
 
 
