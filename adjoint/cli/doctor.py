@@ -90,26 +90,14 @@ Check = Callable[[], Iterator[Finding]]
 
 def findings() -> Iterator[Finding]:
     """Everything, in the order in which one thing needs another."""
-    for check in (
-        _python,
-        _switches,
-        _libraries,
-        _extras,
-        _devices,
-        _threads,
-        _cache,
-        _smoke,
-        _load,
-    ):
+    first = (_python, _switches, _libraries, _extras)
+    for check in (*first, _devices, _threads, _cache, _smoke, _load):
         try:
             yield from check()
         except Exception as error:
             name = check.__name__.removeprefix("_")
-            yield Finding(name, "fail", f"{type(error).__name__}: {_one_line(error)}", _fix(error))
-
-
-def _one_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]
+            problem = str(error).partition("\n")[0]
+            yield Finding(name, "fail", f"{type(error).__name__}: {problem}", _fix(error))
 
 
 def _fix(error: BaseException) -> str:
@@ -121,13 +109,8 @@ def _fix(error: BaseException) -> str:
 def _python() -> Iterator[Finding]:
     found = f"Adjoint {adjoint.__version__}, Python {platform.python_version()}, "
     found += f"{platform.system()} {platform.machine()}"
-    new_enough = sys.version_info[:2] >= _OLDEST
-    yield Finding(
-        "python",
-        "ok" if new_enough else "fail",
-        found,
-        "" if new_enough else "install Python 3.11 or newer",
-    )
+    fix = "" if sys.version_info[:2] >= _OLDEST else "install Python 3.11 or newer"
+    yield Finding("python", "fail" if fix else "ok", found, fix)
 
 
 def _switches() -> Iterator[Finding]:

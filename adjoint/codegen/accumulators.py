@@ -12,22 +12,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from adjoint.errors import InternalError
+from adjoint.ir.kernel_kind import JOINS
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
-
-JOINS = (
-    "add",
-    "mul",
-    "maximum",
-    "minimum",
-    "logical_or",
-    "logical_and",
-    "logical_xor",
-    "bitwise_or",
-    "bitwise_and",
-    "bitwise_xor",
-)
 
 
 class Join(NamedTuple):

@@ -19,6 +19,7 @@ One line per node, in running order; the same program gives the same text in eve
 
 from __future__ import annotations
 
+from adjoint.ir.kernel_kind import gate_of
 from adjoint.ir.text import value_text
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -91,13 +92,13 @@ class _Writer:
 
     def store(self, node: UOp) -> str:
         buffer, index, value = map(self.name, node.src[:3])
-        gate = f" if {self.name(node.src[3])}" if _gated(node, 3) else ""
+        gate = f" if {self.name(node.src[3])}" if gate_of(node) is not None else ""
         return f"store({buffer}, {index}, {value}){gate}"
 
     def operands(self, node: UOp) -> str:
         """The op on its operands; what a PHI goes over and an IF around a load say nothing new."""
         src = node.src[:2] if node.op.name == "phi" else node.src
-        src = src if node.op.name != "load" or _gated(node, 2) else src[:2]
+        src = src if node.op.name != "load" or gate_of(node) is not None else src[:2]
         return f"{node.op.name}({', '.join(map(self.name, src))})"
 
     def named(self, node: UOp, letter: str) -> str:
@@ -111,8 +112,3 @@ class _Writer:
         if node.op.name == "variable":
             return str(node.arg.name)
         return self.names[node]
-
-
-def _gated(node: UOp, position: int) -> bool:
-    """Whether there is a gate that is no IF."""
-    return len(node.src) > position and node.src[position].op.name != "if"

@@ -16,16 +16,8 @@ _WINE = (
     "nonflavanoid_phenols proanthocyanins color_intensity hue od280/od315 proline"
 )
 _CELL = (
-    "radius",
-    "texture",
-    "perimeter",
-    "area",
-    "smoothness",
-    "compactness",
-    "concavity",
-    "concave points",
-    "symmetry",
-    "fractal dimension",
+    *("radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity"),
+    *("concave points", "symmetry", "fractal dimension"),
 )
 _IRIS = ("sepal length", "sepal width", "petal length", "petal width")
 

@@ -6,6 +6,7 @@ Elsewhere: how a batch is loaded (`batches.py`), processes (`workers.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,8 @@ class Loader:
         size = _whole("batch_size", batch_size, 1)
         plan = BatchPlan(length, size, bool(shuffle), _whole("seed", seed, 0), bool(drop_last))
         self._job = Job(dataset, plan, collate or default_collate)
-        self._workers, self._prefetch = (
-            _whole("workers", workers, 0),
-            _whole("prefetch", prefetch, 1),
-        )
+        self._workers = _whole("workers", workers, 0)
+        self._prefetch = _whole("prefetch", prefetch, 1)
         self._timeout, self._persistent, self._tensors = _seconds(timeout), persistent, tensors
         self._epoch, self._position, self._restored = 0, 0, False
         self._pool: WorkerPool | None = None
@@ -153,18 +152,12 @@ class Loader:
         self._restore(state)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        epoch, position = (
-            _whole("epoch", state["epoch"], 0),
-            _whole("position", state["position"], 0),
-        )
+        epoch, position, seed = (_whole(n, state[n], 0) for n in ("epoch", "position", "seed"))
         if position > len(self):
             problem = f"position {position} is past the {len(self)} batches of an epoch"
             raise TrainingError("E9002", problem, op="Loader.load_state_dict")
-        plan = self._job.plan
-        seed = _whole("seed", state["seed"], 0)
-        again = BatchPlan(plan.length, plan.batch_size, plan.shuffle, seed, plan.drop_last)
         self.close()
-        self._job = Job(self._job.dataset, again, self._job.collate)
+        self._job = replace(self._job, plan=replace(self._job.plan, seed=seed))
         self._epoch, self._position, self._restored = epoch, position, True
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.data.dataset import Dataset
-from adjoint.data.splitting import split_indices
+from adjoint.data.dataset import Dataset, split_indices
 from adjoint.errors import TrainingError
 from adjoint.tensor import Tensor
 

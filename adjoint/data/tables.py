@@ -1,4 +1,4 @@
-"""`.csv` files → datasets: which columns there are and what becomes of them.
+"""`.csv` files → datasets: which columns there are and what becomes of their cells.
 
 Elsewhere: characters, quotes and lines (`table_rows.py`).
 """
@@ -6,20 +6,23 @@ Elsewhere: characters, quotes and lines (`table_rows.py`).
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Sequence
 from itertools import chain
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from adjoint.data.columns import Column, number
 from adjoint.data.dataset import Dataset
 from adjoint.data.open_file import reading
 from adjoint.data.table_rows import TableRow, delimiter_of, lines_of
 from adjoint.errors import TrainingError, did_you_mean
 
 _OP = "read_csv"
+_MISSING = frozenset(("", "?", "-", "na", "n/a", "nan", "null", "none", "nil", "missing"))
+_ADVICE = "missing='drop' leaves such rows out; 'nan' or a number fills features"
 _SAMPLE = 100  # rows that decide about the delimiter, the header and the kinds of columns
 
 
@@ -153,3 +156,104 @@ def _dataset(columns: list[Column], table: _Table, dtype: Any) -> Dataset:
         return Dataset(x).named(names)
     y, classes = columns[-1].labels(dtype)
     return Dataset(x, y).named(names, classes)
+
+
+# ---- columns: cells become numbers, or numbers of words
+
+
+def number(cell: str) -> float:
+    """The number in a cell, NaN if it is missing; ValueError for a word."""
+    if "_" not in cell:  # Python reads 1_000 as a thousand; in data it is a name
+        try:
+            return float(cell)
+        except ValueError:
+            pass
+    if cell.strip().lower() in _MISSING:
+        return nan
+    raise ValueError(cell)
+
+
+class Column:
+    """Cells of one column, as numbers, 8 bytes each."""
+
+    def __init__(self, file: str, index: int, name: str, words: bool, missing: Any):
+        self.index, self.name = index, name
+        self._file, self._words, self._missing = file, words, missing
+        self._values, self._next, self._word = array("d"), 0.0, ""
+        self._codes: dict[str, int] = {}  # words → numbers, as they came
+
+    @property
+    def count(self) -> int:
+        """How many rows were kept."""
+        return len(self._values)
+
+    def accepts(self, row: TableRow) -> bool:
+        """Read the row's cell; False if the row is to be left out."""
+        cell = row.cells[self.index]
+        value = self._read_word(cell) if self._words else self._number(cell, row)
+        if isnan(value):
+            if self._missing == "error":
+                raise self._misfit(row, "the value is missing", _ADVICE)
+            if isinstance(self._missing, (int, float)):
+                value = float(self._missing)
+        self._next = value
+        return not (isnan(value) and self._missing == "drop")
+
+    def keep(self) -> None:
+        """Take what was read."""
+        if self._word:
+            self._next = float(self._codes.setdefault(self._word, len(self._codes)))
+        self._values.append(self._next)
+
+    def _number(self, cell: str, row: TableRow) -> float:
+        try:
+            return number(cell)
+        except ValueError:
+            fix = "choose columns=, or text='codes' for categories"
+            if "," in cell:
+                fix = "numbers have a point, and no comma"
+            raise self._misfit(row, f"{_short(cell)} is not a number", fix) from None
+
+    def _read_word(self, cell: str) -> float:
+        word = cell.strip()
+        self._word = "" if word.lower() in _MISSING else word
+        return 0.0 if self._word else nan
+
+    def _misfit(self, row: TableRow, what: str, fix: str) -> TrainingError:
+        name = f" ({self.name!r})" if self.name else ""
+        place = f"{self._file}, line {row.line}, column {self.index + 1}{name}"
+        return row.error("E9003", f"{place}: {what}", self.index + 1, fix)
+
+    def numbers(self, dtype: Any) -> np.ndarray:
+        """The column; words by their place in the alphabet."""
+        values = np.frombuffer(self._values, np.float64)
+        if self._words:
+            values = self._sorted(values)
+        with np.errstate(over="ignore"):
+            cast = values.astype(dtype)
+        if cast.dtype.kind == "f" and not np.array_equal(np.isinf(cast), np.isinf(values)):
+            largest = values[np.argmax(np.abs(np.where(np.isinf(values), 0, values)))]
+            problem = f"{self._file}, column {self.index + 1}: {largest} does not fit {cast.dtype}"
+            raise TrainingError("E9003", problem, op=_OP, help="dtype='float64' holds it")
+        return cast
+
+    def labels(self, dtype: Any) -> tuple[np.ndarray, list[str]]:
+        """The column as labels, and the names of the classes if it is words."""
+        values = np.frombuffer(self._values, np.float64)
+        if self._words:
+            return self._sorted(values).astype(np.int64), sorted(self._codes)
+        whole = bool(np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53))
+        return (values.astype(np.int64) if whole else self.numbers(dtype)), []
+
+    def _sorted(self, values: np.ndarray) -> np.ndarray:
+        """Numbers in the order of the alphabet for those in the order of the file."""
+        place = {word: i for i, word in enumerate(sorted(self._codes))}
+        table = np.array([place[word] for word in self._codes], np.float64)
+        known = ~np.isnan(values)
+        ordered = values.copy()
+        ordered[known] = table[values[known].astype(np.int64)]
+        return ordered
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:37] + "...")

@@ -16,33 +16,11 @@ from adjoint.data.synthetic import check_size
 from adjoint.errors import BoundsError, FileError, TrainingError
 
 # Files of the standard library with much to say.
-_FILES = (
-    "argparse.py",
-    "bisect.py",
-    "calendar.py",
-    "collections/__init__.py",
-    "contextlib.py",
-    "copy.py",
-    "datetime.py",
-    "difflib.py",
-    "fractions.py",
-    "functools.py",
-    "heapq.py",
-    "ipaddress.py",
-    "json/__init__.py",
-    "pathlib.py",
-    "pickle.py",
-    "random.py",
-    "shutil.py",
-    "statistics.py",
-    "string.py",
-    "subprocess.py",
-    "tempfile.py",
-    "textwrap.py",
-    "threading.py",
-    "typing.py",
-    "zipfile.py",
-)
+_FILES = """
+argparse bisect calendar collections/__init__ contextlib copy datetime difflib fractions functools
+heapq ipaddress json/__init__ pathlib pickle random shutil statistics string subprocess tempfile
+textwrap threading typing zipfile
+"""
 
 
 class Text(Samples):
@@ -101,8 +79,8 @@ def docstrings(limit: int | None = None) -> str:
     """
     folder = Path(sysconfig.get_path("stdlib"))
     text = ""
-    for name in _FILES:
-        text += "".join(f"{doc}\n\n" for doc in _docstrings(folder / name))
+    for name in _FILES.split():
+        text += "".join(f"{doc}\n\n" for doc in _docstrings(folder / f"{name}.py"))
         if limit is not None and len(text) >= limit:
             break
     if not text:

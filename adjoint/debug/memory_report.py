@@ -8,7 +8,6 @@ from typing import Any
 
 from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import Origin
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.allocator import CPU
@@ -145,17 +144,12 @@ def _nodes() -> Iterator[UOp]:
 
 def _held(buffer: Buffer, node: UOp, tensors: int) -> Held:
     origin = node.origin
-    line = "" if origin is None else f"{origin.file}:{origin.line} ({_method(origin)})"
-    shape, dtype = buffer.shape, buffer.dtype
-    return Held(buffer.nbytes, shape, dtype.short, _device(buffer.device), line, tensors)
-
-
-def _method(origin: Origin) -> str:
-    return f"{origin.method}, backward" if origin.backward else origin.method
-
-
-def _device(device: Any) -> str:
-    return device if isinstance(device, str) else ", ".join(device)
+    line = ""
+    if origin is not None:
+        method = f"{origin.method}, backward" if origin.backward else origin.method
+        line = f"{origin.file}:{origin.line} ({method})"
+    device = buffer.device if isinstance(buffer.device, str) else ", ".join(buffer.device)
+    return Held(buffer.nbytes, buffer.shape, buffer.dtype.short, device, line, tensors)
 
 
 memory = _Memory()

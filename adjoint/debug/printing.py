@@ -132,12 +132,8 @@ def _python(element: Any) -> Any:
     return element.item() if isinstance(element, np.generic) else element
 
 
-def _shown(array: Any) -> Any:
-    return plain(np.asarray(array)).view(_Shown)
-
-
 def _formatted(fmt: str, values: _Values, arrays: Sequence[Any]) -> str:
-    args, kwargs = values.with_arrays([_shown(a) for a in arrays])
+    args, kwargs = values.with_arrays([plain(np.asarray(a)).view(_Shown) for a in arrays])
     return fmt.format(*args, **kwargs)
 
 

@@ -50,14 +50,10 @@ class Node:
         return resolve(self.raw)
 
     def __repr__(self) -> str:
-        arg = "" if self.arg is None else f" {_shown(self.arg)}"
+        arg = "" if self.arg is None else f" {getattr(self.arg, 'name', None) or self.arg}"
         operands = f" ({', '.join(str(n.number) for n in self.vin)})" if self.vin else ""
         kind = "" if self.dtype is VOID else f" : {self.dtype.short}"
         return f"{self.kind.name}{arg}{operands}{kind}"
-
-
-def _shown(arg: Any) -> str:
-    return str(getattr(arg, "name", None) or arg)
 
 
 class UOpGraph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
 from adjoint.handbuilt.bounds_checks import GIVEN, KEPT, ZEROS, guarded
 from adjoint.handbuilt.parallelise import shared_out
@@ -81,16 +82,9 @@ def prepared_for(arg: object, src: Sequence[UOp], checked: bool) -> AlgorithmKer
     """The kernel for the operands of a node, whose attributes are these."""
     kernel, types, given = arg.kernel, arg.types, arg.given  # type: ignore[attr-defined]
     operands = src[: len(kernel.operands)]
-    results = [_count(shape) for _, shape in types]
+    results = [prod(shape) for _, shape in types]
     sizes = sizes_of(kernel, results, [s.size for s in operands])
     return prepared(kernel, sizes, GIVEN if given else ZEROS, checked)
-
-
-def _count(shape: Sequence[int]) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def repeated(kernel: Handmade, sizes: Sizes, moving: Sequence[bool], times: int) -> Handmade:

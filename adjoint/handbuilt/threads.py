@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
+from math import prod
 from typing import Any
 
 from adjoint.handbuilt.written import WrittenKernel, cost_of
@@ -57,7 +58,8 @@ class _Threads:
         specials = sorted({n.arg.name: n for n in program.body if n.op.kernel is THREAD}.items())
         self.groups = [n for name, n in specials if name[0] == "g"][::-1]  # x runs fastest
         self.threads = [n for name, n in specials if name[0] == "l"][::-1]
-        self.ids = count(1 + max(_ids(program.body, RANGE, ACCUMULATOR), default=-1))
+        numbered = (*_all(program.body, RANGE), *_all(program.body, ACCUMULATOR))
+        self.ids = count(1 + max((n.arg.id for n in numbered), default=-1))
         self.loads = count(1 + max((n.arg.order for n in _all(program.body, LOAD)), default=-1))
         self.pieces: list[list[UOp | Block]] = []
         self.piece_of: dict[UOp, int] = {}
@@ -124,9 +126,7 @@ class _Threads:
             node = node.src[0]
         if node in self.slots or self.follows(node):
             return
-        size = 1
-        for index in self.threads:
-            size *= index.arg.size
+        size = prod(index.arg.size for index in self.threads)
         name = next(n for i in count() if (n := f"kept{i}") not in self.names)
         self.names.add(name)
         self.slots[node] = OPS["define_local"](name, node.dtype, size)
@@ -306,7 +306,3 @@ def _inside(items: Iterable[UOp | Block]) -> Iterable[UOp]:
 
 def _all(body: Iterable[UOp], kind: KernelKind) -> list[UOp]:
     return [n for n in body if n.op.kernel is kind]
-
-
-def _ids(body: Iterable[UOp], *kinds: KernelKind) -> Iterable[int]:
-    return (n.arg.id for n in body if n.op.kernel in kinds)

@@ -12,7 +12,7 @@ from itertools import count
 from math import gcd
 from typing import Any
 
-from adjoint.ir.sizes import Size, cached, divides, highest, is_one, less, same, varies
+from adjoint.ir.sizes import Size, alike, cached, divides, highest, is_one, less, same, varies
 
 Shape = tuple[int, ...]
 _orders = count()
@@ -292,17 +292,13 @@ def reshaped(index: Sequence[Affine], old: Shape, new: Shape) -> tuple[Affine, .
     Axes are taken together no further than they have to be: an index that a gate keeps inside
     (`i - 8` where 8 ≤ i) borrows nothing from the axes before it.
     """
-    if _alike([n for n in old if not is_one(n)], [n for n in new if not is_one(n)]):
+    if alike(*(tuple([n for n in shape if not is_one(n)]) for shape in (old, new))):
         kept = iter([at for at, n in zip(index, old, strict=True) if not is_one(n)])
         return tuple([ZERO if is_one(n) else next(kept) for n in new])
     result: list[Affine] = []
     for olds, news in _runs(old, new):
         result += unflattened(flattened(index[olds], old[olds]), new[news])
     return tuple(result)
-
-
-def _alike(a: list[int], b: list[int]) -> bool:
-    return a == b and all(map(same, a, b))
 
 
 class _Linear:

@@ -17,15 +17,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
-from adjoint.ir.dtype import (
-    ALL,
-    DType,
-    dtype_of_scalar,
-    dtypes,
-    fits,
-    promote,
-    promote_scalar,
-)
+from adjoint.ir.dtype import ALL, DType, dtype_of_scalar, dtypes, fits, promote, promote_scalar
 from adjoint.ir.kernel_kind import HOST, Body, Pointwise
 from adjoint.ir.opdef import OPS, Bad, OpDef, register
 from adjoint.ir.origin import renamed
@@ -112,10 +104,8 @@ def align(op: str, operands: Sequence[Any], dtype: DType) -> tuple[UOp, ...]:
 def _aligned(node: UOp, dtype: DType, shape: tuple[int, ...]) -> UOp:
     if node.dtype is not dtype:
         node = OPS["cast"].call(node, dtype)
-    return node if node.shape == shape else _expanded(node, shape)
-
-
-def _expanded(node: UOp, shape: tuple[int, ...]) -> UOp:
+    if node.shape == shape:
+        return node
     return make_node(OPS["expand"], (node,), _expand_arg(shape), shape, node.dtype)
 
 

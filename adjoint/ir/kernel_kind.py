@@ -205,7 +205,9 @@ _OF_TRUTH = {
     **dict.fromkeys(("add", "maximum", "logical_or", "bitwise_or"), "logical_or"),
     **dict.fromkeys(("mul", "minimum", "logical_and", "bitwise_and"), "logical_and"),
 }
-JOINS = frozenset({*_OF_TRUTH, "bitwise_xor"})  # what renderers can join the lanes of a loop with
+JOINS = frozenset(
+    {*_OF_TRUTH, "bitwise_xor", "logical_xor"}
+)  # what renderers can join the lanes of a loop with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -358,6 +360,12 @@ def closes(node: UOp) -> bool:
     """Whether the node ends the block that its first operand opened."""
     kernel = node.op.kernel
     return type(kernel) is LoopLevel and kernel.closes
+
+
+def gate_of(node: UOp) -> UOp | None:
+    """What a LOAD or STORE depends on, if anything; an IF around it is a branch already."""
+    gates = node.src[2:3] if node.op.kernel is LOAD else node.src[3:4]
+    return gates[0] if gates and gates[0].op.kernel is not IF else None
 
 
 def below_views(node: UOp) -> UOp:

@@ -10,6 +10,7 @@ from adjoint.ir.uop import UOp, toposort
 
 _LEAVES = frozenset({CONSTANT, GLOBAL, VARIABLE, RANGE})
 Loops = frozenset[UOp]
+_none: Loops = frozenset()
 
 
 class LoopOrder:
@@ -63,8 +64,8 @@ class LoopOrder:
         if node in self._done or node.op.kernel in _LEAVES:
             return
         self._done.add(node)
-        below = self._below(node)
-        late = self._late_of(node)
+        below = _none.union(*(self._of(s) for s in node.src))  # the loops that it is inside of
+        late = _none.union(*(self._late.get(s, _none) for s in node.src))
         here = below if node.op.kernel is not ACCUMULATOR else self._enclosing(node) | below
         around = [blocks[loop].chain() for loop in here if loop in blocks]
         place = max(around, key=len, default=[self.root])[-1]
@@ -93,20 +94,5 @@ class LoopOrder:
             self._deps[node] = (below - frozenset(node.src[2:])) | self._enclosing(node.src[0])
             self._late[node] = late | frozenset(node.src[2:])
 
-    def _late_of(self, node: UOp) -> Loops:
-        found: Loops = frozenset()
-        for source in node.src:
-            found |= self._late.get(source, frozenset())
-        return found
-
-    def _below(self, node: UOp) -> Loops:
-        """The loops that a node is inside of."""
-        found: Loops = frozenset()
-        for source in node.src:
-            found |= self._of(source)
-        return found
-
     def _of(self, node: UOp) -> Loops:
-        if node.op.kernel is RANGE:
-            return frozenset({node})
-        return self._deps.get(node, frozenset())
+        return frozenset({node}) if node.op.kernel is RANGE else self._deps.get(node, _none)

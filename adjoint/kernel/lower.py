@@ -96,15 +96,12 @@ class Lowering(Elements):
             buffers = (*buffers, self.flag[0])
         lines = _lines(self.frame.group)
         cost = _cost(body)
-        most = _cost(body, highest) * self._turns()
+        most = _cost(body, highest) * (1 if self.grid is None else highest(self.grid.arg.size))
         given = self._parameters(body, most < _MIN_OPERATIONS)
         plain = not self.frame.group.reduced
         pairs = _in_place(body, buffers) if plain else ()
         program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs, most)
         return program, None if self.flag is None else self.flag[1]
-
-    def _turns(self) -> int:
-        return 1 if self.grid is None else highest(self.grid.arg.size)
 
     def _parameters(self, body: tuple[UOp, ...], small: bool) -> tuple[UOp, ...]:
         """Sizes, strides and the user's numbers, which a small kernel gets when it is launched;
@@ -328,11 +325,7 @@ class Lowering(Elements):
         return total
 
     def _accumulator(
-        self,
-        node: UOp,
-        around: tuple[UOp, ...],
-        inside: tuple[UOp, ...],
-        start: UOp | None = None,
+        self, node: UOp, around: tuple[UOp, ...], inside: tuple[UOp, ...], start: UOp | None = None
     ) -> UOp:
         first = (
             self._constant(_joining(node)[1], compute_dtype(node.dtype)) if start is None else start

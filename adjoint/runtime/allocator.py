@@ -127,7 +127,7 @@ class Allocator:
             except IndexError:
                 address = self._cut(home)
         else:
-            home = self._class(_large_size(size))
+            home = self._class(libc.whole_pages(_step(size)))
             try:
                 address = home.free.pop()
                 self._cached_large -= home.size
@@ -216,10 +216,6 @@ def _small_size(units: int) -> int:
     """Multiples of 64 bytes up to 1 KiB, then four sizes per doubling."""
     size = max(1, units) * ALIGNMENT
     return size if size <= 1024 else _step(size)
-
-
-def _large_size(size: int) -> int:
-    return libc.whole_pages(_step(size))
 
 
 def _step(size: int) -> int:

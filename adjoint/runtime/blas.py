@@ -257,20 +257,17 @@ done:
 }
 """
 
-_MATRIX = (
-    """
+_MATRIX = f"""
 declare void @cblas_%LETTER%gemm(
   i32, i32, i32, i32, i32, i32, %KIND%, ptr, i32, ptr, i32, %KIND%, ptr, i32)
 declare i64 @llvm.smin.i64(i64, i64)
 ; panels of c = a @ b
-define void @%LETTER%matrix(ptr %args, i64 %begin, i64 %end) {
+define void @%LETTER%matrix(ptr %args, i64 %begin, i64 %end) {{
 entry:
-"""
-    + _POINTERS
-    + _cells(3, "m n k rows columns down across order left right lda ldb ldc cb ab bb cr cc ar bc")
-    + _narrow("k order left right lda ldb ldc")
-    + _HEAD
-    + """
+{_POINTERS}
+{_cells(3, "m n k rows columns down across order left right lda ldb ldc cb ab bb cr cc ar bc")}
+{_narrow("k order left right lda ldb ldc")}
+{_HEAD}
   %column = srem i64 %piece, %across
   %rest = sdiv i64 %piece, %across
   %row = srem i64 %rest, %down
@@ -281,66 +278,50 @@ entry:
   %j.left = sub i64 %n, %j
   %height = call i64 @llvm.smin.i64(i64 %i.left, i64 %rows)
   %width = call i64 @llvm.smin.i64(i64 %j.left, i64 %columns)
-"""
-    + _narrow("height width")
-    + _offset("pc", "c", ("batch", "cb"), ("i", "cr"), ("j", "cc"))
-    + _offset("pa", "a", ("batch", "ab"), ("i", "ar"))
-    + _offset("pb", "b", ("batch", "bb"), ("j", "bc"))
-    + """
+{_narrow("height width")}
+{_offset("pc", "c", ("batch", "cb"), ("i", "cr"), ("j", "cc"))}
+{_offset("pa", "a", ("batch", "ab"), ("i", "ar"))}
+{_offset("pb", "b", ("batch", "bb"), ("j", "bc"))}
   call void @cblas_%LETTER%gemm(
     i32 %order.i, i32 %left.i, i32 %right.i, i32 %height.i, i32 %width.i, i32 %k.i,
     %KIND% 1.0, ptr %pa, i32 %lda.i, ptr %pb, i32 %ldb.i, %KIND% 0.0, ptr %pc, i32 %ldc.i)
-"""
-    + _TAIL
-)
+{_TAIL}"""
 
-_VECTOR = (
-    """
+_VECTOR = f"""
 declare void @cblas_%LETTER%gemv(i32, i32, i32, i32, %KIND%, ptr, i32, ptr, i32, %KIND%, ptr, i32)
 ; panels of c = a @ b where b, or a if `flipped`, is a vector
-define void @%LETTER%vector(ptr %args, i64 %begin, i64 %end) {
+define void @%LETTER%vector(ptr %args, i64 %begin, i64 %end) {{
 entry:
-"""
-    + _POINTERS
-    + _cells(3, "m k rows count order lead vector out flipped straight cb ab bb xr cr")
-    + _narrow("k order lead vector out")
-    + """
+{_POINTERS}
+{_cells(3, "m k rows count order lead vector out flipped straight cb ab bb xr cr")}
+{_narrow("k order lead vector out")}
   %swap = icmp ne i64 %flipped, 0
   %x = select i1 %swap, ptr %b, ptr %a
   %y = select i1 %swap, ptr %a, ptr %b
   %xb = select i1 %swap, i64 %bb, i64 %ab
   %yb = select i1 %swap, i64 %ab, i64 %bb
-"""
-    + _HEAD
-    + """
+{_HEAD}
   %row = srem i64 %piece, %count
   %batch = sdiv i64 %piece, %count
   %i = mul i64 %row, %rows
   %i.left = sub i64 %m, %i
   %height = call i64 @llvm.smin.i64(i64 %i.left, i64 %rows)
-"""
-    + _narrow("height")
-    + _offset("pc", "c", ("batch", "cb"), ("i", "cr"))
-    + _offset("px", "x", ("batch", "xb"), ("i", "xr"))
-    + _offset("py", "y", ("batch", "yb"))
-    + """
+{_narrow("height")}
+{_offset("pc", "c", ("batch", "cb"), ("i", "cr"))}
+{_offset("px", "x", ("batch", "xb"), ("i", "xr"))}
+{_offset("py", "y", ("batch", "yb"))}
   call void @cblas_%LETTER%gemv(
     i32 %order.i, i32 111, i32 %height.i, i32 %k.i,
     %KIND% 1.0, ptr %px, i32 %lead.i, ptr %py, i32 %vector.i, %KIND% 0.0, ptr %pc, i32 %out.i)
-"""
-    + _TAIL
-)
+{_TAIL}"""
 
-_ZERO = (
-    """
+_ZERO = f"""
 ; a sum of no products
-define void @%LETTER%zero(ptr %args, i64 %begin, i64 %end) {
+define void @%LETTER%zero(ptr %args, i64 %begin, i64 %end) {{
 entry:
   %c = load ptr, ptr %args
-"""
-    + _cells(3, "m n cb cr cc")
-    + _HEAD
-    + """
+{_cells(3, "m n cb cr cc")}
+{_HEAD}
   br label %rows
 rows:
   %i = phi i64 [0, %work], [%i.next, %row.done]
@@ -351,9 +332,7 @@ columns:
   %columns.more = icmp slt i64 %j, %n
   br i1 %columns.more, label %store, label %row.done
 store:
-"""
-    + _offset("pc", "c", ("piece", "cb"), ("i", "cr"), ("j", "cc"))
-    + """
+{_offset("pc", "c", ("piece", "cb"), ("i", "cr"), ("j", "cc"))}
   store %KIND% 0.0, ptr %pc, align 1
   %j.next = add i64 %j, 1
   br label %columns
@@ -361,8 +340,6 @@ row.done:
   %i.next = add i64 %i, 1
   br label %rows
 all:
-"""
-    + _TAIL
-)
+{_TAIL}"""
 
 _TEXT = _MATRIX + _VECTOR + _ZERO

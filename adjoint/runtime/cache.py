@@ -73,14 +73,12 @@ def discard(name: str) -> None:
     """Remove an object that turned out to be of no use."""
     folder = _folder()
     if folder is not None:
-        with contextlib.suppress(OSError):
-            os.unlink(folder / (name + _SUFFIX))
+        _remove(folder / (name + _SUFFIX))
 
 
 def _distrust(path: Path, info: os.stat_result | None) -> None:
     """Remove an object that is not ours or not whole; another owner's is worth a word."""
-    with contextlib.suppress(OSError):
-        os.unlink(path)
+    _remove(path)
     problem = "" if info is None else _file_problem(info)
     if problem:
         _say_once(f"compiled code in {path.parent} {problem}: it was removed and is not run")
@@ -103,8 +101,7 @@ def write(name: str, payload: bytes) -> None:
             file.write(_MAGIC + _digest(name, payload) + payload)
         os.replace(unfinished, path)
     except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
+        _remove(unfinished)
         return
     _sizes.add(folder, len(payload))
 
@@ -112,8 +109,7 @@ def write(name: str, payload: bytes) -> None:
 def entries() -> list[CacheEntry]:
     """What is kept, the least recently used first."""
     folder = _folder()
-    found = [] if folder is None else list(_files(folder, _SUFFIX))
-    return sorted(found, key=lambda entry: (entry.used, entry.name))
+    return [] if folder is None else _by_age(folder)
 
 
 def total_size() -> int:
@@ -150,7 +146,7 @@ def clear() -> int:
         return 0
     found = entries()
     for entry in [*found, *_files(folder, _UNFINISHED)]:
-        _remove(folder, entry)
+        _remove(folder / entry.name)
     _sizes.forget()
     return len(found)
 
@@ -187,9 +183,13 @@ def _files(folder: Path, suffix: str) -> Iterator[CacheEntry]:
                     yield CacheEntry(file.name, info.st_size, info.st_mtime)
 
 
-def _remove(folder: Path, entry: CacheEntry) -> None:
+def _by_age(folder: Path) -> list[CacheEntry]:
+    return sorted(_files(folder, _SUFFIX), key=lambda entry: (entry.used, entry.name))
+
+
+def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
-        os.unlink(folder / entry.name)
+        os.unlink(path)
 
 
 # ---- the directory
@@ -282,13 +282,13 @@ def _prune(folder: Path, keep: int) -> int:
     """Remove the least recently used until `keep` bytes are left, and what dead processes left."""
     for entry in _files(folder, _UNFINISHED):
         if time.time() - entry.used > _HOUR:
-            _remove(folder, entry)
-    found = sorted(_files(folder, _SUFFIX), key=lambda entry: (entry.used, entry.name))
+            _remove(folder / entry.name)
+    found = _by_age(folder)
     total = sum(entry.size for entry in found)
     for entry in found:
         if total <= keep:
             break
-        _remove(folder, entry)
+        _remove(folder / entry.name)
         total -= entry.size
     return total
 

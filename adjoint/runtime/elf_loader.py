@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from adjoint.errors import InternalError
 from adjoint.runtime import libc
+from adjoint.runtime.symbols import text_at
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -102,7 +103,7 @@ class _ObjectLayout:
         names = self.sections[table.link]
         raw = self.data[table.offset : table.offset + table.size]
         return [
-            _Symbol(_text(self.data, names.offset + name), section, value)
+            _Symbol(text_at(self.data, names.offset + name), section, value)
             for name, _, _, section, value, _ in _SYMBOL.iter_unpack(raw)
         ]
 
@@ -174,10 +175,6 @@ def _sections(data: bytes) -> list[_Section]:
         raise InternalError("an object for another machine")
     start, entry, count = header[6], header[11], header[12]
     return [_Section(*_SECTION.unpack_from(data, start + i * entry)) for i in range(count)]
-
-
-def _text(data: bytes, start: int) -> str:
-    return data[start : data.index(0, start)].decode()
 
 
 def _outside(name: str, given: Mapping[str, int]) -> int:

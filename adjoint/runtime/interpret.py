@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import IF, PHI, RANGE, THREAD, VARIABLE
+from adjoint.ir.kernel_kind import JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -132,19 +132,20 @@ class _Run:
         return np.asarray(value).astype(node.dtype.np)[()]
 
     def load(self, node: UOp) -> Any:
-        gate = node.src[2:3]
-        if gate and gate[0].op.kernel is not IF and not self.get(gate[0]):
+        if self.is_shut(node):
             return self.get(node.src[3])
         place = self.place(node, node.arg.width)
         found = self.memory[node.src[0]][place]
         return found.copy() if node.arg.width > 1 else found[0]
 
     def store(self, node: UOp) -> None:
-        gate = node.src[3:]
-        if gate and gate[0].op.kernel is not IF and not self.get(gate[0]):
-            return
-        value = self.get(node.src[2])
-        self.memory[node.src[0]][self.place(node, np.size(value))] = value
+        if not self.is_shut(node):
+            value = self.get(node.src[2])
+            self.memory[node.src[0]][self.place(node, np.size(value))] = value
+
+    def is_shut(self, node: UOp) -> bool:
+        gate = gate_of(node)
+        return gate is not None and not self.get(gate)
 
     def place(self, node: UOp, width: int) -> slice:
         at, memory = int(self.get(node.src[1])), self.memory[node.src[0]]
@@ -171,16 +172,11 @@ def _poison(dtype: DType, size: int) -> Array:
     return np.full(size * dtype.itemsize, 0xA5, np.uint8).view(dtype.np)
 
 
-_JOINS = {"add", "mul", "maximum", "minimum", "logical_or", "logical_and"} | {
-    f"bitwise_{name}" for name in ("and", "or", "xor")
-}
-
-
 def _join(phi: UOp, a: Any, b: Any) -> Any:
     """Two lanes of a register as one; a fused product is joined by its sum."""
     name = phi.src[1].op.name
     name = "add" if name == "fma" else name
-    if name not in _JOINS:
+    if name not in JOINS:
         raise InternalError(f"a register of lanes is not joined by {name!r}")
     return _BASIC[name](a, b)
 
@@ -196,30 +192,20 @@ def _quotient(a: Any, b: Any) -> Any:
 
 # The ops renderers know; any other is run by its record's reference.
 _BASIC: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("sqrt", "abs", "maximum", "minimum", "copysign")},
+    **{f"logical_{name}": getattr(np, f"logical_{name}") for name in ("and", "or", "xor", "not")},
+    **{f"bitwise_{name}": getattr(np, f"bitwise_{name}") for name in ("and", "or", "xor", "not")},
     "add": _either(np.add, np.logical_or),
     "sub": np.subtract,
     "mul": _either(np.multiply, np.logical_and),
     "neg": np.negative,
     "true_div": np.true_divide,
-    "sqrt": np.sqrt,
-    "abs": np.abs,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
     "lt": np.less,
     "le": np.less_equal,
     "eq": np.equal,
     "ne": np.not_equal,
-    "logical_not": np.logical_not,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "logical_xor": np.logical_xor,
-    "bitwise_not": np.invert,
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
     "lshift": np.left_shift,
     "rshift": np.right_shift,
-    "copysign": np.copysign,
 }
 
 

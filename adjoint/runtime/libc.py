@@ -71,16 +71,9 @@ def hold_over_fork(lock: threading.Lock) -> threading.Lock:
 # What compiled code may call of the C library: threads and copies. Nothing that computes.
 OUTSIDE = (
     "memmove",
-    "pthread_cond_broadcast",
-    "pthread_cond_init",
-    "pthread_cond_signal",
-    "pthread_cond_wait",
-    "pthread_create",
-    "pthread_detach",
-    "pthread_mutex_init",
-    "pthread_mutex_lock",
-    "pthread_mutex_unlock",
-    "pthread_sigmask",
+    *(f"pthread_{name}" for name in ("create", "detach", "sigmask")),
+    *(f"pthread_cond_{name}" for name in ("broadcast", "init", "signal", "wait")),
+    *(f"pthread_mutex_{name}" for name in ("init", "lock", "unlock")),
 )
 
 

@@ -29,7 +29,8 @@ def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
     record = node.op
     extra = {"run": run} if record.takes_functions else {}
     if record.computes_in_f32:
-        operands = [_widen(x, s.dtype) for x, s in zip(operands, node.src, strict=True)]
+        pairs = zip(operands, node.src, strict=True)
+        operands = [x.astype(np.float32) if s.dtype in _NARROW else x for x, s in pairs]
     try:
         with np.errstate(all="ignore"):
             value = record.reference(*operands, **attributes(node), **extra)
@@ -38,10 +39,6 @@ def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
         raise _located(error, node) from None
     except MemoryError:
         raise _out_of_memory(node) from None
-
-
-def _widen(x: Any, dtype: DType) -> Any:
-    return x.astype(np.float32) if dtype in _NARROW else x
 
 
 def _shaped(value: Any, node: UOp) -> Any:

@@ -26,7 +26,8 @@ def undefined(data: bytes) -> list[str]:
     raise InternalError("not an object of compiled code")
 
 
-def _text(data: bytes, start: int) -> str:
+def text_at(data: bytes, start: int) -> str:
+    """The text from there to the next zero."""
     return data[start : data.index(0, start)].decode()
 
 
@@ -40,7 +41,7 @@ def _elf(data: bytes) -> Iterator[str]:
             for at in range(section[4], section[4] + section[5], 24):
                 name, _, _, where = struct.unpack_from("<IBBH", data, at)
                 if name and not where:
-                    yield _text(data, names + name)
+                    yield text_at(data, names + name)
 
 
 def _mach_o(data: bytes) -> Iterator[str]:
@@ -52,7 +53,7 @@ def _mach_o(data: bytes) -> Iterator[str]:
             for i in range(count):
                 name, flags = struct.unpack_from("<IB", data, first + 16 * i)
                 if flags & 0xEF == 0x01:  # external, of no section
-                    yield _text(data, names + name)
+                    yield text_at(data, names + name)
         at += size
 
 
@@ -65,5 +66,5 @@ def _coff(data: bytes) -> Iterator[str]:
         if section == 0 and storage == 2 and value == 0:
             zero, place = struct.unpack_from("<II", data, at)
             short = data[at : at + 8].rstrip(b"\0").decode()
-            yield short if zero else _text(data, names + place)
+            yield short if zero else text_at(data, names + place)
         i += 1 + more

@@ -13,15 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adjoint.errors import InternalError
-from adjoint.ir.kernel_kind import (
-    Counting,
-    Gather,
-    Part,
-    Reduce,
-    View,
-    is_constant,
-    kernel_of,
-)
+from adjoint.ir.kernel_kind import Counting, Gather, Part, Reduce, View, is_constant, kernel_of
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.classify import (
@@ -487,10 +479,8 @@ class Fuser:
 
     def _makers(self, nodes: Iterable[UOp]) -> set[Unit]:
         """The units in whose memory these nodes lie."""
-        return {m for m in map(self._made_by, nodes) if m is not None}
-
-    def _made_by(self, node: UOp) -> Unit | None:
-        return self.maker.get(self.storage(node))
+        stored = map(self.storage, nodes)
+        return {self.maker[node] for node in stored if node in self.maker}
 
     def storage(self, node: UOp) -> UOp:
         """The node in whose memory this one lies."""

@@ -65,17 +65,13 @@ def _pieces(status: Status) -> dict[str, str]:
     values = [f"{printable(name)} {number(value)}" for name, value in status.values.items()]
     return {
         "label": printable(status.label),
-        "percent": f"{_percent(status.step, total)}%" if total else "",
+        "percent": f"{min(100 * status.step // total, 100)}%" if total else "",
         "count": f"{status.step}/{total}" if total else f"{status.step}",
         **{f"value {i}": text for i, text in enumerate(values)},
         "rate": "" if status.rate is None else f"{number(status.rate)} it/s",
         "left": "" if status.left is None else f"eta {duration(status.left)}",
         "memory": "" if status.memory is None else size(status.memory),
     }
-
-
-def _percent(step: int, total: int) -> int:
-    return min(100 * step // total, 100)
 
 
 def _bar(fraction: float, width: int, signs: str, colour: tuple[str, str]) -> str:

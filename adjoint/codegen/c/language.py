@@ -116,22 +116,14 @@ class Language:
 
     def real(self, size: float, rounded: Any, dtype: DType, needs: Needs) -> str:
         """A float that is not negative."""
-        if math.isinf(size):
-            return self.infinity(dtype, needs)
-        if math.isnan(size):
-            return self.nan(dtype, needs)
+        if not math.isfinite(size):
+            return self.not_finite("NAN" if math.isnan(size) else "INFINITY", dtype, needs)
         self.type(dtype)
         return str(abs(rounded)) + _ENDINGS.get(dtype.name, "")
 
-    def infinity(self, dtype: DType, needs: Needs) -> str:
-        return self.of_float("INFINITY", dtype)
-
-    def nan(self, dtype: DType, needs: Needs) -> str:
-        return self.of_float("NAN", dtype)
-
-    def of_float(self, text: str, dtype: DType) -> str:
-        """A float32 as another float: where functions have overloads, it must have the dtype."""
-        return text if dtype is F32 else self.converted(text, dtype)
+    def not_finite(self, word: str, dtype: DType, needs: Needs) -> str:
+        """`INFINITY` or `NAN`, which is a float32: where functions have overloads, that matters."""
+        return word if dtype is F32 else self.converted(word, dtype)
 
     def opaque(self, literal: str, dtype: DType, needs: Needs) -> str:
         """A constant among constants only, for languages that compute with those and complain."""

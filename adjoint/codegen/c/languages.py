@@ -88,9 +88,8 @@ class CLanguage(Language):
 
     def preamble(self, text: str, needs: Needs) -> list[str]:
         whole = "\n".join([*needs.values(), text])
-        wanted = {"math.h": _MATH, "stdbool.h": _TRUTH, "stdint.h": ("int64_t",), "string.h": ()}
-        wanted["stdint.h"] = tuple(t for t in self.types.values() if t.endswith("_t"))
-        wanted["string.h"] = ("memcpy",)
+        sized = tuple(t for t in self.types.values() if t.endswith("_t"))
+        wanted = {"math.h": _MATH, "stdbool.h": _TRUTH, "stdint.h": sized, "string.h": ("memcpy",)}
         return [f"#include <{f}>" for f, words in wanted.items() if any(w in whole for w in words)]
 
 
@@ -163,15 +162,11 @@ class CUDALanguage(Language):
     iteration = "((long long)blockIdx.x*blockDim.x+threadIdx.x)"
     barrier = "__syncthreads();"
 
-    def infinity(self, dtype: DType, needs: Needs) -> str:
+    def not_finite(self, word: str, dtype: DType, needs: Needs) -> str:
+        short, long = {"NAN": ("7fc", "7ff8"), "INFINITY": ("7f8", "7ff0")}[word]
         if dtype is F32:
-            return "__int_as_float(0x7f800000)"
-        return "__longlong_as_double(0x7ff0000000000000LL)"
-
-    def nan(self, dtype: DType, needs: Needs) -> str:
-        if dtype is F32:
-            return "__int_as_float(0x7fc00000)"
-        return "__longlong_as_double(0x7ff8000000000000LL)"
+            return f"__int_as_float(0x{short}00000)"
+        return f"__longlong_as_double(0x{long}000000000000LL)"
 
     def reinterpret(self, x: str, before: DType, after: DType, needs: Needs) -> str:
         words = {"int32": "int", "uint32": "uint", "float32": "float", "float64": "double"}

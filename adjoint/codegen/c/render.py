@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjoint.codegen.c.language import Language, Needs
-from adjoint.codegen.c.languages import (
-    CLanguage,
-    CUDALanguage,
-    MetalLanguage,
-    OpenCLLanguage,
-)
+from adjoint.codegen.c.languages import CLanguage, CUDALanguage, MetalLanguage, OpenCLLanguage
 from adjoint.codegen.c.names import free
 from adjoint.codegen.c.walk import KernelWriter
 from adjoint.codegen.c.wgsl import WGSLLanguage

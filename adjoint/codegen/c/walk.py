@@ -24,6 +24,7 @@ from adjoint.codegen.c.names import free
 from adjoint.codegen.c.values import Values, ValueText, bare
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import gate_of
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -148,8 +149,9 @@ class KernelWriter(Values):
         language, (buffer, index) = self.language, node.src[:2]
         text = language.element(self.read(buffer), self.read(index, exact=False))
         text = language.loaded(node.dtype, text)
-        if _gated(node, 2):
-            text = language.load_or(self.read(node.src[2]), text, self.read(node.src[3]))
+        gate = gate_of(node)
+        if gate is not None:
+            text = language.load_or(self.read(gate), text, self.read(node.src[3]))
         self.define(node, "val", text)
 
     def store(self, node: UOp) -> None:
@@ -157,8 +159,9 @@ class KernelWriter(Values):
         place = self.language.element(self.read(buffer), self.read(index, exact=False))
         text = self.language.stored(value, self.read(value, exact=False), self.needs)
         line = f"{place} = {_plain(text)};"
-        if _gated(node, 3):
-            line = f"if ({bare(self.read(node.src[3]))}) {{ {line} }}"
+        gate = gate_of(node)
+        if gate is not None:
+            line = f"if ({bare(self.read(gate))}) {{ {line} }}"
         self.line(line)
 
     def define_acc(self, node: UOp) -> None:
@@ -295,11 +298,6 @@ class KernelWriter(Values):
         wide = unsigned_of(dtype)
         raw = [language.converted(t, wide) for t in texts]
         return language.converted(language.apply(op, wide, raw, self.needs), dtype)
-
-
-def _gated(node: UOp, position: int) -> bool:
-    """Whether there is a gate; an IF is a branch already."""
-    return len(node.src) > position and node.src[position].op.name != "if"
 
 
 def _start(value: int) -> str:

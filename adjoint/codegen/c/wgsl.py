@@ -71,15 +71,10 @@ class WGSLLanguage(Language):
         short = dtypes.uint32 if dtype.kind == "u" else dtypes.int32
         return super().integer(value, short, exact)
 
-    def infinity(self, dtype: DType, needs: Needs) -> str:
-        return self.from_bits("infinity", 0x7F800000, dtype, needs)
-
-    def nan(self, dtype: DType, needs: Needs) -> str:
-        return self.from_bits("not_a_number", 0x7FC00000, dtype, needs)
-
-    def from_bits(self, name: str, bits: int, dtype: DType, needs: Needs) -> str:
-        """A float by its bits, which must not be a constant: such a constant is an error."""
-        needs[name] = f"var<private> {name}: u32 = {bits:#x}u;"
+    def not_finite(self, word: str, dtype: DType, needs: Needs) -> str:
+        """By its bits, which must not be a constant: such a constant is an error."""
+        name, bits = ("not_a_number", "0x7fc00000") if word == "NAN" else ("infinity", "0x7f800000")
+        needs[name] = f"var<private> {name}: u32 = {bits}u;"
         text = f"bitcast<f32>({name})"
         return text if dtype is dtypes.float32 else f"{self.type(dtype)}({text})"
 

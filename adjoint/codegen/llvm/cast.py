@@ -61,8 +61,8 @@ def reinterpret(w: Writer, x: str, before: DType, after: DType, lanes: int) -> s
 
 def _widen(w: Writer, x: str, dtype: DType, lanes: int) -> str:
     if dtype is dtypes.bfloat16:
-        bits = _Bits(w, lanes)
-        return bits.to_float(bits.do("shl", bits.wide(x), 16))
+        bits = FloatBits(w, F32, lanes)
+        return bits.of_bits(bits.on_bits("shl", _to_i32(bits, x), 16))
     if not w.processor.half:
         return _widen_half(w, x, lanes)
     short, half = ty.vector_of("i16", lanes), ty.vector_of("half", lanes)
@@ -87,84 +87,87 @@ def _fenced(w: Writer, x: str, lanes: int) -> str:
     return w.emit(w.call(kind, name, f"{kind} {x}"))
 
 
-class _Bits:
-    """32-bit integer instructions on the bits of floats, for scalars and vectors alike."""
+class FloatBits:
+    """Instructions on floats of a type and on their bits, for scalars and vectors alike."""
 
-    def __init__(self, w: Writer, lanes: int) -> None:
-        self.w = w
-        self.lanes = lanes
-        self.int, self.float = ty.vector_of("i32", lanes), ty.vector_of("float", lanes)
-        self.short, self.truth = ty.vector_of("i16", lanes), ty.vector_of("i1", lanes)
+    def __init__(self, w: Writer, dtype: DType, lanes: int) -> None:
+        self.w, self.lanes = w, lanes
+        self.scalar, self.bits = ty.scalar_type(dtype), f"i{dtype.bits}"
+        self.type, self.int = ty.vector_of(self.scalar, lanes), ty.vector_of(self.bits, lanes)
+        self.truth, self.suffix = ty.vector_of("i1", lanes), ty.suffix(self.scalar, lanes)
 
-    def number(self, value: int) -> str:
-        return str(value) if self.lanes == 1 else f"splat (i32 {value})"
-
-    def real(self, value: float) -> str:
+    def number(self, value: float) -> str:
         text = ty.float_text(value)
-        return text if self.lanes == 1 else f"splat (float {text})"
+        return text if self.lanes == 1 else f"splat ({self.scalar} {text})"
 
-    def do(self, op: str, a: str, b: str | int) -> str:
-        other = self.number(b) if isinstance(b, int) else b
+    def whole(self, value: int) -> str:
+        return str(value) if self.lanes == 1 else f"splat ({self.bits} {value})"
+
+    def do(self, op: str, a: str, b: str | float) -> str:
+        other = b if isinstance(b, str) else self.number(b)
+        return self.w.emit(f"{op} {self.type} {a}, {other}")
+
+    def on_bits(self, op: str, a: str, b: str | int) -> str:
+        other = b if isinstance(b, str) else self.whole(b)
         return self.w.emit(f"{op} {self.int} {a}, {other}")
 
-    def test(self, op: str, a: str, b: int) -> str:
-        return self.w.emit(f"icmp {op} {self.int} {a}, {self.number(b)}")
-
     def either(self, condition: str, a: str, b: str) -> str:
+        return self.w.emit(f"select {self.truth} {condition}, {self.type} {a}, {self.type} {b}")
+
+    def either_bits(self, condition: str, a: str, b: str) -> str:
         return self.w.emit(f"select {self.truth} {condition}, {self.int} {a}, {self.int} {b}")
 
-    def arithmetic(self, op: str, a: str, b: float) -> str:
-        return self.w.emit(f"{op} {self.float} {a}, {self.real(b)}")
+    def to_bits(self, a: str) -> str:
+        return self.w.emit(f"bitcast {self.type} {a} to {self.int}")
 
-    def to_float(self, a: str) -> str:
-        return self.w.emit(f"bitcast {self.int} {a} to {self.float}")
+    def of_bits(self, a: str) -> str:
+        return self.w.emit(f"bitcast {self.int} {a} to {self.type}")
 
-    def of_float(self, a: str) -> str:
-        return self.w.emit(f"bitcast {self.float} {a} to {self.int}")
 
-    def wide(self, a: str) -> str:
-        return self.w.emit(f"zext {self.short} {a} to {self.int}")
+def _to_i32(b: FloatBits, half: str) -> str:
+    return b.w.emit(f"zext {ty.vector_of('i16', b.lanes)} {half} to {b.int}")
 
-    def narrow(self, a: str) -> str:
-        return self.w.emit(f"trunc {self.int} {a} to {self.short}")
+
+def _to_i16(b: FloatBits, bits: str) -> str:
+    return b.w.emit(f"trunc {b.int} {bits} to {ty.vector_of('i16', b.lanes)}")
 
 
 def _narrow_bfloat(w: Writer, x: str, lanes: int) -> str:
-    b = _Bits(w, lanes)
-    bits = b.of_float(x)
-    odd = b.do("and", b.do("lshr", bits, 16), 1)
-    rounded = b.do("add", b.do("add", bits, 0x7FFF), odd)
-    quiet = b.do("or", bits, 0x400000)
-    nan = w.emit(f"fcmp uno {b.float} {x}, zeroinitializer")
-    return b.narrow(b.do("lshr", b.either(nan, quiet, rounded), 16))
+    b = FloatBits(w, F32, lanes)
+    bits = b.to_bits(x)
+    odd = b.on_bits("and", b.on_bits("lshr", bits, 16), 1)
+    rounded = b.on_bits("add", b.on_bits("add", bits, 0x7FFF), odd)
+    quiet = b.on_bits("or", bits, 0x400000)
+    nan = w.emit(f"fcmp uno {b.type} {x}, zeroinitializer")
+    return _to_i16(b, b.on_bits("lshr", b.either_bits(nan, quiet, rounded), 16))
 
 
 def _widen_half(w: Writer, x: str, lanes: int) -> str:
     """Exponent and mantissa shifted into place; the product moves the exponent's zero, and makes
     a subnormal half a normal float."""
-    b = _Bits(w, lanes)
-    wide = b.wide(x)
-    shifted = b.do("shl", b.do("and", wide, 0x7FFF), 13)
-    scaled = b.of_float(b.arithmetic("fmul", b.to_float(shifted), 2.0**112))
-    special = b.test("uge", shifted, 0x7C00 << 13)
-    bits = b.either(special, b.do("or", shifted, 0x7F800000), scaled)
-    sign = b.do("shl", b.do("and", wide, 0x8000), 16)
-    return b.to_float(b.do("or", bits, sign))
+    b = FloatBits(w, F32, lanes)
+    wide = _to_i32(b, x)
+    shifted = b.on_bits("shl", b.on_bits("and", wide, 0x7FFF), 13)
+    scaled = b.to_bits(b.do("fmul", b.of_bits(shifted), 2.0**112))
+    special = b.on_bits("icmp uge", shifted, 0x7C00 << 13)
+    bits = b.either_bits(special, b.on_bits("or", shifted, 0x7F800000), scaled)
+    sign = b.on_bits("shl", b.on_bits("and", wide, 0x8000), 16)
+    return b.of_bits(b.on_bits("or", bits, sign))
 
 
 def _narrow_half(w: Writer, x: str, lanes: int) -> str:
-    b = _Bits(w, lanes)
-    bits = b.of_float(x)
-    size = b.do("and", bits, 0x7FFFFFFF)
-    odd = b.do("and", b.do("lshr", size, 13), 1)
-    moved = b.do("add", b.do("add", size, 0xFFF - (112 << 23)), odd)
-    normal = b.do("lshr", moved, 13)
+    b = FloatBits(w, F32, lanes)
+    bits = b.to_bits(x)
+    size = b.on_bits("and", bits, 0x7FFFFFFF)
+    odd = b.on_bits("and", b.on_bits("lshr", size, 13), 1)
+    moved = b.on_bits("add", b.on_bits("add", size, 0xFFF - (112 << 23)), odd)
+    normal = b.on_bits("lshr", moved, 13)
     # Adding 0.5 leaves a subnormal half, rounded to nearest even, in the low bits of the sum.
-    summed = b.arithmetic("fadd", b.to_float(size), 0.5)
-    small = b.do("sub", b.of_float(summed), 0x3F000000)
-    finite = b.either(b.test("ult", size, 113 << 23), small, normal)
-    infinite = b.either(b.test("uge", size, 143 << 23), b.number(0x7C00), finite)
-    payload = b.do("or", b.do("and", b.do("lshr", size, 13), 0x3FF), 0x7E00)
-    result = b.either(b.test("ugt", size, 0x7F800000), payload, infinite)
-    sign = b.do("and", b.do("lshr", bits, 16), 0x8000)
-    return b.narrow(b.do("or", result, sign))
+    summed = b.do("fadd", b.of_bits(size), 0.5)
+    small = b.on_bits("sub", b.to_bits(summed), 0x3F000000)
+    finite = b.either_bits(b.on_bits("icmp ult", size, 113 << 23), small, normal)
+    infinite = b.either_bits(b.on_bits("icmp uge", size, 143 << 23), b.whole(0x7C00), finite)
+    payload = b.on_bits("or", b.on_bits("and", b.on_bits("lshr", size, 13), 0x3FF), 0x7E00)
+    result = b.either_bits(b.on_bits("icmp ugt", size, 0x7F800000), payload, infinite)
+    sign = b.on_bits("and", b.on_bits("lshr", bits, 16), 0x8000)
+    return _to_i16(b, b.on_bits("or", result, sign))

@@ -11,13 +11,15 @@ from __future__ import annotations
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.writer import Value, Writer
 from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import gate_of
 from adjoint.ir.uop import UOp
 
 
 def load(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> Value:
     """The value of a LOAD."""
     buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
-    gate = _gate(node.src[2:3], value_of)
+    given = gate_of(node)
+    gate = None if given is None else value_of[given]
     alt = value_of[node.src[3]] if gate is not None and len(node.src) > 3 else None
     if index.stride == 0:
         return _load_one(w, node.dtype, buffer, index, gate, alt)
@@ -28,7 +30,8 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> None:
     """A STORE."""
     buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
     value, dtype = value_of[node.src[2]], node.src[2].dtype
-    gate = _gate(node.src[3:4], value_of)
+    given = gate_of(node)
+    gate = None if given is None else value_of[given]
     if index.stride == 0 and value.stride == 0:
         held = None if gate is None else _any_lane(w, gate)
         pointer = _pointer(w, dtype, buffer, index.name, held, 1)
@@ -37,11 +40,6 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> None:
         return
     vector = _to_memory(w, w.vector(value, dtype), dtype, w.lanes)
     _store_lanes(w, dtype, buffer, index, vector, gate)
-
-
-def _gate(gates: tuple[UOp, ...], value_of: dict[UOp, Value]) -> Value | None:
-    """The gate's value; an IF is a branch already, so it is none."""
-    return value_of[gates[0]] if gates and gates[0].op.name != "if" else None
 
 
 def _wide(w: Writer, index: Value, dtype: DType) -> Value:

@@ -36,16 +36,8 @@ INSTRUCTIONS: dict[str, dict[str, str]] = {
     "fmod": {"i": "srem {t} %s, %s", "u": "urem {t} %s, %s"},
     "floordiv": {_ANY_INT: "udiv {t} %s, %s"},  # of indices, which are not negative
     "mod": {_ANY_INT: "urem {t} %s, %s"},
-    "lt": {
-        "f": "fcmp olt {t} %s, %s",
-        "i": "icmp slt {t} %s, %s",
-        "ub": "icmp ult {t} %s, %s",
-    },
-    "le": {
-        "f": "fcmp ole {t} %s, %s",
-        "i": "icmp sle {t} %s, %s",
-        "ub": "icmp ule {t} %s, %s",
-    },
+    "lt": {"f": "fcmp olt {t} %s, %s", "i": "icmp slt {t} %s, %s", "ub": "icmp ult {t} %s, %s"},
+    "le": {"f": "fcmp ole {t} %s, %s", "i": "icmp sle {t} %s, %s", "ub": "icmp ule {t} %s, %s"},
     "eq": {"f": "fcmp oeq {t} %s, %s", _BITS: "icmp eq {t} %s, %s"},
     "ne": {"f": "fcmp une {t} %s, %s", _BITS: "icmp ne {t} %s, %s"},
     "logical_not": {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.cast import FloatBits
 from adjoint.codegen.llvm.soft_text import FUSED
 from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import DType, dtypes
@@ -16,40 +17,12 @@ from adjoint.ir.dtype import DType, dtypes
 _WHOLE = {"float32": 2.0**23, "float64": 2.0**52}  # from here on every float is a whole number
 
 
-class _Real:
-    """Float instructions of one type, for scalars and vectors alike."""
-
-    def __init__(self, w: Writer, dtype: DType, lanes: int) -> None:
-        self.w, self.lanes, self.scalar = w, lanes, ty.scalar_type(dtype)
-        self.bits = f"i{dtype.bits}"
-        self.type, self.int = ty.vector_of(self.scalar, lanes), ty.vector_of(self.bits, lanes)
-        self.truth, self.suffix = ty.vector_of("i1", lanes), ty.suffix(self.scalar, lanes)
-
-    def number(self, value: float) -> str:
-        text = ty.float_text(value)
-        return text if self.lanes == 1 else f"splat ({self.scalar} {text})"
-
-    def whole(self, value: int) -> str:
-        return str(value) if self.lanes == 1 else f"splat ({self.bits} {value})"
-
-    def do(self, op: str, a: str, b: str) -> str:
-        return self.w.emit(f"{op} {self.type} {a}, {b}")
-
-    def on_bits(self, op: str, a: str, b: str) -> str:
-        return self.w.emit(f"{op} {self.int} {a}, {b}")
-
-    def either(self, condition: str, a: str, b: str) -> str:
-        return self.w.emit(f"select {self.truth} {condition}, {self.type} {a}, {self.type} {b}")
+class _Real(FloatBits):
+    """Float arithmetic that keeps what rounding loses."""
 
     def call(self, name: str, *operands: str) -> str:
         typed = [f"{self.type} {operand}" for operand in operands]
         return self.w.emit(self.w.call(self.type, f"llvm.{name}.{self.suffix}", *typed))
-
-    def to_bits(self, a: str) -> str:
-        return self.w.emit(f"bitcast {self.type} {a} to {self.int}")
-
-    def of_bits(self, a: str) -> str:
-        return self.w.emit(f"bitcast {self.int} {a} to {self.type}")
 
     def two_sum(self, a: str, b: str) -> tuple[str, str]:
         """The sum, and what its rounding lost."""
@@ -63,15 +36,13 @@ class _Real:
         """The sum with its last bit set where the sum is not exact: a second rounding is right."""
         total, lost = self.two_sum(a, b)
         raw = self.to_bits(total)
-        even = self.on_bits("icmp eq", self.on_bits("and", raw, self.whole(1)), self.whole(0))
+        even = self.on_bits("icmp eq", self.on_bits("and", raw, 1), 0)
         inexact = self.do("fcmp one", lost, "zeroinitializer")
         turned = self.w.emit(f"and {self.truth} {even}, {inexact}")
         apart = self.on_bits("xor", self.to_bits(lost), raw)
-        inwards = self.on_bits("icmp slt", apart, self.whole(0))
-        one, less = self.whole(1), self.whole(-1)
-        step = self.w.emit(f"select {self.truth} {inwards}, {self.int} {less}, {self.int} {one}")
-        zero = self.whole(0)
-        step = self.w.emit(f"select {self.truth} {turned}, {self.int} {step}, {self.int} {zero}")
+        inwards = self.on_bits("icmp slt", apart, 0)
+        step = self.either_bits(inwards, self.whole(-1), self.whole(1))
+        step = self.either_bits(turned, step, self.whole(0))
         return self.of_bits(self.on_bits("add", raw, step))
 
 
