@@ -106,7 +106,7 @@ class Span(NamedTuple):
 
 
 class AdjointError(Exception):
-    """Base of every error that Adjoint raises on purpose."""
+    """Base of every error that Adjoint raises on purpose; other keywords name its operands."""
 
     code: str
     span: Span | None = None  # where in the text, for errors about texts
@@ -120,11 +120,12 @@ class AdjointError(Exception):
         op: str = "",
         operands: Iterable[tuple[str, Any]] = (),
         help: str = "",
+        **named: Any,
     ):
         if code not in CODES:
             raise InternalError(f"unknown error code {code}")
         self.code, self.problem, self.op, self.help = code, problem, op, help
-        self.operands = tuple(_describe(name, value) for name, value in operands)
+        self.operands = tuple(_describe(*pair) for pair in (*operands, *named.items()))
         super().__init__(self._text())
 
     def _text(self) -> str:

@@ -14,7 +14,7 @@ Three kinds of record:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any
@@ -43,6 +43,13 @@ class Sample:
     kwargs: dict[str, Any] = field(default_factory=dict)
     smooth: bool = True  # derivatives can be checked by finite differences here
 
+    @staticmethod
+    def of(call: tuple[Any, ...] | Sample) -> Sample:
+        """A sample written as a tuple of arguments, with a dict last for keywords."""
+        if isinstance(call, Sample):
+            return call
+        return Sample(call[:-1], call[-1]) if call and isinstance(call[-1], dict) else Sample(call)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bad:
@@ -64,7 +71,7 @@ class OpDef:
     call: Callable[..., Any]  # the public signature: normalises, promotes, broadcasts, builds
     ad: Derivative
     reference: Callable[..., Any]  # NumPy, with the arguments of `call`
-    samples: Callable[[], Iterable[Sample]]
+    samples: Callable[[], list[Sample]]  # given as samples, or as the tuples `Sample.of` reads
     errors: tuple[Bad, ...] = ()
     arg: type[Arg] | None = None
     infer: Infer = None  # type: ignore[assignment]
@@ -84,6 +91,10 @@ class OpDef:
     computes_in_f32: bool = True  # the reference, for float16 and bfloat16; rounded once
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
     nodes: dict[Any, Any] = field(default_factory=dict, init=False)  # those alive; see ir/uop.py
+
+    def __post_init__(self) -> None:
+        make = self.samples
+        object.__setattr__(self, "samples", lambda: [Sample.of(call) for call in make()])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -85,7 +85,7 @@ def _per_query(mask: Tensor | None, sizes: Extents) -> Tensor | None:
         return mask.reshape(batch, heads, queries, keys)
     several = f"{list(wanted)} (batch · heads first)" if batched else f"{list(wanted)}"
     problem = f"attn_mask is {[queries, keys]} or {several}, not {list(mask.shape)}"
-    raise ShapeError("E3003", problem, op=OP, operands=[("attn_mask", mask)])
+    raise ShapeError("E3003", problem, op=OP, attn_mask=mask)
 
 
 def _per_key(mask: Tensor | None, sizes: Extents) -> Tensor | None:
@@ -96,7 +96,7 @@ def _per_key(mask: Tensor | None, sizes: Extents) -> Tensor | None:
     wanted = (sizes.batch, sizes.keys) if sizes.batched else (sizes.keys,)
     if mask.shape != wanted:
         problem = f"key_padding_mask is {list(wanted)}, not {list(mask.shape)}"
-        raise ShapeError("E3003", problem, op=OP, operands=[("key_padding_mask", mask)])
+        raise ShapeError("E3003", problem, op=OP, key_padding_mask=mask)
     return mask.reshape(sizes.batch, 1, 1, sizes.keys)
 
 

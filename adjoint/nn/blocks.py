@@ -41,7 +41,7 @@ def unfold(
     high, wide = (kh - 1) * dh + 1, (kw - 1) * dw + 1
     if x.shape[2] < high or x.shape[3] < wide:
         problem = f"a block of {high} × {wide} does not fit into {x.shape[2]} × {x.shape[3]}"
-        raise ShapeError("E3006", problem, op=op, operands=[("x", input)])
+        raise ShapeError("E3006", problem, op=op, x=input)
     blocks = x.unfold(2, high, sh).unfold(3, wide, sw)[..., ::dh, ::dw]
     n, c, rows, columns = blocks.shape[:4]
     y = blocks.permute(0, 1, 4, 5, 2, 3).reshape(n, c * kh * kw, rows * columns)
@@ -66,13 +66,13 @@ def fold(
     )
     if input.shape[-2] % (kh * kw):
         problem = f"{input.shape[-2]} rows are not a multiple of the {kh * kw} of a block"
-        raise ShapeError("E3007", problem, op=op, operands=[("x", input)])
+        raise ShapeError("E3007", problem, op=op, x=input)
     shape = (*input.shape[:-2], input.shape[-2] // (kh * kw), *size)
     blank = Tensor.zeros(shape, dtype=input.dtype, device=input.device)
     columns, back = vjp(lambda x: unfold(x, kernel_size, dilation, padding, stride), blank)
     if columns.shape != input.shape:
         problem = f"{list(size)} has {columns.shape[-1]} blocks, there are {input.shape[-1]}"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", input)])
+        raise ShapeError("E3003", problem, op=op, x=input)
     (y,) = back(input)
     return y
 

@@ -27,7 +27,7 @@ def check_float(op: str, x: Any) -> None:
     check_tensor(op, x)
     if not x.dtype.is_inexact:
         problem = f"takes floats, got {x.dtype.name}"
-        raise DTypeError("E2005", problem, op=op, operands=[("x", x)], help=".cast('float32')")
+        raise DTypeError("E2005", problem, op=op, x=x, help=".cast('float32')")
 
 
 def check_rank(op: str, x: Tensor, ranks: Sequence[int], layout: str) -> None:
@@ -35,8 +35,7 @@ def check_rank(op: str, x: Tensor, ranks: Sequence[int], layout: str) -> None:
     check_tensor(op, x)
     if x.ndim not in ranks:
         wanted = " or ".join(str(rank) for rank in ranks)
-        problem = f"takes {layout}, rank {wanted}, got rank {x.ndim}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"takes {layout}, rank {wanted}, got rank {x.ndim}", op=op, x=x)
 
 
 def check_axis(op: str, x: Tensor, axis: int, size: int, what: str) -> None:
@@ -46,15 +45,14 @@ def check_axis(op: str, x: Tensor, axis: int, size: int, what: str) -> None:
         found = x.shape[axis] if -x.ndim <= axis < x.ndim else "none"
         problem = f"takes {size} {what} on axis {axis}, got {found}"
         fix = f"make the layer for {found} {what}" if found != "none" else "add an axis"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
+        raise ShapeError("E3003", problem, op=op, x=x, help=fix)
 
 
 def check_positive(op: str, **sizes: Any) -> None:
     """Sizes of layers are whole numbers above 0."""
     for name, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool):
-            problem = f"{name} is a whole number, not {value!r}"
-            raise ArgumentError("E2001", problem, op=op)
+            raise ArgumentError("E2001", f"{name} is a whole number, not {value!r}", op=op)
         if value < 1:
             raise ShapeError("E3006", f"{name} is at least 1, not {value}", op=op)
 
@@ -62,8 +60,7 @@ def check_positive(op: str, **sizes: Any) -> None:
 def check_probability(op: str, p: Any) -> float:
     """A chance is a number from 0 to 1."""
     if not isinstance(p, (int, float)) or not 0 <= p <= 1:
-        problem = f"p is a probability, from 0 to 1, not {p!r}"
-        raise ArgumentError("E2006", problem, op=op)
+        raise ArgumentError("E2006", f"p is a probability, from 0 to 1, not {p!r}", op=op)
     return float(p)
 
 

@@ -31,9 +31,8 @@ class _Numbered(Module):
     def _checked(self, item: Any) -> Any:
         if not isinstance(item, Module):
             kind, found = type(self).__name__, type(item).__name__
-            problem = f"{kind} holds modules, not {found}"
             fix = "wrap a function in a Module with forward(self, x)"
-            raise ArgumentError("E2001", problem, op=kind, help=fix)
+            raise ArgumentError("E2001", f"{kind} holds modules, not {found}", op=kind, help=fix)
         return item
 
     def _place(self, index: int) -> int:

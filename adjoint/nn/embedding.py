@@ -50,7 +50,7 @@ class Embedding(Module):
         check_tensor("Embedding", embeddings)
         if embeddings.ndim != 2:
             problem = f"a table of rows has rank 2, not {embeddings.ndim}"
-            raise ShapeError("E3002", problem, op="Embedding", operands=[("table", embeddings)])
+            raise ShapeError("E3002", problem, op="Embedding", table=embeddings)
         rows, width = embeddings.shape
         made = cls(rows, width, device=embeddings.device, dtype=embeddings.dtype)
         made.padding_idx = _row(padding_idx, made.num_embeddings)
@@ -61,10 +61,7 @@ class Embedding(Module):
         check_tensor("Embedding", index)
         if not index.dtype.is_int:
             problem = f"takes integers, the numbers of rows, got {index.dtype.name}"
-            fix = ".cast('int64')"
-            raise DTypeError(
-                "E4011", problem, op="Embedding", operands=[("index", index)], help=fix
-            )
+            raise DTypeError("E4011", problem, op="Embedding", index=index, help=".cast('int64')")
         check_range("Embedding", index, self.num_embeddings, "index", "rows")
         rows: Tensor = lift(_rows, (self.weight, index), {})
         if self.padding_idx is None:

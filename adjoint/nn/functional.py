@@ -138,8 +138,7 @@ def _convolution(spatial: int) -> Callable[..., Tensor]:
         check_float(op, input)
         if weight.ndim != spatial + 2 or input.ndim not in (spatial + 1, spatial + 2):
             operands = [("input", input), ("weight", weight)]
-            problem = f"takes {spatial} spatial axes"
-            raise ShapeError("E3002", problem, op=op, operands=operands)
+            raise ShapeError("E3002", f"takes {spatial} spatial axes", op=op, operands=operands)
         batch = input if input.ndim == spatial + 2 else input.unsqueeze(0)
         y = batch.conv2d(weight, bias, groups, stride, dilation, padding)
         return y if input.ndim == spatial + 2 else y.squeeze(0)
@@ -187,8 +186,7 @@ def layer_norm(
     """Mean 0 and variance 1 over the last axes, which have this shape; then scaled and moved."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.shape[input.ndim - len(sizes) :] != sizes:
-        problem = f"the last axes are {list(sizes)}"
-        raise ShapeError("E3003", problem, op="layer_norm", operands=[("input", input)])
+        raise ShapeError("E3003", f"the last axes are {list(sizes)}", op="layer_norm", input=input)
     y = input.layernorm(tuple(range(-len(sizes), 0)), eps)
     y = y if weight is None else y * weight
     return y if bias is None else y + bias

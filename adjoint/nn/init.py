@@ -57,8 +57,7 @@ def fans(shape: Sizes, op: str = "init") -> tuple[int, int]:
 def _fan(shape: Sizes, mode: str, op: str) -> int:
     found = fans(shape, op)
     if mode not in ("fan_in", "fan_out"):
-        problem = f"mode is 'fan_in' or 'fan_out', not {mode!r}"
-        raise ArgumentError("E2008", problem, op=op)
+        raise ArgumentError("E2008", f"mode is 'fan_in' or 'fan_out', not {mode!r}", op=op)
     return max(found[mode == "fan_out"], 1)
 
 

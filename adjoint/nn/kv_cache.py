@@ -85,7 +85,7 @@ class KVCache(Module):
                 raise ShapeError("E3003", problem, op="KVCache.update", operands=operands)
         if key.shape[2] != value.shape[2] or key.shape[2] > room:
             problem = f"{key.shape[2]} keys and {value.shape[2]} values for {room} places"
-            raise ShapeError("E3003", problem, op="KVCache.update", operands=[("key", key)])
+            raise ShapeError("E3003", problem, op="KVCache.update", key=key)
 
     def extra_repr(self) -> str:
         """The sizes."""

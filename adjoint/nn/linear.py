@@ -99,7 +99,7 @@ class Bilinear(Module):
         check_axis("Bilinear", x2, -1, self.in2_features, "features")
         if x1.shape[:-1] != x2.shape[:-1]:
             problem = "the inputs differ in more than their last axis"
-            raise ShapeError("E3003", problem, op="Bilinear", operands=[("x1", x1), ("x2", x2)])
+            raise ShapeError("E3003", problem, op="Bilinear", x1=x1, x2=x2)
         y = Tensor.einsum("...i,oij,...j->...o", x1, self.weight, x2)
         return y if self.bias is None else y + self.bias
 

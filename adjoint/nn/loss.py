@@ -41,8 +41,7 @@ def _check_pair(op: str, x: Any, target: Any, what: str = "target") -> None:
     if target.shape != x.shape and target.ndim:
         problem = f"the input is {list(x.shape)} and the {what} {list(target.shape)}"
         fix = "give both one shape: .reshape() or .unsqueeze(-1)"
-        operands = [("input", x), (what, target)]
-        raise ShapeError("E3003", problem, op=op, operands=operands, help=fix)
+        raise ShapeError("E3003", problem, op=op, operands=[("input", x), (what, target)], help=fix)
 
 
 def _check_values(op: str, target: Tensor, good: Any, rule: str, what: str = "target") -> None:
@@ -119,15 +118,14 @@ def _class_axis(op: str, x: Any, target: Any) -> int:
     check_float(op, x)
     check_tensor(op, target)
     if not x.ndim:
-        raise ShapeError("E3002", "a scalar has no classes", op=op, operands=[("input", x)])
+        raise ShapeError("E3002", "a scalar has no classes", op=op, input=x)
     return min(1, x.ndim - 1)
 
 
 def _check_weight(op: str, weight: Tensor | None, x: Tensor, axis: int) -> None:
     if weight is not None and weight.shape != (x.shape[axis],):
         problem = f"weight has one number for each of {x.shape[axis]} classes"
-        operands = [("input", x), ("weight", weight)]
-        raise ShapeError("E3003", problem, op=op, operands=operands)
+        raise ShapeError("E3003", problem, op=op, input=x, weight=weight)
 
 
 def nll_loss(
@@ -310,7 +308,7 @@ def gaussian_nll_loss(
     near = (input.shape, (*input.shape[:-1], 1), input.shape[:-1], ())
     if var.shape not in near:
         problem = f"var {list(var.shape)} does not fit an input {list(input.shape)}"
-        raise ShapeError("E3003", problem, op=op, operands=[("input", input), ("var", var)])
+        raise ShapeError("E3003", problem, op=op, input=input, var=var)
     _check_values(op, var, lambda v: v >= 0, "a variance", "var")
     if var.shape != input.shape and var.ndim == input.ndim - 1 and var.ndim:
         var = var.unsqueeze(-1)
@@ -356,7 +354,7 @@ def cosine_embedding_loss(
     if not input1.ndim or target.shape != input1.shape[:-1]:
         problem = f"targets for inputs {list(input1.shape)} are {list(input1.shape[:-1])}, not "
         problem += f"{list(target.shape)}"
-        raise ShapeError("E3003", problem, op=op, operands=[("target", target)])
+        raise ShapeError("E3003", problem, op=op, target=target)
     _check_signs(op, target)
     # eps is added to the squares, as torch does; it keeps the gradient at 0 finite.
     dot, one, two = ((a * b).sum(-1) for a, b in _pairs(input1, input2))

@@ -70,8 +70,7 @@ class _RunningNorm(Module):
         if count == 1:
             problem = "one value per channel has no variance"
             fix = "give a larger batch, or .eval() a layer that has running statistics"
-            operands = [("x", x)]
-            raise ShapeError("E3006", problem, op=type(self).__name__, operands=operands, help=fix)
+            raise ShapeError("E3006", problem, op=type(self).__name__, x=x, help=fix)
 
     def _keep(self, mean: Tensor, var: Tensor, factor: Any) -> None:
         """Move the running statistics towards those of a batch."""
@@ -221,7 +220,7 @@ def _last_axes(op: str, x: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     check_float(op, x)
     if x.shape[-len(shape) :] != shape:
         problem = f"takes inputs that end in {list(shape)}, got {list(x.shape)}"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3003", problem, op=op, x=x)
     return tuple(range(-len(shape), 0))
 
 

@@ -168,7 +168,7 @@ class _Adaptive(Module):
         check_float(op, x)
         _check_space(op, x, n)
         if 0 in x.shape[-n:]:
-            raise ShapeError("E3006", "an axis in space is empty", op=op, operands=[("x", x)])
+            raise ShapeError("E3006", "an axis in space is empty", op=op, x=x)
         found = x.shape[-n:]
         kept = zip(self.output_size, found, strict=True)
         sizes = tuple(size if out is None else out for out, size in kept)

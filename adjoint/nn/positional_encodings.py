@@ -31,9 +31,8 @@ def _angles(positions: Tensor, size: int, base: float, kind: DType) -> Tensor:
 
 def _check_even(op: str, name: str, size: int) -> None:
     if isinstance(size, bool) or not isinstance(size, int) or size < 2 or size % 2:
-        problem = f"{name} is an even int ≥ 2, got {size!r}"
         fix = "features are taken in pairs, one for the sine and one for the cosine"
-        raise ShapeError("E3006", problem, op=op, help=fix)
+        raise ShapeError("E3006", f"{name} is an even int ≥ 2, got {size!r}", op=op, help=fix)
 
 
 class SinusoidalEncoding(Module):
@@ -54,7 +53,7 @@ class SinusoidalEncoding(Module):
             problem = f"the input ends in (length, {self.d_model})"
             if x.ndim == 3 and not self.batch_first:
                 problem = f"the input is (length, batch, {self.d_model})"
-            raise ShapeError("E3003", problem, op="SinusoidalEncoding", operands=[("x", x)])
+            raise ShapeError("E3003", problem, op="SinusoidalEncoding", x=x)
         ahead = x.ndim == 3 and not self.batch_first
         table = self.table(x.shape[0 if ahead else -2], offset, x.dtype, x.device)
         return x + (table.unsqueeze(1) if ahead else table)
@@ -93,7 +92,7 @@ class RotaryEmbedding(Module):
         """`x` turned as for the positions offset, offset + 1, …"""
         if x.ndim < 2 or x.shape[-1] != self.dim:
             problem = f"the input is (..., length, {self.dim})"
-            raise ShapeError("E3003", problem, op="RotaryEmbedding", operands=[("x", x)])
+            raise ShapeError("E3003", problem, op="RotaryEmbedding", x=x)
         wide = promote(x.dtype, dtypes.float32)
         angles = _angles(_positions(x.shape[-2], offset, x.device), self.dim, self.base, wide)
         sin, cos = angles.sin(), angles.cos()

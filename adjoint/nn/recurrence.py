@@ -204,8 +204,7 @@ GRU = Gates(_gru_step, count=3, states=1, summed=False)
 def nonlinear(op: str, name: str) -> Gates:
     """The plain cell of that nonlinearity."""
     if name not in _PLAIN:
-        problem = f"nonlinearity is 'tanh' or 'relu', not {name!r}"
-        raise ArgumentError("E2008", problem, op=op)
+        raise ArgumentError("E2008", f"nonlinearity is 'tanh' or 'relu', not {name!r}", op=op)
     return _PLAIN[name]
 
 

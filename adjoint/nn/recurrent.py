@@ -113,8 +113,7 @@ class _Recurrent(Module):
         x = input if batched else input.unsqueeze(1)
         x = x.transpose(0, 1) if batched and self.batch_first else x
         if not x.shape[0]:
-            operands = [("input", input)]
-            raise ShapeError("E3006", "a sequence has a step", op=self._op, operands=operands)
+            raise ShapeError("E3006", "a sequence has a step", op=self._op, input=input)
         starts = self._starts(input, x.shape[1], hx)
         output, last = self._layers(x, starts)
         if batched:

@@ -43,8 +43,7 @@ def check_state(op: str, names: Any, state: State, shapes: Any, x: Tensor) -> No
     for name, part, shape in zip(names, state, shapes, strict=True):
         if part.shape != tuple(shape):
             problem = f"{name} has the shape {list(part.shape)}, not {list(shape)}"
-            operands = [("input", x), (name, part)]
-            raise ShapeError("E3003", problem, op=op, operands=operands)
+            raise ShapeError("E3003", problem, op=op, operands=[("input", x), (name, part)])
 
 
 class _Cell(Module):

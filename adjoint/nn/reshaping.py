@@ -44,7 +44,7 @@ class Unflatten(Module):
         whole = x.shape[self.dim] if fits else 0
         if not fits or (whole % max(known, 1) if -1 in sizes else whole != known):
             problem = f"axis {self.dim} cannot be taken apart into {list(sizes)}"
-            raise ShapeError("E3007", problem, op="Unflatten", operands=[("x", x)])
+            raise ShapeError("E3007", problem, op="Unflatten", x=x)
         return x.unflatten(self.dim, sizes)
 
     def extra_repr(self) -> str:
@@ -63,8 +63,7 @@ class Upsample(Module):
     ):
         super().__init__()
         if (size is None) == (scale_factor is None):
-            problem = "takes either size or scale_factor"
-            raise ArgumentError("E2007", problem, op="Upsample")
+            raise ArgumentError("E2007", "takes either size or scale_factor", op="Upsample")
         if mode not in ("nearest", "linear", "bilinear", "trilinear"):
             problem = f"mode {mode!r} is not nearest, linear, bilinear or trilinear"
             raise ArgumentError("E2008", problem, op="Upsample")
@@ -77,7 +76,7 @@ class Upsample(Module):
         check_tensor("Upsample", x)
         if not 3 <= x.ndim <= 5:
             problem = f"takes (N, C, *spatial) of rank 3 to 5, got rank {x.ndim}"
-            raise ShapeError("E3002", problem, op="Upsample", operands=[("x", x)])
+            raise ShapeError("E3002", problem, op="Upsample", x=x)
         mode = "nearest" if self.mode == "nearest" else "linear"
         return x.interpolate(self._sizes(x), mode, self.align_corners)
 
@@ -88,8 +87,7 @@ class Upsample(Module):
         given = self.scale_factor
         factors = given if isinstance(given, tuple) else (given,) * n
         if len(factors) != n:
-            problem = f"{len(factors)} factors for {n} axes"
-            raise ShapeError("E3002", problem, op="Upsample", operands=[("x", x)])
+            raise ShapeError("E3002", f"{len(factors)} factors for {n} axes", op="Upsample", x=x)
         return tuple(int(size * f) for size, f in zip(x.shape[2:], factors, strict=True))
 
     def extra_repr(self) -> str:

@@ -347,8 +347,7 @@ class Transformer(Module):
         same = src.ndim == tgt.ndim and (src.ndim != 3 or src.shape[axis] == tgt.shape[axis])
         if not same or src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             problem = f"source and target have one batch and {self.d_model} features"
-            operands = [("src", src), ("tgt", tgt)]
-            raise ShapeError("E3003", problem, op="Transformer", operands=operands)
+            raise ShapeError("E3003", problem, op="Transformer", src=src, tgt=tgt)
 
     @staticmethod
     def generate_square_subsequent_mask(

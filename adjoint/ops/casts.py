@@ -37,7 +37,7 @@ def _cast_type(src: tuple[UOp, ...], arg: CastArg) -> tuple[Any, DType]:
     if x.dtype.is_complex and not (arg.dtype.is_complex or arg.dtype.is_bool):
         problem = f"{x.dtype.name} to {arg.dtype.name} would drop the imaginary part"
         fix = f"take .real() (or .imag(), .abs()) first, then .cast('{arg.dtype.name}')"
-        raise DTypeError("E2005", problem, op="cast", operands=[("x", x)], help=fix)
+        raise DTypeError("E2005", problem, op="cast", x=x, help=fix)
     return x.shape, arg.dtype
 
 
@@ -115,7 +115,7 @@ def _bitcast_type(src: tuple[UOp, ...], arg: CastArg) -> tuple[Any, DType]:
         return x.shape, arg.dtype
     if not x.shape or x.shape[-1] * before % after:
         problem = f"the last axis does not divide into {arg.dtype.name}"
-        raise ShapeError("E3007", problem, op="bitcast", operands=[("x", x)])
+        raise ShapeError("E3007", problem, op="bitcast", x=x)
     return (*x.shape[:-1], x.shape[-1] * before // after), arg.dtype
 
 
@@ -307,7 +307,7 @@ class ShardArg(Arg):
 
 def _shard(x: UOp, devices: Any, axis: int | None = None) -> UOp:
     if not isinstance(devices, (tuple, list)) or not devices:
-        raise DeviceError("E6008", "takes a tuple of devices", op="shard", operands=[("x", x)])
+        raise DeviceError("E6008", "takes a tuple of devices", op="shard", x=x)
     names = tuple(canonical_device(d) for d in devices)
     place = None if axis is None else checked_axis("shard", axis, len(x.shape), x)
     if len(set(names)) != len(names):

@@ -40,8 +40,7 @@ def _checked_norm(op: str, norm: str | None) -> str:
     if norm is None:
         return "backward"
     if norm not in NORMS:
-        problem = f"norm {norm!r} is not one of {', '.join(NORMS)}"
-        raise ArgumentError("E2008", problem, op=op)
+        raise ArgumentError("E2008", f"norm {norm!r} is not one of {', '.join(NORMS)}", op=op)
     return norm
 
 
@@ -68,8 +67,7 @@ def _check_length(op: str, x: UOp, n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, int):
         raise ArgumentError("E2001", f"a length is an int, got {n!r}", op=op)
     if n < 1:
-        problem = f"a transform has a length of 1 or more, not {n}"
-        raise ShapeError("E3006", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3006", f"a transform has a length of 1 or more, not {n}", op=op, x=x)
 
 
 def _dft_reference(x: Any, axis: Any = -1, inverse: bool = False, norm: Any = "backward") -> Array:
@@ -117,8 +115,7 @@ class IrdftArg(Arg):
 def _rdft(x: UOp, axis: int = -1, norm: str | None = "backward") -> UOp:
     if x.dtype.is_complex:
         problem = f"dtype {x.dtype.name} is not allowed; allowed: float"
-        fix = "use fft for a complex tensor"
-        raise DTypeError("E2005", problem, op="rdft", operands=[("x", x)], help=fix)
+        raise DTypeError("E2005", problem, op="rdft", x=x, help="use fft for a complex tensor")
     number = _own_axis("rdft", axis, x)
     arg = RdftArg(number, _checked_norm("rdft", norm))
     return UOp(rdft, (x.cast(part_dtype(x.dtype)),), arg)
@@ -126,7 +123,7 @@ def _rdft(x: UOp, axis: int = -1, norm: str | None = "backward") -> UOp:
 
 def _own_axis(op: str, axis: Any, x: UOp) -> int:
     if not x.shape:
-        raise ShapeError("E3002", "a scalar has no axis to transform", op=op, operands=[("x", x)])
+        raise ShapeError("E3002", "a scalar has no axis to transform", op=op, x=x)
     return checked_axis(op, axis, len(x.shape), x)
 
 
@@ -151,7 +148,7 @@ def _irdft_type(src: tuple[UOp, ...], arg: IrdftArg) -> tuple[Shape, DType]:
     (x,) = src
     if x.shape[arg.axis] != arg.n // 2 + 1:
         problem = f"a real signal of length {arg.n} has {arg.n // 2 + 1} frequencies"
-        raise ShapeError("E3003", problem, op="irdft", operands=[("x", x)])
+        raise ShapeError("E3003", problem, op="irdft", x=x)
     return _resized(x.shape, arg.axis, arg.n), real_of(x.dtype)
 
 
@@ -242,14 +239,12 @@ def _axes(op: str, x: UOp, s: Any, dim: Any) -> tuple[Shape, tuple[int | None, .
     rank = len(x.shape)
     sizes = None if s is None else tuple(s) if isinstance(s, (tuple, list)) else (s,)
     if dim is None and sizes is not None and len(sizes) > rank:
-        problem = f"{len(sizes)} lengths for {rank} axes"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"{len(sizes)} lengths for {rank} axes", op=op, x=x)
     axes = checked_axes(op, dim, x)
     if dim is None and sizes is not None:
         axes = axes[rank - len(sizes) :]
     if sizes is not None and len(sizes) != len(axes):
-        problem = f"{len(sizes)} lengths for {len(axes)} axes"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"{len(sizes)} lengths for {len(axes)} axes", op=op, x=x)
     return axes, tuple(None if n == -1 else n for n in sizes or (None,) * len(axes))
 
 
@@ -264,7 +259,7 @@ def _half_transform(op: str, x: UOp, s: Any, dim: Any, norm: Any) -> UOp:
     """The last axis as reals, then the others."""
     axes, sizes = _axes(op, x, s, dim)
     if not axes:
-        raise ShapeError("E3002", "needs an axis to transform", op=op, operands=[("x", x)])
+        raise ShapeError("E3002", "needs an axis to transform", op=op, x=x)
     for axis, n in zip(axes, sizes, strict=True):
         x = _sized(op, x, axis, n)
     return x.rdft(axes[-1], norm).dft(axes[:-1], False, norm)
@@ -274,7 +269,7 @@ def _half_inverse(op: str, x: UOp, s: Any, dim: Any, norm: Any) -> UOp:
     """The other axes, then the last one to reals. A real operand keeps its own precision."""
     axes, sizes = _axes(op, x, s, dim)
     if not axes:
-        raise ShapeError("E3002", "needs an axis to transform", op=op, operands=[("x", x)])
+        raise ShapeError("E3002", "needs an axis to transform", op=op, x=x)
     last, n = axes[-1], sizes[-1]
     n = 2 * (x.shape[last] - 1) if n is None else n
     _check_length(op, x, n)

@@ -110,7 +110,7 @@ def check_index(op: str, x: UOp, index: UOp) -> None:
     """An index is an integer tensor."""
     if not index.dtype.is_int:
         problem = f"an index is an integer tensor, not {index.dtype.name}"
-        raise IndexKindError("E4011", problem, op=op, operands=[("x", x), ("index", index)])
+        raise IndexKindError("E4011", problem, op=op, x=x, index=index)
 
 
 def along(op: str, x: UOp, dim: int, index: UOp) -> tuple[tuple[UOp, ...], Shape]:
@@ -122,7 +122,7 @@ def along(op: str, x: UOp, dim: int, index: UOp) -> tuple[tuple[UOp, ...], Shape
     )
     if not small:
         problem = "the index has the operand's rank and is no larger outside the axis"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x), ("index", index)])
+        raise ShapeError("E3003", problem, op=op, x=x, index=index)
     rank = len(index.shape)
     if rank == 0:
         return (), ()
@@ -147,9 +147,9 @@ def _index_shape(op: str, x: UOp, indices: tuple[UOp, ...], axes: Shape) -> Shap
     for index in indices:
         check_index(op, x, index)
         if index.shape != shape:
-            raise ShapeError("E3003", "index shapes differ", op=op, operands=[("x", x)])
+            raise ShapeError("E3003", "index shapes differ", op=op, x=x)
     if len(set(axes)) != len(axes) or not all(0 <= a < len(x.shape) for a in axes):
-        raise AxisError("E3004", f"axes {axes} do not fit", op=op, operands=[("x", x)])
+        raise AxisError("E3004", f"axes {axes} do not fit", op=op, x=x)
     return (*shape, *(n for a, n in enumerate(x.shape) if a not in axes))
 
 
@@ -274,7 +274,7 @@ def _scatter(x: UOp, dim: int, index: UOp, src: Any, reduce: str | None = None) 
         s < i for s, i in zip(src.shape, index.shape, strict=True)
     ):
         problem = "src is at least as large as the index along every axis"
-        raise ShapeError("E3003", problem, op="scatter", operands=[("src", src), ("index", index)])
+        raise ShapeError("E3003", problem, op="scatter", src=src, index=index)
     updates = src.shrink([(0, i) for i in index.shape])
     if not axes:
         axes, x = (0,), x.reshape(1)
@@ -486,7 +486,7 @@ def _argsort(x: UOp, dim: int = -1, descending: bool = False) -> UOp:
 def _argsort_type(src: tuple[UOp, ...], arg: ArgsortArg) -> tuple[Shape, DType]:
     (x,) = src
     if x.dtype.is_complex:
-        raise DTypeError("E2005", "complex has no order", op="argsort", operands=[("x", x)])
+        raise DTypeError("E2005", "complex has no order", op="argsort", x=x)
     return x.shape, dtypes.index
 
 

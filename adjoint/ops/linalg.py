@@ -221,8 +221,7 @@ def _solve_triangular(
     if len(b.shape) == 1:
         problem = "the right-hand side has two axes or more"
         fix = "add an axis: b.unsqueeze(-1)"
-        operands = [("a", a), ("b", b)]
-        raise ShapeError("E3002", problem, op="solve_triangular", operands=operands, help=fix)
+        raise ShapeError("E3002", problem, op="solve_triangular", a=a, b=b, help=fix)
     src = batched("solve_triangular", a, rhs)
     return UOp(solve_triangular, src, TriangleArg(bool(upper), bool(left), bool(unitriangular)))
 

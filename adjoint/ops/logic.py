@@ -284,9 +284,7 @@ def _where_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, DType]:
     cond, a, b = src
     if cond.dtype is not dtypes.bool_ or a.dtype is not b.dtype:
         problem = "the condition is bool and both choices have one dtype"
-        raise DTypeError(
-            "E2004", problem, op="where", operands=[("cond", cond), ("x", a), ("other", b)]
-        )
+        raise DTypeError("E2004", problem, op="where", cond=cond, x=a, other=b)
     align("where", (cond,), dtypes.bool_)
     if not cond.shape == a.shape == b.shape:
         broadcast_shapes("where", cond, a, b)

@@ -151,8 +151,7 @@ def _range(
     count: UOp | None = None,
 ) -> UOp:
     if size < 0 or lanes < 1:
-        problem = f"a loop runs {size} times, {lanes} side by side"
-        raise ShapeError("E3006", problem, op="range")
+        raise ShapeError("E3006", f"a loop runs {size} times, {lanes} side by side", op="range")
     src = () if count is None else (count,)
     return UOp(range_, src, RangeArg(id, size, start, as_dtype(dtype), lanes, grid))
 

@@ -34,11 +34,10 @@ def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
     if not isinstance(x, UOp):
         raise ArgumentError("E2001", f"expected a tensor, got {type(x).__name__}", op=op)
     if len(x.shape) < 2:
-        problem = f"a matrix has two axes or more, not {len(x.shape)}"
-        raise MatrixError("E3002", problem, op=op, operands=[("x", x)])
+        raise MatrixError("E3002", f"a matrix has two axes or more, not {len(x.shape)}", op=op, x=x)
     if square and x.shape[-1] != x.shape[-2]:
         problem = f"the matrix is {x.shape[-2]} × {x.shape[-1]}, not square"
-        raise MatrixError("E3003", problem, op=op, operands=[("x", x)])
+        raise MatrixError("E3003", problem, op=op, x=x)
     return x.cast(to_float(x.dtype))
 
 
@@ -48,7 +47,7 @@ def batched(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         problem = f"Broadcasting failed: batches {list(a.shape[:-2])} and {list(b.shape[:-2])}"
-        raise ShapeError("E3001", problem, op=op, operands=[("a", a), ("b", b)]) from None
+        raise ShapeError("E3001", problem, op=op, a=a, b=b) from None
     return a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
 
 

@@ -65,7 +65,7 @@ def checked_axes(op: str, axes: Any, x: UOp) -> Shape:
     if rank == 0:
         return ()
     if len(result) > 1 and len(set(result)) != len(result):
-        raise AxisError("E3005", f"duplicate axis in {tuple(listed)}", op=op, operands=[("x", x)])
+        raise AxisError("E3005", f"duplicate axis in {tuple(listed)}", op=op, x=x)
     return result
 
 
@@ -82,7 +82,7 @@ def _resolve(x: UOp, shape: tuple[Any, ...]) -> Shape:
     sizes = tuple(x.shape[i] if s is None else s for i, s in enumerate(shape))
     if list(sizes).count(-1) > 1:
         problem = f"only one size can be -1, which is worked out; got {list(sizes)}"
-        raise ShapeError("E3006", problem, op="reshape", operands=[("x", x)])
+        raise ShapeError("E3006", problem, op="reshape", x=x)
     if list(sizes).count(-1) == 1:
         known = prod(s for s in sizes if s != -1)
         if known == 0 or x.size % known:
@@ -93,7 +93,7 @@ def _resolve(x: UOp, shape: tuple[Any, ...]) -> Shape:
 
 def _wrong_count(x: UOp, shape: Sequence[int]) -> ShapeError:
     problem = f"{x.size} elements do not fill the shape {list(shape)}"
-    return ShapeError("E3007", problem, op="reshape", operands=[("x", x)])
+    return ShapeError("E3007", problem, op="reshape", x=x)
 
 
 def _reshape_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
@@ -143,7 +143,7 @@ def _permute_type(src: tuple[UOp, ...], arg: PermuteArg) -> tuple[Shape, Any]:
     (x,) = src
     if sorted(arg.order) != list(range(len(x.shape))):
         problem = f"{list(arg.order)} is not a permutation of the axes"
-        raise ShapeError("E3008", problem, op="permute", operands=[("x", x)])
+        raise ShapeError("E3008", problem, op="permute", x=x)
     return tuple(x.shape[a] for a in arg.order), x.dtype
 
 
@@ -201,7 +201,7 @@ def _expand_type(src: tuple[UOp, ...], arg: ShapeArg) -> tuple[Shape, Any]:
     if not _expands(x.shape, arg.shape):
         problem = f"{list(x.shape)} cannot be expanded to {list(arg.shape)}"
         fix = "only axes of size 1, and new leading axes, can be expanded"
-        raise ShapeError("E3001", problem, op="expand", operands=[("x", x)], help=fix)
+        raise ShapeError("E3001", problem, op="expand", x=x, help=fix)
     return arg.shape, x.dtype
 
 
@@ -328,7 +328,7 @@ def _shrink(x: UOp, *bounds: Any) -> UOp:
         listed = (tuple(listed),)
     if len(listed) != len(x.shape):
         problem = f"takes one (start, stop) per axis: {len(x.shape)}, got {len(listed)}"
-        raise BoundsError("E4007", problem, op="shrink", operands=[("x", x)])
+        raise BoundsError("E4007", problem, op="shrink", x=x)
     full = [
         (0, n, 1) if b is None else (*map(_whole, b), 1)[:3]
         for b, n in zip(listed, x.shape, strict=True)
@@ -351,11 +351,10 @@ def _shrink_type(src: tuple[UOp, ...], arg: ShrinkArg) -> tuple[Shape, Any]:
     (x,) = src
     for n, (start, stop, step) in zip(x.shape, zip(*arg, strict=True), strict=True):
         if step < 1:
-            problem = f"step {step} is not positive"
-            raise BoundsError("E4008", problem, op="shrink", operands=[("x", x)])
+            raise BoundsError("E4008", f"step {step} is not positive", op="shrink", x=x)
         if not 0 <= start <= stop <= n:
             problem = f"[{start}:{stop}] is outside an axis of size {n}"
-            raise BoundsError("E6001", problem, op="shrink", operands=[("x", x)])
+            raise BoundsError("E6001", problem, op="shrink", x=x)
     return tuple(-(-(b - a) // s) for a, b, s in zip(*arg, strict=True)), x.dtype
 
 
@@ -437,8 +436,7 @@ def _const_value(op: str, value: Any, x: UOp) -> Any:
     kinds = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
     plain = kinds[x.dtype.kind](value)
     if (x.dtype.is_int and not fits(plain, x.dtype)) or (plain != value and value == value):
-        problem = f"{value} is not a value of {x.dtype.name}"
-        raise ArgumentError("E2006", problem, op=op, operands=[("x", x)])
+        raise ArgumentError("E2006", f"{value} is not a value of {x.dtype.name}", op=op, x=x)
     return plain
 
 
@@ -446,14 +444,11 @@ def _pad_type(src: tuple[UOp, ...], arg: PadArg) -> tuple[Shape, Any]:
     (x,) = src
     rank = len(x.shape)
     if not len(arg.before) == len(arg.after) == len(arg.interior) == rank:
-        problem = f"takes one amount per axis: {rank}"
-        raise BoundsError("E4007", problem, op="pad", operands=[("x", x)])
+        raise BoundsError("E4007", f"takes one amount per axis: {rank}", op="pad", x=x)
     if min((*arg.before, *arg.after, *arg.interior), default=0) < 0:
-        problem = "amounts are ≥ 0 (use shrink to remove)"
-        raise ShapeError("E3006", problem, op="pad", operands=[("x", x)])
+        raise ShapeError("E3006", "amounts are ≥ 0 (use shrink to remove)", op="pad", x=x)
     if x.dtype.is_int and not fits(int(arg.value), x.dtype):
-        problem = f"{arg.value} is not a value of {x.dtype.name}"
-        raise ArgumentError("E2006", problem, op="pad", operands=[("x", x)])
+        raise ArgumentError("E2006", f"{arg.value} is not a value of {x.dtype.name}", op="pad", x=x)
     return tuple(
         b + a + n + max(n - 1, 0) * i
         for n, b, a, i in zip(x.shape, arg.before, arg.after, arg.interior, strict=True)

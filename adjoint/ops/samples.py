@@ -66,21 +66,6 @@ def binary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:
     return make
 
 
-def given(*calls: tuple[Any, ...] | Sample) -> Maker:
-    """Calls written out: tuples of arguments, a dict last for keywords."""
-
-    def make() -> list[Sample]:
-        return [call if isinstance(call, Sample) else _sample(call) for call in calls]
-
-    return make
-
-
-def _sample(call: tuple[Any, ...]) -> Sample:
-    if call and isinstance(call[-1], dict):
-        return Sample(call[:-1], call[-1])
-    return Sample(call)
-
-
-def later(make: Callable[[], list[tuple[Any, ...] | Sample]]) -> Maker:
-    """Calls built only when the tests ask for them."""
-    return lambda: given(*make())()
+def given(*calls: tuple[Any, ...] | Sample) -> Callable[[], list[Any]]:
+    """Calls written out, made at import: for samples too few and small to be worth a function."""
+    return lambda: list(calls)

@@ -46,8 +46,7 @@ def _scan(
     def infer(src: tuple[UOp, ...], arg: ScanArg) -> tuple[Any, DType]:
         (x,) = src
         if x.dtype.kind not in "b" + kinds:
-            problem = f"dtype {x.dtype.name} is not allowed"
-            raise DTypeError("E2005", problem, op=name, operands=[("x", x)])
+            raise DTypeError("E2005", f"dtype {x.dtype.name} is not allowed", op=name, x=x)
         kept = x.dtype if x.dtype.is_inexact or not computes_in_f32 else accumulator(x.dtype)
         return x.shape, kept
 

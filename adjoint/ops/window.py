@@ -36,7 +36,7 @@ def _per_axis(value: Any, count: int, x: UOp) -> Shape:
     listed = (value,) * count if isinstance(value, int) else tuple(value)
     if len(listed) != count:
         problem = f"takes {count} values, one per axis, got {len(listed)}"
-        raise BoundsError("E4007", problem, op="window", operands=[("x", x)])
+        raise BoundsError("E4007", problem, op="window", x=x)
     return listed
 
 
@@ -50,12 +50,11 @@ def _window_type(src: tuple[UOp, ...], arg: WindowArg) -> tuple[Shape, Any]:
     shape = list(x.shape)
     for axis, size, stride, dilation in zip(*arg, strict=True):
         if min(size, stride, dilation) < 1:
-            problem = "sizes, strides and dilations are positive"
-            raise ShapeError("E3006", problem, op="window", operands=[("x", x)])
+            raise ShapeError("E3006", "sizes, strides and dilations are positive", op="window", x=x)
         if shape[axis] < (size - 1) * dilation + 1:
             span = (size - 1) * dilation + 1
             problem = f"a window of extent {span} does not fit axis {axis} of size {shape[axis]}"
-            raise ShapeError("E3003", problem, op="window", operands=[("x", x)])
+            raise ShapeError("E3003", problem, op="window", x=x)
         shape[axis] = window_count(shape[axis], size, stride, dilation)
     return (*shape, *arg.size), x.dtype
 
@@ -130,7 +129,7 @@ def _fold_type(src: tuple[UOp, ...], arg: FoldArg) -> tuple[Shape, Any]:
         expected[axis] = window_count(arg.shape[axis], size, stride, dilation)
     if x.shape != (*expected, *arg.size):
         problem = f"windows of {list(arg.shape)} have the shape {[*expected, *arg.size]}"
-        raise ShapeError("E3003", problem, op="fold", operands=[("x", x)])
+        raise ShapeError("E3003", problem, op="fold", x=x)
     return arg.shape, x.dtype
 
 

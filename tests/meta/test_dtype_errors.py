@@ -39,9 +39,10 @@ def _texts(function: ast.FunctionDef, call: ast.Call) -> str:
 
 
 def _shows_a_dtype(function: ast.FunctionDef, call: ast.Call) -> bool:
-    """Its text has a dtype in it, or its operands are listed, which shows theirs."""
+    """Its text has a dtype in it, or its operands are listed or named, which shows theirs."""
     text = _texts(function, call)
-    return any(k.arg == "operands" for k in call.keywords) or "dtype" in text or ".name}" in text
+    operands = {k.arg for k in call.keywords} - {"op", "help"}
+    return bool(operands) or "dtype" in text or ".name}" in text
 
 
 def test_a_dtype_error_is_raised_only_with_a_code_and_a_text_about_dtypes():

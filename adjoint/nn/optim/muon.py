@@ -49,7 +49,7 @@ def _takes(p: Tensor, o: Options) -> bool:
     """Whether a parameter is Muon's; if not, AdamW's."""
     if o["use_muon"] and p.ndim != 2:
         problem, fix = "use_muon is for matrices", "leave use_muon to None, or set it to False"
-        raise ShapeError("E3002", problem, op="muon", operands=[("parameter", p)], help=fix)
+        raise ShapeError("E3002", problem, op="muon", parameter=p, help=fix)
     return p.ndim == 2 if o["use_muon"] is None else bool(o["use_muon"])
 
 

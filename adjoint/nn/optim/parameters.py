@@ -38,9 +38,8 @@ def listed_groups(op: str, params: Any) -> list[dict[str, Any]]:
 
 def _group(op: str, number: int, group: Any) -> dict[str, Any]:
     if not isinstance(group, Mapping) or "params" not in group:
-        problem = f"group {number} has no 'params'"
         fix = "each group is a dict: {'params': [...], 'lr': ...}"
-        raise ArgumentError("E2007", problem, op=op, help=fix)
+        raise ArgumentError("E2007", f"group {number} has no 'params'", op=op, help=fix)
     return {**group, "params": named_parameters(op, group["params"], f" of group {number}")}
 
 

@@ -94,9 +94,8 @@ class PureOptimizer:
         self, p: Tensor, g: Tensor, slots: Slots, scalars: _Scalars
     ) -> tuple[Tensor, Slots]:
         if not isinstance(g, Tensor) or g.shape != p.shape:
-            operands = [("parameter", p), ("gradient", g)]
             problem = "a gradient has the shape of its parameter"
-            raise ShapeError("E3003", problem, op=self.rule.name, operands=operands)
+            raise ShapeError("E3003", problem, op=self.rule.name, parameter=p, gradient=g)
         g = g if g.dtype is p.dtype else g.cast(p.dtype)
         return self.rule.change(p, -g if self.options["maximize"] else g, slots, scalars.like(p))
 
@@ -158,7 +157,7 @@ def check_options(op: str, lr: Any, **bounds: Any) -> None:
     An option is given as its value, or as `(value, limit)` if it has to be below a limit.
     """
     if isinstance(lr, Tensor) and lr.shape != ():
-        raise ShapeError("E3002", "lr is a scalar", op=op, operands=[("lr", lr)])
+        raise ShapeError("E3002", "lr is a scalar", op=op, lr=lr)
     for name, given in {"lr": lr, **bounds}.items():
         value, limit = given if isinstance(given, tuple) else (given, None)
         if isinstance(value, Tensor) or callable(value):

@@ -211,8 +211,7 @@ def check_sequence(schedules: Sequence[Any], milestones: Sequence[int]) -> None:
         problem += f", not {len(milestones)}"
         raise ArgumentError("E2007", problem, op="sequential")
     if list(milestones) != sorted(milestones):
-        problem = f"milestones rise, {list(milestones)} do not"
-        raise ArgumentError("E2006", problem, op="sequential")
+        raise ArgumentError("E2006", f"milestones rise, {list(milestones)} do not", op="sequential")
 
 
 def _value(schedule: Any, xp: Any, t: Any) -> Any:

@@ -126,9 +126,8 @@ def load_checkpoint(
     walked = walk(others)
     pairs, report = match(walked, found.state_of(walked, others))
     if not report.ok:
-        problem = f"{path} does not fit: {report}"
         fix = "build the objects as they were when the checkpoint was saved"
-        raise FileError("E9002", problem, op="load_checkpoint", help=fix)
+        raise FileError("E9002", f"{path} does not fit: {report}", op="load_checkpoint", help=fix)
     nodes, states = prepared(pairs), {name: found.own_state(name) for name in own}
     result = Checkpoint(found.step, found.extra(), found.objects)
     _load_own(own, states)

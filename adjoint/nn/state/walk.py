@@ -69,9 +69,8 @@ def walk(obj: Any, prefix: str = "") -> Walked:
 
 def _add(tensors: dict[str, Tensor], name: str, tensor: Tensor) -> None:
     if name in tensors:
-        problem = f"two tensors have the name {name!r}"
         fix = "keys of dicts must differ as text, and from attributes with dots"
-        raise FileError("E9002", problem, op="state", help=fix)
+        raise FileError("E9002", f"two tensors have the name {name!r}", op="state", help=fix)
     tensors[name] = tensor
 
 

@@ -78,7 +78,7 @@ def hardtanh(x: UOp, min_val: float = -1, max_val: float = 1) -> UOp:
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
         problem = f"min_val {min_val} is above max_val {max_val}"
-        raise ArgumentError("E2008", problem, op="hardtanh", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="hardtanh", x=x)
     return x.clamp(min_val, max_val)
 
 
@@ -158,8 +158,7 @@ def prelu(x: UOp, weight: UOp) -> UOp:
     if weight.size != 1:
         if len(x.shape) < 2 or weight.shape != (x.shape[1],):
             problem = "takes one weight, or one per channel (axis 1)"
-            operands = [("x", x), ("weight", weight)]
-            raise ShapeError("E3003", problem, op="prelu", operands=operands)
+            raise ShapeError("E3003", problem, op="prelu", x=x, weight=weight)
         shape[1] = weight.size
     positive = x > 0
     return positive.where(x, positive.where(0, x) * weight.reshape(shape))
@@ -195,7 +194,7 @@ def elu(x: UOp, alpha: float = 1.0) -> UOp:
 def celu(x: UOp, alpha: float = 1.0) -> UOp:
     """x where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
     if not alpha:
-        raise ArgumentError("E2008", "alpha must not be 0", op="celu", operands=[("x", x)])
+        raise ArgumentError("E2008", "alpha must not be 0", op="celu", x=x)
     return (x > 0).where(x, alpha * (x / alpha).expm1())
 
 
@@ -290,7 +289,7 @@ def gelu(x: UOp, approximate: str = "tanh") -> UOp:
     """`x * P(X <= x)` for a normal X: by tanh, or exactly with `approximate="none"`; 0 at -inf."""
     if approximate not in ("tanh", "none"):
         problem = f'approximate {approximate!r} is not "tanh" or "none"'
-        raise ArgumentError("E2008", problem, op="gelu", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="gelu", x=x)
     bounded = x.maximum(-_NEAR)
     if approximate == "none":
         return bounded * (0.5 * ((x * math.sqrt(0.5)).erf() + 1))
@@ -307,7 +306,7 @@ def gelu(x: UOp, approximate: str = "tanh") -> UOp:
 def softplus(x: UOp, beta: float = 1.0) -> UOp:
     """`log(1 + exp(beta * x)) / beta`, without overflow."""
     if not beta:
-        raise ArgumentError("E2008", "beta must not be 0", op="softplus", operands=[("x", x)])
+        raise ArgumentError("E2008", "beta must not be 0", op="softplus", x=x)
     return (beta * x).logaddexp(0) / beta
 
 
@@ -384,8 +383,7 @@ def hardshrink(x: UOp, lambd: float = 0.5) -> UOp:
 def softshrink(x: UOp, lambd: float = 0.5) -> UOp:
     """x moved towards 0 by `lambd`, and 0 where it would cross it."""
     if lambd < 0:
-        problem = f"lambd must be ≥ 0, got {lambd}"
-        raise ArgumentError("E2008", problem, op="softshrink", operands=[("x", x)])
+        raise ArgumentError("E2008", f"lambd must be ≥ 0, got {lambd}", op="softshrink", x=x)
     return (x.abs() <= lambd).where(0, x - x.sign() * lambd)
 
 
@@ -438,11 +436,10 @@ def glu(x: UOp, dim: int = -1) -> UOp:
     """`a * sigmoid(b)` for the halves a and b of x along `dim`."""
     axis = checked_axis("glu", dim, len(x.shape), x)
     if not x.shape:
-        raise ShapeError("E3002", "a scalar has no halves", op="glu", operands=[("x", x)])
+        raise ShapeError("E3002", "a scalar has no halves", op="glu", x=x)
     n = x.shape[axis]
     if n % 2:
-        problem = f"axis {axis} must have an even size, not {n}"
-        raise ShapeError("E3006", problem, op="glu", operands=[("x", x)])
+        raise ShapeError("E3006", f"axis {axis} must have an even size, not {n}", op="glu", x=x)
     bounds = [(0, s) for s in x.shape]
     first, second = list(bounds), list(bounds)
     first[axis], second[axis] = (0, n // 2), (n // 2, n)

@@ -16,7 +16,7 @@ from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.sizes import Size
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis, unpacked
-from adjoint.ops.samples import later, real
+from adjoint.ops.samples import given, real
 
 Array = np.ndarray[Any, Any]
 _MATRIX, _VECTOR, _SCALAR = np.ones((2, 3)), np.ones(3), np.ones(())
@@ -25,7 +25,7 @@ _MATRIX, _VECTOR, _SCALAR = np.ones((2, 3)), np.ones(3), np.ones(())
 def own_axis(op: str, dim: Any, x: UOp) -> int:
     """An axis the operand really has: a scalar has none."""
     if not x.shape:
-        raise ShapeError("E3002", "a scalar has no axes", op=op, operands=[("x", x)])
+        raise ShapeError("E3002", "a scalar has no axes", op=op, x=x)
     return checked_axis(op, dim, len(x.shape), x)
 
 
@@ -56,14 +56,12 @@ def joined(nodes: Sequence[UOp], axis: int) -> UOp:
 
 @derived(
     reference=lambda x, dim, start, length: np.take(x, start + np.arange(length), axis=dim),
-    samples=later(
-        lambda: [
-            (real(4, 3), 0, 1, 2),
-            (real(4, 3), -1, -2, 2),
-            (real(4, 3), 1, 3, 0),
-            (real(0, 3), 0, 0, 0),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), 0, 1, 2),
+        (real(4, 3), -1, -2, 2),
+        (real(4, 3), 1, 3, 0),
+        (real(0, 3), 0, 0, 0),
+    ],
     errors=(
         Bad("E6001", (_MATRIX, 1, 2, 2), match="[2:4] is outside an axis of size 3"),
         Bad("E6001", (_MATRIX, 1, -4, 1), match="outside"),
@@ -83,7 +81,7 @@ def narrow(x: UOp, dim: int, start: int, length: int) -> UOp:
     at = first + n if first < 0 else first
     if not 0 <= at <= at + count <= n:
         problem = f"[{first}:{first + count}] is outside an axis of size {n}"
-        raise BoundsError("E6001", problem, op="narrow", operands=[("x", x)])
+        raise BoundsError("E6001", problem, op="narrow", x=x)
     return part_of(x, axis, at, at + count)
 
 
@@ -95,16 +93,14 @@ def _split_reference(x: Array, sizes: Any, dim: int = 0) -> list[Array]:
 
 @derived(
     reference=_split_reference,
-    samples=later(
-        lambda: [
-            (real(5, 2), 2),
-            (real(5, 2), [1, 4]),
-            (real(2, 5), (2, 0, 3), 1),
-            (real(2, 4), 2, {"dim": -1}),
-            (real(0, 3), 2),
-            (real(3), 7),
-        ]
-    ),
+    samples=lambda: [
+        (real(5, 2), 2),
+        (real(5, 2), [1, 4]),
+        (real(2, 5), (2, 0, 3), 1),
+        (real(2, 4), 2, {"dim": -1}),
+        (real(0, 3), 2),
+        (real(3), 7),
+    ],
     errors=(
         Bad("E3003", (_MATRIX, [1, 3]), match="sizes add up to 4, not to 2"),
         Bad("E3006", (_MATRIX, 0), match="at least 1"),
@@ -122,8 +118,7 @@ def split(x: UOp, sizes: int | Sequence[int], dim: int = 0) -> tuple[UOp, ...]:
         return _cut(x, axis, [*range(0, max(n, 1), size), n])
     parts = [whole_number("split", "the size of a part", s, 0) for s in sizes]
     if sum(parts) != n:
-        problem = f"the sizes add up to {sum(parts)}, not to {n}"
-        raise ShapeError("E3003", problem, op="split", operands=[("x", x)])
+        raise ShapeError("E3003", f"the sizes add up to {sum(parts)}, not to {n}", op="split", x=x)
     return _cut(x, axis, [0, *accumulate(parts)])
 
 
@@ -140,9 +135,13 @@ def _chunk_reference(x: Array, chunks: int, dim: int = 0) -> list[Array]:
 
 @derived(
     reference=_chunk_reference,
-    samples=later(
-        lambda: [(real(11), 6), (real(2, 6), 3, 1), (real(3), 5), (real(0, 3), 2), (real(13), 6)]
-    ),
+    samples=lambda: [
+        (real(11), 6),
+        (real(2, 6), 3, 1),
+        (real(3), 5),
+        (real(0, 3), 2),
+        (real(13), 6),
+    ],
     errors=(Bad("E3006", (_MATRIX, 0), match="chunks is at least 1"),),
     views=True,
 )
@@ -155,15 +154,13 @@ def chunk(x: UOp, chunks: int, dim: int = 0) -> list[UOp]:
 
 @derived(
     reference=lambda x, indices_or_sections, dim=0: np.array_split(x, indices_or_sections, dim),
-    samples=later(
-        lambda: [
-            (real(7), 3),
-            (real(2, 7), [2, 5], 1),
-            (real(7), (3, 2, -1, 20)),
-            (real(2), 4),
-            (real(4, 0), 2, -1),
-        ]
-    ),
+    samples=lambda: [
+        (real(7), 3),
+        (real(2, 7), [2, 5], 1),
+        (real(7), (3, 2, -1, 20)),
+        (real(2), 4),
+        (real(4, 0), 2, -1),
+    ],
     errors=(Bad("E3006", (_MATRIX, 0), match="sections is at least 1"),),
     views=True,
 )
@@ -183,20 +180,17 @@ def tensor_split(x: UOp, indices_or_sections: int | Sequence[int], dim: int = 0)
 def _equal_parts(op: str, x: UOp, where: Any, axis: int) -> tuple[UOp, ...]:
     """Cut along an axis; a number of parts divides its size."""
     if len(x.shape) <= axis:
-        problem = f"axis {axis} is cut, and the rank is {len(x.shape)}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"axis {axis} is cut, and the rank is {len(x.shape)}", op=op, x=x)
     if isinstance(where, int) and where > 0 and x.shape[axis] % where:
         problem = f"{x.shape[axis]} elements do not divide into {where} equal parts"
         fix = "tensor_split makes parts that differ by one"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
+        raise ShapeError("E3003", problem, op=op, x=x, help=fix)
     return tensor_split(x, where, axis)
 
 
 @derived(
     reference=np.hsplit,
-    samples=later(
-        lambda: [(real(2, 6), 3), (real(6), 2), (real(2, 5, 2), [1, 3]), (real(4), (2,))]
-    ),
+    samples=lambda: [(real(2, 6), 3), (real(6), 2), (real(2, 5, 2), [1, 3]), (real(4), (2,))],
     errors=(
         Bad("E3002", (_SCALAR, 1), match="rank"),
         Bad("E3003", (_MATRIX, 2), match="equal parts"),
@@ -209,7 +203,7 @@ def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
 
 @derived(
     reference=np.vsplit,
-    samples=later(lambda: [(real(6, 2), 3), (real(5, 2, 2), [1, 3]), (real(4, 1), (2,))]),
+    samples=lambda: [(real(6, 2), 3), (real(5, 2, 2), [1, 3]), (real(4, 1), (2,))],
     errors=(
         Bad("E3002", (_VECTOR, 1), match="rank"),
         Bad("E3003", (np.ones((3, 2)), 2), match="equal parts"),
@@ -223,7 +217,7 @@ def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
 
 @derived(
     reference=np.dsplit,
-    samples=later(lambda: [(real(2, 1, 6), 3), (real(2, 2, 5), [1, 3]), (real(1, 1, 4, 2), 2)]),
+    samples=lambda: [(real(2, 1, 6), 3), (real(2, 2, 5), [1, 3]), (real(1, 1, 4, 2), 2)],
     errors=(
         Bad("E3002", (_MATRIX, 1), match="rank"),
         Bad("E3003", (np.ones((1, 1, 3)), 2), match="equal parts"),
@@ -236,7 +230,7 @@ def dsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
 
 @derived(
     reference=lambda x, dim=0: list(np.moveaxis(x, dim, 0)),
-    samples=later(lambda: [(real(3, 2),), (real(3, 2), -1), (real(2),), (real(2, 0),)]),
+    samples=lambda: [(real(3, 2),), (real(3, 2), -1), (real(2),), (real(2, 0),)],
     errors=(Bad("E3002", (_SCALAR,), match="scalar"),),
     views=True,
 )
@@ -266,16 +260,14 @@ def listed(*x: Any) -> list[Any]:
 
 @derived(
     reference=lambda *x, dim=0: np.stack(listed(*x), dim),
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1)),
-            (real(2, 3), [real(2, 3, seed=1), real(2, 3, seed=2)], {"dim": -1}),
-            ([real(3), real(3, seed=1)], {"dim": 1}),
-            (real(), real(seed=1)),
-            (real(0, 3), real(0, 3), {"dim": 1}),
-            (real(2),),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1)),
+        (real(2, 3), [real(2, 3, seed=1), real(2, 3, seed=2)], {"dim": -1}),
+        ([real(3), real(3, seed=1)], {"dim": 1}),
+        (real(), real(seed=1)),
+        (real(0, 3), real(0, 3), {"dim": 1}),
+        (real(2),),
+    ],
     errors=(
         Bad("E3003", (_MATRIX, _VECTOR), match="shapes differ"),
         Bad("E3004", (_MATRIX, _MATRIX), {"dim": 3}, match="axis 3"),
@@ -294,14 +286,12 @@ def stack(x: UOp | Sequence[UOp], *others: Any, dim: int = 0) -> UOp:
     return joined([n.unsqueeze(axis) for n in nodes], axis)
 
 
-_JOINED = later(
-    lambda: [
-        (real(2, 3), real(2, 3, seed=1)),
-        (real(3), [real(3, seed=1), real(3, seed=2)]),
-        ([real(), real(seed=1)],),
-        (real(2, 0, 2), real(2, 0, 2)),
-        (real(3),),
-    ]
+_JOINED = given(
+    (real(2, 3), real(2, 3, seed=1)),
+    (real(3), [real(3, seed=1), real(3, seed=2)]),
+    ([real(), real(seed=1)],),
+    (real(2, 0, 2), real(2, 0, 2)),
+    (real(3),),
 )
 _UNEQUAL = (Bad("E3003", (_MATRIX, np.ones((4, 5))), match="outside axis"),)
 
@@ -329,14 +319,12 @@ def dstack(x: UOp | Sequence[UOp], *others: Any) -> UOp:
 
 @derived(
     reference=lambda *x: np.column_stack(listed(*x)),
-    samples=later(
-        lambda: [
-            (real(3), real(3, 2, seed=1)),
-            (real(3), [real(3, seed=1)]),
-            (real(), real(seed=1)),
-            (real(0), real(0)),
-        ]
-    ),
+    samples=lambda: [
+        (real(3), real(3, 2, seed=1)),
+        (real(3), [real(3, seed=1)]),
+        (real(), real(seed=1)),
+        (real(0), real(0)),
+    ],
     errors=_UNEQUAL,
 )
 def column_stack(x: UOp | Sequence[UOp], *others: Any) -> UOp:
@@ -348,17 +336,15 @@ def column_stack(x: UOp | Sequence[UOp], *others: Any) -> UOp:
 
 @derived(
     reference=lambda *x, indexing="ij": np.meshgrid(*listed(*x), indexing=indexing),
-    samples=later(
-        lambda: [
-            (real(2), real(3, seed=1)),
-            (real(2), real(3, seed=1), {"indexing": "xy"}),
-            (real(2), real(3, seed=1), real(4, seed=2), {"indexing": "xy"}),
-            (real(2), real()),
-            (real(2),),
-            (real(), {"indexing": "xy"}),
-            (real(0), real(3)),
-        ]
-    ),
+    samples=lambda: [
+        (real(2), real(3, seed=1)),
+        (real(2), real(3, seed=1), {"indexing": "xy"}),
+        (real(2), real(3, seed=1), real(4, seed=2), {"indexing": "xy"}),
+        (real(2), real()),
+        (real(2),),
+        (real(), {"indexing": "xy"}),
+        (real(0), real(3)),
+    ],
     errors=(
         Bad("E2008", (_VECTOR, _VECTOR), {"indexing": "ji"}, match="'ij' or 'xy'"),
         Bad("E3002", (_MATRIX, _VECTOR), match="vectors"),
@@ -392,16 +378,14 @@ def _counts(op: str, values: tuple[Any, ...]) -> list[int]:
 
 @derived(
     reference=lambda x, *repeats: np.tile(x, listed(*repeats)),
-    samples=later(
-        lambda: [
-            (real(2, 3), 2, 1),
-            (real(3), (4, 2)),
-            (real(), 3),
-            (real(2, 3), 0, 2),
-            (real(0, 3), 2, 2),
-            (real(),),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), 2, 1),
+        (real(3), (4, 2)),
+        (real(), 3),
+        (real(2, 3), 0, 2),
+        (real(0, 3), 2, 2),
+        (real(),),
+    ],
     errors=(
         Bad("E3006", (_VECTOR, -1), match="a count of repeats is at least 0, got -1"),
         Bad("E3002", (_MATRIX, 2), match="one count per axis"),
@@ -415,7 +399,7 @@ def repeat(x: UOp, *repeats: Any) -> UOp:
     if extra < 0:
         problem = f"takes at least one count per axis: {len(x.shape)}, got {len(counts)}"
         fix = "tile fills in missing counts with 1"
-        raise ShapeError("E3002", problem, op="repeat", operands=[("x", x)], help=fix)
+        raise ShapeError("E3002", problem, op="repeat", x=x, help=fix)
     shape = (1,) * extra + x.shape
     pairs = list(zip(shape, counts, strict=True))
     apart = x.reshape([e for n, r in pairs for e in ((n,) if r == 1 else (1, n))])
@@ -425,7 +409,7 @@ def repeat(x: UOp, *repeats: Any) -> UOp:
 
 @derived(
     reference=lambda x, *dims: np.tile(x, listed(*dims)),
-    samples=later(lambda: [(real(2, 3), 2), (real(2, 3), (2, 1, 2)), (real(2),), (real(0, 2), 3)]),
+    samples=lambda: [(real(2, 3), 2), (real(2, 3), (2, 1, 2)), (real(2),), (real(0, 2), 3)],
     errors=(Bad("E3006", (_VECTOR, -1), match="at least 0"),),
 )
 def tile(x: UOp, *dims: Any) -> UOp:
@@ -436,21 +420,19 @@ def tile(x: UOp, *dims: Any) -> UOp:
 
 @derived(
     reference=lambda x, repeats, dim=None: np.repeat(x, repeats, dim),
-    samples=later(
-        lambda: [
-            (real(2, 3), 2),
-            (real(2, 3), 2, 1),
-            (real(2, 3), [2, 0], 0),
-            (real(2, 3), (1, 1, 3), -1),
-            (real(4), [2, 2, 0, 1]),
-            (real(3), [2]),
-            (real(2, 3), [0, 0], 0),
-            (real(2, 3), 0, 0),
-            (real(0, 3), 2, 0),
-            (real(0), []),
-            (real(), 3),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), 2),
+        (real(2, 3), 2, 1),
+        (real(2, 3), [2, 0], 0),
+        (real(2, 3), (1, 1, 3), -1),
+        (real(4), [2, 2, 0, 1]),
+        (real(3), [2]),
+        (real(2, 3), [0, 0], 0),
+        (real(2, 3), 0, 0),
+        (real(0, 3), 2, 0),
+        (real(0), []),
+        (real(), 3),
+    ],
     errors=(
         Bad("E3006", (_VECTOR, -1), match="at least 0"),
         Bad("E3003", (_VECTOR, [1, 2]), match="one count per element: 3, got 2"),
@@ -467,7 +449,7 @@ def repeat_interleave(x: UOp, repeats: int | Sequence[int], dim: int | None = No
     counts = _counts(op, (repeats,))
     if len(counts) not in (1, n):
         problem = f"takes one count per element: {n}, got {len(counts)}"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3003", problem, op=op, x=x)
     return _interleaved_by_list(x, axis, counts if len(counts) == n else counts * n)
 
 
@@ -491,16 +473,14 @@ def _interleaved_by_list(x: UOp, axis: int, counts: list[int]) -> UOp:
 
 @derived(
     reference=lambda x, shifts, dims=None: np.roll(x, shifts, dims),
-    samples=later(
-        lambda: [
-            (real(2, 3), 1),
-            (real(2, 3), -1, 1),
-            (real(4, 3), (5, -2), (0, -1)),
-            (real(4), (1, 2), (0, 0)),
-            (real(0, 3), 2, 0),
-            (real(), 1),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), 1),
+        (real(2, 3), -1, 1),
+        (real(4, 3), (5, -2), (0, -1)),
+        (real(4), (1, 2), (0, 0)),
+        (real(0, 3), 2, 0),
+        (real(), 1),
+    ],
     errors=(
         Bad("E2007", (_MATRIX, (1, 2), (0,)), match="one shift per axis"),
         Bad("E2007", (_MATRIX, (1, 2)), match="one shift"),
@@ -516,7 +496,7 @@ def roll(x: UOp, shifts: Any, dims: Any = None) -> UOp:
     axes = [0] if dims is None else [own_axis("roll", d, x) for d in listed(dims)]
     if len(moves) != len(axes):
         problem = f"takes one shift per axis: {len(axes)}, got {len(moves)}"
-        raise ArgumentError("E2007", problem, op="roll", operands=[("x", x)])
+        raise ArgumentError("E2007", problem, op="roll", x=x)
     y = x.reshape(-1) if dims is None else x
     for move, axis in zip(moves, axes, strict=True):
         n = y.shape[axis]

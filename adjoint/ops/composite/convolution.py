@@ -22,7 +22,7 @@ from adjoint.ops.composite.unfold import (
     padding_pairs,
     per_axis,
 )
-from adjoint.ops.samples import later, real
+from adjoint.ops.samples import real
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -71,7 +71,7 @@ def _biased(op: str, y: UOp, bias: UOp | None) -> UOp:
         return y
     if bias.shape != y.shape[1:2]:
         problem = f"the bias has one value per output channel: {y.shape[1]}"
-        raise ShapeError("E3003", problem, op=op, operands=[("bias", bias)])
+        raise ShapeError("E3003", problem, op=op, bias=bias)
     return y + bias.reshape(-1 if bias.size else 0, *[1] * (y.ndim - 2))
 
 
@@ -174,7 +174,7 @@ def _conv_samples() -> list[Any]:
 
 @composite(
     reference=_conv2d_reference,
-    samples=later(_conv_samples),
+    samples=_conv_samples,
     ad=ThroughBody(),
     kinds="iufc",
     errors=(
@@ -288,7 +288,7 @@ def _reach(x: UOp, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
     """How far the elements of x and their kernels extend."""
     if 0 in x.shape[2:] or 0 in kernel:
         problem = "an empty spatial axis or kernel has no transposed convolution"
-        raise ShapeError("E3006", problem, op="conv_transpose2d", operands=[("x", x)])
+        raise ShapeError("E3006", problem, op="conv_transpose2d", x=x)
     return tuple(
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip(x.shape[2:], stride, kernel, dilation, strict=True)
@@ -297,7 +297,7 @@ def _reach(x: UOp, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
 
 @composite(
     reference=_conv_transpose2d_reference,
-    samples=later(_transpose_samples),
+    samples=_transpose_samples,
     ad=ThroughBody(),
     kinds="iufc",
     errors=(
@@ -365,17 +365,15 @@ def _linear_reference(
 
 @composite(
     reference=_linear_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), real(3, 2, seed=1)),
-            (real(4, 3), real(3, 2, seed=1), real(2, seed=2)),
-            (real(3), real(3, 2, seed=1), real(2, seed=2)),
-            (real(2, 4, 3), real(3, 2, seed=1), real(2, seed=2)),
-            (real(2, 3), real(3, seed=1), real(3, seed=2)),
-            (real(0, 3), real(3, 2, seed=1), real(2, seed=2)),
-            (real(4, 3), real(3, 2, seed=1), real(seed=2)),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), real(3, 2, seed=1)),
+        (real(4, 3), real(3, 2, seed=1), real(2, seed=2)),
+        (real(3), real(3, 2, seed=1), real(2, seed=2)),
+        (real(2, 4, 3), real(3, 2, seed=1), real(2, seed=2)),
+        (real(2, 3), real(3, seed=1), real(3, seed=2)),
+        (real(0, 3), real(3, 2, seed=1), real(2, seed=2)),
+        (real(4, 3), real(3, 2, seed=1), real(seed=2)),
+    ],
     ad=ThroughBody(),
     kinds="iufc",
     errors=(

@@ -106,8 +106,7 @@ def _kept(x: UOp, inside: UOp) -> UOp:
 def clamp(x: UOp, min_: UOp | None = None, max_: UOp | None = None) -> UOp:
     """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x."""
     if min_ is None and max_ is None:
-        problem = "min_ or max_ must be given"
-        raise ArgumentError("E2007", problem, op="clamp", operands=[("x", x)])
+        raise ArgumentError("E2007", "min_ or max_ must be given", op="clamp", x=x)
     if min_ is not None:
         x = _kept(x, x >= min_).where(x, min_)
     return x if max_ is None else _kept(x, x <= max_).where(x, max_)

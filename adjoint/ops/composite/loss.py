@@ -26,7 +26,7 @@ from adjoint.ops.composite.regression import (
     reduced,
 )
 from adjoint.ops.indexing import check_index, gathered, positions
-from adjoint.ops.samples import later, real, whole
+from adjoint.ops.samples import real, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -61,14 +61,12 @@ def _binary_jvp(t: Any, y: UOp, x: UOp, Y: UOp, reduction: str) -> UOp:
 
 @composite(
     reference=_binary_reference,
-    samples=later(
-        lambda: [
-            *pair_samples(0.05, 0.95, 1.0),
-            (real(3, lo=0.1, hi=0.9), np.array([0, 1, 1])),
-            (real(3, lo=0.1, hi=0.9), np.array([True, False, True])),
-            Sample((np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]), "none"), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        *pair_samples(0.05, 0.95, 1.0),
+        (real(3, lo=0.1, hi=0.9), np.array([0, 1, 1])),
+        (real(3, lo=0.1, hi=0.9), np.array([True, False, True])),
+        Sample((np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]), "none"), smooth=False),
+    ],
     ad=Jvp(_binary_jvp),
     kinds="f",
     errors=PAIR_ERRORS,
@@ -103,7 +101,7 @@ def _logits_samples() -> list[Any]:
     reference=lambda x, Y, pos_weight=None, reduction="mean": _logits_reference(
         x, Y, reduction, pos_weight
     ),
-    samples=later(lambda: [s for s in _logits_samples() if not _positional(s)]),
+    samples=lambda: [s for s in _logits_samples() if not _positional(s)],
     ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
@@ -132,7 +130,7 @@ def _positional(sample: Any) -> bool:
 
 @derived(
     reference=_logits_reference,
-    samples=later(_logits_samples),
+    samples=_logits_samples,
     kinds="f",
     errors=PAIR_ERRORS,
 )
@@ -218,8 +216,7 @@ def _check_classes(op: str, x: UOp, target: UOp, axis: int) -> None:
 
 def _class_axis(op: str, x: UOp) -> int:
     if not x.ndim:
-        problem = "a scalar has no class axis"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", "a scalar has no class axis", op=op, x=x)
     return min(1, x.ndim - 1)
 
 
@@ -246,24 +243,22 @@ _SMOOTHING = Bad("E2006", (real(1, 3), np.array([0])), {"label_smoothing": 1.5},
 
 @composite(
     reference=_sparse_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), _LABELS),
-            (real(4, 3), _LABELS, {"reduction": "sum"}),
-            (real(4, 3), _LABELS, {"reduction": "none"}),
-            (real(4, 3), _LABELS, 1),
-            (real(4, 3), np.array([2, -1, 1, -1])),
-            (real(4, 3), np.array([2, -1, 1, -1]), {"reduction": "none"}),
-            (real(4, 3), _LABELS.astype(np.uint8)),
-            (real(4, 3), _LABELS, -1, 0.2),
-            (real(4, 3), np.array([2, 0, -1, 1]), -1, 0.2, "none"),
-            (real(2, 2, 3), whole(2, 2, hi=3)),
-            (real(3), np.array(1)),
-            (real(0, 3), whole(0), {"reduction": "sum"}),
-            Sample((real(2, 3), np.array([-1, -1])), smooth=False),
-            Sample((real(4, 3) * 300, _LABELS), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), _LABELS),
+        (real(4, 3), _LABELS, {"reduction": "sum"}),
+        (real(4, 3), _LABELS, {"reduction": "none"}),
+        (real(4, 3), _LABELS, 1),
+        (real(4, 3), np.array([2, -1, 1, -1])),
+        (real(4, 3), np.array([2, -1, 1, -1]), {"reduction": "none"}),
+        (real(4, 3), _LABELS.astype(np.uint8)),
+        (real(4, 3), _LABELS, -1, 0.2),
+        (real(4, 3), np.array([2, 0, -1, 1]), -1, 0.2, "none"),
+        (real(2, 2, 3), whole(2, 2, hi=3)),
+        (real(3), np.array(1)),
+        (real(0, 3), whole(0), {"reduction": "sum"}),
+        Sample((real(2, 3), np.array([-1, -1])), smooth=False),
+        Sample((real(4, 3) * 300, _LABELS), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(*_CLASS_ERRORS, _SMOOTHING, Bad("E4011", (real(2, 3), real(2)), match="integer")),
@@ -302,23 +297,21 @@ def _cross_entropy_reference(
 
 @composite(
     reference=_cross_entropy_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), _LABELS),
-            (real(4, 3), _LABELS, "sum"),
-            (real(4, 3), _LABELS, "none"),
-            (real(4, 3), _LABELS, "mean", 0.2),
-            (real(2, 3, 2), whole(2, 2, hi=3), "none", 0.1),
-            (real(3), np.array(2)),
-            (real(2, 3), real(2, 3, lo=0, hi=1, seed=1)),
-            (real(2, 3), real(2, 3, lo=0, hi=1, seed=1), "none", 0.3),
-            (real(2, 3, 2), real(2, 3, 2, lo=0, hi=1, seed=1), "sum"),
-            (real(2, 3), np.array([[0, 1, 0], [1, 0, 0]])),
-            (real(0, 3), whole(0), "none"),
-            Sample((real(4, 3) * 300, _LABELS), smooth=False),
-            Sample((np.array([[0.0, -np.inf]]), np.array([0])), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), _LABELS),
+        (real(4, 3), _LABELS, "sum"),
+        (real(4, 3), _LABELS, "none"),
+        (real(4, 3), _LABELS, "mean", 0.2),
+        (real(2, 3, 2), whole(2, 2, hi=3), "none", 0.1),
+        (real(3), np.array(2)),
+        (real(2, 3), real(2, 3, lo=0, hi=1, seed=1)),
+        (real(2, 3), real(2, 3, lo=0, hi=1, seed=1), "none", 0.3),
+        (real(2, 3, 2), real(2, 3, 2, lo=0, hi=1, seed=1), "sum"),
+        (real(2, 3), np.array([[0, 1, 0], [1, 0, 0]])),
+        (real(0, 3), whole(0), "none"),
+        Sample((real(4, 3) * 300, _LABELS), smooth=False),
+        Sample((np.array([[0.0, -np.inf]]), np.array([0])), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(*_CLASS_ERRORS[:3], *_CLASS_ERRORS[4:], _SMOOTHING),
@@ -354,23 +347,19 @@ def _nll_reference(
 
 @composite(
     reference=_nll_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), _LABELS),
-            (real(4, 3), _LABELS, {"reduction": "sum"}),
-            (real(4, 3), _LABELS, {"reduction": "none"}),
-            (real(4, 3), _LABELS, real(3, lo=0.5, seed=1)),
-            (real(4, 3), _LABELS, real(3, lo=0.5, seed=1), 1),
-            (real(4, 3), np.array([2, -100, 1, -100]), None, -100),
-            (real(4, 3), _LABELS, real(3, lo=0.5, seed=1), 1, "none"),
-            (real(2, 3, 2), whole(2, 2, hi=3), real(3, lo=0.5, seed=1)),
-            (real(3), np.array(2)),
-            (real(0, 3), whole(0), {"reduction": "sum"}),
-            Sample(
-                (np.array([[-np.inf, 0.0], [0.0, 1.0]]), np.array([9, 1]), None, 9), smooth=False
-            ),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), _LABELS),
+        (real(4, 3), _LABELS, {"reduction": "sum"}),
+        (real(4, 3), _LABELS, {"reduction": "none"}),
+        (real(4, 3), _LABELS, real(3, lo=0.5, seed=1)),
+        (real(4, 3), _LABELS, real(3, lo=0.5, seed=1), 1),
+        (real(4, 3), np.array([2, -100, 1, -100]), None, -100),
+        (real(4, 3), _LABELS, real(3, lo=0.5, seed=1), 1, "none"),
+        (real(2, 3, 2), whole(2, 2, hi=3), real(3, lo=0.5, seed=1)),
+        (real(3), np.array(2)),
+        (real(0, 3), whole(0), {"reduction": "sum"}),
+        Sample((np.array([[-np.inf, 0.0], [0.0, 1.0]]), np.array([9, 1]), None, 9), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(
@@ -395,8 +384,7 @@ def nll_loss(
     _check_classes("nll_loss", x, Y, axis)
     if weight is not None and weight.shape != (x.shape[axis],):
         problem = f"takes one weight per class: {x.shape[axis]}"
-        operands = [("x", x), ("weight", weight)]
-        raise ShapeError("E3003", problem, op="nll_loss", operands=operands)
+        raise ShapeError("E3003", problem, op="nll_loss", x=x, weight=weight)
     logp = x.cast(to_float(x.dtype))
     return _class_loss("nll_loss", logp, Y, axis, reduction, ignore_index, 0.0, weight)
 
@@ -411,14 +399,12 @@ def _kl_div_reference(
 
 @composite(
     reference=_kl_div_reference,
-    samples=later(
-        lambda: [
-            *pair_samples(target=1.0),
-            (real(2, 3), real(2, 3, lo=0, hi=1, seed=1), {"reduction": "batchmean"}),
-            (real(2, 3), real(2, 3, seed=1), {"log_target": True}),
-            Sample((real(3), np.array([0.0, 1.0, 0.5]), "none"), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        *pair_samples(target=1.0),
+        (real(2, 3), real(2, 3, lo=0, hi=1, seed=1), {"reduction": "batchmean"}),
+        (real(2, 3), real(2, 3, seed=1), {"log_target": True}),
+        Sample((real(3), np.array([0.0, 1.0, 0.5]), "none"), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,

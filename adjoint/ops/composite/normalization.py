@@ -19,7 +19,7 @@ from adjoint.ir.opdef import Bad, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import SPECIAL, later, real
+from adjoint.ops.samples import SPECIAL, given, real
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -54,18 +54,16 @@ def _layernorm_reference(x: Array, axis: Any = -1, eps: float = 1e-5) -> Array:
     return (x - mean) / np.sqrt(var + eps)
 
 
-_NORM_SAMPLES = later(
-    lambda: [
-        (real(2, 3),),
-        (real(2, 3, 4), -1),
-        (real(2, 3, 4), (1, 2)),
-        (real(2, 3, 4), 0, 0.1),
-        (real(3),),
-        (real(),),
-        (real(0, 3),),
-        (np.full((2, 3), 2.0),),
-        Sample((SPECIAL[:7].reshape(1, 7),), smooth=False),
-    ]
+_NORM_SAMPLES = given(
+    (real(2, 3),),
+    (real(2, 3, 4), -1),
+    (real(2, 3, 4), (1, 2)),
+    (real(2, 3, 4), 0, 0.1),
+    (real(3),),
+    (real(),),
+    (real(0, 3),),
+    (np.full((2, 3), 2.0),),
+    Sample((SPECIAL[:7].reshape(1, 7),), smooth=False),
 )
 _AXIS_ERRORS = (
     Bad("E3004", (real(2, 3), 2), match="axis 2"),
@@ -127,18 +125,16 @@ def _batchnorm_reference(
 
 @composite(
     reference=_batchnorm_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3, 4), real(3), real(3, seed=1), real(3, seed=2), real(3, lo=0.5, seed=3)),
-            (real(2, 3), None, None, real(3, seed=2), real(3, lo=0.5, seed=3)),
-            (real(2, 3), real(3), None, real(3, seed=2), real(3, lo=0.5, seed=3)),
-            (real(2, 3), None, real(2), real(2, seed=2), real(2, lo=0.5, seed=3), 0),
-            (real(2, 3, 2), None, real(2), real(2, seed=2), real(2, lo=0.5, seed=3), -1),
-            (real(2, 3, 2), None, None, real(2, 3, seed=2), real(2, 3, seed=3), (0, 1)),
-            (real(2, 3, 2), None, None, real(3, seed=2), real(2, 3, 1, lo=0.5, seed=3)),
-            (real(0, 3), None, None, real(3, seed=2), real(3, seed=3)),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3, 4), real(3), real(3, seed=1), real(3, seed=2), real(3, lo=0.5, seed=3)),
+        (real(2, 3), None, None, real(3, seed=2), real(3, lo=0.5, seed=3)),
+        (real(2, 3), real(3), None, real(3, seed=2), real(3, lo=0.5, seed=3)),
+        (real(2, 3), None, real(2), real(2, seed=2), real(2, lo=0.5, seed=3), 0),
+        (real(2, 3, 2), None, real(2), real(2, seed=2), real(2, lo=0.5, seed=3), -1),
+        (real(2, 3, 2), None, None, real(2, 3, seed=2), real(2, 3, seed=3), (0, 1)),
+        (real(2, 3, 2), None, None, real(3, seed=2), real(2, 3, 1, lo=0.5, seed=3)),
+        (real(0, 3), None, None, real(3, seed=2), real(3, seed=3)),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(
@@ -171,8 +167,7 @@ def _along(x: UOp, what: str, value: UOp, axes: Shape) -> UOp:
     shape = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
     if value.size != prod(shape):
         problem = f"{what} has one value per element of axes {axes}: {prod(shape)}"
-        operands = [("x", x), (what, value)]
-        raise ShapeError("E3003", problem, op="batchnorm", operands=operands)
+        raise ShapeError("E3003", problem, op="batchnorm", operands=[("x", x), (what, value)])
     return value.reshape(shape)
 
 
@@ -190,14 +185,12 @@ def _group_norm_reference(
 
 @derived(
     reference=_group_norm_reference,
-    samples=later(
-        lambda: [
-            (real(2, 4, 3), 2),
-            (real(2, 4), 2, real(4, seed=1), real(4, seed=2)),
-            (real(1, 2, 2, 3), 1, real(2, seed=1), None, 0.1),
-            (real(0, 4, 3), 2),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 4, 3), 2),
+        (real(2, 4), 2, real(4, seed=1), real(4, seed=2)),
+        (real(1, 2, 2, 3), 1, real(2, seed=1), None, 0.1),
+        (real(0, 4, 3), 2),
+    ],
     kinds="f",
     errors=(
         Bad("E3003", (real(2, 4, 3), 3), match="3 groups"),
@@ -217,7 +210,7 @@ def group_norm(
     batch, channels = x.shape[:2]
     if num_groups < 1 or channels % num_groups:
         problem = f"{channels} channels do not divide into {num_groups} groups"
-        raise ShapeError("E3003", problem, op="group_norm", operands=[("x", x)])
+        raise ShapeError("E3003", problem, op="group_norm", x=x)
     rest = prod(x.shape[2:])
     groups = x.reshape(batch, num_groups, channels // num_groups * rest)
     return _affine("group_norm", groups.layernorm(-1, eps).reshape(x.shape), weight, bias)
@@ -226,15 +219,14 @@ def group_norm(
 def _check_channels(op: str, x: UOp, least: int) -> None:
     if x.ndim < least:
         problem = f"takes (N, C, *) of rank {least} or more, got rank {x.ndim}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", problem, op=op, x=x)
 
 
 def _affine(op: str, y: UOp, weight: UOp | None, bias: UOp | None) -> UOp:
     for what, value in (("weight", weight), ("bias", bias)):
         if value is not None and value.shape != y.shape[1:2]:
-            operands = [("x", y), (what, value)]
             problem = f"{what} has one value per channel: {y.shape[1]}"
-            raise ShapeError("E3003", problem, op=op, operands=operands)
+            raise ShapeError("E3003", problem, op=op, operands=[("x", y), (what, value)])
     shape = (y.shape[1], *[1] * (y.ndim - 2))
     y = y if weight is None else y * weight.reshape(shape)
     return y if bias is None else y + bias.reshape(shape)
@@ -248,13 +240,11 @@ def _instance_norm_reference(
 
 @derived(
     reference=_instance_norm_reference,
-    samples=later(
-        lambda: [
-            (real(2, 2, 3),),
-            (real(1, 2, 2, 3), real(2, seed=1), real(2, seed=2)),
-            (real(0, 2, 3), None, real(2)),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 2, 3),),
+        (real(1, 2, 2, 3), real(2, seed=1), real(2, seed=2)),
+        (real(0, 2, 3), None, real(2)),
+    ],
     kinds="f",
     errors=(
         Bad("E3002", (real(2, 3),), match="rank 3"),
@@ -322,7 +312,7 @@ def _attention_samples() -> list[Any]:
 
 @composite(
     reference=_attention_reference,
-    samples=later(_attention_samples),
+    samples=_attention_samples,
     ad=ThroughBody(),
     kinds="f",
     errors=(
@@ -380,7 +370,7 @@ def _check_attention(q: UOp, key: UOp, value: UOp, mask: UOp | None, is_causal: 
         raise ArgumentError("E2008", "is_causal and a mask exclude one another", op=op)
     if mask is not None and not (mask.dtype.is_bool or mask.dtype.is_float):
         problem = f"the mask is bool or float, not {mask.dtype.name}"
-        raise DTypeError("E2005", problem, op=op, operands=[("mask", mask)])
+        raise DTypeError("E2005", problem, op=op, mask=mask)
 
 
 def _per_group(q: UOp, key: UOp, value: UOp) -> tuple[UOp, UOp, UOp]:
@@ -390,8 +380,7 @@ def _per_group(q: UOp, key: UOp, value: UOp) -> tuple[UOp, UOp, UOp]:
         problem = (
             f"{heads[0]} heads of q are no multiple of {heads[1]} of key and {heads[2]} of value"
         )
-        operands = [("q", q), ("key", key), ("value", value)]
-        raise ShapeError("E3003", problem, op="attention", operands=operands)
+        raise ShapeError("E3003", problem, op="attention", q=q, key=key, value=value)
     split = q.reshape(*q.shape[:-3], heads[1], heads[0] // heads[1], *q.shape[-2:])
     shared = [x.reshape(*x.shape[:-2], 1, *x.shape[-2:]) for x in (key, value)]
     return split, shared[0], shared[1]
@@ -419,18 +408,16 @@ def _cosine_reference(x: Array, other: Array, dim: int = 1, eps: float = 1e-8) -
 
 @composite(
     reference=_cosine_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1)),
-            (real(2, 3), real(3, seed=1)),
-            (real(2, 3), real(2, 1, seed=1), 0),
-            (real(2, 3, 2), real(2, 3, 2, seed=1), -1, 0.5),
-            (real(3), real(3, seed=1), {"dim": 0}),
-            Sample((np.zeros((2, 3)), real(2, 3, seed=1)), smooth=False),
-            (real(0, 3), real(0, 3)),
-            Sample((np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1)),
+        (real(2, 3), real(3, seed=1)),
+        (real(2, 3), real(2, 1, seed=1), 0),
+        (real(2, 3, 2), real(2, 3, 2, seed=1), -1, 0.5),
+        (real(3), real(3, seed=1), {"dim": 0}),
+        Sample((np.zeros((2, 3)), real(2, 3, seed=1)), smooth=False),
+        (real(0, 3), real(0, 3)),
+        Sample((np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="iuf",
     errors=(
@@ -458,20 +445,18 @@ def _distance_reference(
 
 @composite(
     reference=_distance_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1)),
-            (real(2, 3), real(3, seed=1), 1.0),
-            (real(2, 3), real(3, seed=1), 3, 0.1, True),
-            (real(2, 3), real(3, seed=1), np.inf),
-            (real(2, 3), real(3, seed=1), -np.inf),
-            (real(2, 3), real(3, seed=1), 0.5),
-            (real(3), real(3, seed=1)),
-            (real(0, 3), real(3)),
-            Sample((np.ones((2, 3)), np.ones((2, 3))), smooth=False),
-            Sample((real(2, 3), real(3, seed=1), 0.0), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1)),
+        (real(2, 3), real(3, seed=1), 1.0),
+        (real(2, 3), real(3, seed=1), 3, 0.1, True),
+        (real(2, 3), real(3, seed=1), np.inf),
+        (real(2, 3), real(3, seed=1), -np.inf),
+        (real(2, 3), real(3, seed=1), 0.5),
+        (real(3), real(3, seed=1)),
+        (real(0, 3), real(3)),
+        Sample((np.ones((2, 3)), np.ones((2, 3))), smooth=False),
+        Sample((real(2, 3), real(3, seed=1), 0.0), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(
@@ -486,8 +471,7 @@ def pairwise_distance(
     dtype = to_float(promote(x.dtype, other.dtype))
     apart = (x.cast(accumulator(dtype)) - other.cast(accumulator(dtype)) + eps).abs()
     if not apart.ndim:
-        problem = "takes vectors: rank 1 or more"
-        raise ShapeError("E3002", problem, op="pairwise_distance", operands=[("x", x)])
+        raise ShapeError("E3002", "takes vectors: rank 1 or more", op="pairwise_distance", x=x)
     return _norm(apart, float(p), keepdim, accumulator(dtype)).cast(dtype)
 
 

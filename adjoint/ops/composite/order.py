@@ -27,7 +27,7 @@ _GAPS = np.array([[1.0, np.nan, 2.0, 0.0], [np.nan] * 4, [4.0, 2.0, 3.0, 1.0]])
 def _some(op: str, x: UOp, axis: int | None) -> None:
     """An order statistic needs an element."""
     if (x.size if axis is None else x.shape[axis] if x.shape else 1) == 0:
-        raise ShapeError("E3006", "an empty axis has no such element", op=op, operands=[("x", x)])
+        raise ShapeError("E3006", "an empty axis has no such element", op=op, x=x)
 
 
 def _rows(op: str, x: UOp, dim: int | None) -> tuple[UOp, int]:
@@ -169,12 +169,11 @@ def _fractions(x: UOp, q: Any, wide: DType) -> UOp:
     """q as a node of rank 0 or 1."""
     if isinstance(q, UOp):
         if len(q.shape) > 1:
-            raise ShapeError("E3002", "q has rank 0 or 1", op="quantile", operands=[("q", q)])
+            raise ShapeError("E3002", "q has rank 0 or 1", op="quantile", q=q)
         return widened(q)
     listed = list(q) if isinstance(q, (tuple, list)) else [q]
     if not listed or not all(isinstance(v, (int, float)) and 0 <= v <= 1 for v in listed):
-        problem = f"q lies between 0 and 1, got {q!r}"
-        raise ArgumentError("E2006", problem, op="quantile", operands=[("x", x)])
+        raise ArgumentError("E2006", f"q lies between 0 and 1, got {q!r}", op="quantile", x=x)
     nodes = [UOp._apply("const", float(v), wide, (1,), x.device) for v in listed]
     joined = nodes[0].cat(*nodes[1:], dim=0)
     return joined if isinstance(q, (tuple, list)) else joined.reshape(())
@@ -223,7 +222,7 @@ def quantile(
     """The value below which a fraction q of the elements lies; several q give a leading axis."""
     if interpolation not in _METHODS:
         problem = f"interpolation {interpolation!r} is not one of {', '.join(_METHODS)}"
-        raise ArgumentError("E2008", problem, op="quantile", operands=[("x", x)])
+        raise ArgumentError("E2008", problem, op="quantile", x=x)
     flat, axis = _rows("quantile", x, dim)
     rows = widened(flat)
     sorted_ = rows.gather(axis, rows.argsort(axis))
@@ -284,11 +283,9 @@ def histc(x: UOp, bins: int = 100, min: float = 0, max: float = 0) -> UOp:
     With min equal to max the bins span the data. Elements outside and NaN are not counted.
     """
     if bins < 1:
-        raise ShapeError("E3006", f"bins is ≥ 1, got {bins}", op="histc", operands=[("x", x)])
+        raise ShapeError("E3006", f"bins is ≥ 1, got {bins}", op="histc", x=x)
     if min > max:
-        raise ArgumentError(
-            "E2008", f"min {min} is above max {max}", op="histc", operands=[("x", x)]
-        )
+        raise ArgumentError("E2008", f"min {min} is above max {max}", op="histc", x=x)
     counts = UOp._apply("const", 0, dtypes.int32, (bins,), x.device)
     flat = widened(x.reshape(-1))
     if x.size:

@@ -30,7 +30,7 @@ from adjoint.ops.composite.unfold import (
     window_plan,
 )
 from adjoint.ops.indexing import check_index, positions, scattered
-from adjoint.ops.samples import later, real, whole
+from adjoint.ops.samples import real, whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -127,17 +127,15 @@ _POOL_ERRORS = (
 
 @composite(
     reference=_pool_reference(_average, np.float64),
-    samples=later(
-        lambda: [
-            *_pool_samples(),
-            (real(1, 5, 4), (3, 2), {"padding": 1, "count_include_pad": False}),
-            (
-                real(1, 5, 4),
-                (3, 3),
-                {"padding": 1, "stride": 2, "ceil_mode": True, "count_include_pad": False},
-            ),
-        ]
-    ),
+    samples=lambda: [
+        *_pool_samples(),
+        (real(1, 5, 4), (3, 2), {"padding": 1, "count_include_pad": False}),
+        (
+            real(1, 5, 4),
+            (3, 3),
+            {"padding": 1, "stride": 2, "ceil_mode": True, "count_include_pad": False},
+        ),
+    ],
     ad=ThroughBody(),
     kinds="biuf",
     errors=_POOL_ERRORS,
@@ -170,14 +168,12 @@ def _holed() -> Array:
 
 @composite(
     reference=_pool_reference(lambda values, *rest: np.max(values)),
-    samples=later(
-        lambda: [
-            *_pool_samples(),
-            Sample((_holed(), 2), smooth=False),
-            Sample((_holed(), 2, 1), {"padding": 1}, smooth=False),
-            Sample((np.ones((1, 4, 4)), 2), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        *_pool_samples(),
+        Sample((_holed(), 2), smooth=False),
+        Sample((_holed(), 2, 1), {"padding": 1}, smooth=False),
+        Sample((np.ones((1, 4, 4)), 2), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="biuf",
     errors=_POOL_ERRORS,
@@ -215,19 +211,17 @@ def _indexed(sample: Any) -> Any:
 
 @derived(
     reference=_max_pool2d_reference,
-    samples=later(
-        lambda: [
-            (real(1, 2, 4, 4), (2, 2)),
-            *map(_indexed, _pool_samples()),
-            Sample((_holed(), 2, 1), {"padding": 1, "return_indices": True}, smooth=False),
-            Sample((np.ones((1, 4, 4)), 2), {"return_indices": True}, smooth=False),
-            Sample(
-                (np.full((1, 3), -np.inf), (3,), 1),
-                {"padding": 1, "return_indices": True},
-                smooth=False,
-            ),
-        ]
-    ),
+    samples=lambda: [
+        (real(1, 2, 4, 4), (2, 2)),
+        *map(_indexed, _pool_samples()),
+        Sample((_holed(), 2, 1), {"padding": 1, "return_indices": True}, smooth=False),
+        Sample((np.ones((1, 4, 4)), 2), {"return_indices": True}, smooth=False),
+        Sample(
+            (np.full((1, 3), -np.inf), (3,), 1),
+            {"padding": 1, "return_indices": True},
+            smooth=False,
+        ),
+    ],
     kinds="biuf",
     errors=_POOL_ERRORS,
 )
@@ -281,16 +275,14 @@ def _max_unpool2d_reference(
 
 @composite(
     reference=_max_unpool2d_reference,
-    samples=later(
-        lambda: [
-            (real(1, 1, 2, 2), np.array([[[[0, 3], [9, 14]]]])),
-            (real(2, 1, 2), np.array([[[0, 3]], [[4, 5]]]), (2,), {"output_size": (7,)}),
-            (real(1, 2, 2), np.array([[[0, 2], [6, 8]]]), (2, 2), 1),
-            (real(1, 2, 2), np.array([[[0, 2], [6, 8]]]), 3, 2, 1, 1),
-            (real(1, 1, 2, 2), np.array([[[[3, 3], [3, 9]]]]), {"output_size": (1, 1, 4, 5)}),
-            (real(0, 1, 2, 2), whole(0, 1, 2, 2)),
-        ]
-    ),
+    samples=lambda: [
+        (real(1, 1, 2, 2), np.array([[[[0, 3], [9, 14]]]])),
+        (real(2, 1, 2), np.array([[[0, 3]], [[4, 5]]]), (2,), {"output_size": (7,)}),
+        (real(1, 2, 2), np.array([[[0, 2], [6, 8]]]), (2, 2), 1),
+        (real(1, 2, 2), np.array([[[0, 2], [6, 8]]]), 3, 2, 1, 1),
+        (real(1, 1, 2, 2), np.array([[[[3, 3], [3, 9]]]]), {"output_size": (1, 1, 4, 5)}),
+        (real(0, 1, 2, 2), whole(0, 1, 2, 2)),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(
@@ -318,8 +310,7 @@ def max_unpool2d(
     op, kernel = "max_unpool2d", kernel_of("max_unpool2d", x, kernel_size)
     check_index(op, x, indices)
     if indices.shape != x.shape:
-        operands = [("x", x), ("indices", indices)]
-        raise ShapeError("E3003", "takes one index per element", op=op, operands=operands)
+        raise ShapeError("E3003", "takes one index per element", op=op, x=x, indices=indices)
     lead, n = x.shape[: x.ndim - len(kernel)], len(kernel)
     given = None if output_size is None else output_size[-n:]
     sizes = _unpooled(x, kernel, stride, dilation, padding) if given is None else given
@@ -339,7 +330,7 @@ def _unpooled(x: UOp, kernel: Shape, stride: Any, dilation: Any, padding: Any) -
     sizes = tuple((i - 1) * s + d * (k - 1) + 1 - b - a for i, s, d, k, (b, a) in layout)
     if min(sizes) < 1:
         problem = f"the output size {list(sizes)} is not positive"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help="give output_size")
+        raise ShapeError("E3003", problem, op=op, x=x, help="give output_size")
     return sizes
 
 
@@ -403,17 +394,15 @@ def _adaptive(reduce: str, count: int) -> OpDef:
             np.max if reduce == "max" else lambda v: v.astype(np.float64).mean(),
             None if reduce == "max" else np.float64,
         ),
-        samples=later(
-            lambda: [
-                (real(2, *spatial), sizes),
-                (real(1, 2, *spatial), 1),
-                (real(1, *spatial), (None, *sizes[1:])),
-                (real(1, *spatial), 7 if count == 1 else (7, *sizes[1:])),
-                (real(1, *(2 * s for s in sizes)), sizes),
-                (real(0, *spatial), sizes),
-                (real(*spatial), sizes),
-            ]
-        ),
+        samples=lambda: [
+            (real(2, *spatial), sizes),
+            (real(1, 2, *spatial), 1),
+            (real(1, *spatial), (None, *sizes[1:])),
+            (real(1, *spatial), 7 if count == 1 else (7, *sizes[1:])),
+            (real(1, *(2 * s for s in sizes)), sizes),
+            (real(0, *spatial), sizes),
+            (real(*spatial), sizes),
+        ],
         ad=ThroughBody(),
         kinds="biuf",
         errors=(
@@ -427,11 +416,10 @@ def _adaptive(reduce: str, count: int) -> OpDef:
 
 def _output_size(op: str, x: UOp, output_size: Any, count: int) -> Shape:
     if x.ndim < count:
-        problem = f"takes rank {count} or more, got rank {x.ndim}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"takes rank {count} or more, got rank {x.ndim}", op=op, x=x)
     extents = x.shape[x.ndim - count :]
     if 0 in extents:
-        raise ShapeError("E3006", "a spatial axis is empty", op=op, operands=[("x", x)])
+        raise ShapeError("E3006", "a spatial axis is empty", op=op, x=x)
     listed = each(output_size, count)
     filled = tuple(e if s is None else s for e, s in zip(extents, listed, strict=False))
     return per_axis(op, "output_size", filled + listed[count:], count, 1, "E3006")

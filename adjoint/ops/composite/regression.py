@@ -17,7 +17,7 @@ from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.dtype import accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import later, real
+from adjoint.ops.samples import real
 
 Array = np.ndarray[Any, Any]
 REDUCTIONS = ("mean", "sum", "none")
@@ -81,7 +81,7 @@ PAIR_ERRORS = (_BAD, Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1")
     reference=lambda x, target, reduction="mean": reduce_reference(
         (np.asarray(x, float) - target) ** 2, reduction
     ),
-    samples=later(lambda: [*pair_samples(), (real(3), 0.5)]),
+    samples=lambda: [*pair_samples(), (real(3), 0.5)],
     ad=ThroughBody(),
     kinds="iuf",
     errors=PAIR_ERRORS,
@@ -97,7 +97,7 @@ def mse_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
     reference=lambda x, target, reduction="mean": reduce_reference(
         np.abs(np.asarray(x, float) - target), reduction
     ),
-    samples=later(pair_samples),
+    samples=pair_samples,
     ad=ThroughBody(),
     kinds="iuf",
     errors=PAIR_ERRORS,
@@ -123,12 +123,10 @@ def _huber_jvp(t: Any, y: UOp, x: UOp, target: UOp, reduction: str, delta: float
 
 @composite(
     reference=_huber_reference,
-    samples=later(
-        lambda: [
-            *pair_samples(),
-            (real(2, 3), real(2, 3, seed=1), {"delta": 0.3, "reduction": "none"}),
-        ]
-    ),
+    samples=lambda: [
+        *pair_samples(),
+        (real(2, 3), real(2, 3, seed=1), {"delta": 0.3, "reduction": "none"}),
+    ],
     ad=Jvp(_huber_jvp),
     kinds="iuf",
     errors=(*PAIR_ERRORS, Bad("E2006", (real(2), real(2)), {"delta": 0.0}, match="delta")),
@@ -164,13 +162,11 @@ def _smooth_l1_jvp(t: Any, y: UOp, x: UOp, target: UOp, reduction: str, beta: fl
 
 @composite(
     reference=_smooth_l1_reference,
-    samples=later(
-        lambda: [
-            *pair_samples(),
-            (real(2, 3), real(2, 3, seed=1), {"beta": 0.3, "reduction": "none"}),
-            (real(2, 3), real(2, 3, seed=1), {"beta": 0.0}),
-        ]
-    ),
+    samples=lambda: [
+        *pair_samples(),
+        (real(2, 3), real(2, 3, seed=1), {"beta": 0.3, "reduction": "none"}),
+        (real(2, 3), real(2, 3, seed=1), {"beta": 0.0}),
+    ],
     ad=Jvp(_smooth_l1_jvp),
     kinds="iuf",
     errors=(*PAIR_ERRORS, Bad("E2006", (real(2), real(2)), {"beta": -1.0}, match="beta")),
@@ -202,14 +198,12 @@ def _poisson_reference(
 
 @composite(
     reference=_poisson_reference,
-    samples=later(
-        lambda: [
-            *pair_samples(),
-            (real(2, 3, lo=0.5), real(2, 3, lo=0.5, seed=1), False),
-            (real(2, 3), real(3, lo=1.1, seed=1), {"full": True}),
-            (real(3), np.array([0, 1, 4]), {"full": True, "reduction": "none"}),
-        ]
-    ),
+    samples=lambda: [
+        *pair_samples(),
+        (real(2, 3, lo=0.5), real(2, 3, lo=0.5, seed=1), False),
+        (real(2, 3), real(3, lo=1.1, seed=1), {"full": True}),
+        (real(3), np.array([0, 1, 4]), {"full": True, "reduction": "none"}),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
@@ -245,14 +239,12 @@ def _gaussian_reference(
 
 @composite(
     reference=_gaussian_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1), real(2, 3, lo=0.5, seed=2)),
-            (real(2, 3), real(3, seed=1), real(2, 1, lo=0.5, seed=2), True, 0.1, "none"),
-            (real(2, 3), real(3, seed=1), real(3, lo=0.5, seed=2), {"reduction": "sum"}),
-            Sample((real(2), real(2, seed=1), np.zeros(2)), {"eps": 0.1}, smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1), real(2, 3, lo=0.5, seed=2)),
+        (real(2, 3), real(3, seed=1), real(2, 1, lo=0.5, seed=2), True, 0.1, "none"),
+        (real(2, 3), real(3, seed=1), real(3, lo=0.5, seed=2), {"reduction": "sum"}),
+        Sample((real(2), real(2, seed=1), np.zeros(2)), {"eps": 0.1}, smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
@@ -279,14 +271,12 @@ _SIGNS = np.array([1, -1, 1])
     reference=lambda x, target, reduction="mean": reduce_reference(
         np.logaddexp(0, -np.asarray(x, float) * target), reduction
     ),
-    samples=later(
-        lambda: [
-            (real(2, 3), _SIGNS),
-            (real(2, 3), real(2, 3, seed=1), "none"),
-            (real(2, 3), _SIGNS, "sum"),
-            Sample((np.array([200.0, -200.0, 0.0]), _SIGNS, "none"), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), _SIGNS),
+        (real(2, 3), real(2, 3, seed=1), "none"),
+        (real(2, 3), _SIGNS, "sum"),
+        Sample((np.array([200.0, -200.0, 0.0]), _SIGNS, "none"), smooth=False),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
@@ -305,13 +295,11 @@ def _hinge_reference(x: Any, target: Any, margin: float = 1.0, reduction: str = 
 
 @composite(
     reference=_hinge_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), _SIGNS),
-            (real(2, 3), _SIGNS, 0.3, "none"),
-            (real(2, 3), _SIGNS, {"reduction": "sum"}),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), _SIGNS),
+        (real(2, 3), _SIGNS, 0.3, "none"),
+        (real(2, 3), _SIGNS, {"reduction": "sum"}),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
@@ -327,13 +315,11 @@ def hinge_embedding_loss(x: UOp, target: UOp, margin: float = 1.0, reduction: st
     reference=lambda x, other, target, margin=0.0, reduction="mean": reduce_reference(
         np.maximum(-np.asarray(target) * (np.asarray(x, float) - other) + margin, 0), reduction
     ),
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1), _SIGNS),
-            (real(2, 3), real(3, seed=1), _SIGNS, 0.3, "none"),
-            (real(2, 3), real(3, seed=1), _SIGNS, {"reduction": "sum"}),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1), _SIGNS),
+        (real(2, 3), real(3, seed=1), _SIGNS, 0.3, "none"),
+        (real(2, 3), real(3, seed=1), _SIGNS, {"reduction": "sum"}),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
@@ -364,14 +350,12 @@ def _triplet_reference(
 
 @composite(
     reference=_triplet_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2)),
-            (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2), 4.0, 1.0),
-            (real(2, 3), real(2, 3, seed=1), real(3, seed=2), {"swap": True, "reduction": "none"}),
-            (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2), {"reduction": "sum"}),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2)),
+        (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2), 4.0, 1.0),
+        (real(2, 3), real(2, 3, seed=1), real(3, seed=2), {"swap": True, "reduction": "none"}),
+        (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2), {"reduction": "sum"}),
+    ],
     ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),

@@ -17,7 +17,7 @@ from adjoint.ir.opdef import Bad, Sample, derived, scalar_like
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis
 from adjoint.ops.indexing import along, check_index, gathered, scattered, wrapped
-from adjoint.ops.samples import SPECIAL, later, real, whole
+from adjoint.ops.samples import SPECIAL, real, whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -28,7 +28,7 @@ def index_of(op: str, x: UOp, index: Any) -> UOp:
     """The index, if it is an integer tensor."""
     if not isinstance(index, UOp):
         problem = f"an index is an integer tensor, got {type(index).__name__}"
-        raise ArgumentError("E2001", problem, op=op, operands=[("x", x), ("index", index)])
+        raise ArgumentError("E2001", problem, op=op, x=x, index=index)
     check_index(op, x, index)
     return index
 
@@ -37,12 +37,11 @@ def _like(op: str, x: UOp, source: Any) -> UOp:
     """A source whose values fit the tensor's dtype."""
     if not isinstance(source, UOp):
         problem = f"the source is a tensor, got {type(source).__name__}"
-        raise ArgumentError("E2001", problem, op=op, operands=[("x", x)])
+        raise ArgumentError("E2001", problem, op=op, x=x)
     if promote(x.dtype, source.dtype) is not x.dtype:
         problem = f"values of {source.dtype.name} do not fit into {x.dtype.name}"
         fix = f".cast('{x.dtype.name}') the source, or cast the tensor first"
-        operands = [("x", x), ("source", source)]
-        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
+        raise DTypeError("E2004", problem, op=op, x=x, source=source, help=fix)
     return source
 
 
@@ -50,8 +49,7 @@ def places_of(op: str, x: UOp, dim: int, index: Any) -> tuple[int, UOp]:
     """The axis, and a vector of indices along it with negative ones counted from the end."""
     axis, places = own_axis(op, dim, x), index_of(op, x, index)
     if len(places.shape) > 1:
-        operands = [("x", x), ("index", places)]
-        raise ShapeError("E3002", "the index is a vector", op=op, operands=operands)
+        raise ShapeError("E3002", "the index is a vector", op=op, x=x, index=places)
     return axis, wrapped(places.reshape(places.size), x.shape[axis])
 
 
@@ -61,8 +59,7 @@ def _aside(op: str, x: UOp, axis: int, places: UOp, source: Any) -> UOp:
     shape = (*x.shape[:axis], places.size, *x.shape[axis + 1 :])
     if node.shape != shape:
         problem = f"the source has the shape {list(shape)}: one slice per index"
-        operands = [("x", x), ("index", places), ("source", node)]
-        raise ShapeError("E3003", problem, op=op, operands=operands)
+        raise ShapeError("E3003", problem, op=op, x=x, index=places, source=node)
     return node.movedim(axis, 0)
 
 
@@ -96,7 +93,7 @@ def _index_add_reference(x: Array, dim: int, index: Array, source: Array, alpha:
 
 @derived(
     reference=_index_add_reference,
-    samples=later(lambda: [*_placements(), (*_placements()[0], {"alpha": 2})]),
+    samples=lambda: [*_placements(), (*_placements()[0], {"alpha": 2})],
     errors=(
         *_MISPLACED,
         Bad("E2004", (whole(2), 0, whole(2), whole(2)), {"alpha": 0.5}, match="do not fit"),
@@ -114,7 +111,7 @@ def index_add(x: UOp, dim: int, index: UOp, source: UOp, alpha: Any = 1) -> UOp:
 
 @derived(
     reference=lambda x, dim, index, source: _placed_by_loop(x, dim, index, source, lambda a, b: b),
-    samples=later(_placements),
+    samples=_placements,
     errors=_MISPLACED,
 )
 def index_copy(x: UOp, dim: int, index: UOp, source: UOp) -> UOp:
@@ -131,13 +128,11 @@ def _index_fill_reference(x: Array, dim: int, index: Array, value: Any) -> Array
 
 @derived(
     reference=_index_fill_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), 0, np.array([2, -4]), 1),
-            (real(4, 3), -1, np.array([1, 1]), real()),
-            (real(4), 0, whole(0), 1),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), 0, np.array([2, -4]), 1),
+        (real(4, 3), -1, np.array([1, 1]), real()),
+        (real(4), 0, whole(0), 1),
+    ],
     errors=(
         Bad("E6001", (_MATRIX, 1, _OUT, 1), match="out of range"),
         Bad("E2004", (whole(2), 0, whole(2), 0.5), match="do not fit"),
@@ -150,23 +145,20 @@ def index_fill(x: UOp, dim: int, index: UOp, value: Any) -> UOp:
     axis, places = places_of("index_fill", x, dim, index)
     fill = value if isinstance(value, UOp) else scalar_like("index_fill", value, x)
     if fill.shape:
-        operands = [("x", x), ("value", fill)]
-        raise ShapeError("E3002", "fills with one value", op="index_fill", operands=operands)
+        raise ShapeError("E3002", "fills with one value", op="index_fill", x=x, value=fill)
     return scattered(x, (places,), _like("index_fill", x, fill), (axis,))
 
 
 @derived(
     reference=lambda x, mask, value: np.where(mask, value, x),
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1) > 0, 1),
-            (real(2, 3), real(3, seed=1) > 0, real(seed=2)),
-            (real(3), real(2, 1, seed=1) > 0, real(3, seed=2)),
-            (real(), np.array(False), 0),
-            (real(0, 3), real(3) > 0, 0),
-            Sample((SPECIAL, np.isnan(SPECIAL), 0), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1) > 0, 1),
+        (real(2, 3), real(3, seed=1) > 0, real(seed=2)),
+        (real(3), real(2, 1, seed=1) > 0, real(3, seed=2)),
+        (real(), np.array(False), 0),
+        (real(0, 3), real(3) > 0, 0),
+        Sample((SPECIAL, np.isnan(SPECIAL), 0), smooth=False),
+    ],
     errors=(
         Bad("E3001", (_MATRIX, np.ones(2) > 0, 0), match="dimension 1"),
         Bad("E2005", (_MATRIX, _MATRIX, 0), match="mask is bool"),
@@ -198,16 +190,14 @@ def _masked_scatter_reference(x: Array, mask: Array, source: Array) -> Array:
 
 @derived(
     reference=_masked_scatter_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3), real(2, 3, seed=1) > 0, real(6, seed=2)),
-            (real(2, 3), real(3, seed=1) > 0, real(2, 4, seed=2)),
-            (real(3), real(2, 1, seed=1) > -9, real(6, seed=2)),
-            (real(3), real(3) > 9, real(0)),
-            (real(0, 3), real(3) > 0, real(2)),
-            (real(), np.array(True), real(2, seed=1)),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), real(2, 3, seed=1) > 0, real(6, seed=2)),
+        (real(2, 3), real(3, seed=1) > 0, real(2, 4, seed=2)),
+        (real(3), real(2, 1, seed=1) > -9, real(6, seed=2)),
+        (real(3), real(3) > 9, real(0)),
+        (real(0, 3), real(3) > 0, real(2)),
+        (real(), np.array(True), real(2, seed=1)),
+    ],
     errors=(
         Bad("E6001", (_VECTOR, _VECTOR > 0, np.ones(2)), match="out of range"),
         Bad("E2005", (_VECTOR, _VECTOR, _VECTOR), match="mask is bool"),
@@ -284,7 +274,7 @@ def _scatter_reduce_samples() -> list[Any]:
 
 @derived(
     reference=_scatter_reduce_reference,
-    samples=later(_scatter_reduce_samples),
+    samples=_scatter_reduce_samples,
     errors=(
         Bad("E2008", (_VECTOR, 0, whole(2), _VECTOR, "avg"), match="'avg' is not one of"),
         Bad("E6001", (_VECTOR, 0, _OUT, _VECTOR, "sum"), match="out of range"),
@@ -304,8 +294,7 @@ def scatter_reduce(
     """
     op = "scatter_reduce"
     if reduce not in _MODE:
-        problem = f"reduce {reduce!r} is not one of {', '.join(_MODE)}"
-        raise ArgumentError("E2008", problem, op=op)
+        raise ArgumentError("E2008", f"reduce {reduce!r} is not one of {', '.join(_MODE)}", op=op)
     if not x.shape:
         one = (v.reshape(1) for v in (x, index_of(op, x, index), _like(op, x, src)))
         first, *rest = one
@@ -328,7 +317,7 @@ def _covering(op: str, index: UOp, src: UOp) -> UOp:
     )
     if not sized:
         problem = "src is at least as large as the index along every axis"
-        raise ShapeError("E3003", problem, op=op, operands=[("src", src), ("index", index)])
+        raise ShapeError("E3003", problem, op=op, src=src, index=index)
     return src.shrink([(0, i) for i in index.shape])
 
 

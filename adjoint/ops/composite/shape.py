@@ -19,7 +19,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.composite import concatenate, padding, rearrange  # noqa: F401 (their records)
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis, expand, padded, reshape, sliced
-from adjoint.ops.samples import later, real
+from adjoint.ops.samples import given, real
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -31,8 +31,7 @@ alias(expand, "broadcast_to")
 
 def _needs_rank(op: str, x: UOp, rank: int) -> None:
     if len(x.shape) < rank:
-        problem = f"needs rank {rank} or more, got {len(x.shape)}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", f"needs rank {rank} or more, got {len(x.shape)}", op=op, x=x)
 
 
 # ---- axes of size 1, merged and divided axes
@@ -46,16 +45,14 @@ def _squeeze_reference(x: Array, dim: Any = None) -> Array:
 
 @derived(
     reference=_squeeze_reference,
-    samples=later(
-        lambda: [
-            (real(1, 2, 1),),
-            (real(1, 2, 1), 0),
-            (real(1, 2, 1), 1),
-            (real(1, 2, 1), (0, -1)),
-            (real(), -1),
-            (real(0, 1), 1),
-        ]
-    ),
+    samples=lambda: [
+        (real(1, 2, 1),),
+        (real(1, 2, 1), 0),
+        (real(1, 2, 1), 1),
+        (real(1, 2, 1), (0, -1)),
+        (real(), -1),
+        (real(0, 1), 1),
+    ],
     errors=(Bad("E3004", (_MATRIX, 2), match="axis 2"),),
     views=True,
 )
@@ -67,7 +64,7 @@ def squeeze(x: UOp, dim: Any = None) -> UOp:
 
 @derived(
     reference=lambda x, dim: np.expand_dims(x, dim),
-    samples=later(lambda: [(real(2, 3), 0), (real(2, 3), -1), (real(), 0), (real(0, 3), 1)]),
+    samples=lambda: [(real(2, 3), 0), (real(2, 3), -1), (real(), 0), (real(0, 3), 1)],
     errors=(Bad("E3004", (_MATRIX, 3), match="axis 3"), Bad("E2001", (_MATRIX, 0.5), match="int")),
     views=True,
 )
@@ -87,16 +84,14 @@ def _flatten_reference(x: Array, start_dim: int = 0, end_dim: int = -1) -> Array
 
 @derived(
     reference=_flatten_reference,
-    samples=later(
-        lambda: [
-            (real(2, 3, 2),),
-            (real(2, 3, 2), 1),
-            (real(2, 3, 2), 0, 1),
-            (real(2, 3, 2), -2, -2),
-            (real(),),
-            (real(0, 3),),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3, 2),),
+        (real(2, 3, 2), 1),
+        (real(2, 3, 2), 0, 1),
+        (real(2, 3, 2), -2, -2),
+        (real(),),
+        (real(0, 3),),
+    ],
     errors=(
         Bad("E3004", (_MATRIX, 1, 0), match="starts after it ends"),
         Bad("E3004", (_MATRIX, 2), match="axis 2"),
@@ -109,7 +104,7 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
     first, last = (checked_axis("flatten", d, rank, x) for d in (start_dim, end_dim))
     if first > last:
         problem = f"the range of axes {start_dim} to {end_dim} starts after it ends"
-        raise AxisError("E3004", problem, op="flatten", operands=[("x", x)])
+        raise AxisError("E3004", problem, op="flatten", x=x)
     return x.reshape(*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
 
 
@@ -117,14 +112,12 @@ def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
     reference=lambda x, dim, sizes: np.reshape(
         x, x.shape[: dim % x.ndim] + tuple(sizes) + x.shape[dim % x.ndim + 1 :]
     ),
-    samples=later(
-        lambda: [
-            (real(3, 4), 1, (2, 2)),
-            (real(3, 4), 1, (-1, 2)),
-            (real(6, 2), -2, [3, 2, 1]),
-            (real(0, 4), 0, (0, 2)),
-        ]
-    ),
+    samples=lambda: [
+        (real(3, 4), 1, (2, 2)),
+        (real(3, 4), 1, (-1, 2)),
+        (real(6, 2), -2, [3, 2, 1]),
+        (real(0, 4), 0, (0, 2)),
+    ],
     errors=(
         Bad("E3007", (_MATRIX, 1, (2, 2)), match="3 elements"),
         Bad("E3007", (_MATRIX, 1, (-1, 2)), match="3 elements"),
@@ -146,11 +139,11 @@ def unflatten(x: UOp, dim: int, sizes: Sequence[int]) -> UOp:
         parts[parts.index(-1)], known = n // known, n // known * known
     if parts.count(-1) < 2 and known != n:
         problem = f"{n} elements of axis {axis} do not fill {concatenate.listed(sizes)}"
-        raise ShapeError("E3007", problem, op="unflatten", operands=[("x", x)])
+        raise ShapeError("E3007", problem, op="unflatten", x=x)
     return x.reshape(*x.shape[:axis], *parts, *x.shape[axis + 1 :])
 
 
-_AT_LEAST = later(lambda: [(real(),), (real(3),), (real(2, 3),), (real(2, 0, 3),)])
+_AT_LEAST = given((real(),), (real(3),), (real(2, 3),), (real(2, 0, 3),))
 
 
 @derived(reference=np.atleast_1d, samples=_AT_LEAST, views=True)
@@ -181,7 +174,7 @@ def _shape_of(op: str, other: Any) -> Shape:
 
 @derived(
     reference=lambda x, other: np.reshape(x, other.shape),
-    samples=later(lambda: [(real(2, 3), real(3, 2)), (real(0, 3), real(0))]),
+    samples=lambda: [(real(2, 3), real(3, 2)), (real(0, 3), real(0))],
     errors=(
         Bad("E3007", (_MATRIX, _VECTOR), match="6 elements"),
         Bad("E2001", (_MATRIX, 6), match="is a tensor"),
@@ -198,7 +191,7 @@ alias(reshape_as, "view_as")
 
 @derived(
     reference=lambda x, other: np.broadcast_to(x, other.shape),
-    samples=later(lambda: [(real(1, 3), real(2, 3)), (real(), real(0, 3))]),
+    samples=lambda: [(real(1, 3), real(2, 3)), (real(), real(0, 3))],
     errors=(Bad("E3001", (_MATRIX, _VECTOR), match="cannot be expanded"),),
     views=True,
 )
@@ -218,14 +211,12 @@ def _swapped(op: str, x: UOp, dim0: Any, dim1: Any) -> UOp:
     return x.permute(order)
 
 
-_SWAPS = later(
-    lambda: [(real(2, 3, 4), 0, 2), (real(2, 3), -1, 0), (real(), 0, -1), (real(0, 3), 1, 1)]
-)
+_SWAPS = given((real(2, 3, 4), 0, 2), (real(2, 3), -1, 0), (real(), 0, -1), (real(0, 3), 1, 1))
 
 
 @derived(
     reference=lambda x, dim0=1, dim1=0: np.swapaxes(x, dim0, dim1) if x.ndim else x,
-    samples=later(lambda: [(real(2, 3),), *((s.args) for s in _SWAPS())]),
+    samples=lambda: [(real(2, 3),), *_SWAPS()],
     errors=(Bad("E3004", (_VECTOR,), match="axis 1"),),
     views=True,
 )
@@ -250,14 +241,12 @@ alias(swapaxes, "swapdims")
 
 @derived(
     reference=np.moveaxis,
-    samples=later(
-        lambda: [
-            (real(2, 3, 4), 0, -1),
-            (real(2, 3, 4), (0, 1), (-1, 0)),
-            (real(0, 3), [1], [0]),
-            (real(2, 3), (), ()),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3, 4), 0, -1),
+        (real(2, 3, 4), (0, 1), (-1, 0)),
+        (real(0, 3), [1], [0]),
+        (real(2, 3), (), ()),
+    ],
     errors=(
         Bad("E2007", (_MATRIX, (0, 1), 0), match="as many axes"),
         Bad("E3005", (_MATRIX, (0, 0), (0, 1)), match="duplicate"),
@@ -270,7 +259,7 @@ def movedim(x: UOp, source: Any, destination: Any) -> UOp:
     old, new = (checked_axes("movedim", a, x) for a in (source, destination))
     if len(old) != len(new):
         problem = f"moves {len(old)} axes to {len(new)} places; as many axes as places are needed"
-        raise ArgumentError("E2007", problem, op="movedim", operands=[("x", x)])
+        raise ArgumentError("E2007", problem, op="movedim", x=x)
     order = [a for a in range(len(x.shape)) if a not in old]
     for place, axis in sorted(zip(new, old, strict=True)):
         order.insert(place, axis)
@@ -279,16 +268,14 @@ def movedim(x: UOp, source: Any, destination: Any) -> UOp:
 
 @derived(
     reference=lambda x, k=1, dims=(0, 1): np.rot90(x, k, dims),
-    samples=later(
-        lambda: [
-            (real(2, 3),),
-            (real(2, 3), 2),
-            (real(2, 3), -1),
-            (real(2, 3, 2), 3, (2, 0)),
-            (real(2, 3), 4),
-            (real(0, 3), 1),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3),),
+        (real(2, 3), 2),
+        (real(2, 3), -1),
+        (real(2, 3, 2), 3, (2, 0)),
+        (real(2, 3), 4),
+        (real(0, 3), 1),
+    ],
     errors=(
         Bad("E2007", (_MATRIX, 1, (0,)), match="two axes"),
         Bad("E3005", (_MATRIX, 1, (0, 0)), match="duplicate"),
@@ -312,7 +299,7 @@ def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
 
 @derived(
     reference=np.fliplr,
-    samples=later(lambda: [(real(2, 3),), (real(2, 3, 2),), (real(2, 0),)]),
+    samples=lambda: [(real(2, 3),), (real(2, 3, 2),), (real(2, 0),)],
     errors=(Bad("E3002", (_VECTOR,), match="rank 2"),),
     views=True,
 )
@@ -324,7 +311,7 @@ def fliplr(x: UOp) -> UOp:
 
 @derived(
     reference=np.flipud,
-    samples=later(lambda: [(real(3),), (real(2, 3),), (real(0, 2),)]),
+    samples=lambda: [(real(3),), (real(2, 3),), (real(0, 2),)],
     errors=(Bad("E3002", (_SCALAR,), match="rank 1"),),
     views=True,
 )
@@ -339,17 +326,15 @@ def flipud(x: UOp) -> UOp:
 
 @derived(
     reference=np.diagonal,
-    samples=later(
-        lambda: [
-            (real(3, 3),),
-            (real(3, 4), 1),
-            (real(4, 3), -2),
-            (real(3, 4), 5),
-            (real(2, 3, 4), 0, 2, 1),
-            (real(2, 3, 4), -1, -1, 0),
-            (real(0, 3),),
-        ]
-    ),
+    samples=lambda: [
+        (real(3, 3),),
+        (real(3, 4), 1),
+        (real(4, 3), -2),
+        (real(3, 4), 5),
+        (real(2, 3, 4), 0, 2, 1),
+        (real(2, 3, 4), -1, -1, 0),
+        (real(0, 3),),
+    ],
     errors=(
         Bad("E3002", (_VECTOR,), match="rank 2"),
         Bad("E3005", (_MATRIX, 0, 1, 1), match="duplicate"),
@@ -375,18 +360,16 @@ def diagonal(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
 
 @derived(
     reference=lambda x, diagonal=0: np.diag(x, diagonal),
-    samples=later(
-        lambda: [
-            (real(3),),
-            (real(2), 2),
-            (real(2), -1),
-            (real(3, 4),),
-            (real(3, 4), -1),
-            (real(0),),
-            (real(0), 2),
-            (real(1),),
-        ]
-    ),
+    samples=lambda: [
+        (real(3),),
+        (real(2), 2),
+        (real(2), -1),
+        (real(3, 4),),
+        (real(3, 4), -1),
+        (real(0),),
+        (real(0), 2),
+        (real(1),),
+    ],
     errors=(
         Bad("E3002", (_SCALAR,), match="vector or a matrix"),
         Bad("E3002", (np.ones((2, 2, 2)),), match="vector or a matrix"),
@@ -397,8 +380,7 @@ def diag(x: UOp, diagonal: int = 0) -> UOp:
     if len(x.shape) == 2:
         return x.diagonal(diagonal)
     if len(x.shape) != 1:
-        problem = "takes a vector or a matrix"
-        raise ShapeError("E3002", problem, op="diag", operands=[("x", x)])
+        raise ShapeError("E3002", "takes a vector or a matrix", op="diag", x=x)
     shift = concatenate.whole_number("diag", "diagonal", diagonal)
     n, m = x.size, x.size + abs(shift)
     start = shift if shift >= 0 else -shift * m
@@ -416,17 +398,15 @@ def _triangle(op: str, x: UOp, diagonal: int, upper: bool) -> UOp:
     return (row <= column if upper else row >= column).where(x, zero)
 
 
-_TRIANGLES = later(
-    lambda: [
-        (real(3, 3),),
-        (real(3, 4), 1),
-        (real(4, 3), -2),
-        (real(2, 3, 3), -1),
-        (real(2, 3), 10),
-        (real(2, 3), -10),
-        (real(0, 3),),
-        Sample((np.full((2, 2), np.nan),), smooth=False),
-    ]
+_TRIANGLES = given(
+    (real(3, 3),),
+    (real(3, 4), 1),
+    (real(4, 3), -2),
+    (real(2, 3, 3), -1),
+    (real(2, 3), 10),
+    (real(2, 3), -10),
+    (real(0, 3),),
+    Sample((np.full((2, 2), np.nan),), smooth=False),
 )
 _TOO_FLAT = (Bad("E3002", (_VECTOR,), match="rank 2"),)
 
@@ -454,16 +434,14 @@ def _unfold_reference(x: Array, dim: int, size: int, step: int) -> Array:
 
 @derived(
     reference=_unfold_reference,
-    samples=later(
-        lambda: [
-            (real(7), 0, 3, 2),
-            (real(4, 3), 0, 2, 1),
-            (real(2, 3, 4), 1, 2, 3),
-            (real(2, 5), -1, 5, 1),
-            (real(0, 3), 1, 2, 1),
-            (real(3), 0, 0, 2),
-        ]
-    ),
+    samples=lambda: [
+        (real(7), 0, 3, 2),
+        (real(4, 3), 0, 2, 1),
+        (real(2, 3, 4), 1, 2, 3),
+        (real(2, 5), -1, 5, 1),
+        (real(0, 3), 1, 2, 1),
+        (real(3), 0, 0, 2),
+    ],
     errors=(
         Bad("E3003", (_MATRIX, 1, 4, 1), match="does not fit"),
         Bad("E3006", (_MATRIX, 1, 2, 0), match="step is at least 1"),

@@ -48,8 +48,7 @@ _ERRORS = (
 def _result_dtype(op: str, x: UOp, dtype: Any) -> DType:
     kind = to_float(x.dtype) if dtype is None else as_dtype(dtype)
     if not kind.is_float:
-        problem = f"needs a float dtype, not {kind.name}"
-        raise DTypeError("E2005", problem, op=op, operands=[("x", x)])
+        raise DTypeError("E2005", f"needs a float dtype, not {kind.name}", op=op, x=x)
     return kind
 
 

@@ -21,7 +21,7 @@ from adjoint.ops.composite.concatenate import own_axis, part_of, whole_number
 from adjoint.ops.composite.scatter_update import index_of, places_of
 from adjoint.ops.indexing import check_index, gathered, positions, wrapped
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, later, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, whole
 
 Array = np.ndarray[Any, Any]
 Value = TypeVar("Value")  # a node, a tensor or an array
@@ -55,20 +55,18 @@ def _sort_reference(x: Array, dim: int = -1, descending: bool = False) -> tuple[
 
 @derived(
     reference=_sort_reference,
-    samples=later(
-        lambda: [
-            (real(2, 5),),
-            (real(2, 5), 0, True),
-            (real(2, 5), {"descending": True}),
-            Sample((_TIES,), smooth=False),
-            Sample((_TIES, 1, True), smooth=False),
-            Sample((SPECIAL,), smooth=False),
-            Sample((SPECIAL, 0, True), smooth=False),
-            (real(),),
-            (real(0, 3), 0),
-            (real(2, 0),),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 5),),
+        (real(2, 5), 0, True),
+        (real(2, 5), {"descending": True}),
+        Sample((_TIES,), smooth=False),
+        Sample((_TIES, 1, True), smooth=False),
+        Sample((SPECIAL,), smooth=False),
+        Sample((SPECIAL, 0, True), smooth=False),
+        (real(),),
+        (real(0, 3), 0),
+        (real(2, 0),),
+    ],
     errors=(Bad("E3004", (_MATRIX, 2), match="axis 2"),),
     kinds="biuf",
 )
@@ -83,16 +81,14 @@ def _check_places(op: str, kth: Any, x: UOp, axis: int) -> None:
     for place in kth if isinstance(kth, (tuple, list)) else (kth,):
         if not -n <= whole_number(op, "kth", place) < n:
             problem = f"kth {place} is out of range for axis {axis} of size {n}"
-            raise BoundsError("E6001", problem, op=op, operands=[("x", x)])
+            raise BoundsError("E6001", problem, op=op, x=x)
 
 
-_PLACES = later(
-    lambda: [
-        (real(2, 5), 2),
-        (real(2, 5), -1, 0),
-        (real(5), (1, 3)),
-        Sample((SPECIAL, 3), smooth=False),
-    ]
+_PLACES = given(
+    (real(2, 5), 2),
+    (real(2, 5), -1, 0),
+    (real(5), (1, 3)),
+    Sample((SPECIAL, 3), smooth=False),
 )
 _NO_PLACE = (Bad("E6001", (_MATRIX, 3), match="kth 3"), Bad("E3002", (_SCALAR, 0), match="scalar"))
 
@@ -126,9 +122,7 @@ def argpartition(x: UOp, kth: int | Sequence[int], dim: int = -1) -> UOp:
 
 @derived(
     reference=lambda x: np.sort(x, axis=0),
-    samples=later(
-        lambda: [(real(4, 2),), (real(4),), (real(0, 3),), Sample((SPECIAL,), smooth=False)]
-    ),
+    samples=lambda: [(real(4, 2),), (real(4),), (real(0, 3),), Sample((SPECIAL,), smooth=False)],
     errors=(Bad("E3002", (_SCALAR,), match="scalar"),),
     kinds="biuf",
 )
@@ -148,20 +142,18 @@ def _topk_reference(
 
 @derived(
     reference=_topk_reference,
-    samples=later(
-        lambda: [
-            (real(2, 5), 2),
-            (real(5, 2), 3, 0, False),
-            (real(2, 5), 5, -1, True, False),
-            (real(2, 5), 0),
-            Sample((_TIES, 3), smooth=False),
-            Sample((_TIES, 3, 1, False), smooth=False),
-            Sample((SPECIAL, 3), smooth=False),
-            Sample((SPECIAL, 3, 0, False), smooth=False),
-            (real(), 1),
-            (real(0, 3), 2),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 5), 2),
+        (real(5, 2), 3, 0, False),
+        (real(2, 5), 5, -1, True, False),
+        (real(2, 5), 0),
+        Sample((_TIES, 3), smooth=False),
+        Sample((_TIES, 3, 1, False), smooth=False),
+        Sample((SPECIAL, 3), smooth=False),
+        Sample((SPECIAL, 3, 0, False), smooth=False),
+        (real(), 1),
+        (real(0, 3), 2),
+    ],
     errors=(
         Bad("E3006", (_MATRIX, 4), match="k = 4 is more than the 3 elements"),
         Bad("E3006", (_MATRIX, -1), match="k is at least 0"),
@@ -186,7 +178,7 @@ def _count(op: str, x: UOp, dim: int, k: int, least: int) -> tuple[int, int]:
     count, n = whole_number(op, "k", k, least), x.shape[axis] if x.shape else 1
     if count > n:
         problem = f"k = {count} is more than the {n} elements along axis {axis}"
-        raise ShapeError("E3006", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3006", problem, op=op, x=x)
     return axis, count
 
 
@@ -200,16 +192,14 @@ def _kth_reference(x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tu
 
 @derived(
     reference=_kth_reference,
-    samples=later(
-        lambda: [
-            (real(2, 5), 2),
-            (real(2, 5), 1, 0, True),
-            (real(0, 3), 3),
-            (real(), 1),
-            Sample((_TIES, 4), smooth=False),
-            Sample((SPECIAL, 9), smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 5), 2),
+        (real(2, 5), 1, 0, True),
+        (real(0, 3), 3),
+        (real(), 1),
+        Sample((_TIES, 4), smooth=False),
+        Sample((SPECIAL, 9), smooth=False),
+    ],
     errors=(
         Bad("E3006", (_MATRIX, 0), match="k is at least 1"),
         Bad("E3006", (_MATRIX, 4), match="more than the 3 elements"),
@@ -232,7 +222,7 @@ def kthvalue(x: UOp, k: int, dim: int = -1, keepdim: bool = False) -> Picked:
 
 @derived(
     reference=lambda x, num_classes: np.eye(num_classes, dtype=np.int32)[x],
-    samples=later(lambda: [(whole(2, 3), 5), (whole(hi=3), 3), (whole(0), 4), (whole(3, hi=1), 1)]),
+    samples=lambda: [(whole(2, 3), 5), (whole(hi=3), 3), (whole(0), 4), (whole(3, hi=1), 1)],
     errors=(
         Bad("E6001", (np.array([0, 5]), 5), match="out of range"),
         Bad("E6001", (np.array([0, -1]), 5), match="out of range"),
@@ -258,15 +248,13 @@ _OUT = np.array([0, 3])
 
 @derived(
     reference=lambda x, dim, index: np.take(x, np.atleast_1d(index), axis=dim),
-    samples=later(
-        lambda: [
-            (real(4, 3), 0, np.array([2, 0, 2])),
-            (real(2, 3, 2), 1, np.array([-1, 0])),
-            (real(4, 3), -1, np.array(1)),
-            (real(4), 0, whole(0)),
-            (real(0, 3), 1, np.array([2])),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), 0, np.array([2, 0, 2])),
+        (real(2, 3, 2), 1, np.array([-1, 0])),
+        (real(4, 3), -1, np.array(1)),
+        (real(4), 0, whole(0)),
+        (real(0, 3), 1, np.array([2])),
+    ],
     errors=(
         Bad("E6001", (_MATRIX, 1, _OUT), match="out of range"),
         Bad("E6001", (_MATRIX, 1, np.array([-4])), match="out of range"),
@@ -289,16 +277,14 @@ def _take_along_reference(x: Array, index: Array, dim: int | None = None) -> Arr
 
 @derived(
     reference=_take_along_reference,
-    samples=later(
-        lambda: [
-            (real(4, 3), whole(2, 3, hi=4), 0),
-            (real(4, 3), whole(4, 2, lo=-3, hi=3), -1),
-            (real(1, 3), whole(2, 5, hi=3), 1),
-            (real(4, 3), whole(1, 2, hi=3), 1),
-            (real(2, 3), whole(2, 2, lo=-6, hi=6)),
-            (real(0, 3), whole(0, 2, hi=3), 1),
-        ]
-    ),
+    samples=lambda: [
+        (real(4, 3), whole(2, 3, hi=4), 0),
+        (real(4, 3), whole(4, 2, lo=-3, hi=3), -1),
+        (real(1, 3), whole(2, 5, hi=3), 1),
+        (real(4, 3), whole(1, 2, hi=3), 1),
+        (real(2, 3), whole(2, 2, lo=-6, hi=6)),
+        (real(0, 3), whole(0, 2, hi=3), 1),
+    ],
     errors=(
         Bad("E3002", (_MATRIX, whole(2), 0), match="rank"),
         Bad("E3001", (_MATRIX, whole(3, 1), 1), match="dimension 0"),
@@ -315,7 +301,7 @@ def take_along_dim(x: UOp, indices: UOp, dim: int | None = None) -> UOp:
     axis = own_axis(op, dim, x)
     if len(index.shape) != len(x.shape):
         problem = f"the index has the tensor's rank, {len(x.shape)}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x), ("index", index)])
+        raise ShapeError("E3002", problem, op=op, x=x, index=index)
     shape = list(broadcast_shapes(op, _without(x, axis), _without(index, axis)))
     sizes = [(*shape[:axis], n.shape[axis], *shape[axis + 1 :]) for n in (x, index)]
     return x.expand(sizes[0]).gather(axis, index.expand(sizes[1]))
@@ -328,14 +314,12 @@ def _without(x: UOp, axis: int) -> UOp:
 
 @derived(
     reference=lambda x, index: np.ravel(x)[index],
-    samples=later(
-        lambda: [
-            (real(2, 3), whole(2, 2, lo=-6, hi=6)),
-            (real(2, 3), np.array(4)),
-            (real(), whole(3, hi=1)),
-            (real(2, 3), whole(0)),
-        ]
-    ),
+    samples=lambda: [
+        (real(2, 3), whole(2, 2, lo=-6, hi=6)),
+        (real(2, 3), np.array(4)),
+        (real(), whole(3, hi=1)),
+        (real(2, 3), whole(0)),
+    ],
     errors=(
         Bad("E6001", (_MATRIX, np.array([6])), match="out of range"),
         Bad("E4011", (_MATRIX, _VECTOR), match="integer"),
@@ -349,15 +333,13 @@ def take(x: UOp, index: UOp) -> UOp:
 
 @composite(
     reference=lambda weight, idx, padding_idx=None: weight[idx],
-    samples=later(
-        lambda: [
-            (real(5, 3), whole(2, 4)),
-            (real(5, 3), np.array(2)),
-            (real(5), whole(3)),
-            (real(5, 3), whole(0, 2)),
-            Sample((real(5, 3), whole(4)), {"padding_idx": -1}, smooth=False),
-        ]
-    ),
+    samples=lambda: [
+        (real(5, 3), whole(2, 4)),
+        (real(5, 3), np.array(2)),
+        (real(5), whole(3)),
+        (real(5, 3), whole(0, 2)),
+        Sample((real(5, 3), whole(4)), {"padding_idx": -1}, smooth=False),
+    ],
     ad=ThroughBody(),
     errors=(
         Bad("E6001", (np.ones((3, 2)), _OUT), match="out of range"),
@@ -377,7 +359,7 @@ def embedding(weight: UOp, idx: UOp, padding_idx: int | None = None) -> UOp:
     n, row = weight.shape[0], whole_number("embedding", "padding_idx", padding_idx)
     if not -n <= row < n:
         problem = f"padding_idx {row} is out of range for {n} rows"
-        raise BoundsError("E6001", problem, op="embedding", operands=[("weight", weight)])
+        raise BoundsError("E6001", problem, op="embedding", weight=weight)
     blank = idx.eq(row % n)
     rest = [1] * (len(weight.shape) - 1)
     return blank.reshape(*idx.shape, *rest).where(rows.detach(), rows)
@@ -418,9 +400,11 @@ def _row_samples() -> list[Any]:
 
 @derived(
     reference=_search_reference,
-    samples=later(
-        lambda: [*_search_samples(), *_row_samples(), Sample((np.arange(5.0), 2), smooth=False)]
-    ),
+    samples=lambda: [
+        *_search_samples(),
+        *_row_samples(),
+        Sample((np.arange(5.0), 2), smooth=False),
+    ],
     errors=(
         Bad("E3003", (_MATRIX, _MATRIX[:1]), match="leading axes"),
         Bad("E3002", (_SCALAR, _VECTOR), match="scalar"),
@@ -472,11 +456,9 @@ def _precedes(found: UOp, wanted: UOp, right: bool) -> UOp:
 
 @derived(
     reference=lambda x, boundaries, right=False: _search_reference(boundaries, x, right),
-    samples=later(
-        lambda: [
-            Sample((s.args[1], s.args[0], *s.args[2:]), smooth=False) for s in _search_samples()
-        ]
-    ),
+    samples=lambda: [
+        Sample((s.args[1], s.args[0], *s.args[2:]), smooth=False) for s in _search_samples()
+    ],
     errors=(
         Bad("E3002", (_VECTOR, _MATRIX), match="boundaries are a vector"),
         Bad("E2001", (_VECTOR, 1.0), match="boundaries are a vector"),

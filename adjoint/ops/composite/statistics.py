@@ -377,7 +377,7 @@ def _cov_reference(x: Any, correction: float = 1) -> Array:
 def _as_rows(op: str, x: UOp) -> UOp:
     if len(x.shape) > 2:
         problem = f"takes a matrix whose rows are variables, not rank {len(x.shape)}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", problem, op=op, x=x)
     return widened(x if len(x.shape) == 2 else x.reshape(1, -1))
 
 

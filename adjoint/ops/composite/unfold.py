@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.errors import AdjointError, ArgumentError, ShapeError, VerificationError
 from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import later, real
+from adjoint.ops.samples import real
 from adjoint.ops.window import window_count
 
 Array = np.ndarray[Any, Any]
@@ -69,8 +69,7 @@ def bordered(op: str, x: UOp, pairs: Sequence[tuple[int, int]], value: Any = 0) 
     cut = [*lead, *(max(-a, 0) for _, a in pairs)]
     stop = [n - c for n, c in zip(x.shape, cut, strict=True)]
     if any(b > e for b, e in zip(start, stop, strict=True)):
-        problem = f"padding {tuple(pairs)} removes more than there is"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3003", f"padding {tuple(pairs)} removes more than there is", op=op, x=x)
     kept = x.shrink(list(zip(start, stop, strict=True)))
     before = [*lead, *(max(b, 0) for b, _ in pairs)]
     after = [*lead, *(max(a, 0) for _, a in pairs)]
@@ -80,13 +79,12 @@ def bordered(op: str, x: UOp, pairs: Sequence[tuple[int, int]], value: Any = 0) 
 def check_window(op: str, x: UOp, kernel: Shape, dilation: Shape, padded: Sequence[int]) -> None:
     """A window of this kernel fits the padded axes at least once."""
     if 0 in kernel:
-        problem = f"kernel {list(kernel)} is empty"
-        raise ShapeError("E3006", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3006", f"kernel {list(kernel)} is empty", op=op, x=x)
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     if any(s > n for s, n in zip(spans, padded, strict=True)):
         problem = f"the kernel spans {spans}, more than the padded input {list(padded)}"
         fix = "add padding, or use a smaller kernel or dilation"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
+        raise ShapeError("E3003", problem, op=op, x=x, help=fix)
 
 
 class Plan(NamedTuple):
@@ -120,7 +118,7 @@ def window_plan(
     gaps = per_axis(op, "dilation", dilation, n, 1, "E3006")
     pairs = padding_pairs(op, padding, n)
     if any(p < 0 for pair in pairs for p in pair):
-        raise ShapeError("E3006", f"padding {padding} is negative", op=op, operands=[("x", x)])
+        raise ShapeError("E3006", f"padding {padding} is negative", op=op, x=x)
     layout = zip(x.shape[x.ndim - n :], kernel, steps, gaps, pairs, strict=True)
     sides = tuple(_side(op, x, ceil, *axis) for axis in layout)
     return Plan(kernel, steps, gaps, pairs, sides, tuple(range(x.ndim - n, x.ndim)))
@@ -132,7 +130,7 @@ def kernel_of(op: str, x: UOp, kernel_size: Any) -> Shape:
     kernel = per_axis(op, "kernel_size", kernel_size, count, 1, "E3006")
     if not 1 <= count <= x.ndim:
         problem = f"a kernel of {count} axes does not fit rank {x.ndim}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", problem, op=op, x=x)
     return kernel
 
 
@@ -147,7 +145,7 @@ def _side(
         count -= 1
     if count < 1:
         problem = f"a window of extent {span} does not fit an axis of size {n + before + after}"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3003", problem, op=op, x=x)
     return (before, (count - 1) * s + span - n - before) if ceil else pair
 
 
@@ -211,16 +209,14 @@ def _patches(
 
 @derived(
     reference=_im2col_reference,
-    samples=later(
-        lambda: [
-            (real(1, 2, 3, 4), 2),
-            (real(1, 2, 3, 4), (2, 3)),
-            (real(1, 1, 4, 4), (2, 2), 2, 1, (1, 2)),
-            (real(2, 3, 3), (2, 2)),
-            (real(2, 2, 5), (3,), {"padding": (1, 0)}),
-            (real(0, 2, 3, 3), 2),
-        ]
-    ),
+    samples=lambda: [
+        (real(1, 2, 3, 4), 2),
+        (real(1, 2, 3, 4), (2, 3)),
+        (real(1, 1, 4, 4), (2, 2), 2, 1, (1, 2)),
+        (real(2, 3, 3), (2, 2)),
+        (real(2, 2, 5), (3,), {"padding": (1, 0)}),
+        (real(0, 2, 3, 3), 2),
+    ],
     errors=(
         Bad("E3002", (real(3, 3), 2), match="rank 2"),
         Bad("E3003", (real(1, 1, 2, 2), 3), match="does not fit"),
@@ -232,7 +228,7 @@ def im2col(x: UOp, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     n = 2 if isinstance(kernel_size, int) else len(kernel_size)
     if x.ndim not in (n + 1, n + 2):
         problem = f"takes a batch axis (optional), a channel axis and {n} more, not rank {x.ndim}"
-        raise ShapeError("E3002", problem, op="im2col", operands=[("x", x)])
+        raise ShapeError("E3002", problem, op="im2col", x=x)
     plan = window_plan("im2col", x, kernel_size, stride, dilation, padding, False)
     taps = plan.windows(bordered("im2col", x, plan.sides))
     lead = plan.axes[0]
@@ -266,16 +262,14 @@ def _col2im_reference(
 
 @derived(
     reference=_col2im_reference,
-    samples=later(
-        lambda: [
-            (real(1, 8, 6), (3, 4), 2),
-            (real(1, 6, 4), (3, 4), (2, 3)),
-            (real(1, 4, 8), (4, 4), (2, 2), 2, 1, (1, 2)),
-            (real(8, 4), 3, 2),
-            (real(2, 6, 4), (5,), (3,), {"padding": (1, 0)}),
-            (real(0, 8, 4), (3, 3), 2),
-        ]
-    ),
+    samples=lambda: [
+        (real(1, 8, 6), (3, 4), 2),
+        (real(1, 6, 4), (3, 4), (2, 3)),
+        (real(1, 4, 8), (4, 4), (2, 2), 2, 1, (1, 2)),
+        (real(8, 4), 3, 2),
+        (real(2, 6, 4), (5,), (3,), {"padding": (1, 0)}),
+        (real(0, 8, 4), (3, 3), 2),
+    ],
     kinds="iufc",
     errors=(
         Bad("E3003", (real(1, 8, 5), (3, 4), 2), match="6 windows"),
@@ -296,7 +290,7 @@ def col2im(
     op, n = "col2im", 2 if isinstance(output_size, int) else len(output_size)
     if x.ndim not in (2, 3):
         problem = f"takes (N, C * kernel, windows) or without N, not rank {x.ndim}"
-        raise ShapeError("E3002", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3002", problem, op=op, x=x)
     sizes = per_axis(op, "output_size", output_size, n, 1, "E3006")
     kernel = per_axis(op, "kernel_size", kernel_size, n, 1, "E3006")
     lead, channels = x.shape[:-2], x.shape[-2] // prod(kernel)
@@ -309,7 +303,7 @@ def col2im(
     )
     if x.shape[-2] % prod(kernel) or x.shape[-1] != prod(windows):
         problem = f"rows are a multiple of {prod(kernel)}, columns are {prod(windows)} windows"
-        raise ShapeError("E3003", problem, op=op, operands=[("x", x)])
+        raise ShapeError("E3003", problem, op=op, x=x)
     patches = x.reshape(*lead, channels, *kernel, *windows)
     first = len(lead) + 1
     split = tuple(range(first + n, first + 2 * n)) + tuple(range(first, first + n))
