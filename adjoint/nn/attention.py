@@ -49,7 +49,6 @@ class MultiheadAttention(Module):
         num_kv_heads: int | None = None,
         rope: RotaryEmbedding | None = None,
     ):
-        super().__init__()
         groups = num_heads if num_kv_heads is None else num_kv_heads
         _check_heads(embed_dim, num_heads, groups)
         self.embed_dim, self.num_heads, self.num_kv_heads = embed_dim, num_heads, groups

@@ -80,23 +80,20 @@ def fold(
 class Unfold(Module):
     """The sliding blocks of (N, C, H, W) as the columns of (N, C kh kw, L)."""
 
+    _shown: tuple[str, ...] = ("kernel_size", "dilation", "padding", "stride")
+
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
-        super().__init__()
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
 
     def forward(self, x: Tensor) -> Tensor:
         return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-            f"stride={self.stride}"
-        )
-
 
 class Fold(Unfold):
     """The columns of (N, C kh kw, L) added up at their places in (N, C, H, W)."""
+
+    _shown = ("output_size", *Unfold._shown)
 
     def __init__(
         self,
@@ -112,6 +109,3 @@ class Fold(Unfold):
     def forward(self, x: Tensor) -> Tensor:
         options = self.kernel_size, self.dilation, self.padding, self.stride
         return fold(x, self.output_size, *options)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, {super().extra_repr()}"

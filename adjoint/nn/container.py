@@ -99,7 +99,6 @@ class Sequential(_Numbered):
     """One module after another; names come from a dict, else they are numbers."""
 
     def __init__(self, *modules: Any):
-        super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
             for name, module in modules[0].items():
                 _check_name(self, name)
@@ -131,7 +130,6 @@ class ModuleList(_Numbered):
     """A list of modules; it is no layer itself."""
 
     def __init__(self, modules: Iterable[Module] = ()):
-        super().__init__()
         self._put(modules)
 
 
@@ -139,7 +137,6 @@ class ParameterList(_Numbered):
     """A list of tensors that want gradients."""
 
     def __init__(self, values: Iterable[Any] = ()):
-        super().__init__()
         self._put(values)
 
     def _checked(self, item: Any) -> Any:
@@ -154,7 +151,6 @@ class ModuleDict(Module):
     """Modules by name; it is no layer itself."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None):
-        super().__init__()
         self.update(modules or {})
 
     def __getitem__(self, key: str) -> Module:

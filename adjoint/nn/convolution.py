@@ -10,21 +10,19 @@ from math import prod, sqrt
 from typing import Any
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.nn import init
-from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
-from adjoint.nn.module import Module
+from adjoint.nn.checks import check_axis, check_float, check_positive
+from adjoint.nn.linear import uniform_start
+from adjoint.nn.spatial import Spatial
 from adjoint.ops.composite.unfold import per_axis
 from adjoint.tensor import Tensor
 from adjoint.tensor.types import DTypeLike
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
-_LETTERS = ("L", "H, W", "D, H, W")
 
 
-class _Conv(Module):
+class _Conv(Spatial):
     """What all convolutions share: sizes, weights, checks."""
 
-    _rank = 0
     _transposed = False
 
     def _set_up(
@@ -55,10 +53,8 @@ class _Conv(Module):
         outer, inner = (in_channels, out_channels)[:: 1 if self._transposed else -1]
         shape = (outer, inner // groups, *self.kernel_size)
         bound = 1 / sqrt(prod(shape[1:]))
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.weight = init.uniform(shape, -bound, bound, **made).requires_grad_()
-        start = init.uniform(out_channels, -bound, bound, **made) if bias else None
-        self.bias = None if start is None else start.requires_grad_()
+        start = uniform_start(shape, out_channels, bound, bias, device, dtype)
+        self.weight, self.bias = start
 
     def _checked_padding(self, op: str, padding: Any) -> str | tuple[int, ...]:
         if not isinstance(padding, str) or self._transposed:
@@ -79,29 +75,24 @@ class _Conv(Module):
         return mode
 
     def _check(self, x: Tensor) -> None:
-        op, n = type(self).__name__, self._rank
+        op = type(self).__name__
         check_float(op, x)
-        letters = _LETTERS[n - 1]
-        check_rank(op, x, (n + 1, n + 2), f"(N, C, {letters}) or (C, {letters})")
-        check_axis(op, x, -n - 1, self.in_channels, "channels")
+        self._check_space(x)
+        check_axis(op, x, -self._rank - 1, self.in_channels, "channels")
 
     def extra_repr(self) -> str:
-        shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}"]
-        shown += [f"stride={self.stride}"]
-        none = (0,) * self._rank
-        if self.padding != none:
-            shown.append(f"padding={self.padding!r}")
-        if self.output_padding != none:
-            shown.append(f"output_padding={self.output_padding}")
-        if self.dilation != (1,) * self._rank:
-            shown.append(f"dilation={self.dilation}")
-        if self.groups != 1:
-            shown.append(f"groups={self.groups}")
-        if self.bias is None:
-            shown.append("bias=False")
-        if self.padding_mode != "zeros":
-            shown.append(f"padding_mode={self.padding_mode!r}")
-        return ", ".join(shown)
+        ones, none = (1,) * self._rank, (0,) * self._rank
+        options = {
+            "padding": (self.padding, none),
+            "output_padding": (self.output_padding, none),
+            "dilation": (self.dilation, ones),
+            "groups": (self.groups, 1),
+            "bias": (self.bias is not None, True),
+            "padding_mode": (self.padding_mode, "zeros"),
+        }
+        shown = [f"{name}={value!r}" for name, (value, usual) in options.items() if value != usual]
+        sizes = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
+        return ", ".join([sizes, f"stride={self.stride}", *shown])
 
 
 def _check_groups(op: str, in_channels: int, out_channels: int, groups: int) -> None:
@@ -128,7 +119,6 @@ class _Convolution(_Conv):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         shape = (in_channels, out_channels, kernel_size, stride, padding, 0, dilation)
         self._set_up(*shape, groups, bias, padding_mode, device, dtype)
 
@@ -151,28 +141,22 @@ class _Convolution(_Conv):
         return [(m // 2, m - m // 2) for m in more]
 
 
-class Conv1d(_Convolution):
+class Conv1d(_Convolution, rank=1):
     """Convolution of (N, C, L) or (C, L); the weight is (out, in / groups, kernel).
 
     Weight and bias start uniform in ±1/√(in / groups · kernel).
     """
 
-    _rank = 1
 
-
-class Conv2d(_Convolution):
+class Conv2d(_Convolution, rank=2):
     """Convolution of (N, C, H, W) or (C, H, W); the weight is (out, in / groups, *kernel).
 
     Weight and bias start uniform in ±1/√(in / groups · kernel's size).
     """
 
-    _rank = 2
 
-
-class Conv3d(_Convolution):
+class Conv3d(_Convolution, rank=3):
     """Convolution of (N, C, D, H, W) or (C, D, H, W); the weight is (out, in / groups, *kernel)."""
-
-    _rank = 3
 
 
 class _Transposed(_Conv):
@@ -193,7 +177,6 @@ class _Transposed(_Conv):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         shape = (in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation)
         self._set_up(*shape, groups, bias, padding_mode, device, dtype)
 
@@ -219,23 +202,17 @@ class _Transposed(_Conv):
         return extra
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(_Transposed, rank=1):
     """The adjoint of `Conv1d`: (N, C, L) or (C, L); the weight is (in, out / groups, kernel)."""
 
-    _rank = 1
 
-
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(_Transposed, rank=2):
     """The adjoint of `Conv2d`: (N, C, H, W) or (C, H, W).
 
     The weight is (in, out / groups, *kernel). `padding` is cut from the result, `output_padding`
     added after it.
     """
 
-    _rank = 2
 
-
-class ConvTranspose3d(_Transposed):
+class ConvTranspose3d(_Transposed, rank=3):
     """The adjoint of `Conv3d`: (N, C, D, H, W) or (C, D, H, W)."""
-
-    _rank = 3

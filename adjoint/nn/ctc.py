@@ -127,8 +127,9 @@ def _log_sum(*values: Tensor) -> Tensor:
 class CTCLoss(Module):
     """`ctc_loss` as a layer."""
 
+    _shown = ("blank", "reduction")
+
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
-        super().__init__()
         self.blank, self.zero_infinity = blank, zero_infinity
         self.reduction = check_reduction("CTCLoss", reduction)
 
@@ -137,6 +138,3 @@ class CTCLoss(Module):
     ) -> Tensor:
         options = self.blank, self.reduction, self.zero_infinity
         return ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)
-
-    def extra_repr(self) -> str:
-        return f"blank={self.blank}, reduction={self.reduction!r}"

@@ -33,7 +33,6 @@ class Embedding(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = _row(padding_idx, num_embeddings)

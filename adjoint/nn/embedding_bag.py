@@ -93,7 +93,6 @@ class EmbeddingBag(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive("EmbeddingBag", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if mode not in MODES:
             problem = f"mode {mode!r} is not one of {', '.join(MODES)}"

@@ -7,8 +7,10 @@ may not: layers, which choose among them.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from math import erf, prod, sqrt
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.types import DTypeLike, Sizes
 from adjoint.tensor.views import receive
 
+_P = ParamSpec("_P")
 _MAX_DRAWN_BY_NUMPY = 1 << 16  # elements: as many are drawn sooner than a kernel is prepared
 
 
@@ -250,92 +253,43 @@ def sparse(shape: Sizes, sparsity: float, std: float = 0.01, **named: Any) -> Te
 # ---- filling tensors
 
 
-def _fill(tensor: Tensor, value: Tensor) -> Tensor:
-    """The tensor keeps its place and whether it wants a gradient."""
-    receive(tensor, OPS["unique_identity"](value.uop) if open_scopes.get() else value.uop)
-    return tensor
+def _filling(
+    make: Callable[Concatenate[Sizes, _P], Tensor],
+) -> Callable[Concatenate[Tensor, _P], Tensor]:
+    """The function that gives a tensor values as `make` makes them, with the same options.
+
+    The tensor keeps its place and whether it wants a gradient.
+    """
+
+    def fill(tensor: Tensor, *args: _P.args, **kwargs: _P.kwargs) -> Tensor:
+        like = {"dtype": tensor.dtype, "device": tensor.device}
+        value = make(tensor.shape, *args, **kwargs, **like)  # type: ignore[arg-type]
+        receive(tensor, OPS["unique_identity"](value.uop) if open_scopes.get() else value.uop)
+        return tensor
+
+    signature = inspect.signature(make)
+    first, *rest = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    shown = [first.replace(name="tensor", annotation="Tensor"), *rest]
+    fill.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    fill.__name__ = fill.__qualname__ = f"{make.__name__}_"
+    fill.__doc__ = f"Fill with `{make.__name__}`."
+    return fill
 
 
-def _like(tensor: Tensor) -> dict[str, Any]:
-    return {"dtype": tensor.dtype, "device": tensor.device}
-
-
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
-    """Fill with `uniform`."""
-    return _fill(tensor, uniform(tensor.shape, a, b, **_like(tensor)))
-
-
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
-    """Fill with `normal`."""
-    return _fill(tensor, normal(tensor.shape, mean, std, **_like(tensor)))
-
-
-def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
-    return _fill(tensor, constant(tensor.shape, val, **_like(tensor)))
-
-
-def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
-    return constant_(tensor, 0)
-
-
-def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
-    return constant_(tensor, 1)
-
-
-def eye_(tensor: Tensor) -> Tensor:
-    """Fill with the identity."""
-    return _fill(tensor, eye(tensor.shape, **_like(tensor)))
-
-
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill with a convolution that passes its channels through."""
-    return _fill(tensor, dirac(tensor.shape, groups, **_like(tensor)))
-
-
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Fill with `xavier_uniform`."""
-    return _fill(tensor, xavier_uniform(tensor.shape, gain, **_like(tensor)))
-
-
-def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Fill with `xavier_normal`."""
-    return _fill(tensor, xavier_normal(tensor.shape, gain, **_like(tensor)))
-
-
-def kaiming_uniform_(
-    tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
-) -> Tensor:
-    """Fill with `kaiming_uniform`."""
-    return _fill(tensor, kaiming_uniform(tensor.shape, a, mode, nonlinearity, **_like(tensor)))
-
-
-def kaiming_normal_(
-    tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
-) -> Tensor:
-    """Fill with `kaiming_normal`."""
-    return _fill(tensor, kaiming_normal(tensor.shape, a, mode, nonlinearity, **_like(tensor)))
-
-
-def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
-) -> Tensor:
-    """Fill with `trunc_normal`."""
-    return _fill(tensor, trunc_normal(tensor.shape, mean, std, a, b, **_like(tensor)))
-
-
-def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Fill with `orthogonal`."""
-    return _fill(tensor, orthogonal(tensor.shape, gain, **_like(tensor)))
-
-
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
-    """Fill with `sparse`."""
-    return _fill(tensor, sparse(tensor.shape, sparsity, std, **_like(tensor)))
-
-
+uniform_ = _filling(uniform)
+normal_ = _filling(normal)
+constant_ = _filling(constant)
+zeros_ = _filling(zeros)
+ones_ = _filling(ones)
+eye_ = _filling(eye)
+dirac_ = _filling(dirac)
+xavier_uniform_ = _filling(xavier_uniform)
+xavier_normal_ = _filling(xavier_normal)
+kaiming_uniform_ = _filling(kaiming_uniform)
+kaiming_normal_ = _filling(kaiming_normal)
+trunc_normal_ = _filling(trunc_normal)
+orthogonal_ = _filling(orthogonal)
+sparse_ = _filling(sparse)
 glorot_uniform, glorot_normal = xavier_uniform, xavier_normal
 glorot_uniform_, glorot_normal_ = xavier_uniform_, xavier_normal_
 he_uniform, he_normal = kaiming_uniform, kaiming_normal

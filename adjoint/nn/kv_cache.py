@@ -35,7 +35,6 @@ class KVCache(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         shape = (batch, num_heads, max_length, head_dim)
         named: dict[str, Any] = {"device": device, "requires_grad": False}
         self.key = Tensor.zeros(shape, dtype=dtype, **named)

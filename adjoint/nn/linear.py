@@ -16,11 +16,25 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.types import DTypeLike
 
 
+def uniform_start(
+    shape: tuple[int, ...],
+    outputs: int,
+    bound: float,
+    bias: bool,
+    device: str | tuple[str, ...] | None,
+    dtype: DTypeLike | None,
+) -> tuple[Tensor, Tensor | None]:
+    """A weight of this shape, and a bias per output if wanted, uniform in ±bound."""
+    sizes = (shape, (outputs,)) if bias else (shape,)
+    drawn = [init.uniform(s, -bound, bound, device=device, dtype=dtype) for s in sizes]
+    return drawn[0].requires_grad_(), drawn[1].requires_grad_() if bias else None
+
+
 class Identity(Module):
     """What comes in goes out; takes any arguments, so that it can stand in for any layer."""
 
     def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__()
+        pass
 
     def forward(self, x: Any) -> Any:
         return x
@@ -40,17 +54,11 @@ class Linear(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive("Linear", in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        bound = 1 / sqrt(in_features)
-        self.weight = init.uniform(
-            (out_features, in_features), -bound, bound, **made
-        ).requires_grad_()
-        self.bias = (
-            init.uniform(out_features, -bound, bound, **made).requires_grad_() if bias else None
-        )
+        shape, bound = (out_features, in_features), 1 / sqrt(in_features)
+        start = uniform_start(shape, out_features, bound, bias, device, dtype)
+        self.weight, self.bias = start
 
     def forward(self, x: Tensor) -> Tensor:
         check_float("Linear", x)
@@ -79,18 +87,13 @@ class Bilinear(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         sizes = {"in1_features": in1_features, "in2_features": in2_features}
         check_positive("Bilinear", **sizes, out_features=out_features)
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        bound = 1 / sqrt(in1_features)
-        shape = (out_features, in1_features, in2_features)
-        self.weight = init.uniform(shape, -bound, bound, **made).requires_grad_()
-        self.bias = (
-            init.uniform(out_features, -bound, bound, **made).requires_grad_() if bias else None
-        )
+        shape, bound = (out_features, in1_features, in2_features), 1 / sqrt(in1_features)
+        start = uniform_start(shape, out_features, bound, bias, device, dtype)
+        self.weight, self.bias = start
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         check_float("Bilinear", x1)

@@ -14,16 +14,28 @@ from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module
 from adjoint.nn.running_statistics import update_buffers
+from adjoint.nn.spatial import Spatial
 from adjoint.tensor import Tensor
 from adjoint.tensor.array_api import finfo
 from adjoint.tensor.types import DTypeLike
 
 
+def _affine(
+    shape: tuple[int, ...],
+    scales: bool,
+    shifts: bool,
+    device: str | tuple[str, ...] | None,
+    dtype: DTypeLike | None,
+) -> tuple[Tensor | None, Tensor | None]:
+    """A weight of ones and a bias of zeros, where they are wanted."""
+    weight = init.ones(shape, device=device, dtype=dtype).requires_grad_() if scales else None
+    bias = init.zeros(shape, device=device, dtype=dtype).requires_grad_() if shifts else None
+    return weight, bias
+
+
 class _RunningNorm(Module):
     """What batch and instance norm share: weight, bias and running statistics per channel."""
 
-    _ranks: tuple[int, ...] = ()
-    _layout = ""
     _buffers = ("running_mean", "running_var", "num_batches_tracked")
     running_mean: Tensor | None
     running_var: Tensor | None
@@ -39,15 +51,12 @@ class _RunningNorm(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive(type(self).__name__, num_features=num_features)
         _check_order(type(self).__name__, eps, momentum, affine, track_running_stats)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.weight = init.ones(num_features, **made).requires_grad_() if affine else None
-        self.bias = init.zeros(num_features, **made).requires_grad_() if affine else None
-        self.reset_running_stats(**made)
+        self.weight, self.bias = _affine((num_features,), affine, affine, device, dtype)
+        self.reset_running_stats(device, dtype)
 
     def reset_running_stats(
         self, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
@@ -60,11 +69,6 @@ class _RunningNorm(Module):
             self.running_var = init.ones(self.num_features, **made).requires_grad_(False)
             count = init.zeros((), device=device, dtype=dtypes.int64)
             self.num_batches_tracked = count.requires_grad_(False)
-
-    def _check(self, x: Tensor) -> None:
-        op = type(self).__name__
-        check_float(op, x)
-        check_rank(op, x, self._ranks, self._layout)
 
     def _spread_known(self, x: Tensor, count: int) -> None:
         if count == 1:
@@ -108,9 +112,14 @@ def _moments(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
 
 
 class _BatchNorm(_RunningNorm):
+    _ranks: tuple[int, ...] = ()
+    _layout = ""
+
     def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        check_axis(type(self).__name__, x, 1, self.num_features, "channels")
+        op = type(self).__name__
+        check_float(op, x)
+        check_rank(op, x, self._ranks, self._layout)
+        check_axis(op, x, 1, self.num_features, "channels")
         if self.running_mean is None or self.running_var is None or self.training:
             mean, var = self._of_batch(x)
         else:
@@ -159,7 +168,7 @@ class BatchNorm3d(_BatchNorm):
     _ranks, _layout = (5,), "(N, C, D, H, W)"
 
 
-class _InstanceNorm(_RunningNorm):
+class _InstanceNorm(_RunningNorm, Spatial):
     def __init__(
         self,
         num_features: int,
@@ -173,8 +182,9 @@ class _InstanceNorm(_RunningNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        batched = x.ndim == self._ranks[-1]
+        check_float(type(self).__name__, x)
+        self._check_space(x)
+        batched = x.ndim == self._rank + 2
         axis = 1 if batched else 0
         if self.affine or self.track_running_stats:
             check_axis(type(self).__name__, x, axis, self.num_features, "channels")
@@ -197,22 +207,16 @@ class _InstanceNorm(_RunningNorm):
         return y
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, rank=1):
     """Each channel of each sample of (N, C, L) or (C, L) with mean 0 and variance 1."""
 
-    _ranks, _layout = (2, 3), "(N, C, L) or (C, L)"
 
-
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, rank=2):
     """`InstanceNorm1d` for (N, C, H, W) or (C, H, W)."""
 
-    _ranks, _layout = (3, 4), "(N, C, H, W) or (C, H, W)"
 
-
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, rank=3):
     """`InstanceNorm1d` for (N, C, D, H, W) or (C, D, H, W)."""
-
-    _ranks, _layout = (4, 5), "(N, C, D, H, W) or (C, D, H, W)"
 
 
 def _last_axes(op: str, x: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -246,14 +250,10 @@ class LayerNorm(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         self.normalized_shape = _shape_of("LayerNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        shape = self.normalized_shape
-        affine, shifted = elementwise_affine, elementwise_affine and bias
-        self.weight = init.ones(shape, **made).requires_grad_() if affine else None
-        self.bias = init.zeros(shape, **made).requires_grad_() if shifted else None
+        wanted = (elementwise_affine, elementwise_affine and bias)
+        self.weight, self.bias = _affine(self.normalized_shape, *wanted, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         y = x.layernorm(_last_axes("LayerNorm", x, self.normalized_shape), self.eps)
@@ -280,12 +280,10 @@ class RMSNorm(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         self.normalized_shape = _shape_of("RMSNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        shape = self.normalized_shape
-        self.weight = init.ones(shape, **made).requires_grad_() if elementwise_affine else None
+        wanted = (elementwise_affine, False)
+        self.weight, _ = _affine(self.normalized_shape, *wanted, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         axes = _last_axes("RMSNorm", x, self.normalized_shape)
@@ -311,16 +309,13 @@ class GroupNorm(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             problem = f"{num_channels} channels do not divide into {num_groups} groups"
             raise ShapeError("E3003", problem, op="GroupNorm")
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.weight = init.ones(num_channels, **made).requires_grad_() if affine else None
-        self.bias = init.zeros(num_channels, **made).requires_grad_() if affine else None
+        self.weight, self.bias = _affine((num_channels,), affine, affine, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         check_float("GroupNorm", x)

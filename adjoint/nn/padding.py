@@ -9,18 +9,16 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.nn.checks import check_rank, check_tensor
-from adjoint.nn.module import Module
+from adjoint.nn.spatial import Spatial
 from adjoint.tensor import Tensor
 
 
-class _Pad(Module):
+class _Pad(Spatial, rank=1):
     """`padding` is one amount, or (left, right), (left, right, top, bottom), … as in torch."""
 
-    _rank = 1  # how many of the last axes grow
     _mode = "constant"
 
     def __init__(self, padding: Any):
-        super().__init__()
         count = 2 * self._rank
         single = not isinstance(padding, (tuple, list))
         sides = (padding,) * count if single else tuple(padding)
@@ -56,32 +54,24 @@ class ConstantPad1d(_Pad):
         return f"{self.padding}, value={self.value}"
 
 
-class ConstantPad2d(ConstantPad1d):
+class ConstantPad2d(ConstantPad1d, rank=2):
     """`value` added around the last two axes."""
 
-    _rank = 2
 
-
-class ConstantPad3d(ConstantPad1d):
+class ConstantPad3d(ConstantPad1d, rank=3):
     """`value` added around the last three axes."""
-
-    _rank = 3
 
 
 class ZeroPad1d(_Pad):
     """Zeros added around the last axis."""
 
 
-class ZeroPad2d(_Pad):
+class ZeroPad2d(_Pad, rank=2):
     """Zeros added around the last two axes."""
 
-    _rank = 2
 
-
-class ZeroPad3d(_Pad):
+class ZeroPad3d(_Pad, rank=3):
     """Zeros added around the last three axes."""
-
-    _rank = 3
 
 
 class ReflectionPad1d(_Pad):
@@ -90,16 +80,12 @@ class ReflectionPad1d(_Pad):
     _mode = "reflect"
 
 
-class ReflectionPad2d(ReflectionPad1d):
+class ReflectionPad2d(ReflectionPad1d, rank=2):
     """The last two axes mirrored at their ends."""
 
-    _rank = 2
 
-
-class ReflectionPad3d(ReflectionPad1d):
+class ReflectionPad3d(ReflectionPad1d, rank=3):
     """The last three axes mirrored at their ends."""
-
-    _rank = 3
 
 
 class ReplicationPad1d(_Pad):
@@ -108,16 +94,12 @@ class ReplicationPad1d(_Pad):
     _mode = "replicate"
 
 
-class ReplicationPad2d(ReplicationPad1d):
+class ReplicationPad2d(ReplicationPad1d, rank=2):
     """The ends of the last two axes repeated."""
 
-    _rank = 2
 
-
-class ReplicationPad3d(ReplicationPad1d):
+class ReplicationPad3d(ReplicationPad1d, rank=3):
     """The ends of the last three axes repeated."""
-
-    _rank = 3
 
 
 class CircularPad1d(_Pad):
@@ -126,13 +108,9 @@ class CircularPad1d(_Pad):
     _mode = "circular"
 
 
-class CircularPad2d(CircularPad1d):
+class CircularPad2d(CircularPad1d, rank=2):
     """The last two axes as circles."""
 
-    _rank = 2
 
-
-class CircularPad3d(CircularPad1d):
+class CircularPad3d(CircularPad1d, rank=3):
     """The last three axes as circles."""
-
-    _rank = 3

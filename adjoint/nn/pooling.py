@@ -10,23 +10,16 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.nn.checks import check_float, check_rank, check_tensor
-from adjoint.nn.module import Module
+from adjoint.nn.checks import check_float, check_tensor
+from adjoint.nn.spatial import Spatial
 from adjoint.ops.composite.unfold import axis_windows, per_axis
 from adjoint.tensor import Tensor
 
-_LETTERS = ("L", "H, W", "D, H, W")
 
-
-def _check_space(op: str, x: Tensor, n: int) -> None:
-    letters = _LETTERS[n - 1]
-    check_rank(op, x, (n + 1, n + 2), f"(N, C, {letters}) or (C, {letters})")
-
-
-class _Pool(Module):
+class _Pool(Spatial):
     """A kernel, its steps and its borders."""
 
-    _rank = 0
+    _shown = ("kernel_size", "stride", "padding", "ceil_mode")
 
     def _set_up(self, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> None:
         op, n = type(self).__name__, self._rank
@@ -41,12 +34,6 @@ class _Pool(Module):
                 fix = "pad at most half of each kernel size"
                 raise ShapeError("E3006", problem, op=op, help=fix)
 
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
-
 
 class _MaxPool(_Pool):
     def __init__(
@@ -58,34 +45,27 @@ class _MaxPool(_Pool):
         return_indices: bool = False,
         ceil_mode: bool = False,
     ):
-        super().__init__()
         self._set_up(kernel_size, stride, padding, ceil_mode)
         self.dilation = per_axis(type(self).__name__, "dilation", dilation, self._rank, 1, "E3006")
         self.return_indices = return_indices
 
     def forward(self, x: Tensor) -> Any:
         check_tensor(type(self).__name__, x)
-        _check_space(type(self).__name__, x, self._rank)
+        self._check_space(x)
         where = (self.kernel_size, self.stride, self.dilation, self.padding, self.ceil_mode)
         return x.max_pool2d(*where, self.return_indices)
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, rank=1):
     """The largest element of each window of (N, C, L) or (C, L)."""
 
-    _rank = 1
 
-
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, rank=2):
     """The largest element of each window of (N, C, H, W) or (C, H, W)."""
 
-    _rank = 2
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, rank=3):
     """The largest element of each window of (N, C, D, H, W) or (C, D, H, W)."""
-
-    _rank = 3
 
 
 class _AvgPool(_Pool):
@@ -98,7 +78,6 @@ class _AvgPool(_Pool):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ):
-        super().__init__()
         self._set_up(kernel_size, stride, padding, ceil_mode)
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
         if divisor_override is not None and divisor_override < 1:
@@ -106,9 +85,8 @@ class _AvgPool(_Pool):
             raise ShapeError("E3006", problem, op=type(self).__name__)
 
     def forward(self, x: Tensor) -> Tensor:
-        op = type(self).__name__
-        check_float(op, x)
-        _check_space(op, x, self._rank)
+        check_float(type(self).__name__, x)
+        self._check_space(x)
         where = (self.kernel_size, self.stride, 1, self.padding, self.ceil_mode)
         if self.divisor_override is None:
             return x.avg_pool2d(*where, self.count_include_pad)
@@ -125,32 +103,25 @@ class _AvgPool(_Pool):
         return Tensor(counts, device=x.device, dtype=x.dtype)
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_AvgPool, rank=1):
     """The mean of each window of (N, C, L) or (C, L)."""
 
-    _rank = 1
 
-
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, rank=2):
     """The mean of each window of (N, C, H, W) or (C, H, W)."""
 
-    _rank = 2
 
-
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, rank=3):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _rank = 3
 
-
-class _Adaptive(Module):
+class _Adaptive(Spatial):
     """Windows that divide each axis in space into a number of parts, as equal as can be."""
 
-    _rank = 0
     _op = ""
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any):
-        super().__init__()
         op, n = type(self).__name__, self._rank
         alike = output_size is None or isinstance(output_size, int)
         sizes = (output_size,) * n if alike else tuple(output_size)
@@ -166,7 +137,7 @@ class _Adaptive(Module):
     def forward(self, x: Tensor) -> Any:
         op, n = type(self).__name__, self._rank
         check_float(op, x)
-        _check_space(op, x, n)
+        self._check_space(x)
         if 0 in x.shape[-n:]:
             raise ShapeError("E3006", "an axis in space is empty", op=op, x=x)
         found = x.shape[-n:]
@@ -178,9 +149,6 @@ class _Adaptive(Module):
         for axis, out in enumerate(sizes, start=x.ndim - n):
             x = _PARTS[self._op](x, axis, out)
         return x
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 def _split(x: Tensor, axis: int, out: int) -> tuple[Tensor, Any, Any]:
@@ -220,41 +188,29 @@ class _AdaptiveAvgPool(_Adaptive):
     _op = "avg_pool2d"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, rank=1):
     """Means of (N, C, L) or (C, L) over `output_size` parts."""
 
-    _rank = 1
 
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, rank=2):
     """Means of (N, C, H, W) or (C, H, W) over `output_size` parts of each axis; None keeps it."""
 
-    _rank = 2
 
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, rank=3):
     """Means of (N, C, D, H, W) or (C, D, H, W) over `output_size` parts of each axis."""
-
-    _rank = 3
 
 
 class _AdaptiveMaxPool(_Adaptive):
     _op = "max_pool2d"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, rank=1):
     """Largest elements of (N, C, L) or (C, L) in `output_size` parts."""
 
-    _rank = 1
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, rank=2):
     """Largest elements of (N, C, H, W) or (C, H, W) in `output_size` parts of each axis."""
 
-    _rank = 2
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, rank=3):
     """Largest elements of (N, C, D, H, W) or (C, D, H, W) in `output_size` parts of each axis."""
-
-    _rank = 3

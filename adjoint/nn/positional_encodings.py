@@ -43,7 +43,6 @@ class SinusoidalEncoding(Module):
     """
 
     def __init__(self, d_model: int, batch_first: bool = False, base: float = 10000.0):
-        super().__init__()
         _check_even("SinusoidalEncoding", "d_model", d_model)
         self.d_model, self.batch_first, self.base = d_model, batch_first, float(base)
 
@@ -84,7 +83,6 @@ class RotaryEmbedding(Module):
     """
 
     def __init__(self, dim: int, base: float = 10000.0, interleaved: bool = False):
-        super().__init__()
         _check_even("RotaryEmbedding", "dim", dim)
         self.dim, self.base, self.interleaved = dim, float(base), interleaved
 

@@ -36,33 +36,28 @@ class _Recurrent(Module):
     """
 
     _gates: Gates
+    proj_size = 0  # an LSTM may have another
 
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
-        num_layers: int,
-        bias: bool,
-        batch_first: bool,
-        dropout: float,
-        bidirectional: bool,
-        device: str | tuple[str, ...] | None,
-        dtype: DTypeLike | None,
-        proj_size: int = 0,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: str | tuple[str, ...] | None = None,
+        dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         op = type(self).__name__
         check_positive(op, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
-        if not 0 <= proj_size < hidden_size:
-            problem = f"proj_size is from 0 to hidden_size - 1 = {hidden_size - 1}, not {proj_size}"
-            raise ShapeError("E3006", problem, op=op)
+        if not 0 <= self.proj_size < hidden_size:
+            problem = f"proj_size is from 0 to hidden_size - 1 = {hidden_size - 1}, "
+            raise ShapeError("E3006", f"{problem}not {self.proj_size}", op=op)
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
-        self.bias, self.batch_first, self.dropout = (
-            bias,
-            batch_first,
-            check_probability(op, dropout),
-        )
-        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
+        self.dropout = check_probability(op, dropout)
         for layer, name in self._runs():
             for part, shape in self._shapes(layer).items():
                 setattr(self, part + name, drawn(shape, hidden_size, device, dtype))
@@ -236,23 +231,6 @@ class GRU(_OneState):
 
     _gates = GRU_GATES
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: str | tuple[str, ...] | None = None,
-        dtype: DTypeLike | None = None,
-    ):
-        super().__init__(
-            input_size, hidden_size, num_layers, bias, batch_first,
-            dropout, bidirectional, device, dtype,
-        )  # fmt: skip
-
 
 class LSTM(_Recurrent):
     """Layers of long short-term memory; the shapes are those of `RNN`.
@@ -275,9 +253,10 @@ class LSTM(_Recurrent):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
+        self.proj_size = proj_size
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first,
-            dropout, bidirectional, device, dtype, proj_size,
+            dropout, bidirectional, device, dtype,
         )  # fmt: skip
 
     def forward(

@@ -55,11 +55,10 @@ class _Cell(Module):
         self,
         input_size: int,
         hidden_size: int,
-        bias: bool,
-        device: str | tuple[str, ...] | None,
-        dtype: DTypeLike | None,
+        bias: bool = True,
+        device: str | tuple[str, ...] | None = None,
+        dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         check_positive(type(self).__name__, input_size=input_size, hidden_size=hidden_size)
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self._gates.count * hidden_size
@@ -117,16 +116,6 @@ class LSTMCell(_Cell):
 
     _gates = LSTM
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: str | tuple[str, ...] | None = None,
-        dtype: DTypeLike | None = None,
-    ):
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -139,16 +128,6 @@ class GRUCell(_Cell):
     """One step of a gated recurrent unit."""
 
     _gates = GRU
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: str | tuple[str, ...] | None = None,
-        dtype: DTypeLike | None = None,
-    ):
-        super().__init__(input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""

@@ -18,23 +18,22 @@ from adjoint.tensor import Tensor
 class Flatten(Module):
     """The axes from `start_dim` to `end_dim` as one."""
 
+    _shown = ("start_dim", "end_dim")
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
-        super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, x: Tensor) -> Tensor:
         check_tensor("Flatten", x)
         return x.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """The axis `dim` as several, of these sizes; one of them may be -1."""
 
+    _shown = ("dim", "unflattened_size")
+
     def __init__(self, dim: int, unflattened_size: Sequence[int]):
-        super().__init__()
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -47,9 +46,6 @@ class Unflatten(Module):
             raise ShapeError("E3007", problem, op="Unflatten", x=x)
         return x.unflatten(self.dim, sizes)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
 
 class Upsample(Module):
     """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear."""
@@ -61,7 +57,6 @@ class Upsample(Module):
         mode: str = "nearest",
         align_corners: bool | None = None,
     ):
-        super().__init__()
         if (size is None) == (scale_factor is None):
             raise ArgumentError("E2007", "takes either size or scale_factor", op="Upsample")
         if mode not in ("nearest", "linear", "bilinear", "trilinear"):
@@ -98,13 +93,11 @@ class Upsample(Module):
 class PixelShuffle(Module):
     """(*, C r², H, W) as (*, C, H r, W r)."""
 
+    _shown = ("upscale_factor",)
+
     def __init__(self, upscale_factor: int):
-        super().__init__()
         self.upscale_factor = upscale_factor
 
     def forward(self, x: Tensor) -> Tensor:
         check_tensor("PixelShuffle", x)
         return x.pixel_shuffle(self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"

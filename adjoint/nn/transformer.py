@@ -110,7 +110,6 @@ class TransformerEncoderLayer(_Layer):
         dtype: DTypeLike | None = None,
         **attention: Any,
     ):
-        super().__init__()
         named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, **named, **attention
@@ -156,7 +155,6 @@ class TransformerDecoderLayer(_Layer):
         dtype: DTypeLike | None = None,
         **attention: Any,
     ):
-        super().__init__()
         named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         heads = {"batch_first": batch_first, **named, **attention}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, **heads)
@@ -232,7 +230,6 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ):
-        super().__init__()
         self.layers = _copies("TransformerEncoder", encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
@@ -256,7 +253,6 @@ class TransformerDecoder(Module):
     """A stack of decoder layers, each a copy of the one given, and a norm behind them."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None):
-        super().__init__()
         self.layers = _copies("TransformerDecoder", decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
@@ -303,7 +299,6 @@ class Transformer(Module):
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
     ):
-        super().__init__()
         named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
         order = {"batch_first": batch_first, "norm_first": norm_first, **named}

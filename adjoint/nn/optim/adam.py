@@ -9,14 +9,7 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import (
-    Options,
-    PureOptimizer,
-    Rule,
-    Slots,
-    check_options,
-    is_on,
-)
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
 from adjoint.tensor import Tensor
 
 
@@ -122,13 +115,9 @@ def check_adam(op: str, o: Options) -> None:
     check_options(op, o["lr"], eps=o["eps"], weight_decay=o["weight_decay"], **betas)
 
 
-class Adam(Optimizer):
+class Adam(Optimizer, pure=adam):
     """Adam; see `adam`."""
 
-    pure = staticmethod(adam)
 
-
-class AdamW(Optimizer):
+class AdamW(Optimizer, pure=adamw):
     """Adam with decoupled weight decay; see `adamw`."""
-
-    pure = staticmethod(adamw)

@@ -8,14 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import (
-    Options,
-    PureOptimizer,
-    Rule,
-    Slots,
-    check_options,
-    is_on,
-)
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
 from adjoint.tensor import Tensor
 
 # ---- RMSprop
@@ -71,10 +64,8 @@ def rmsprop(
     return PureOptimizer(_RMSPROP, options)
 
 
-class RMSprop(Optimizer):
+class RMSprop(Optimizer, pure=rmsprop):
     """RMSprop; see `rmsprop`."""
-
-    pure = staticmethod(rmsprop)
 
 
 # ---- Adagrad
@@ -113,7 +104,5 @@ def adagrad(
     return PureOptimizer(_ADAGRAD, options)
 
 
-class Adagrad(Optimizer):
+class Adagrad(Optimizer, pure=adagrad):
     """Adagrad; see `adagrad`."""
-
-    pure = staticmethod(adagrad)

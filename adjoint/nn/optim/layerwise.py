@@ -9,14 +9,7 @@ from typing import Any
 
 from adjoint.nn.optim.adam import adam_scalars, averaged, check_adam, moments
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import (
-    Options,
-    PureOptimizer,
-    Rule,
-    Slots,
-    check_options,
-    is_on,
-)
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
 from adjoint.tensor import Tensor
 
 
@@ -63,10 +56,8 @@ def lamb(
     return PureOptimizer(_LAMB, options)
 
 
-class LAMB(Optimizer):
+class LAMB(Optimizer, pure=lamb):
     """LAMB; see `lamb`."""
-
-    pure = staticmethod(lamb)
 
 
 # ---- LARS
@@ -116,7 +107,5 @@ def lars(
     return PureOptimizer(_LARS, options)
 
 
-class LARS(Optimizer):
+class LARS(Optimizer, pure=lars):
     """LARS; see `lars`."""
-
-    pure = staticmethod(lars)

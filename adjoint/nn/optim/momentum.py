@@ -64,10 +64,8 @@ def nadam(
     return PureOptimizer(_NADAM, options)
 
 
-class NAdam(Optimizer):
+class NAdam(Optimizer, pure=nadam):
     """Adam with Nesterov's momentum; see `nadam`."""
-
-    pure = staticmethod(nadam)
 
 
 # ---- RAdam
@@ -112,10 +110,8 @@ def radam(
     return PureOptimizer(_RADAM, options)
 
 
-class RAdam(Optimizer):
+class RAdam(Optimizer, pure=radam):
     """Rectified Adam; see `radam`."""
-
-    pure = staticmethod(radam)
 
 
 # ---- Adamax
@@ -148,7 +144,5 @@ def adamax(
     return PureOptimizer(_ADAMAX, options)
 
 
-class Adamax(Optimizer):
+class Adamax(Optimizer, pure=adamax):
     """Adam by the largest gradient; see `adamax`."""
-
-    pure = staticmethod(adamax)

@@ -11,13 +11,7 @@ from typing import Any
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn.optim.adam import adam_scalars, adamw_change, check_adam, moments
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import (
-    Options,
-    PureOptimizer,
-    Rule,
-    Slots,
-    check_options,
-)
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options
 from adjoint.tensor import Tensor
 
 _QUINTIC = (3.4445, -4.7750, 2.0315)  # steep at 0, so that few steps are enough
@@ -120,13 +114,11 @@ def muon(
     return PureOptimizer(_RULE, options)
 
 
-class Muon(Optimizer):
+class Muon(Optimizer, pure=muon):
     """Muon for matrices, AdamW for all other parameters; see `muon`.
 
     Each group that is given becomes one group of each kind, so that both have a learning rate.
     """
-
-    pure = staticmethod(muon)
 
     def split(self, group: dict[str, Any]) -> list[dict[str, Any]]:
         """The group of matrices and that of all others, where there are any."""

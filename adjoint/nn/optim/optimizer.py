@@ -28,8 +28,12 @@ class Optimizer:
 
     pure: ClassVar[Callable[..., PureOptimizer]]
 
-    def __init_subclass__(cls, **named: Any) -> None:
+    def __init_subclass__(
+        cls, pure: Callable[..., PureOptimizer] | None = None, **named: Any
+    ) -> None:
         super().__init_subclass__(**named)
+        if pure is not None:
+            cls.pure = staticmethod(pure)
         first = inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         rest = inspect.signature(cls.pure).parameters.values()
         cls.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]

@@ -9,14 +9,7 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import (
-    Options,
-    PureOptimizer,
-    Rule,
-    Slots,
-    check_options,
-    is_on,
-)
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
 from adjoint.tensor import Tensor
 
 
@@ -63,7 +56,5 @@ def sgd(
     return PureOptimizer(_RULE, options)
 
 
-class SGD(Optimizer):
+class SGD(Optimizer, pure=sgd):
     """Stochastic gradient descent; see `sgd`."""
-
-    pure = staticmethod(sgd)

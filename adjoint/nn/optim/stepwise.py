@@ -48,10 +48,8 @@ def adadelta(
     return PureOptimizer(_ADADELTA, options)
 
 
-class Adadelta(Optimizer):
+class Adadelta(Optimizer, pure=adadelta):
     """Adadelta; see `adadelta`."""
-
-    pure = staticmethod(adadelta)
 
 
 # ---- Rprop
@@ -91,10 +89,8 @@ def rprop(
     return PureOptimizer(_RPROP, options)
 
 
-class Rprop(Optimizer):
+class Rprop(Optimizer, pure=rprop):
     """Resilient steps; see `rprop`."""
-
-    pure = staticmethod(rprop)
 
 
 # ---- ASGD
@@ -134,7 +130,5 @@ def asgd(
     return PureOptimizer(_ASGD, options)
 
 
-class ASGD(Optimizer):
+class ASGD(Optimizer, pure=asgd):
     """Averaged SGD; see `asgd`."""
-
-    pure = staticmethod(asgd)
