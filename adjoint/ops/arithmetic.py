@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
 from adjoint.ir.kernel_kind import BASIC, EXPENSIVE
-from adjoint.ir.opdef import Bad, Sample, derived
+from adjoint.ir.opdef import Bad, OpDef, Sample, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics import division, exact, power
 from adjoint.ops.mathematics.nodes import all_of, any_of, apply, itself, over
@@ -121,38 +122,21 @@ def _pair(a: Any, b: Any) -> list[Array]:
     return list(np.broadcast_arrays(np.asarray(a, dtype), np.asarray(b, dtype)))
 
 
-def _nonzero(a: Array, b: Array) -> Array:
-    return np.where(b == 0, np.ones_like(b), b)
+def _division(of_floats: Any, of_ints: Any) -> Any:
+    """A quotient or remainder; of integers divided by zero it is 0."""
+
+    def reference(a: Any, b: Any) -> Any:
+        a, b = _pair(a, b)
+        if a.dtype.kind == "f":
+            return of_floats(a, b)
+        return np.where(b == 0, 0, of_ints(a, np.where(b == 0, np.ones_like(b), b)))
+
+    return reference
 
 
-def _floordiv_reference(a: Any, b: Any) -> Any:
-    a, b = _pair(a, b)
-    if a.dtype.kind == "f":
-        return np.floor_divide(a, b)
-    return np.where(b == 0, 0, np.floor_divide(a, _nonzero(a, b)))
-
-
-def _mod_reference(a: Any, b: Any) -> Any:
-    a, b = _pair(a, b)
-    if np.result_type(a, b).kind == "f":
-        return np.mod(a, b)
-    return np.where(b == 0, 0, np.mod(a, _nonzero(a, b)))
-
-
-def _idiv_reference(a: Any, b: Any) -> Any:
-    a, b = _pair(a, b)
-    if np.result_type(a, b).kind == "f":
-        return np.trunc(np.true_divide(a, b))
-    quotient = np.floor_divide(a, _nonzero(a, b))
-    inexact = (quotient * _nonzero(a, b) != a) & (quotient < 0)
-    return np.where(b == 0, 0, quotient + inexact)
-
-
-def _fmod_reference(a: Any, b: Any) -> Any:
-    a, b = _pair(a, b)
-    if np.result_type(a, b).kind == "f":
-        return np.fmod(a, b)
-    return np.where(b == 0, 0, np.fmod(a, _nonzero(a, b)))
+def _truncated(a: Array, b: Array) -> Array:
+    quotient = np.floor_divide(a, b)
+    return quotient + ((quotient * b != a) & (quotient < 0))
 
 
 def _floordiv_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
@@ -178,76 +162,61 @@ def _mod_bounds(a: tuple[int, int], b: tuple[int, int]) -> tuple[Any, Any]:
 
 
 _STEPS = "piecewise constant: zero wherever it is defined"
+_WHOLE: dict[str, Any] = {
+    "kinds": "iuf",
+    "samples": binary(0.6, 5, special=False),
+    "errors": _MISMATCH,
+}
 floordiv = elementwise(
     "floordiv",
     "Quotient rounded down, `x // y`. An integer divided by zero gives 0.",
-    kinds="iuf",
     ad=ZeroGradient(_STEPS),
     cost=EXPENSIVE,
     body=division.floordiv,
     on_int=exact.floordiv,
-    reference=_floordiv_reference,
-    samples=binary(0.6, 5, special=False),
-    errors=_MISMATCH,
+    reference=_division(np.floor_divide, np.floor_divide),
     bounds=_floordiv_bounds,
+    **_WHOLE,
 )
 mod = elementwise(
     "mod",
     "Remainder with the sign of the divisor, `x % y`. An integer modulo zero gives 0.",
-    kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).floor())),
     cost=EXPENSIVE,
     body=division.mod,
     on_int=exact.mod,
-    reference=_mod_reference,
-    samples=binary(0.6, 5, special=False),
-    errors=_MISMATCH,
+    reference=_division(np.mod, np.mod),
     bounds=_mod_bounds,
+    **_WHOLE,
 )
 idiv = elementwise(
     "idiv",
     "Quotient rounded towards zero. An integer divided by zero gives 0.",
-    kinds="iuf",
     ad=ZeroGradient(_STEPS),
     body=lambda a, b: apply("trunc", over(a, b)),
     on_int=exact.idiv,
-    reference=_idiv_reference,
-    samples=binary(0.6, 5, special=False),
-    errors=_MISMATCH,
+    reference=_division(lambda a, b: np.trunc(np.true_divide(a, b)), _truncated),
     bounds=_idiv_bounds,
+    **_WHOLE,
 )
 fmod = elementwise(
     "fmod",
     "Remainder with the sign of the dividend. An integer modulo zero gives 0.",
-    kinds="iuf",
     ad=Partials(lambda y, a, b: (1, -(a / b).trunc())),
     cost=EXPENSIVE,
     body=division.fmod,
     on_int=exact.fmod,
-    reference=_fmod_reference,
-    samples=binary(0.6, 5, special=False),
-    errors=_MISMATCH,
+    reference=_division(np.fmod, np.fmod),
     bounds=_fmod_bounds,
+    **_WHOLE,
 )
 
 
-def _div(x: UOp, other: Any, rounding_mode: str | None = None) -> UOp:
-    """Quotient `x / y`, rounded as `rounding_mode` says: None, "floor" or "trunc"."""
-    ways = {None: true_div, "floor": floordiv, "trunc": idiv}
-    if rounding_mode not in ways:
-        problem = f'rounding_mode {rounding_mode!r} is not None, "floor" or "trunc"'
-        raise ArgumentError("E2008", problem, op="div")
-    return ways[rounding_mode](x, other)
+_ROUNDED = {None: true_div, "floor": floordiv, "trunc": idiv}
 
 
-def _div_reference(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
-    ways = {"floor": _floordiv_reference, "trunc": _idiv_reference}
-    return ways.get(rounding_mode or "", true_div.reference)(a, b)
-
-
-div = derived(
-    name="div",
-    reference=_div_reference,
+@derived(
+    reference=lambda a, b, rounding_mode=None: _ROUNDED[rounding_mode].reference(a, b),
     samples=given(
         (real(2, 3), real(3, lo=0.5, seed=1)),
         Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "floor"}, smooth=False),
@@ -255,7 +224,13 @@ div = derived(
     ),
     errors=(Bad("E2008", (real(2), real(2)), {"rounding_mode": "up"}, match="rounding_mode"),),
     kinds="iuf",
-)(_div)
+)
+def div(x: UOp, other: Any, rounding_mode: str | None = None) -> UOp:
+    """Quotient `x / y`, rounded as `rounding_mode` says: None, "floor" or "trunc"."""
+    if rounding_mode not in _ROUNDED:
+        problem = f'rounding_mode {rounding_mode!r} is not None, "floor" or "trunc"'
+        raise ArgumentError("E2008", problem, op="div")
+    return _ROUNDED[rounding_mode](x, other)
 
 
 def _power_reference(a: Any, b: Any) -> Any:
@@ -310,44 +285,31 @@ pow_ = elementwise(
     ],
     errors=_MISMATCH,
 )
-maximum = elementwise(
-    "maximum",
-    "The larger of two elements; NaN if either is. At a tie the gradient is halved.",
-    kinds="biuf",
-    ad=Diagonal(
-        lambda d, y, a, b: (
-            (a > b).where(d, a.eq(b).where(d * 0.5, 0)),
-            (b > a).where(d, a.eq(b).where(d * 0.5, 0)),
-        )
-    ),
-    body=BASIC,
-    on_bool=any_of,
-    rounds=False,
-    reference=np.maximum,
-    samples=binary(),
-    errors=_MISMATCH,
-    bounds=lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    commutative=True,
-)
-minimum = elementwise(
-    "minimum",
-    "The smaller of two elements; NaN if either is. At a tie the gradient is halved.",
-    kinds="biuf",
-    ad=Diagonal(
-        lambda d, y, a, b: (
-            (a < b).where(d, a.eq(b).where(d * 0.5, 0)),
-            (b < a).where(d, a.eq(b).where(d * 0.5, 0)),
-        )
-    ),
-    body=BASIC,
-    on_bool=all_of,
-    rounds=False,
-    reference=np.minimum,
-    samples=binary(),
-    errors=_MISMATCH,
-    bounds=lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    commutative=True,
-)
+
+
+def _extreme(name: str, word: str, wins: Any, choose: Any, on_bool: Any, reference: Any) -> OpDef:
+    def partials(d: UOp, y: UOp, a: UOp, b: UOp) -> tuple[UOp, UOp]:
+        tied = a.eq(b).where(d * 0.5, 0)
+        return wins(a, b).where(d, tied), wins(b, a).where(d, tied)
+
+    return elementwise(
+        name,
+        f"The {word} of two elements; NaN if either is. At a tie the gradient is halved.",
+        kinds="biuf",
+        ad=Diagonal(partials),
+        body=BASIC,
+        on_bool=on_bool,
+        rounds=False,
+        reference=reference,
+        samples=binary(),
+        errors=_MISMATCH,
+        bounds=lambda a, b: (choose(a[0], b[0]), choose(a[1], b[1])),
+        commutative=True,
+    )
+
+
+maximum = _extreme("maximum", "larger", operator.gt, max, any_of, np.maximum)
+minimum = _extreme("minimum", "smaller", operator.lt, min, all_of, np.minimum)
 relu = elementwise(
     "relu",
     "`max(x, 0)` as its own op: the gradient at 0 is 0.",

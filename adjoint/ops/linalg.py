@@ -1,4 +1,4 @@
-"""Matrix inverses, determinants and solutions of linear systems. Decompositions: `decompose.py`.
+"""Matrix inverses, determinants, solutions of linear systems; decompositions: `factorisations.py`.
 
 Each is computed whole by the host's LAPACK. Matrices are the last two axes, the axes before them a
 batch; integers are computed as the default float. A singular matrix is E6006 when it runs. Every
@@ -18,18 +18,7 @@ from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, real_of, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.factorisations import (
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    lstsq,
-    matrix_rank,
-    pinv,
-    qr,
-    svd,
-    svdvals,
-)
+from adjoint.ops import factorisations  # noqa: F401 (its records)
 from adjoint.ops.matrix import (
     NOT_SQUARE,
     RANK,
@@ -385,25 +374,3 @@ def _repeated(base: UOp, n: int) -> UOp:
         base = base @ base if n else base
     assert result is not None
     return result
-
-
-__all__ = [
-    "adjugate",
-    "cholesky",
-    "det",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matrix_power",
-    "matrix_rank",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-]
