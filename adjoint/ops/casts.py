@@ -11,10 +11,10 @@ from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import Flags, Sources, same_op
-from adjoint.ir.derivative import Linear, Stop, ThroughBody, ZeroGradient
+from adjoint.ir.derivative import Derivative, Linear, Stop, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, KernelKind, PerNode, Pointwise
-from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define, op_named
+from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.mathematics import exact
 from adjoint.ops.movement import checked_axis
@@ -158,42 +158,40 @@ def _same(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
 
 
 _ANY = given((real(2, 3),), (real(),), (real(0, 3),))
-detach = define(
-    "detach",
-    "The same values; no gradient passes.",
-    call=lambda x: UOp(op_named("detach"), (x,)),
-    infer=_same,
-    ad=Stop("detached by the user"),
-    reference=np.asarray,
-    samples=_ANY,
-    batch=same_op,
-    kernel=Identity(),
-    axes=same_axes,
-    views=True,
+
+
+def _identity(
+    name: str, doc: str, ad: Derivative, reference: Any = np.asarray, **rest: Any
+) -> OpDef:
+    """A record that gives the values of its only operand."""
+    options: dict[str, Any] = {"call": lambda x: UOp(record, (x,)), "kernel": Identity()} | rest
+    record = define(
+        name,
+        doc,
+        infer=_same,
+        ad=ad,
+        reference=reference,
+        samples=_ANY,
+        batch=same_op,
+        axes=same_axes,
+        **options,
+    )
+    return record
+
+
+detach = _identity(
+    "detach", "The same values; no gradient passes.", Stop("detached by the user"), views=True
 )
-contiguous = define(
+contiguous = _identity(
     "contiguous",
     "The same values in a buffer of their own.",
-    call=lambda x: UOp(op_named("contiguous"), (x,)),
-    infer=_same,
-    ad=Linear(lambda g, x: g),
+    Linear(lambda g, x: g),
     reference=lambda x: np.array(x, order="C"),
-    samples=_ANY,
-    batch=same_op,
-    kernel=Identity(),
-    axes=same_axes,
 )
-contiguous_backward = define(
+contiguous_backward = _identity(
     "contiguous_backward",
     "The same values; the gradient that passes gets a buffer of its own.",
-    call=lambda x: UOp(op_named("contiguous_backward"), (x,)),
-    infer=_same,
-    ad=Linear(lambda g, x: g.contiguous()),
-    reference=np.asarray,
-    samples=_ANY,
-    batch=same_op,
-    kernel=Identity(),
-    axes=same_axes,
+    Linear(lambda g, x: g.contiguous()),
 )
 
 
@@ -210,18 +208,14 @@ def _unique_identity(x: UOp) -> UOp:
     return make_node(unique_identity, (x,), arg, x.shape, x.dtype)
 
 
-unique_identity: OpDef = define(
+unique_identity = _identity(
     "unique_identity",
     "The same values as a node of their own: two parameters that start equal stay two.",
+    Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
+    reference=lambda x, token=0: np.asarray(x),
     arg=UniqueArg,
     call=_unique_identity,
-    infer=_same,
-    ad=Linear(lambda g, x, token: g, tangent=lambda t, y, x, token: t[0]),
-    reference=lambda x, token=0: np.asarray(x),
-    samples=_ANY,
-    batch=same_op,
     kernel=Identity(places=True),
-    axes=same_axes,
     opcode=False,
 )
 

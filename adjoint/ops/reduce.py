@@ -85,14 +85,12 @@ def reduction(
     name: str,
     doc: str,
     *,
-    numpy: Callable[..., Any],
+    reference: Callable[..., Any],
     ad: Derivative,
     kernel: Reduce,
     dtype: Callable[[DType], DType] = lambda d: d,
     kinds: str = "biufc",
     empty: bool = True,
-    reference: Callable[..., Any] | None = None,
-    samples: Any = None,
 ) -> OpDef:
     """A primitive that joins the elements along axes; `kernel` says how, and from what it starts.
 
@@ -128,9 +126,8 @@ def reduction(
         signature=call,
         infer=infer,
         ad=ad,
-        reference=reference
-        or (lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim)),
-        samples=samples or (lambda: _samples() + more),
+        reference=reference,
+        samples=lambda: _samples() + more,
         errors=_ERRORS
         + (() if empty else (Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),)),
         kinds=kinds,
@@ -141,18 +138,16 @@ def reduction(
     return record
 
 
-def _sum_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
-    x = np.asarray(x)
-    if x.dtype.kind in "fc" and x.size:
-        return tree_reduced(np.add, 0, x, _every(x, axis), keepdim)
-    return np.sum(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
+def _by_tree(join: Any, neutral: int, numpy: Any) -> Any:
+    """Floats by the tree that all devices follow; all else by NumPy."""
 
+    def reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
+        x = np.asarray(x)
+        if x.dtype.kind in "fc" and x.size:
+            return tree_reduced(join, neutral, x, _every(x, axis), keepdim)
+        return numpy(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
 
-def _prod_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
-    x = np.asarray(x)
-    if x.dtype.kind in "fc" and x.size:
-        return tree_reduced(np.multiply, 1, x, _every(x, axis), keepdim)
-    return np.prod(x, axis=axis, keepdims=keepdim, dtype=_accumulate(x))
+    return reference
 
 
 def _every(x: Array, axis: Any) -> Shape:
@@ -173,8 +168,7 @@ sum_ = reduction(
     "reduce_sum",
     "Sum over axes. Small integers are summed in 32 bits.",
     kernel=Reduce("add", lambda dtype: 0, tree=True),
-    numpy=np.sum,
-    reference=_sum_reference,
+    reference=_by_tree(np.add, 0, np.sum),
     dtype=_sum_dtype,
     ad=Linear(lambda g, x, axis, keepdim: kept(g, x, axis)),
 )
@@ -214,8 +208,7 @@ prod = reduction(
     "reduce_prod",
     "Product over axes. Small integers are multiplied in 32 bits.",
     kernel=Reduce("mul", lambda dtype: 1, tree=True),
-    numpy=np.prod,
-    reference=_prod_reference,
+    reference=_by_tree(np.multiply, 1, np.prod),
     dtype=_sum_dtype,
     ad=Jvp(_prod_jvp),
 )
@@ -229,41 +222,37 @@ def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: Shape, keepdim: bool) -> UOp:
     return (chosen / count).cast(t[0].dtype)
 
 
-max_ = reduction(
-    "max",
-    "The largest element along axes; NaN if there is one. Ties share the gradient equally.",
-    kernel=Reduce("maximum", lambda dtype: dtype.min),
-    numpy=np.max,
-    ad=Jvp(_extreme_jvp),
-    kinds="biuf",
-    empty=False,
-)
-min_ = reduction(
-    "min",
-    "The smallest element along axes; NaN if there is one. Ties share the gradient equally.",
-    kernel=Reduce("minimum", lambda dtype: dtype.max),
-    numpy=np.min,
-    ad=Jvp(_extreme_jvp),
-    kinds="biuf",
-    empty=False,
-)
-_TRUTH = ZeroGradient("a truth value is piecewise constant")
-any_ = reduction(
-    "any",
-    "Whether some element along axes is nonzero.",
-    kernel=Reduce("logical_or", lambda dtype: False),
-    numpy=np.any,
-    dtype=lambda d: dtypes.bool_,
-    ad=_TRUTH,
-)
-all_ = reduction(
-    "all",
-    "Whether every element along axes is nonzero.",
-    kernel=Reduce("logical_and", lambda dtype: True),
-    numpy=np.all,
-    dtype=lambda d: dtypes.bool_,
-    ad=_TRUTH,
-)
+def _along(numpy: Any) -> Any:
+    return lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim)
+
+
+def _extreme(name: str, word: str, join: str, start: Any, numpy: Any) -> OpDef:
+    return reduction(
+        name,
+        f"The {word} element along axes; NaN if there is one. Ties share the gradient equally.",
+        kernel=Reduce(join, start),
+        reference=_along(numpy),
+        ad=Jvp(_extreme_jvp),
+        kinds="biuf",
+        empty=False,
+    )
+
+
+def _truth(name: str, word: str, join: str, start: bool, numpy: Any) -> OpDef:
+    return reduction(
+        name,
+        f"Whether {word} element along axes is nonzero.",
+        kernel=Reduce(join, lambda dtype: start),
+        reference=_along(numpy),
+        dtype=lambda d: dtypes.bool_,
+        ad=ZeroGradient("a truth value is piecewise constant"),
+    )
+
+
+max_ = _extreme("max", "largest", "maximum", lambda dtype: dtype.min, np.max)
+min_ = _extreme("min", "smallest", "minimum", lambda dtype: dtype.max, np.min)
+any_ = _truth("any", "some", "logical_or", False, np.any)
+all_ = _truth("all", "every", "logical_and", True, np.all)
 
 
 class ArgReduceArg(Arg):
@@ -304,7 +293,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
         signature=call,
         infer=infer,
         ad=ZeroGradient("an index is piecewise constant"),
-        reference=lambda x, axis=None, keepdim=False: numpy(x, axis=axis, keepdims=keepdim),
+        reference=_along(numpy),
         samples=lambda: [
             (real(2, 3),),
             (real(2, 3), 1),

@@ -140,21 +140,13 @@ scan_prod = _scan(
     computes_in_f32=True,
     kernel=Algorithm("scan", lambda node: "mul"),
 )
-scan_max = _scan(
-    "scan_max",
-    "Running maximum along an axis; the gradient goes to the latest of equal elements.",
-    np.maximum,
-    Jvp(_extreme_jvp),
-    computes_in_f32=False,
-    kernel=Algorithm("scan", lambda node: "maximum"),
-    kinds="iuf",
-)
-scan_min = _scan(
-    "scan_min",
-    "Running minimum along an axis; the gradient goes to the latest of equal elements.",
-    np.minimum,
-    Jvp(_extreme_jvp),
-    computes_in_f32=False,
-    kernel=Algorithm("scan", lambda node: "minimum"),
-    kinds="iuf",
-)
+
+
+def _extreme(name: str, word: str, join: str, ufunc: Any) -> OpDef:
+    doc = f"Running {word} along an axis; the gradient goes to the latest of equal elements."
+    kernel = Algorithm("scan", lambda node: join)
+    return _scan(name, doc, ufunc, Jvp(_extreme_jvp), False, kernel, kinds="iuf")
+
+
+scan_max = _extreme("scan_max", "maximum", "maximum", np.maximum)
+scan_min = _extreme("scan_min", "minimum", "minimum", np.minimum)
