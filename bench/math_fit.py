@@ -1,16 +1,18 @@
 """The polynomials of adjoint/ops/mathematics/, fitted with mpmath.
 
-Run `python bench/math_fit.py` with mpmath installed; each table it prints stands in the file of the
-functions that use it.
+`python bench/math_fit.py`, with mpmath installed, writes adjoint/ops/mathematics/polynomials.py.
 Each fit interpolates a smooth quotient at Chebyshev points with 60 digits, so leading terms of a
 series (the 1 of exp, the x of sin) stay exact; the coefficients are then rounded to the dtype.
 """
 
 import struct
+import textwrap
+from pathlib import Path
 
 import mpmath as mp
 
 mp.mp.dps = 60
+FILE = Path(__file__).parents[1] / "adjoint/ops/mathematics/polynomials.py"
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.001")
 QUARTER = (mp.pi / 4 * mp.mpf("1.001")) ** 2
 SQUARE_S = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
@@ -137,29 +139,41 @@ def words(count=19, start=-29):
     return [digits >> (64 * (count - 1 - i)) & (2**64 - 1) for i in range(count)]
 
 
-def print_turns():
-    print("TURNS = (  # quarter turns in 1 and in 2 ** 53")
-    for scale in (0, 53):
-        print(f"    {turns(scale)!r},")
-    print(")")
-    print("TURN_WORDS = (")
-    for word in words():
-        print(f"    0x{word:016X},")
-    print(")")
+HEADER = '''"""Polynomials, highest power first, and the digits of 2/π.
+
+Written by `python bench/math_fit.py`, which knows what each of them is of; not to be edited.
+"""
+# fmt: off
+'''
 
 
-def main():
+def rows(numbers, indent):
+    """The numbers in lines, as many in each as fit."""
+    return textwrap.wrap(
+        ", ".join(map(str, numbers)) + ",",
+        100,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def tables():
+    """The lines of all tables."""
     for name, function, interval, degrees in FITS:
-        print(f"{name} = {{")
+        yield f"{name} = {{"
         for kind, degree in degrees.items():
             values, error = fit(function, interval, degree)
-            print(f'    "{kind}": (  # error {mp.nstr(error, 2)}')
-            for value in values:
-                print(f"        {rounded(value, kind)!r},")
-            print("    ),")
-        print("}")
-    print_turns()
+            yield f'    "{kind}": (  # error {mp.nstr(error, 2)}'
+            yield from rows((repr(rounded(value, kind)) for value in values), " " * 8)
+            yield "    ),"
+        yield "}"
+    yield "TURNS = (  # quarter turns in 1 and in 2 ** 53"
+    for scale in (0, 53):
+        yield f"    {turns(scale)!r},"
+    yield from (")", "TURN_WORDS = (", *rows((f"0x{word:016X}" for word in words()), " " * 4), ")")
 
 
 if __name__ == "__main__":
-    main()
+    FILE.write_text(HEADER + "\n".join(tables()) + "\n", encoding="utf-8")

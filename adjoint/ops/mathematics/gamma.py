@@ -36,47 +36,10 @@ from adjoint.ops.mathematics.nodes import (
     times,
     where,
 )
+from adjoint.ops.mathematics.polynomials import COS, LGAMMA, SIN, STIRLING
 from adjoint.ops.mathematics.real_function import Array, as_float, mapped, real_function
-from adjoint.ops.mathematics.trig import COS, SIN
 from adjoint.ops.samples import given, real
 
-# Polynomials, highest power first; from bench/math_fit.py.
-LGAMMA = {
-    "float64": (  # error 5.3e-18
-        -1.4427747303509595e-07,
-        -7.727327530285385e-08,
-        -1.736660316326268e-08,
-        3.66529171043464e-07,
-        -4.5172517222650804e-07,
-        8.781963368636073e-07,
-        -2.0532766649484134e-06,
-        4.395623759794621e-06,
-        -9.433730911910839e-06,
-        2.0503882702645786e-05,
-        -4.4927323253898135e-05,
-        9.945783913330653e-05,
-        -0.00022315464669130103,
-        0.0005096695054915424,
-        -0.0011927539179523957,
-        0.002890510331383695,
-        -0.007385551028502159,
-        0.02058080842777418,
-        -0.06735230105319989,
-        0.32246703342411326,
-        0.42278433509846713,
-    ),
-}
-STIRLING = {
-    "float64": (  # error 6.7e-19
-        0.0050482127893834655,
-        -0.0018896152995825429,
-        0.00084145769192613,
-        -0.000595236493164664,
-        0.0007936507894516501,
-        -0.0027777777777736315,
-        0.08333333333333333,
-    ),
-}
 _STIRLING_FROM = 8.0
 _CONSTANT = math.log(2 * math.pi) / 2 - 0.5
 

@@ -37,34 +37,10 @@ from adjoint.ops.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.polynomials import LOG, LOG_EVEN
 from adjoint.ops.mathematics.real_function import as_float, real_function
 from adjoint.ops.samples import binary
 
-# Polynomials, highest power first; from bench/math_fit.py.
-LOG = {
-    "float32": (  # error 3.0e-8
-        0.0698070228099823,
-        -0.11494546383619308,
-        0.11689071357250214,
-        -0.12424037605524063,
-        0.14248551428318024,
-        -0.1666785031557083,
-        0.20000730454921722,
-        -0.2499999701976776,
-        0.3333333134651184,
-    ),
-}
-LOG_EVEN = {
-    "float64": (  # error 3.1e-16
-        0.14617807153417325,
-        0.15331611722055008,
-        0.1818289243253687,
-        0.22222211089379496,
-        0.28571428626253836,
-        0.3999999999989889,
-        0.666666666666667,
-    ),
-}
 _ROOT_HALF_BITS = {"float32": 0x3F3504F3, "float64": 0x3FE6A09E667F3BCD}
 _LOG2_E = {
     "float32": (1.4426950216293335, 1.9259629911266175e-08),

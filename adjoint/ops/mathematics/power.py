@@ -42,44 +42,10 @@ from adjoint.ops.mathematics.nodes import (
     where,
     with_sign,
 )
+from adjoint.ops.mathematics.polynomials import EXP2_SHORT, LOG2_REST, LOG2_SHORT
 from adjoint.ops.mathematics.real_function import as_float, real_function
 from adjoint.ops.samples import binary
 
-# Polynomials, highest power first; from bench/math_fit.py.
-LOG2_SHORT = {
-    "float64": (  # error 5.1e-16
-        0.24293824606326322,
-        0.26144245557136553,
-        0.3206164421244846,
-        0.4121984013068434,
-        0.5770780172508729,
-        0.9617966939243245,
-        2.885390081777927,
-    ),
-}
-LOG2_REST = {
-    "float64": (  # error 2.7e-18
-        0.16914628508443877,
-        0.16888370598444666,
-        0.19238062525249075,
-        0.2219527874957096,
-        0.2623081914783527,
-        0.32059889796710966,
-        0.41219858311114393,
-        0.5770780163555853,
-    ),
-}
-EXP2_SHORT = {
-    "float64": (  # error 1.7e-10
-        1.5297323760701075e-05,
-        0.0001546144469856913,
-        0.001333350238616277,
-        0.009618056678524637,
-        0.055504108839096185,
-        0.24022650922288757,
-        0.6931471805599453,
-    ),
-}
 _FIRST = (2.8853900817779268, 4.0710547481862066e-17)  # 2 / ln 2
 _SECOND = (0.9617966939259756, 5.0577616648125907e-17)  # 2 / (3 ln 2)
 

@@ -24,56 +24,9 @@ from adjoint.ops.mathematics.nodes import (
     times,
     where,
 )
+from adjoint.ops.mathematics.polynomials import COS, COS_SHORT, SIN, SIN_SHORT
 from adjoint.ops.mathematics.real_function import real_function
 from adjoint.ops.mathematics.reduction import HALF_PI, quadrant, quarter_turns
-
-# Polynomials, highest power first; from bench/math_fit.py.
-SIN = {
-    "float32": (  # error 2.0e-8
-        -0.00019587387214414775,
-        0.008332746103405952,
-        -0.166666641831398,
-    ),
-    "float64": (  # error 2.1e-17
-        1.5917848524808262e-10,
-        -2.5051127944014188e-08,
-        2.755731608381636e-06,
-        -0.00019841269836722418,
-        0.008333333333330925,
-        -0.16666666666666666,
-    ),
-}
-COS = {
-    "float32": (  # error 2.0e-9
-        2.4547436623834074e-05,
-        -0.0013888300163671374,
-        0.0416666641831398,
-    ),
-    "float64": (  # error 1.3e-18
-        -1.1382456778061306e-11,
-        2.0876143827993133e-09,
-        -2.7557317260008837e-07,
-        2.480158729874307e-05,
-        -0.0013888888888887382,
-        0.041666666666666664,
-    ),
-}
-SIN_SHORT = {
-    "float64": (  # error 2.8e-11
-        2.7249314054698804e-06,
-        -0.00019840082012765537,
-        0.008333331865959415,
-        -0.16666666663832763,
-    ),
-}
-COS_SHORT = {
-    "float64": (  # error 2.4e-12
-        -2.7300448619488353e-07,
-        2.4800596435621998e-05,
-        -0.0013888887664713619,
-        0.0416666666643024,
-    ),
-}
 
 
 def _reduced(x: UOp) -> tuple[UOp, UOp, UOp | None]:
