@@ -1,7 +1,4 @@
-"""Activations as layers; each is the op of that name.
-
-What may live here: layers without weights that work element by element, and softmax.
-"""
+"""Activations as layers; each is the op of that name."""
 
 from __future__ import annotations
 

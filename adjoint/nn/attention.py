@@ -2,8 +2,8 @@
 
 Arguments, parameters, masks and results are PyTorch's. What it lacks is added as keywords: fewer
 heads for keys and values than for queries (`num_kv_heads`), rotary positions (`rope`), and a cache
-for decoding (`cache=` in a call). What may live here: the layer. What may not: masks
-(`attention_masks.py`), and attention itself, which is a record (`scaled_dot_product_attention`).
+for decoding (`cache=` in a call). Elsewhere: masks (`attention_masks.py`), and attention itself,
+which is a record (`scaled_dot_product_attention`).
 """
 
 from __future__ import annotations

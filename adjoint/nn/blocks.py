@@ -1,7 +1,6 @@
 """Sliding blocks as columns, and back: Unfold and Fold.
 
-What may live here: the two layers and their functions. Fold is Unfold transposed, so overlapping
-blocks add up.
+Fold is Unfold transposed, so overlapping blocks add up.
 """
 
 from __future__ import annotations

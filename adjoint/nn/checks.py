@@ -1,7 +1,4 @@
-"""Checks that layers share, so that bad sizes and inputs are errors that name the layer.
-
-What may live here: checks of arguments and inputs. What may not: what layers compute.
-"""
+"""Checks that layers share, so that bad sizes and inputs are errors that name the layer."""
 
 from __future__ import annotations
 

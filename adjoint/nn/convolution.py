@@ -1,6 +1,6 @@
 """Convolutions and transposed convolutions in 1, 2 and 3 dimensions.
 
-What may live here: layers with kernels that slide. What may not: the ops (`ops/composite`), pools.
+Elsewhere: the ops (`ops/composite`), pools.
 """
 
 from __future__ import annotations

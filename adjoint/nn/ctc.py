@@ -1,7 +1,7 @@
 """The loss of connectionist temporal classification (Graves et al., 2006).
 
 The probability of a target is the sum over all ways to spell it with blanks and repetitions, by the
-forward algorithm in logarithms: one scan along time. What may live here: CTC.
+forward algorithm in logarithms: one scan along time.
 """
 
 from __future__ import annotations

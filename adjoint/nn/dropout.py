@@ -1,7 +1,4 @@
-"""Dropout: while training, parts of the input are 0 at random and the rest is scaled up.
-
-What may live here: layers that draw random numbers in `forward`.
-"""
+"""Dropout: while training, parts of the input are 0 at random and the rest is scaled up."""
 
 from __future__ import annotations
 

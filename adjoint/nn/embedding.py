@@ -1,7 +1,4 @@
-"""Embedding: rows of a table by number.
-
-What may live here: layers that look things up.
-"""
+"""Embedding: rows of a table by number."""
 
 from __future__ import annotations
 

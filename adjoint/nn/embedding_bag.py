@@ -1,7 +1,4 @@
-"""EmbeddingBag: sums, means or maxima of rows of a table, bag by bag.
-
-What may live here: the layer and its function.
-"""
+"""EmbeddingBag: sums, means or maxima of rows of a table, bag by bag."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Layers as functions, under the names and with the options of `torch.nn.functional`.
 
 Each calls the op or the loss of that meaning; where the op's own defaults differ from torch's
-(`gelu`), torch's are given here. What may live here: such calls. What may not: formulas.
+(`gelu`), torch's are given here.
 """
 
 from __future__ import annotations

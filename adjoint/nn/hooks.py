@@ -1,7 +1,7 @@
 """Functions that are called when a module is: before it, after it, and when gradients pass it.
 
 Hooks are part of a module's structure, so `jit` traces again when one comes or goes; inside `jit`
-they run while tracing. What may live here: hooks and how a call goes through them.
+they run while tracing.
 """
 
 from __future__ import annotations

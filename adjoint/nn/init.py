@@ -1,8 +1,7 @@
 """Initial values of weights: `kaiming_uniform_(tensor)` and its kin, under torch's names.
 
 A name that ends in an underscore gives a tensor new values and returns it; without the underscore
-it takes a shape and makes a tensor. What may live here: distributions and fills of weights. What
-may not: layers, which choose among them.
+it takes a shape and makes a tensor.
 """
 
 from __future__ import annotations

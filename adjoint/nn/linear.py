@@ -1,7 +1,4 @@
-"""Layers that are products of matrices: Linear, Bilinear; and the one that does nothing.
-
-What may live here: layers without structure in space or time.
-"""
+"""Layers that are products of matrices: Linear, Bilinear; and the one that does nothing."""
 
 from __future__ import annotations
 

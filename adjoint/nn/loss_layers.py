@@ -1,7 +1,4 @@
-"""Losses as layers, under torch's names; each keeps the options of a function of `loss.py`.
-
-What may live here: classes that hold options. What may not: formulas.
-"""
+"""Losses as layers, under torch's names; each keeps the options of a function of `loss.py`."""
 
 from __future__ import annotations
 

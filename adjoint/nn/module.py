@@ -2,7 +2,6 @@
 
 A module is any object with tensors and other modules in its attributes; nothing is registered. It
 is a pytree, so `grad`, `jit`, `vmap` and `tree_map` take it whole, and it is called by `forward`.
-What may live here: the class and what training and saving ask of it. What may not: any layer.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A module is taken apart whole, with the modules, lists, tuples, dicts, dataclasses and bound methods
 in it, so that a tensor or a module that is used twice is one leaf and stays shared. What is no
-tensor is structure and is compared by value. What may live here: taking apart and building. What
-may not: the class `Module`, which decides what it is to users.
+tensor is structure and is compared by value. Elsewhere: the class `Module`, which decides what it
+is to users.
 """
 
 from __future__ import annotations

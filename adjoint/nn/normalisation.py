@@ -1,6 +1,6 @@
 """Normalisations: BatchNorm, InstanceNorm (with running statistics), LayerNorm, RMSNorm, GroupNorm.
 
-What may live here: layers that divide by a spread. What may not: the ops (`ops/composite`).
+Elsewhere: the ops (`ops/composite`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Padding as layers: constant, zero, reflection, replication and circular, for one to three axes.
-
-What may live here: layers that add elements around their input.
-"""
+"""Padding as layers: constant, zero, reflection, replication, circular; for one to three axes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pools: MaxPool, AvgPool and their adaptive forms in 1, 2 and 3 dimensions.
 
-What may live here: layers that summarise windows. What may not: the ops (`ops/composite`).
+Elsewhere: the ops (`ops/composite`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Where a token stands: sinusoidal encodings, which are added, and rotary ones, which turn.
 
 Positions are given by an offset that may be a tensor, so that one compiled program serves every
-position of a decoding. What may live here: encodings without parameters. What may not: learned ones
-(an `Embedding` is one already).
+position of a decoding. Elsewhere: learned ones (an `Embedding` is one already).
 """
 
 from __future__ import annotations

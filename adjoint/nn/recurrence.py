@@ -6,7 +6,7 @@ it keeps and in what it takes out of the loop: products are kept, not computed a
 of the weight is one product of matrices over all steps, not a sum carried along. For an LSTM of 35
 steps, batch 20 and 200 hidden units, forward and backward take 12 ms in that way, 19 ms unrolled
 and 22 ms as a plain scan; and the program has the same size for any length. Forward mode is that of
-the loop itself. What may live here: this node and the arithmetic of a step. What may not: cells.
+the loop itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The input of a layer meets its weights in one product of matrices for all steps, outside the loop;
 what is left for each step is the hidden state's product and the gates (`recurrence.py`: one
-compiled loop, whatever the length). What may live here: the three layers. What may not: the
-arithmetic of a step (`recurrence.py`), cells (`recurrent_cells.py`).
+compiled loop, whatever the length). Elsewhere: the arithmetic of a step (`recurrence.py`), cells
+(`recurrent_cells.py`).
 """
 
 from __future__ import annotations

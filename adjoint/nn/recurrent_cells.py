@@ -1,7 +1,6 @@
 """RNNCell, LSTMCell, GRUCell: one step of a recurrent network, with its parameters.
 
-What may live here: the cells, and how the parameters of recurrent layers begin. What may not: the
-arithmetic of a step (`recurrence.py`), sequences (`recurrent.py`).
+Elsewhere: the arithmetic of a step (`recurrence.py`), sequences (`recurrent.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Layers that only move elements: Flatten, Unflatten, Upsample and PixelShuffle.
-
-What may live here: layers whose outputs are elements of their inputs, or means of neighbours.
-"""
+"""Layers that only move elements: Flatten, Unflatten, Upsample and PixelShuffle."""
 
 from __future__ import annotations
 

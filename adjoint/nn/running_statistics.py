@@ -1,7 +1,4 @@
-"""Buffers that a layer changes while it runs: the running statistics of norms.
-
-What may live here: how a buffer gets a new value inside and outside transforms.
-"""
+"""Buffers that a layer changes while it runs: the running statistics of norms."""
 
 from __future__ import annotations
 

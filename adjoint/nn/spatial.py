@@ -1,7 +1,4 @@
-"""What layers of images share: axes in space behind the channels, as many as their class says.
-
-What may live here: how a class says it, and the check of inputs. What may not: any layer.
-"""
+"""What layers of images share: axes in space behind the channels, as many as their class says."""
 
 from __future__ import annotations
 

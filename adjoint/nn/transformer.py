@@ -1,7 +1,6 @@
 """Transformer layers and stacks of them, with PyTorch's arguments, names and initial values.
 
-What may live here: encoder, decoder, their layers, and the model of both. What may not: attention
-(`attention.py`), positions (`positional_encodings.py`).
+Elsewhere: attention (`attention.py`), positions (`positional_encodings.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What the matrix ops share: checks of their operands, triangles, and matrices to try them on.
 
-A matrix is the last two axes of a tensor; the axes before them are a batch. What may live here:
-functions of shapes and nodes that several records need. What may not: records.
+A matrix is the last two axes of a tensor; the axes before them are a batch.
 """
 
 from __future__ import annotations

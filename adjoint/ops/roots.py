@@ -2,8 +2,7 @@
 
 A convention for a first derivative is none for a second: at 0 that one is NaN, unless the corner is
 not there: in `vector_norm(x) ** 2` the factor y of the cotangent and the y that it is divided by
-cancel, and `quotient` finds it. What may live here: these records and that rule. What may not:
-functions that are smooth where they are defined.
+cancel, and `quotient` finds it.
 """
 
 from __future__ import annotations

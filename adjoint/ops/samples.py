@@ -1,8 +1,7 @@
 """Makers of samples: the inputs on which every op is tried.
 
-What may live here: functions that return functions that return samples, so that nothing is built
-at import. Arrays are float64 or int64; the tests cast them to every dtype the op accepts. A sample
-is `smooth` when a derivative can be checked there by finite differences.
+Arrays are float64 or int64; the tests cast them to every dtype the op accepts. A sample is `smooth`
+when a derivative can be checked there by finite differences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Adam, and AdamW, whose weight decay is apart from the gradient.
-
-What may live here: both as rules, pure optimisers and objects.
-"""
+"""Adam, and AdamW, whose weight decay is apart from the gradient."""
 
 from __future__ import annotations
 

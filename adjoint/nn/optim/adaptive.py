@@ -1,6 +1,6 @@
 """Optimisers that divide by a running size of the gradient: RMSprop, Adagrad.
 
-What may live here: each as a rule, as a pure optimiser and as an object. Adam has its own file.
+Adam has its own file.
 """
 
 from __future__ import annotations

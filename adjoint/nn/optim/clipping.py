@@ -1,7 +1,4 @@
-"""Clipping of gradients, by norm or by value: of parameters, and of a pytree.
-
-What may live here: what is done to gradients between `backward()` and `step()`.
-"""
+"""Clipping of gradients, by norm or by value: of parameters, and of a pytree."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Exponential moving averages of parameters, pure and as an object.
-
-What may live here: averages. What may not: optimisers.
-"""
+"""Exponential moving averages of parameters, pure and as an object."""
 
 from __future__ import annotations
 

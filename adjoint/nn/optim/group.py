@@ -1,7 +1,7 @@
 """A parameter group: parameters, their options, and the state of their optimiser.
 
 `group["lr"]` reads and writes as torch's groups do. The learning rate is a tensor, so that another
-value is another input of the same program. What may live here: one group.
+value is another input of the same program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Optimisers whose step is scaled per parameter by its norm, for large batches: LAMB, LARS.
-
-What may live here: each as a rule, as a pure optimiser and as an object.
-"""
+"""Optimisers whose step is scaled per parameter by its norm, for large batches: LAMB, LARS."""
 
 from __future__ import annotations
 

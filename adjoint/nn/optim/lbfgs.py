@@ -1,7 +1,7 @@
 """L-BFGS: steps by an estimate of the inverse Hessian from the last few gradients.
 
 It calls a function for the loss again and again within a step and decides by its values, so it is
-an object alone and not for `jit` or groups of parameters. What may live here: L-BFGS.
+an object alone and not for `jit` or groups of parameters.
 """
 
 from __future__ import annotations

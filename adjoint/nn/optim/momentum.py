@@ -1,7 +1,4 @@
-"""Relatives of Adam: NAdam, RAdam and Adamax.
-
-What may live here: each as a rule, as a pure optimiser and as an object.
-"""
+"""Relatives of Adam: NAdam, RAdam and Adamax."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Muon: momentum whose matrix is made orthogonal before the step; AdamW for what is no matrix.
-
-What may live here: Muon as a rule, as a pure optimiser and as an object.
-"""
+"""Muon: momentum whose matrix is made orthogonal before the step; AdamW for what is no matrix."""
 
 from __future__ import annotations
 

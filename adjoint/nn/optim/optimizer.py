@@ -1,7 +1,7 @@
 """The object form of an optimiser: parameters, groups, `step()`, `zero_grad()`.
 
-The formulas are those of the pure form. A step builds a graph and realizes everything it changes
-in one go; inside jit it is part of the traced program. What may live here: the base of all objects.
+The formulas are those of the pure form. A step builds a graph and realizes everything it changes in
+one go; inside jit it is part of the traced program.
 """
 
 from __future__ import annotations

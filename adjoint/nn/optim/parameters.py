@@ -1,7 +1,4 @@
-"""Reading what an optimiser is given: parameters, with names or without, in groups or not.
-
-What may live here: these forms and their errors. What may not: what is done with parameters.
-"""
+"""Reading what an optimiser is given: parameters, with names or without, in groups or not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Stochastic gradient descent, with momentum.
-
-What may live here: SGD as a rule, as a pure optimiser and as an object.
-"""
+"""Stochastic gradient descent, with momentum."""
 
 from __future__ import annotations
 

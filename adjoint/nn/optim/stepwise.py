@@ -1,7 +1,4 @@
-"""Optimisers that find their own step sizes: Adadelta, Rprop; and ASGD, which averages.
-
-What may live here: each as a rule, as a pure optimiser and as an object.
-"""
+"""Optimisers that find their own step sizes: Adadelta, Rprop; and ASGD, which averages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Files that are written whole or not at all.
 
-A new file is written beside the old one, flushed to the disk, and then takes its name: a reader
-of the name sees the old or the new, whenever the writer is killed. What a killed writer leaves
-behind is removed by the next one. What may live here: writing files. What may not: formats.
+A new file is written beside the old one, flushed to the disk, and then takes its name: a reader of
+the name sees the old or the new, whenever the writer is killed. What a killed writer leaves behind
+is removed by the next one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Checkpoints: model, optimiser, loader, step and random state in one file, whole or not at all.
 
 The file is a safetensors file, so other programs read its tensors; everything else is JSON in its
-metadata, with a checksum of all of it. What may live here: what a checkpoint holds. What may not:
-how files are written.
+metadata, with a checksum of all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a checkpoint file says, checked.
-
-What may live here: reading the parts of a checkpoint. What may not: changing any object.
-"""
+"""What a checkpoint file says, checked."""
 
 from __future__ import annotations
 

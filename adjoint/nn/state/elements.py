@@ -1,7 +1,7 @@
 """Element types of files: what they are called there, and which tensors they become.
 
-A type that tensors do not have (rarer 8-bit floats) is read as the narrowest one that holds all
-its values. What may live here: types and checked sizes. What may not: files, containers.
+A type that tensors do not have (rarer 8-bit floats) is read as the narrowest one that holds all its
+values.
 """
 
 from __future__ import annotations

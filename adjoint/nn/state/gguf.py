@@ -1,7 +1,4 @@
-"""The GGUF format: typed metadata, a table of tensors, their bytes, many of them quantised.
-
-What may live here: the container. What may not: the block formats.
-"""
+"""The GGUF format: typed metadata, a table of tensors, their bytes, many of them quantised."""
 
 from __future__ import annotations
 

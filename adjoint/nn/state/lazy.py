@@ -1,7 +1,4 @@
-"""`LazyBuffer`: contents that are read, or computed, when they are first used.
-
-What may live here: the buffer. What may not: formats.
-"""
+"""`LazyBuffer`: contents that are read, or computed, when they are first used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Values into the tensors of an object, by name; and what did not fit, said in full.
-
-What may live here: comparing names and types, and assigning. What may not: files.
-"""
+"""Values into the tensors of an object, by name; and what did not fit, said in full."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Files that are read: mapped into memory, checked before they are touched.
 
 The map is made when a file is opened, so what was found in it stays true when another file takes
-its name. What may live here: reading bytes, and how a damaged file is reported. What may not:
-formats, writing.
+its name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A reader of pickles that runs nothing.
 
 It knows the opcodes that hold data. A global is asked for by name, and only a function made for
-this purpose is ever called; everything else is an error that names it. What may live here: the
-machine. What may not: which globals there are.
+this purpose is ever called; everything else is an error that names it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Nested Python values as JSON, with their tensors kept aside.
 
 JSON has no tuples, keys that are numbers, bytes, infinities or tensors; such a value is written as
-`{"$": kind, ...}`. What may live here: to JSON and back. What may not: files.
+`{"$": kind, ...}`.
 """
 
 from __future__ import annotations

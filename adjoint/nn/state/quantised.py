@@ -1,7 +1,7 @@
 """The block formats of GGUF files, as float32.
 
-A block is a run of elements that share scales; a format is a function from the bytes of many
-blocks to their values, row by row. What may live here: formats. What may not: files.
+A block is a run of elements that share scales; a format is a function from the bytes of many blocks
+to their values, row by row.
 """
 
 from __future__ import annotations

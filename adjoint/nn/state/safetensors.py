@@ -1,7 +1,7 @@
 """The safetensors format: a length, a header in JSON, the bytes of the tensors.
 
 Reading trusts nothing: the header is checked whole before a tensor is made, and every number in it
-against the size of the file. What may live here: the format. What may not: what the tensors mean.
+against the size of the file.
 """
 
 from __future__ import annotations

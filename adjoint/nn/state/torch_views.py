@@ -1,7 +1,4 @@
-"""Tensors of torch files: views of storages, with strides.
-
-What may live here: checking a view, and reading it. What may not: pickles.
-"""
+"""Tensors of torch files: views of storages, with strides."""
 
 from __future__ import annotations
 

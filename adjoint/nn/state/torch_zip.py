@@ -1,8 +1,4 @@
-"""Torch's zip checkpoints: `torch_load`, without torch and without running a pickle.
-
-What may live here: the globals that hold data in such files, and the tensors made of them. What may
-not: the zip container, the pickle machine.
-"""
+"""Torch's zip checkpoints: `torch_load`, without torch and without running a pickle."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Names are attribute names, positions in lists and tuples, keys of dicts, joined by dots, in the
 order in which they were set: `layers.0.weight`. Every object is entered once, so a shared tensor
-has one name, cycles end, and depth costs no recursion. What may live here: finding. What may not:
-changing what is found.
+has one name, cycles end, and depth costs no recursion.
 """
 
 from __future__ import annotations

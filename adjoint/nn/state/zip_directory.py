@@ -1,8 +1,7 @@
 """Zip archives for reading: the directory, checked, and the bytes of each entry.
 
 Entries that are stored are mapped; entries that are compressed are unpacked up to a limit, and
-nothing larger than their size can be. What may live here: the container. What may not: what its
-entries mean.
+nothing larger than their size can be.
 """
 
 from __future__ import annotations

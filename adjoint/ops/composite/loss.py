@@ -1,7 +1,7 @@
 """Losses of classes and probabilities: cross-entropies, negative log-likelihood, divergence.
 
-An index of a class that does not exist is E6001 when it runs. What may live here: losses whose
-target is a class or a distribution. What may not: losses of real targets (see `regression.py`).
+An index of a class that does not exist is E6001 when it runs. Elsewhere: losses of real targets
+(see `regression.py`).
 """
 # ruff: noqa: N803, N806  (Y is the target's public name)
 

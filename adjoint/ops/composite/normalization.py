@@ -1,7 +1,6 @@
 """Normalisations, attention, and the similarities that are made of norms.
 
-Statistics are kept in float32 or wider; the result has the operand's dtype. What may live here: ops
-that divide by a spread or a norm, and attention. What may not: dropout (it needs random numbers).
+Statistics are kept in float32 or wider; the result has the operand's dtype.
 """
 
 from __future__ import annotations

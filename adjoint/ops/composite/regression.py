@@ -1,8 +1,7 @@
 """Losses between numbers, and what all losses share.
 
 Every loss takes `reduction`: "mean" (the default), "sum" or "none". Operands broadcast; integers
-count as floats. What may live here: losses of real targets, reductions. What may not: losses of
-classes and probabilities (see `loss.py`).
+count as floats. Elsewhere: losses of classes and probabilities (see `loss.py`).
 """
 
 from __future__ import annotations

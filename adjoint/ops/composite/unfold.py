@@ -1,8 +1,6 @@
 """Patches of an image: how strides, dilations and paddings are written, and patches as columns.
 
-What may live here: where the windows of convolutions and pools lie, and the ops that only move
-patches (IM2COL and its adjoint). What may not: what is done with a patch (`convolution.py`,
-`pooling.py`).
+Elsewhere: what is done with a patch (`convolution.py`, `pooling.py`).
 """
 
 from __future__ import annotations

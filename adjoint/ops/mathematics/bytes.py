@@ -1,7 +1,7 @@
 """Casts between the 8-bit floats and float32, on bits; every other cast goes through float32.
 
 Rounded to nearest even. float8_e5m2 overflows to infinity, float8_e4m3fn, which has none, to NaN. A
-NaN keeps its sign and nothing else. What may live here: these two casts.
+NaN keeps its sign and nothing else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Scalar kernel nodes made quickly, and facts about float formats.
-
-What may live here: constants, FMA, WHERE, polynomials, the parts of a float, the representation of
-float16 and bfloat16 inside kernels. What may not: any function of mathematics.
-"""
+"""Scalar kernel nodes made quickly, and facts about float formats."""
 
 from __future__ import annotations
 

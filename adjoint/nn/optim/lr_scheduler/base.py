@@ -2,7 +2,7 @@
 
 The learning rate of a group is its `initial_lr` times the factors of all its schedules. Counts and
 factors are tensors, so they are saved with other state, and `step()` inside jit makes no new
-program. What may live here: what all schedules share. What may not: any particular one.
+program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Schedules of the step alone, under torch's names.
-
-What may live here: objects for the functions of `schedules.py`.
-"""
+"""Schedules of the step alone, under torch's names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Schedules made of others: one after another, or all at once.
-
-What may live here: combinations.
-"""
+"""Schedules made of others: one after another, or all at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One cycle: the learning rate up and down again, the momentum down and up.
-
-What may live here: `OneCycleLR`.
-"""
+"""One cycle: the learning rate up and down again, the momentum down and up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A schedule that looks at a measure of success: the learning rate falls when it gets no better.
-
-What may live here: `ReduceLROnPlateau`. What may not: schedules of the step alone.
-"""
+"""A schedule that looks at a measure of success: the learning rate falls when it gets no better."""
 
 from __future__ import annotations
 
