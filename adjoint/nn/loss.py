@@ -100,17 +100,16 @@ def huber_loss(
 
 def _check_classes(op: str, x: Tensor, target: Tensor, axis: int, ignored: int) -> None:
     """Class numbers: integers, one for each place outside the class axis, each a class."""
-    operands = [("input", x), ("target", target)]
     wanted = tuple(n for a, n in enumerate(x.shape) if a != axis)
     if target.shape != wanted:
         problem = f"class numbers for an input {list(x.shape)} are {list(wanted)}, not "
         problem += f"{list(target.shape)}"
         fix = f"give a class for each place, or probabilities of the shape {list(x.shape)}"
-        raise ShapeError("E3003", problem, op=op, operands=operands, help=fix)
+        raise ShapeError("E3003", problem, op=op, input=x, target=target, help=fix)
     if not target.dtype.is_int:
         problem = f"class numbers are integers, not {target.dtype.name}"
         fix = f".cast('int64'), or give probabilities of the shape {list(x.shape)}"
-        raise IndexKindError("E4011", problem, op=op, operands=operands, help=fix)
+        raise IndexKindError("E4011", problem, op=op, input=x, target=target, help=fix)
     check_range(op, target, x.shape[axis], "label", "classes", ignored)
 
 

@@ -285,7 +285,6 @@ def _scatter(x: UOp, dim: int, index: UOp, src: Any, reduce: str | None = None) 
 
 def _scatter_type(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     x, indices, updates = src[0], src[1:-1], src[-1]
-    operands = [("x", x), ("updates", updates)]
     if len(arg) > 1 and arg.mode not in MODES:
         problem = f"mode {arg.mode!r} is not one of {', '.join(MODES)}"
         raise ArgumentError("E2008", problem, op="scatter")
@@ -294,9 +293,9 @@ def _scatter_type(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     shape = _index_shape("scatter", x, indices, arg.axes)
     if updates.shape != shape:
         problem = f"updates have the shape {list(shape)}"
-        raise ShapeError("E3003", problem, op="scatter", operands=operands)
+        raise ShapeError("E3003", problem, op="scatter", x=x, updates=updates)
     if updates.dtype is not x.dtype:
-        raise DTypeError("E2004", "dtypes differ", op="scatter", operands=operands)
+        raise DTypeError("E2004", "dtypes differ", op="scatter", x=x, updates=updates)
     return x.shape, x.dtype
 
 

@@ -58,13 +58,12 @@ def system(op: str, x: UOp, b: UOp, square: bool = True, rows: int = -2) -> tupl
     a = checked_matrix(op, x, square)
     if not isinstance(b, UOp):
         raise ArgumentError("E2001", f"expected a tensor, got {type(b).__name__}", op=op)
-    operands = [("a", a), ("b", b)]
     if not b.shape:
-        raise ShapeError("E3002", "the right-hand side is a scalar", op=op, operands=operands)
+        raise ShapeError("E3002", "the right-hand side is a scalar", op=op, a=a, b=b)
     found = b.shape[rows] if len(b.shape) > 1 else b.shape[0]
     if found != a.shape[-2]:
         problem = f"the matrix has {a.shape[-2]} rows, the right-hand side has {found}"
-        raise ShapeError("E3003", problem, op=op, operands=operands)
+        raise ShapeError("E3003", problem, op=op, a=a, b=b)
     dtype = to_float(promote(x.dtype, b.dtype))
     return a.cast(dtype), b.cast(dtype)
 

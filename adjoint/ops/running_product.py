@@ -121,11 +121,10 @@ _ERRORS = (
 
 
 def _checked(op: str, x: UOp, d: UOp, axis: int) -> int:
-    operands = [("x", x), ("change", d)]
     if x.shape != d.shape:
-        raise ShapeError("E3003", "shapes differ", op=op, operands=operands)
+        raise ShapeError("E3003", "shapes differ", op=op, x=x, change=d)
     if not x.shape:
-        raise ShapeError("E3002", "a scalar has no axis to run along", op=op, operands=operands)
+        raise ShapeError("E3002", "a scalar has no axis to run along", op=op, x=x, change=d)
     return checked_axis(op, axis, len(x.shape), x)
 
 

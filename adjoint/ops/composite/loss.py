@@ -207,11 +207,10 @@ def _picked(x: UOp, index: UOp, axis: int) -> UOp:
 
 def _check_classes(op: str, x: UOp, target: UOp, axis: int) -> None:
     check_index(op, x, target)
-    operands = [("x", x), ("Y", target)]
     wanted = tuple(n for a, n in enumerate(x.shape) if a != axis)
     if target.shape != wanted:
         problem = f"Y has the shape of x without its class axis {axis}: {list(wanted)}"
-        raise ShapeError("E3003", problem, op=op, operands=operands)
+        raise ShapeError("E3003", problem, op=op, x=x, Y=target)
 
 
 def _class_axis(op: str, x: UOp) -> int:

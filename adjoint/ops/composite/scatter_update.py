@@ -172,12 +172,11 @@ def masked_fill(x: UOp, mask: UOp, value: Any) -> UOp:
 
 
 def _mask(op: str, x: UOp, mask: Any) -> UOp:
-    operands = [("x", x), ("mask", mask)]
     if not isinstance(mask, UOp):
-        raise ArgumentError("E2001", "the mask is a bool tensor", op=op, operands=operands)
+        raise ArgumentError("E2001", "the mask is a bool tensor", op=op, x=x, mask=mask)
     if mask.dtype is not dtypes.bool_:
         problem = f"the mask is bool, not {mask.dtype.name}"
-        raise DTypeError("E2005", problem, op=op, operands=operands, help="mask.ne(0)")
+        raise DTypeError("E2005", problem, op=op, x=x, mask=mask, help="mask.ne(0)")
     return mask
 
 
