@@ -199,7 +199,12 @@ def alias(record: OpDef, *names: str) -> None:
 
 
 def derived(
-    *, reference: Callable[..., Any], samples: Any, name: str = "", **rest: Any
+    *,
+    reference: Callable[..., Any],
+    samples: Any,
+    name: str = "",
+    method: bool = True,
+    **rest: Any,
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """Decorator: a function of nodes that builds other nodes at once."""
 
@@ -208,7 +213,7 @@ def derived(
         rest.setdefault("ad", ThroughBody())
         fields = {"call": fn, "reference": reference, "samples": samples, "signature": fn}
         fields["kernel"] = EXPAND
-        return register(OpDef(name or _public(fn), doc, "derived", **fields, **rest))
+        return register(OpDef(name or _public(fn), doc, "derived", **fields, **rest), method)
 
     return decorate
 

@@ -26,7 +26,7 @@ class _Activation(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         check_float(type(self).__name__, x)
-        y: Tensor = getattr(x, self._op)(*[getattr(self, name) for name in self._shown])
+        y: Tensor = getattr(x, self._op)(*[getattr(self, name) for name in self._repr_fields])
         return y
 
 
@@ -85,7 +85,7 @@ class SELU(_Activation):
 class GELU(_Activation, op="gelu"):
     """x Φ(x), exactly or by tanh."""
 
-    _shown = ("approximate",)
+    _repr_fields = ("approximate",)
 
     def __init__(self, approximate: str = "none"):
         if approximate not in ("none", "tanh"):
@@ -97,7 +97,7 @@ class GELU(_Activation, op="gelu"):
 class LeakyReLU(_Activation, op="leaky_relu"):
     """x above 0, `negative_slope` · x below."""
 
-    _shown = ("negative_slope",)
+    _repr_fields = ("negative_slope",)
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False):
         self.negative_slope = negative_slope
@@ -106,7 +106,7 @@ class LeakyReLU(_Activation, op="leaky_relu"):
 class ELU(_Activation, op="elu"):
     """x above 0, α (exp(x) - 1) below."""
 
-    _shown = ("alpha",)
+    _repr_fields = ("alpha",)
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False):
         self.alpha = alpha
@@ -119,7 +119,7 @@ class CELU(ELU, op="celu"):
 class Softplus(_Activation):
     """log(1 + exp(β x)) / β; x itself where β x is above `threshold`."""
 
-    _shown = ("beta", "threshold")
+    _repr_fields = ("beta", "threshold")
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         self.beta, self.threshold = beta, threshold
@@ -132,7 +132,7 @@ class Softplus(_Activation):
 class Hardtanh(_Activation, op="hardtanh"):
     """x cut off at `min_val` and `max_val`."""
 
-    _shown = ("min_val", "max_val")
+    _repr_fields = ("min_val", "max_val")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
         if min_val >= max_val:
@@ -144,7 +144,7 @@ class Hardtanh(_Activation, op="hardtanh"):
 class Hardshrink(_Activation, op="hardshrink"):
     """x, but 0 within ±`lambd`."""
 
-    _shown = ("lambd",)
+    _repr_fields = ("lambd",)
 
     def __init__(self, lambd: float = 0.5):
         self.lambd = lambd
@@ -157,7 +157,7 @@ class Softshrink(Hardshrink, op="softshrink"):
 class Threshold(_Activation, op="threshold"):
     """x where it is above `threshold`, else `value`."""
 
-    _shown = ("threshold", "value")
+    _repr_fields = ("threshold", "value")
 
     def __init__(self, threshold: float, value: float, inplace: bool = False):
         self.threshold, self.value = threshold, value
@@ -166,7 +166,7 @@ class Threshold(_Activation, op="threshold"):
 class GLU(_Activation, op="glu"):
     """The first half of an axis times the sigmoid of the second."""
 
-    _shown = ("dim",)
+    _repr_fields = ("dim",)
 
     def __init__(self, dim: int = -1):
         self.dim = dim
@@ -175,7 +175,7 @@ class GLU(_Activation, op="glu"):
 class Softmax(_Activation, op="softmax"):
     """exp(x) / Σ exp(x) along `dim`."""
 
-    _shown = ("dim",)
+    _repr_fields = ("dim",)
 
     def __init__(self, dim: int = -1):
         self.dim = dim
@@ -192,7 +192,7 @@ class Softmin(Softmax, op="softmin"):
 class PReLU(Module):
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
 
-    _shown = ("num_parameters",)
+    _repr_fields = ("num_parameters",)
 
     def __init__(
         self,

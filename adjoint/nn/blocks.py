@@ -79,7 +79,7 @@ def fold(
 class Unfold(Module):
     """The sliding blocks of (N, C, H, W) as the columns of (N, C kh kw, L)."""
 
-    _shown: tuple[str, ...] = ("kernel_size", "dilation", "padding", "stride")
+    _repr_fields: tuple[str, ...] = ("kernel_size", "dilation", "padding", "stride")
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
         self.kernel_size, self.dilation = kernel_size, dilation
@@ -92,7 +92,7 @@ class Unfold(Module):
 class Fold(Unfold):
     """The columns of (N, C kh kw, L) added up at their places in (N, C, H, W)."""
 
-    _shown = ("output_size", *Unfold._shown)
+    _repr_fields = ("output_size", *Unfold._repr_fields)
 
     def __init__(
         self,

@@ -127,7 +127,7 @@ def _log_sum(*values: Tensor) -> Tensor:
 class CTCLoss(Module):
     """`ctc_loss` as a layer."""
 
-    _shown = ("blank", "reduction")
+    _repr_fields = ("blank", "reduction")
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
         self.blank, self.zero_infinity = blank, zero_infinity

@@ -11,7 +11,7 @@ from adjoint.tensor import Tensor
 class Dropout(Module):
     """Each element is 0 with probability p while training, and else divided by 1 - p."""
 
-    _shown = ("p",)
+    _repr_fields = ("p",)
 
     def __init__(self, p: float = 0.5, inplace: bool = False):
         self.p, self.inplace = check_probability(type(self).__name__, p), inplace

@@ -38,7 +38,7 @@ class Module(Structured):
 
     _training: bool | None = None
     _buffers: tuple[str, ...] = ()  # names of tensors that never want a gradient
-    _shown: tuple[str, ...] = ()
+    _repr_fields: tuple[str, ...] = ()
     _forward_pre_hooks: tuple[Hook, ...] = ()
     _forward_hooks: tuple[Hook, ...] = ()
     _backward_hooks: tuple[Hook, ...] = ()
@@ -233,8 +233,8 @@ class Module(Structured):
     # ---- text
 
     def extra_repr(self) -> str:
-        """What `repr` shows of the module itself: by default the attributes named in `_shown`."""
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        """What `repr` shows of the module itself: by default the `_repr_fields` by name."""
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._repr_fields)
 
     def __repr__(self) -> str:
         parts = list(self.named_children())

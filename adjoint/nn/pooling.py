@@ -19,7 +19,7 @@ from adjoint.tensor import Tensor
 class _Pool(Spatial):
     """A kernel, its steps and its borders."""
 
-    _shown = ("kernel_size", "stride", "padding", "ceil_mode")
+    _repr_fields = ("kernel_size", "stride", "padding", "ceil_mode")
 
     def _set_up(self, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> None:
         op, n = type(self).__name__, self._rank
@@ -119,7 +119,7 @@ class _Adaptive(Spatial):
     """Windows that divide each axis in space into a number of parts, as equal as can be."""
 
     _op = ""
-    _shown = ("output_size",)
+    _repr_fields = ("output_size",)
 
     def __init__(self, output_size: Any):
         op, n = type(self).__name__, self._rank

@@ -15,7 +15,7 @@ from adjoint.tensor import Tensor
 class Flatten(Module):
     """The axes from `start_dim` to `end_dim` as one."""
 
-    _shown = ("start_dim", "end_dim")
+    _repr_fields = ("start_dim", "end_dim")
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -28,7 +28,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """The axis `dim` as several, of these sizes; one of them may be -1."""
 
-    _shown = ("dim", "unflattened_size")
+    _repr_fields = ("dim", "unflattened_size")
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
@@ -90,7 +90,7 @@ class Upsample(Module):
 class PixelShuffle(Module):
     """(*, C r², H, W) as (*, C, H r, W r)."""
 
-    _shown = ("upscale_factor",)
+    _repr_fields = ("upscale_factor",)
 
     def __init__(self, upscale_factor: int):
         self.upscale_factor = upscale_factor

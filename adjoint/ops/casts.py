@@ -165,7 +165,7 @@ def _identity(
 ) -> OpDef:
     """A record that gives the values of its only operand."""
     options: dict[str, Any] = {"call": lambda x: UOp(record, (x,)), "kernel": Identity()} | rest
-    record = define(
+    record: OpDef = define(
         name,
         doc,
         infer=_same,

@@ -16,10 +16,9 @@ import numpy as np
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import shifted
-from adjoint.ir.derivative import Linear, ThroughBody
+from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import DType, as_dtype, complex_of, dtypes, real_of, to_float
-from adjoint.ir.kernel_kind import EXPAND
-from adjoint.ir.opdef import Bad, OpDef, define, derived, register
+from adjoint.ir.opdef import Bad, OpDef, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.complex_parts import part_dtype
 from adjoint.ops.indexing import positions
@@ -433,48 +432,26 @@ def _frequencies(
     return (signed.cast(dtypes.float64) * (1.0 / (n * d))).cast(kind)
 
 
-def _fftfreq(
-    n: int, d: float = 1.0, dtype: Any = None, device: str | tuple[str, ...] | None = None
-) -> UOp:
-    return _frequencies("fftfreq", n, d, dtype, device, False)
-
-
-def _rfftfreq(
-    n: int, d: float = 1.0, dtype: Any = None, device: str | tuple[str, ...] | None = None
-) -> UOp:
-    return _frequencies("rfftfreq", n, d, dtype, device, True)
-
-
-def _made(name: str, doc: str, call: Callable[..., UOp], numpy: Callable[..., Any]) -> OpDef:
+def _made(name: str, of: str, half: bool) -> OpDef:
     """A record without operands; its samples hold no array, so one dtype is enough to try."""
-    record = OpDef(
-        name,
-        doc,
-        "derived",
-        call=call,
-        signature=call,
-        kernel=EXPAND,
-        ad=ThroughBody(),
-        reference=numpy,
+
+    def call(
+        n: int, d: float = 1.0, dtype: Any = None, device: str | tuple[str, ...] | None = None
+    ) -> UOp:
+        return _frequencies(name, n, d, dtype, device, half)
+
+    call.__doc__ = f"The frequencies of `{of}` of n samples at distance d."
+    return derived(
+        name=name,
+        reference=getattr(np.fft, name),
         samples=given((5,), (6, 0.25), (1,)),
         errors=(Bad("E3006", (0,), match="length"), Bad("E3006", (2.5,), match="int")),
         kinds="b",
-    )
-    return register(record, method=False)
+        method=False,
+    )(call)
 
 
-fftfreq = _made(
-    "fftfreq", "The frequencies of `fft` of n samples at distance d.", _fftfreq, np.fft.fftfreq
-)
-rfftfreq = _made(
-    "rfftfreq", "The frequencies of `rfft` of n samples at distance d.", _rfftfreq, np.fft.rfftfreq
-)
-
-
-def _shifted(op: str, x: UOp, dim: Any, forward: bool) -> UOp:
-    axes = checked_axes(op, dim, x)
-    halves = [x.shape[a] // 2 if forward else -(x.shape[a] // 2) for a in axes]
-    return x.roll(halves, list(axes)) if axes else x
+fftfreq, rfftfreq = _made("fftfreq", "fft", False), _made("rfftfreq", "rfft", True)
 
 
 _SHIFTS = given((real(2, 5),), (real(2, 5), 1), (real(4, 3), (0, -1)), (_Z, -1), (real(0, 3),))
@@ -484,17 +461,17 @@ _SHIFT_ERRORS = (
 )
 
 
-@derived(
-    reference=lambda x, dim=None: np.fft.fftshift(x, dim), samples=_SHIFTS, errors=_SHIFT_ERRORS
-)
-def fftshift(x: UOp, dim: Any = None) -> UOp:
-    """Frequency 0 moved to the middle of the axes, or of all."""
-    return _shifted("fftshift", x, dim, True)
+def _shift(name: str, doc: str, forward: bool) -> OpDef:
+    def call(x: UOp, dim: Any = None) -> UOp:
+        axes = checked_axes(name, dim, x)
+        halves = [x.shape[a] // 2 if forward else -(x.shape[a] // 2) for a in axes]
+        return x.roll(halves, list(axes)) if axes else x
+
+    call.__doc__ = doc
+    numpy = getattr(np.fft, name)
+    reference = lambda x, dim=None: numpy(x, dim)  # noqa: E731
+    return derived(name=name, reference=reference, samples=_SHIFTS, errors=_SHIFT_ERRORS)(call)
 
 
-@derived(
-    reference=lambda x, dim=None: np.fft.ifftshift(x, dim), samples=_SHIFTS, errors=_SHIFT_ERRORS
-)
-def ifftshift(x: UOp, dim: Any = None) -> UOp:
-    """The inverse of `fftshift`."""
-    return _shifted("ifftshift", x, dim, False)
+fftshift = _shift("fftshift", "Frequency 0 moved to the middle of the axes, or of all.", True)
+ifftshift = _shift("ifftshift", "The inverse of `fftshift`.", False)

@@ -17,6 +17,7 @@ from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.opdef import Bad, Sample, alias, composite
 from adjoint.ir.uop import UOp
+from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float
 from adjoint.ops.mathematics.error import erf
 from adjoint.ops.mathematics.exp import sigmoid
@@ -440,7 +441,4 @@ def glu(x: UOp, dim: int = -1) -> UOp:
     n = x.shape[axis]
     if n % 2:
         raise ShapeError("E3006", f"axis {axis} must have an even size, not {n}", op="glu", x=x)
-    bounds = [(0, s) for s in x.shape]
-    first, second = list(bounds), list(bounds)
-    first[axis], second[axis] = (0, n // 2), (n // 2, n)
-    return x.shrink(first) * x.shrink(second).sigmoid()
+    return part_of(x, axis, 0, n // 2) * part_of(x, axis, n // 2, n).sigmoid()

@@ -12,19 +12,13 @@ from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import scan
+from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, whole
 
 Array = np.ndarray[Any, Any]
-
-
-def along(x: UOp, axis: int, start: int, stop: int) -> UOp:
-    """x[start:stop] along one axis."""
-    bounds = [(0, n) for n in x.shape]
-    bounds[axis] = (start, stop)
-    return x.shrink(bounds)
 
 
 def _diff_reference(
@@ -66,7 +60,7 @@ def diff(
     y = joined[0].cat(*joined[1:], dim=axis)
     for _ in range(n):
         size = y.shape[axis]
-        after, before = along(y, axis, min(1, size), size), along(y, axis, 0, max(size - 1, 0))
+        after, before = part_of(y, axis, min(1, size), size), part_of(y, axis, 0, max(size - 1, 0))
         y = after.ne(before) if y.dtype.is_bool else after - before
     return y
 
@@ -104,7 +98,7 @@ def trapezoid(y: UOp, x: UOp | None = None, dx: float = 1.0, dim: int = -1) -> U
     if not y.shape:
         raise ShapeError("E3002", "a scalar has no axis", op="trapezoid", y=y)
     heights, n = y.cast(to_float(y.dtype)), y.shape[axis]
-    pairs = along(heights, axis, min(1, n), n) + along(heights, axis, 0, max(n - 1, 0))
+    pairs = part_of(heights, axis, min(1, n), n) + part_of(heights, axis, 0, max(n - 1, 0))
     if x is None:
         return (pairs * (dx / 2)).reduce_sum(axis)
     places = x.cast(to_float(x.dtype))
@@ -175,7 +169,7 @@ def _running(name: str, accumulate: OpDef, better: Any, word: str) -> OpDef:
         n = x.shape[number] if x.shape else 1
         if n < 2:
             return values, UOp._apply("const", 0, dtypes.index, x.shape, x.device)
-        before, after = along(values, number, 0, n - 1), along(values, number, 1, n)
+        before, after = part_of(values, number, 0, n - 1), part_of(values, number, 1, n)
         fresh = after.ne(before) & ~before.isnan()  # after the first NaN nothing changes
         place = positions(n - 1, number, len(x.shape), x.device) + 1
         front = [int(a == number) for a in range(len(x.shape))]

@@ -15,9 +15,9 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import align, common_dtype
 from adjoint.ir.derivative import Jvp, ThroughBody, ZeroGradient
 from adjoint.ir.dtype import accumulator, dtypes, to_float
-from adjoint.ir.opdef import Bad, Sample, alias, composite, derived
+from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
-from adjoint.ops.arithmetic import abs_, neg, trunc
+from adjoint.ops.arithmetic import abs_, maximum, minimum, neg, trunc
 from adjoint.ops.mathematics.gamma import polygamma
 from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
 
@@ -436,34 +436,24 @@ def ldexp(x: UOp, other: UOp) -> UOp:
     return x * half.exp2() * rest.exp2()
 
 
-def _there(x: UOp, other: UOp, result: UOp) -> UOp:
-    """The result, but one operand where the other is NaN."""
-    if not x.dtype.is_float:
-        return result
-    return x.isnan().where(other, other.isnan().where(x, result))
+def _ignoring_nan(name: str, word: str, choose: OpDef, reference: Any) -> OpDef:
+    def call(x: UOp, other: UOp) -> UOp:
+        x, other = align(name, (x, other), common_dtype(name, (x, other)))
+        y = choose(x, other)
+        return x.isnan().where(other, other.isnan().where(x, y)) if x.dtype.is_float else y
+
+    call.__doc__ = (
+        f"The {word} of two elements; the other where one is NaN, and it has the gradient."
+    )
+    return composite(
+        name=name,
+        reference=reference,
+        samples=binary(),
+        ad=ThroughBody(),
+        errors=_MISMATCH,
+        kinds="biuf",
+    )(call)
 
 
-@composite(
-    reference=np.fmax,
-    samples=binary(),
-    ad=ThroughBody(),
-    errors=_MISMATCH,
-    kinds="biuf",
-)
-def fmax(x: UOp, other: UOp) -> UOp:
-    """The larger of two elements; the other where one is NaN, and it has the gradient."""
-    x, other = align("fmax", (x, other), common_dtype("fmax", (x, other)))
-    return _there(x, other, x.maximum(other))
-
-
-@composite(
-    reference=np.fmin,
-    samples=binary(),
-    ad=ThroughBody(),
-    errors=_MISMATCH,
-    kinds="biuf",
-)
-def fmin(x: UOp, other: UOp) -> UOp:
-    """The smaller of two elements; the other where one is NaN, and it has the gradient."""
-    x, other = align("fmin", (x, other), common_dtype("fmin", (x, other)))
-    return _there(x, other, x.minimum(other))
+fmax = _ignoring_nan("fmax", "larger", maximum, np.fmax)
+fmin = _ignoring_nan("fmin", "smaller", minimum, np.fmin)

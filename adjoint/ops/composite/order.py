@@ -12,8 +12,9 @@ import numpy as np
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, to_float
-from adjoint.ir.opdef import Bad, Sample, composite, derived
+from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
+from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.indexing import check_index, gathered, positions, scattered
 from adjoint.ops.movement import checked_axes, checked_axis
@@ -100,30 +101,28 @@ _EMPTY = (
 )
 
 
-@derived(
-    reference=lambda x, dim=None, keepdim=False: _by_row(
-        lambda row: _median_row(row, False), x, dim, keepdim
-    ),
-    samples=_MIDDLES,
-    errors=_EMPTY,
-    kinds="iuf",
-)
-def median(x: UOp, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median: of all elements, or with `dim` (values, indices) along it. NaN wins."""
-    return _middle("median", x, dim, keepdim, skip=False)
+def _median(name: str, doc: str, skip: bool) -> OpDef:
+    def call(x: UOp, dim: int | None = None, keepdim: bool = False) -> Any:
+        return _middle(name, x, dim, keepdim, skip)
+
+    def reference(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        return _by_row(lambda row: _median_row(row, skip), x, dim, keepdim)
+
+    call.__doc__ = doc
+    made = derived(name=name, reference=reference, samples=_MIDDLES, errors=_EMPTY, kinds="iuf")
+    return made(call)
 
 
-@derived(
-    reference=lambda x, dim=None, keepdim=False: _by_row(
-        lambda row: _median_row(row, True), x, dim, keepdim
-    ),
-    samples=_MIDDLES,
-    errors=_EMPTY,
-    kinds="iuf",
+median = _median(
+    "median",
+    "The lower median: of all elements, or with `dim` (values, indices) along it. NaN wins.",
+    skip=False,
 )
-def nanmedian(x: UOp, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median of the elements that are not NaN, as `median` gives it."""
-    return _middle("nanmedian", x, dim, keepdim, skip=True)
+nanmedian = _median(
+    "nanmedian",
+    "The lower median of the elements that are not NaN, as `median` gives it.",
+    skip=True,
+)
 
 
 def _mode_row(row: Array) -> int:
@@ -152,9 +151,7 @@ def mode(x: UOp, dim: int = -1, keepdim: bool = False) -> tuple[UOp, UOp]:
     rows, axis = _rows("mode", x, dim)
     order, n = rows.argsort(axis), rows.shape[axis]
     sorted_ = rows.gather(axis, order)
-    bounds = [[(0, s) for s in rows.shape] for _ in range(2)]
-    bounds[0][axis], bounds[1][axis] = (0, n - 1), (1, n)
-    fresh = sorted_.shrink(bounds[0]).ne(sorted_.shrink(bounds[1]))
+    fresh = part_of(sorted_, axis, 0, n - 1).ne(part_of(sorted_, axis, 1, n))
     place = positions(n, axis, len(rows.shape), x.device)
     front = [int(a == axis) for a in range(len(rows.shape))]
     starts = fresh.pad_constant(front, [0] * len(front), None, True).where(place, 0)
