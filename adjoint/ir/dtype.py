@@ -211,7 +211,6 @@ class dtypes(metaclass=_Defaults):
 _NAMED = [v for k, v in vars(dtypes).items() if isinstance(v, DType) and v.name == k]
 STORAGE = dtypes.fp8s  # these hold values and do not compute, so ALL, whose members do, is without
 ALL: tuple[DType, ...] = tuple(d for d in _NAMED if not d.is_storage)
-ALL = (dtypes.bool_, *ALL) if dtypes.bool_ not in ALL else ALL
 BOOL = (dtypes.bool_,)
 INTS = tuple(d for d in ALL if d.is_int)
 FLOATS = tuple(d for d in ALL if d.is_float)

@@ -24,13 +24,6 @@ EXPENSIVE = 12  # the cost of an element from which on a kernel keeps it for its
 # ---- indices
 
 
-class Coordinate(Protocol):
-    """One coordinate of an index: an index expression, or the loop counters that it follows."""
-
-    def __mul__(self, factor: int, /) -> Any: ...
-    def __add__(self, other: Any, /) -> Any: ...
-
-
 At = tuple[Any, ...]  # an index: one coordinate per axis
 
 

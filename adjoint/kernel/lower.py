@@ -135,11 +135,10 @@ class Lowering(Elements):
             self._open_tiles(inner[0])
             return
         if plain and inner[0]:
-            keep = 1 if len(inner[0]) + len(outer) > 1 else 0
-            outer, inner[0] = (
-                [*outer, *inner[0][: len(inner[0]) - keep]],
-                inner[0][len(inner[0]) - keep :],
-            )
+            cut = len(inner[0]) - (
+                len(inner[0]) + len(outer) > 1
+            )  # the innermost stays, if not alone
+            outer, inner[0] = [*outer, *inner[0][:cut]], inner[0][cut:]
         width = choice.width if lane is None and plain and not inner[0] else 1
         if lane is not None and not outer:
             outer, lane, width = [lane], None, choice.width
@@ -327,10 +326,9 @@ class Lowering(Elements):
     def _accumulator(
         self, node: UOp, around: tuple[UOp, ...], inside: tuple[UOp, ...], start: UOp | None = None
     ) -> UOp:
-        first = (
-            self._constant(_joining(node)[1], compute_dtype(node.dtype)) if start is None else start
-        )
-        acc: UOp = OPS["define_acc"](first, next(self._ids))
+        if start is None:
+            start = self._constant(_joining(node)[1], compute_dtype(node.dtype))
+        acc: UOp = OPS["define_acc"](start, next(self._ids))
         self.nest.register(acc, around, inside)
         return acc
 

@@ -14,7 +14,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
-from adjoint.kernel.algorithms.scatter import bad_index, build_scatter
+from adjoint.kernel.algorithms.scatter import build_scatter
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
@@ -29,6 +29,12 @@ CPU = TARGETS["CPU"]
 REAL = [d for d in ALL if not d.is_complex]
 SCANS = ["scan_sum", "scan_prod", "scan_max", "scan_min"]
 ODD = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 1e-7, 2.5, 2.5, 65504.0]
+
+
+def bad_index(code: int) -> tuple[int, int]:
+    """The axis and the index of a flag's code: 56 bits of the index, above it the axis."""
+    above, index = divmod(code, 1 << 56)
+    return above - 1, index - (1 << 55)
 
 
 def ids(dtype: DType) -> str:

@@ -2,7 +2,7 @@
 
 Every piece of the grid owns some positions along the axes that are not indexed and goes through all
 updates, so repeated indices have one defined result whatever the number of threads. An index out of
-range touches nothing: the flag cell gets a code, from which `bad_index` reads what was wrong.
+range touches nothing: the flag cell gets a code, which says what was wrong.
 """
 
 from __future__ import annotations
@@ -42,12 +42,6 @@ def flag_code(axis: int, index: UOp) -> UOp:
         index = index.minimum(_INDEX_LIMIT - 1)
     wide = index.cast(dtypes.int64).maximum(-_INDEX_LIMIT)
     return wide + (((axis + 1) << _INDEX_BITS) + _INDEX_LIMIT)
-
-
-def bad_index(code: int) -> tuple[int, int]:
-    """The axis and the index that a flag's code tells of."""
-    above, index = divmod(code, 1 << _INDEX_BITS)
-    return above - 1, index - _INDEX_LIMIT
 
 
 def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
