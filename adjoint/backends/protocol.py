@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from adjoint.ir.uop import UOp
-from adjoint.runtime.memory import Memory
+from adjoint.runtime.memory import DeviceMemory
 from adjoint.stages import LoopProgram, Source, Step
 from adjoint.target import Target
 
@@ -33,7 +33,7 @@ class Backend(Protocol):
     """A kind of device that runs compiled programs."""
 
     target: Target
-    memory: Memory
+    memory: DeviceMemory
     language: str  # of its sources
 
     def render(self, program: LoopProgram) -> Source:

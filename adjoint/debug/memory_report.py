@@ -19,7 +19,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldValue:
     """One value in memory: its type, its size, the line that made it, how many tensors show it."""
 
     bytes: int
@@ -46,7 +46,7 @@ class MemoryReport:
     cached: int
     tensors: int
     lazy: int  # of those tensors, how many have no value yet
-    largest: tuple[Held, ...] = field(default=())
+    largest: tuple[HeldValue, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -66,7 +66,7 @@ class MemoryReport:
         return "\n".join([*lines, *map(_line, self.largest)])
 
 
-def _line(held: Held) -> str:
+def _line(held: HeldValue) -> str:
     kind = f"{held.dtype}{list(held.shape)}"
     owner = f"{held.tensors} tensors" if held.tensors > 1 else ""
     owner = owner if held.tensors else "in a history"
@@ -120,7 +120,7 @@ def _holders(tensors: list[Tensor]) -> dict[int, int]:
     return counts
 
 
-def _values(holders: dict[int, int]) -> list[Held]:
+def _values(holders: dict[int, int]) -> list[HeldValue]:
     """Every buffer once, the largest first; of several nodes the one that was computed says where
     it comes from."""
     found: dict[int, tuple[Buffer, UOp]] = {}
@@ -142,14 +142,14 @@ def _nodes() -> Iterator[UOp]:
                 yield node
 
 
-def _held(buffer: Buffer, node: UOp, tensors: int) -> Held:
+def _held(buffer: Buffer, node: UOp, tensors: int) -> HeldValue:
     origin = node.origin
     line = ""
     if origin is not None:
         method = f"{origin.method}, backward" if origin.backward else origin.method
         line = f"{origin.file}:{origin.line} ({method})"
     device = buffer.device if isinstance(buffer.device, str) else ", ".join(buffer.device)
-    return Held(buffer.nbytes, buffer.shape, buffer.dtype.short, device, line, tensors)
+    return HeldValue(buffer.nbytes, buffer.shape, buffer.dtype.short, device, line, tensors)
 
 
 memory = _Memory()

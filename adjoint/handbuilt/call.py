@@ -28,7 +28,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.stages import LoopProgram
 from adjoint.tensor import Tensor
 from adjoint.transforms.custom_rules.cotangents import counted, filled, in_tree
-from adjoint.transforms.custom_rules.rules import Rule, applied, spread_cotangents
+from adjoint.transforms.custom_rules.rules import CustomRule, applied, spread_cotangents
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.subgraph import Arguments, custom_vjp_op
 from adjoint.transforms.traced import Absent, Nodes
@@ -132,7 +132,7 @@ def _as_tensors(values: Sequence[Any]) -> tuple[Tensor, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _ByFunction(Rule):
+class _ByFunction(CustomRule):
     op: str
     rule: VjpRule
     kernel: Handmade

@@ -20,7 +20,7 @@ from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.control import scan
 from adjoint.transforms.custom_rules.cotangents import filled, tangents_of
-from adjoint.transforms.custom_rules.rules import Rule, applied, spread_cotangents
+from adjoint.transforms.custom_rules.rules import CustomRule, applied, spread_cotangents
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.reverse import vjp
@@ -60,7 +60,7 @@ def recurrence(
     With a projection (projected, hidden), h is `h @ projectionᵀ` of what the step gives.
     """
 
-    def rule(arguments: Arguments, tree: TreeDef) -> Rule:
+    def rule(arguments: Arguments, tree: TreeDef) -> CustomRule:
         return _Recurrence(gates, backwards, arguments, tree, (gates, backwards, *arguments.plain))
 
     def forward(*args: Any) -> tuple[Tensor, ...]:
@@ -97,7 +97,7 @@ def _forward(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Recurrence(Rule):
+class _Recurrence(CustomRule):
     """The rule of one call; it has both modes."""
 
     gates: Gates

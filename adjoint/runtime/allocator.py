@@ -44,7 +44,7 @@ class _Class:
         self.free: list[int] = []
 
 
-class _Gone(ref["Block"]):
+class _Gone(ref["HostBlock"]):
     """What is left of a small block: where it was."""
 
     __slots__ = ("address", "home")
@@ -52,7 +52,7 @@ class _Gone(ref["Block"]):
     home: _Class
 
 
-class Block:
+class HostBlock:
     """Memory of one buffer; goes back to its list when nothing holds it.
 
     A small block runs no Python code in the end (see `ir/weak.py`): it holds a reference to itself,
@@ -81,7 +81,7 @@ class Block:
         return np.asarray(self)[:nbytes]
 
 
-class _LargeBlock(Block):
+class _LargeBlock(HostBlock):
     """A block whose memory may go back to the system at once."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class Allocator:
         self._take_back()
         return self._in_use
 
-    def allocate(self, size: int) -> Block:
+    def allocate(self, size: int) -> HostBlock:
         """A block of at least `size` bytes at a multiple of 64; its contents are anything."""
         if self.gone:
             self._take_back()
@@ -136,7 +136,7 @@ class Allocator:
         self._in_use += home.size
         if self._in_use > self.peak:
             self.peak = self._in_use
-        return Block(home, address) if size <= _MAX_SLAB_BLOCK else _LargeBlock(home, address)
+        return HostBlock(home, address) if size <= _MAX_SLAB_BLOCK else _LargeBlock(home, address)
 
     def _take_back(self) -> None:
         """Small blocks that are gone are free again."""

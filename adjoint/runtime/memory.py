@@ -34,7 +34,7 @@ class DeviceNumber(Protocol):
     value: int
 
 
-class Memory(Protocol):
+class DeviceMemory(Protocol):
     """The memory of a kind of device."""
 
     addressable: bool  # whether the host can read and write it where it lies
@@ -75,15 +75,15 @@ class HostMemory:
 
 
 HOST = HostMemory()
-_memories: dict[str, Memory] = {n: HOST for n, t in TARGETS.items() if t.host_memory}
+_memories: dict[str, DeviceMemory] = {n: HOST for n, t in TARGETS.items() if t.host_memory}
 
 
-def register_memory(name: str, memory: Memory) -> None:
+def register_memory(name: str, memory: DeviceMemory) -> None:
     """Devices of this name have that memory."""
     _memories[name] = memory
 
 
-def memory_of(device: Any) -> Memory:
+def memory_of(device: Any) -> DeviceMemory:
     """The memory of a device; of several, that of the first."""
     name = device if isinstance(device, str) else device[0]
     found = _memories.get(name.partition(":")[0])

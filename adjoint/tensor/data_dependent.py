@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Dynamic:
+class DataDependent:
     """Mixed into Tensor."""
 
     __slots__ = ()

@@ -25,12 +25,12 @@ from adjoint.runtime.device import Device
 Array = np.ndarray[Any, Any]
 
 
-class Size(int):
+class ElementCount(int):
     """The number of elements; called, the shape or one extent."""
 
     _shape: tuple[int, ...]
 
-    def __new__(cls, count: int, shape: tuple[int, ...]) -> Size:
+    def __new__(cls, count: int, shape: tuple[int, ...]) -> ElementCount:
         self = int.__new__(cls, count)
         self._shape = shape
         return self

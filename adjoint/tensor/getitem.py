@@ -19,7 +19,7 @@ from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
-from adjoint.tensor.index import Pick, Plan, plan_of
+from adjoint.tensor.index import IndexPlan, Pick, plan_of
 from adjoint.tensor.lift import Lifter, passed_on
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import WRITERS, become, same_place, tie, writing
@@ -63,7 +63,7 @@ def _node_of(tensor: Any, value: Any) -> UOp:
     return tensor._operand(value)
 
 
-def taken(x: UOp, plan: Plan) -> UOp:
+def taken(x: UOp, plan: IndexPlan) -> UOp:
     """`x[i]`."""
     view = viewed(x, plan)
     if not plan.picks:
@@ -75,14 +75,14 @@ def taken(x: UOp, plan: Plan) -> UOp:
     return got.permute(*rest[:at], *front, *rest[at:])
 
 
-def viewed(x: UOp, plan: Plan) -> UOp:
+def viewed(x: UOp, plan: IndexPlan) -> UOp:
     """The slices and ints of an index, picked axes whole."""
     cuts = plan.cuts
     cut = sliced(x, [c.start for c in cuts], [c.stop for c in cuts], [c.step for c in cuts])
     return cut.flip(plan.flipped).reshape(plan.view_shape)
 
 
-def _indices(op: str, x: UOp, plan: Plan) -> tuple[UOp, ...]:
+def _indices(op: str, x: UOp, plan: IndexPlan) -> tuple[UOp, ...]:
     """One index array per pick, in shapes that broadcast."""
     indices = tuple(p.places() for p in plan.picks)
     try:
@@ -94,7 +94,7 @@ def _indices(op: str, x: UOp, plan: Plan) -> tuple[UOp, ...]:
     return indices
 
 
-def given(x: UOp, plan: Plan, value: UOp) -> UOp:
+def given(x: UOp, plan: IndexPlan, value: UOp) -> UOp:
     """`x` after `x[i] = value`."""
     if not plan.picks:
         return _replaced(x, plan, _fitted(x, value, plan.view_shape))
@@ -114,7 +114,7 @@ def _fitted(x: UOp, value: UOp, shape: Shape) -> UOp:
     return value.reshape(own)
 
 
-def _replaced(x: UOp, plan: Plan, new: UOp) -> UOp:
+def _replaced(x: UOp, plan: IndexPlan, new: UOp) -> UOp:
     """`x` with its view replaced by `new`, which broadcasts to the view."""
     cuts = plan.cuts
     region = tuple(c.extent for c in cuts)
@@ -130,12 +130,12 @@ def _replaced(x: UOp, plan: Plan, new: UOp) -> UOp:
     return inside.where(padded(_laid(new.expand(plan.view_shape), region, plan), *edges), x)
 
 
-def _laid(new: UOp, region: Shape, plan: Plan) -> UOp:
+def _laid(new: UOp, region: Shape, plan: IndexPlan) -> UOp:
     """A value in the view's shape, as the axes of the tensor have it."""
     return new.reshape(region).flip(plan.flipped)
 
 
-def _masked(x: UOp, plan: Plan, value: UOp) -> UOp | None:
+def _masked(x: UOp, plan: IndexPlan, value: UOp) -> UOp | None:
     """The view after writing under one mask, lazily; None where the value varies with the count."""
     (pick, *others), at = plan.picks, plan.position
     rest = plan.rest
@@ -156,7 +156,7 @@ def _spread(pick: Pick, axis: int, rank: int) -> UOp:
     return pick.node.reshape(*[1] * axis, pick.extent, *[1] * (rank - axis - 1))
 
 
-def _scattered(x: UOp, plan: Plan, value: UOp) -> UOp:
+def _scattered(x: UOp, plan: IndexPlan, value: UOp) -> UOp:
     """The view after writing at index arrays; of equal indices the last stays."""
     indices = _indices("setitem", x, plan)
     places = np.broadcast_shapes(*(i.shape for i in indices))

@@ -76,7 +76,7 @@ class Pick(NamedTuple):
 Part = Cut | New | Gap | Pick
 
 
-class Plan(NamedTuple):
+class IndexPlan(NamedTuple):
     """The parts of an index, one per entry and per axis that no entry names, and what they make."""
 
     parts: tuple[Part, ...]
@@ -86,7 +86,7 @@ class Plan(NamedTuple):
     picked_axes: Shape  # of the view
 
     @staticmethod
-    def of(parts: list[Part]) -> Plan:
+    def of(parts: list[Part]) -> IndexPlan:
         cuts: list[Cut] = []
         shape: list[int] = []
         picks: list[Pick] = []
@@ -103,7 +103,7 @@ class Plan(NamedTuple):
                 axes.append(len(shape))
                 picks.append(part)
                 shape.append(part.extent)
-        return Plan(tuple(parts), tuple(cuts), tuple(shape), tuple(picks), tuple(axes))
+        return IndexPlan(tuple(parts), tuple(cuts), tuple(shape), tuple(picks), tuple(axes))
 
     @property
     def rest(self) -> Shape:
@@ -138,7 +138,7 @@ def host_values(node: UOp) -> Array:
     return known_value(near)
 
 
-def plan_of(op: str, x: UOp, key: Any) -> Plan:
+def plan_of(op: str, x: UOp, key: Any) -> IndexPlan:
     """The plan of `x[key]`."""
     entries = [_entry(op, x, e) for e in (key if isinstance(key, tuple) else (key,))]
     taken = sum(_axes_taken(e) for e in entries)
@@ -153,7 +153,7 @@ def plan_of(op: str, x: UOp, key: Any) -> Plan:
     fill = [_ALL] * (len(x.shape) - taken)
     tail = entries[at + 1 :]
     whole = [*entries[:at], *([Gap()] if dots else []), *fill, *tail]
-    return Plan.of(_resolved(op, x, whole))
+    return IndexPlan.of(_resolved(op, x, whole))
 
 
 def _axes_taken(entry: Any) -> int:

@@ -119,7 +119,7 @@ class Modes:
     training: Any = property(_training)
 
 
-class TensorType(type):
+class TensorClass(type):
     """The class of Tensor: `Tensor.training` is a variable of the context."""
 
     @property

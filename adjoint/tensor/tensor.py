@@ -26,13 +26,13 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import from_data, tracing
 from adjoint.tensor._twins import Twins
 from adjoint.tensor.creation import Creation
-from adjoint.tensor.data_dependent import Dynamic
+from adjoint.tensor.data_dependent import DataDependent
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.lift import lift
 from adjoint.tensor.marked import ends_here
-from adjoint.tensor.modes import Modes, TensorType, no_grad
+from adjoint.tensor.modes import Modes, TensorClass, no_grad
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
@@ -50,10 +50,10 @@ class Tensor(
     Random,
     Interchange,
     Indexing,
-    Dynamic,
+    DataDependent,
     Sampling,
     Modes,
-    metaclass=TensorType,
+    metaclass=TensorClass,
 ):
     """A multi-dimensional array of one dtype on one device, computed when it is read.
 
@@ -117,9 +117,9 @@ class Tensor(
         return len(self.uop.shape)
 
     @property
-    def size(self) -> from_data.Size:
+    def size(self) -> from_data.ElementCount:
         """The number of elements; called, the shape or one of its extents: `size()`, `size(0)`."""
-        return from_data.Size(self.uop.size, self.uop.shape)
+        return from_data.ElementCount(self.uop.size, self.uop.shape)
 
     def numel(self) -> int:
         """The number of elements."""

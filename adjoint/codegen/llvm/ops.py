@@ -84,7 +84,7 @@ _INSTRUCTION = _by_kind(INSTRUCTIONS)
 _INTRINSIC = _by_kind(INTRINSICS)
 
 
-class Instruction(NamedTuple):
+class _Form(NamedTuple):
     """An instruction that lacks only its operands, and the function it calls with its type."""
 
     text: str
@@ -96,11 +96,11 @@ Rows = Callable[[Writer, DType, Names, int], str]
 
 
 @cache
-def _form(op: str, dtype: DType, lanes: int) -> Instruction | Rows:
+def _form(op: str, dtype: DType, lanes: int) -> _Form | Rows:
     """What the table says about an op on registers of a dtype."""
     key, kind = (op, dtype.kind), ty.type_of(dtype, lanes)
     if key in _INSTRUCTION:
-        return Instruction(_INSTRUCTION[key].format(t=kind))
+        return _Form(_INSTRUCTION[key].format(t=kind))
     if key in _INTRINSIC:
         name, arity = _INTRINSIC[key], _ARITY.get(op, 1)
         return _intrinsic(name, dtype, lanes, [kind] * arity)
@@ -109,11 +109,11 @@ def _form(op: str, dtype: DType, lanes: int) -> Instruction | Rows:
     return _SPECIAL[key]
 
 
-def _intrinsic(name: str, dtype: DType, lanes: int, kinds: list[str]) -> Instruction:
+def _intrinsic(name: str, dtype: DType, lanes: int, kinds: list[str]) -> _Form:
     callee = f"{name}.{ty.suffix(ty.scalar_type(dtype), lanes)}"
     operands = ", ".join(f"{kind} %s" for kind in kinds)
     declaration = f"declare {kinds[0]} @{callee}({', '.join(kinds)})"
-    return Instruction(f"call {kinds[0]} @{callee}({operands})", callee, declaration)
+    return _Form(f"call {kinds[0]} @{callee}({operands})", callee, declaration)
 
 
 def apply(w: Writer, op: str, dtype: DType, names: Names, lanes: int) -> str:
@@ -121,7 +121,7 @@ def apply(w: Writer, op: str, dtype: DType, names: Names, lanes: int) -> str:
     if op in w.lacking and dtype.is_float:
         return SOFT[op](w, op, dtype, names, lanes)
     form = _form(op, dtype, lanes)
-    if not isinstance(form, Instruction):
+    if not isinstance(form, _Form):
         return form(w, dtype, names, lanes)
     if form.callee:
         w.declared[form.callee] = form.declaration

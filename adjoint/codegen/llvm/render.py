@@ -35,7 +35,7 @@ def render(program: LoopProgram, processor: Processor) -> Source:
     return Source("llvm", program.name, walk.text())
 
 
-class _Values(dict[UOp, Value]):
+class _LeafValues(dict[UOp, Value]):
     """Values by node; constants, parameters and variables appear when they are first used."""
 
     def __init__(self, leaf: Callable[[UOp], Value]) -> None:
@@ -54,7 +54,7 @@ class _Renderer:
         self.program = program
         self.nest = Nest(program)
         self.w = Writer(processor)
-        self.value = _Values(self.leaf)
+        self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes

@@ -103,10 +103,10 @@ def gguf_load(path: str | os.PathLike[str], device: str | tuple[str, ...] | None
     A tensor is read when it is used, and then, if it is quantised, turned into float32. A damaged
     file, or a type of tensor that is not known, is E9001.
     """
-    return _Reader(MappedFile(path, "gguf_load"), device).load()
+    return _GgufReader(MappedFile(path, "gguf_load"), device).load()
 
 
-class _Reader:
+class _GgufReader:
     """One file, read from front to back."""
 
     def __init__(self, file: MappedFile, device: str | tuple[str, ...] | None):

@@ -22,7 +22,7 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GlobalCall:
     """A function that stands for a global; it raises ValueError for arguments it does not know."""
 
     name: str
@@ -168,7 +168,7 @@ class PickleReader:
 
     def _reduce(self) -> None:
         args, function = self._pop(), self._pop()
-        if not isinstance(function, Call) or type(args) is not tuple:
+        if not isinstance(function, GlobalCall) or type(args) is not tuple:
             raise UnreadableError(f"{type(function).__name__} is called, which is no function")
         try:
             self._push(function.function(*args))

@@ -25,7 +25,7 @@ _TINY = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.f
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class BlockFormat:
     """`size` elements in `stored` bytes. `decode`: bytes[blocks, stored] to f32[blocks, size]."""
 
     size: int
@@ -182,20 +182,20 @@ def _iq4_xs(raw: Array) -> Array:
     return _scaled(_UNEVEN[(runs >> _NIBBLES[:, None]) & 15], scales)
 
 
-FORMATS: dict[str, Format] = {
-    "Q4_0": Format(32, 18, _q4_0),
-    "Q4_1": Format(32, 20, _q4_1),
-    "Q5_0": Format(32, 22, _q5_0),
-    "Q5_1": Format(32, 24, _q5_1),
-    "Q8_0": Format(32, 34, _q8_0),
-    "Q8_1": Format(32, 36, _q8_1),
-    "Q2_K": Format(256, 84, _q2_k),
-    "Q3_K": Format(256, 110, _q3_k),
-    "Q4_K": Format(256, 144, _q4_k),
-    "Q5_K": Format(256, 176, _q5_k),
-    "Q6_K": Format(256, 210, _q6_k),
-    "Q8_K": Format(256, 292, _q8_k),
-    "IQ4_NL": Format(32, 18, _iq4_nl),
-    "IQ4_XS": Format(256, 136, _iq4_xs),
-    "MXFP4": Format(32, 17, _mxfp4),
+FORMATS: dict[str, BlockFormat] = {
+    "Q4_0": BlockFormat(32, 18, _q4_0),
+    "Q4_1": BlockFormat(32, 20, _q4_1),
+    "Q5_0": BlockFormat(32, 22, _q5_0),
+    "Q5_1": BlockFormat(32, 24, _q5_1),
+    "Q8_0": BlockFormat(32, 34, _q8_0),
+    "Q8_1": BlockFormat(32, 36, _q8_1),
+    "Q2_K": BlockFormat(256, 84, _q2_k),
+    "Q3_K": BlockFormat(256, 110, _q3_k),
+    "Q4_K": BlockFormat(256, 144, _q4_k),
+    "Q5_K": BlockFormat(256, 176, _q5_k),
+    "Q6_K": BlockFormat(256, 210, _q6_k),
+    "Q8_K": BlockFormat(256, 292, _q8_k),
+    "IQ4_NL": BlockFormat(32, 18, _iq4_nl),
+    "IQ4_XS": BlockFormat(256, 136, _iq4_xs),
+    "MXFP4": BlockFormat(32, 17, _mxfp4),
 }

@@ -16,7 +16,7 @@ _ALWAYS_ALLOWED_ELEMENTS = 1 << 22  # elements that overlapping views may have i
 
 
 @dataclass(slots=True)
-class Storage:
+class ArchiveStorage:
     """An entry of the archive that tensors are views of; read once, when one of them is used."""
 
     archive: ZipDirectory
@@ -43,10 +43,10 @@ def _swapped(raw: Array, kind: Element) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class StorageView:
     """Elements of a storage. Making one raises ValueError unless all of it is in the storage."""
 
-    storage: Storage
+    storage: ArchiveStorage
     kind: Element
     offset: int
     size: tuple[int, ...]

@@ -11,8 +11,8 @@ from adjoint.ir.dtype import DType, as_dtype, is_dtype
 from adjoint.nn.state.elements import FLOAT8, Element, element
 from adjoint.nn.state.lazy import lazy_tensor
 from adjoint.nn.state.mapped import MappedFile
-from adjoint.nn.state.pickle_reader import Call, PickleReader, UnreadableError, plain_key
-from adjoint.nn.state.torch_views import Storage, View
+from adjoint.nn.state.pickle_reader import GlobalCall, PickleReader, UnreadableError, plain_key
+from adjoint.nn.state.torch_views import ArchiveStorage, StorageView
 from adjoint.nn.state.zip_directory import ZipDirectory, ZipEntry
 from adjoint.tensor import Tensor
 
@@ -65,8 +65,10 @@ class _Loader:
         self.pickle = self._pickle_entry()
         self.root = self.pickle.name.removesuffix("data.pkl")
         self.swapped = self._byte_order() == "big"
-        self._storages: dict[str, Storage] = {}
-        self._held: dict[int, tuple[Tensor, Storage, Element]] = {}  # storages, as tensors, by id
+        self._storages: dict[str, ArchiveStorage] = {}
+        self._held: dict[
+            int, tuple[Tensor, ArchiveStorage, Element]
+        ] = {}  # storages, as tensors, by id
         self._calls = _CALLS | {
             "torch._utils._rebuild_tensor": self._rebuild,
             "torch._utils._rebuild_tensor_v2": self._rebuild_v2,
@@ -110,7 +112,7 @@ class _Loader:
     def _find(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
         if full in self._calls:
-            return Call(full, self._calls[full])
+            return GlobalCall(full, self._calls[full])
         if module in ("torch", "torch.storage") and name in _STORAGES:
             return _Kind(name, element(_STORAGES[name]))
         if full == "torch.storage.UntypedStorage":
@@ -129,17 +131,17 @@ class _Loader:
             raise ValueError("its type or its name is none")
         sizes = _naturals((count,))
         storage = self._storage(name, kind.element, sizes[0])
-        tensor = self._tensor(View(storage, kind.element, 0, sizes, (1,)))
+        tensor = self._tensor(StorageView(storage, kind.element, 0, sizes, (1,)))
         self._held[id(tensor)] = (tensor, storage, kind.element)
         return tensor
 
-    def _storage(self, name: str, kind: Element, count: int) -> Storage:
+    def _storage(self, name: str, kind: Element, count: int) -> ArchiveStorage:
         entry = self.archive.entries.get(f"{self.root}data/{name}")
         if entry is None:
             raise ValueError(f"there is no entry data/{name}")
         if not 0 <= entry.size - count * kind.itemsize < kind.itemsize:
             raise ValueError(f"data/{name} has {entry.size} bytes, which are not {count} elements")
-        return self._storages.setdefault(name, Storage(self.archive, entry, self.swapped))
+        return self._storages.setdefault(name, ArchiveStorage(self.archive, entry, self.swapped))
 
     def _rebuild(self, *args: Any) -> Tensor:
         """storage, offset, size, stride."""
@@ -164,9 +166,9 @@ class _Loader:
         lazily = (found.get("conj") is True, found.get("neg") is True)
         (start,) = _naturals((offset,))
         places = (start, _naturals(size), _naturals(stride))
-        return self._tensor(View(storage, kind or elements, *places, *lazily))
+        return self._tensor(StorageView(storage, kind or elements, *places, *lazily))
 
-    def _tensor(self, view: View) -> Tensor:
+    def _tensor(self, view: StorageView) -> Tensor:
         held = lazy_tensor(view.read, view.kind.dtype, view.held, self.device)
         return held if view.held == view.size else held.expand(view.size)
 

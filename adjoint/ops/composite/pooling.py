@@ -19,7 +19,7 @@ from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.resize import taken
 from adjoint.ops.composite.unfold import (
-    Plan,
+    WindowPlan,
     axis_windows,
     bordered,
     each,
@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
-def _counts(x: UOp, plan: Plan, padding_counts: bool) -> UOp:
+def _counts(x: UOp, plan: WindowPlan, padding_counts: bool) -> UOp:
     """How many elements each window averages; what ceil mode adds to the padding never counts."""
     inside = [
         n + (b + a) * padding_counts

@@ -85,7 +85,7 @@ def check_window(op: str, x: UOp, kernel: Shape, dilation: Shape, padded: Sequen
         raise ShapeError("E3003", problem, op=op, x=x, help=fix)
 
 
-class Plan(NamedTuple):
+class WindowPlan(NamedTuple):
     """Where the windows of a pool lie."""
 
     kernel: Shape
@@ -108,7 +108,7 @@ class Plan(NamedTuple):
 
 def window_plan(
     op: str, x: UOp, kernel_size: Any, stride: Any, dilation: Any, padding: Any, ceil: bool
-) -> Plan:
+) -> WindowPlan:
     """The windows of a pool over the last axes of x."""
     kernel = kernel_of(op, x, kernel_size)
     n = len(kernel)
@@ -119,7 +119,7 @@ def window_plan(
         raise ShapeError("E3006", f"padding {padding} is negative", op=op, x=x)
     layout = zip(x.shape[x.ndim - n :], kernel, steps, gaps, pairs, strict=True)
     sides = tuple(_side(op, x, ceil, *axis) for axis in layout)
-    return Plan(kernel, steps, gaps, pairs, sides, tuple(range(x.ndim - n, x.ndim)))
+    return WindowPlan(kernel, steps, gaps, pairs, sides, tuple(range(x.ndim - n, x.ndim)))
 
 
 def kernel_of(op: str, x: UOp, kernel_size: Any) -> Shape:

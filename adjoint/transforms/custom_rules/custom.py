@@ -17,7 +17,7 @@ from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of
 from adjoint.transforms.custom_rules.cotangents import counted, filled, in_tree, tangents_of
-from adjoint.transforms.custom_rules.rules import Rule, applied, spread_cotangents
+from adjoint.transforms.custom_rules.rules import CustomRule, applied, spread_cotangents
 from adjoint.transforms.pytree import TreeDef, tree_map
 from adjoint.transforms.subgraph import Arguments, Fn, custom_jvp_op, custom_vjp_op
 from adjoint.transforms.traced import Absent, Nodes
@@ -32,7 +32,7 @@ def stop_gradient(tree: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Reverse(Rule):
+class _Reverse(CustomRule):
     """A pair (fwd, bwd) on the arguments of one call."""
 
     op: str
@@ -62,7 +62,7 @@ class _Reverse(Rule):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Tangent(Rule):
+class _Tangent(CustomRule):
     """A tangent rule on the arguments of one call; the engine transposes it for reverse mode."""
 
     op: str
@@ -158,7 +158,7 @@ class custom_vjp(_Custom[P, R]):
         fwd, bwd = self._rules
         free, fixed, joined = self._divided(args, kwargs)
 
-        def rule(arguments: Arguments, tree: TreeDef) -> Rule:
+        def rule(arguments: Arguments, tree: TreeDef) -> CustomRule:
             forward = lambda *values: fwd(*joined(*values))  # noqa: E731
             backward = lambda residuals, g: bwd(*fixed, residuals, g)  # noqa: E731
             source = (self, *fixed, *arguments.plain)
@@ -190,7 +190,7 @@ class custom_jvp(_Custom[P, R]):
             raise AutodiffError("E5001", problem, op=self._op, help=fix)
         free, fixed, joined = self._divided(args, kwargs)
 
-        def tangent(arguments: Arguments, tree: TreeDef) -> Rule:
+        def tangent(arguments: Arguments, tree: TreeDef) -> CustomRule:
             source = (self, *fixed, *arguments.plain)
             return _Tangent(self._op, lambda x, t: rule(*fixed, x, t), arguments, tree, source)
 

@@ -13,7 +13,7 @@ from adjoint.errors import AutodiffError
 from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
 from adjoint.transforms.custom_rules.cotangents import counted, filled, in_tree, tangents_of
-from adjoint.transforms.custom_rules.rules import Rule, applied, spread_cotangents
+from adjoint.transforms.custom_rules.rules import CustomRule, applied, spread_cotangents
 from adjoint.transforms.pytree import TreeDef
 from adjoint.transforms.subgraph import Arguments, custom_jvp_op, custom_vjp_op
 from adjoint.transforms.traced import Absent, Nodes
@@ -74,7 +74,7 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _ByMethods(Rule):
+class _ByMethods(CustomRule):
     op: str
     operation: Operation
     arguments: Arguments

@@ -29,7 +29,7 @@ from adjoint.transforms.subgraph import (
 from adjoint.transforms.traced import Absent, Call, Nodes, no_rule_for
 
 
-class Rule(ABC):
+class CustomRule(ABC):
     """A derivative in terms of the nodes of one call's arguments.
 
     `reverse` and `forward` say which of the two it has. `source` is whose rule it is, and with
@@ -53,7 +53,7 @@ class Rule(ABC):
 class CustomCall(Call):
     """A function with a rule; what it uses from outside has no derivative."""
 
-    def __init__(self, name: str, body: Function, rule: Rule, count: int):
+    def __init__(self, name: str, body: Function, rule: CustomRule, count: int):
         super().__init__(name, body)
         self.rule, self.count = rule, count
 
@@ -79,10 +79,10 @@ class CustomCall(Call):
         return CustomCall(self.__name__, body, rule, self.count)
 
 
-class PerExample(Rule):
+class PerExample(CustomRule):
     """A rule for one example, applied to each of a batch."""
 
-    def __init__(self, inner: Rule, flags: Flags, size: int):
+    def __init__(self, inner: CustomRule, flags: Flags, size: int):
         self.op, self.inner, self.flags, self.size = inner.op, inner, flags, size
         self.reverse, self.forward = inner.reverse, inner.forward
         self.source = (*inner.source, flags, size)
@@ -151,7 +151,7 @@ def applied(
     fn: Fn,
     args: tuple[Any, ...],
     record: OpDef,
-    rule_for: Callable[[Arguments, TreeDef], Rule],
+    rule_for: Callable[[Arguments, TreeDef], CustomRule],
 ) -> Any:
     """The function's results through one node that has the rule."""
     tensors, arguments = taken_apart(args)

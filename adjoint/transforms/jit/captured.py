@@ -25,13 +25,13 @@ from adjoint.transforms.jit.guards import (
     PLAIN,
     Absent,
     Attributes,
-    Cells,
-    Contents,
+    ClosureCells,
     Dict,
     FlatCheck,
     Items,
     Local,
     Members,
+    MemoryContents,
     Names,
     Place,
     attribute,
@@ -57,7 +57,7 @@ class Captured:
 
     def __init__(self, roots: Iterable[Any]):
         self.places: list[Place] = []
-        self.contents: list[Contents] = []
+        self.contents: list[MemoryContents] = []
         self.positions: list[tuple[Place, int]] = []  # of tensors
         self.tensors: dict[int, tuple[Place, int]] = {}
         self.complete = True
@@ -250,7 +250,7 @@ class Captured:
         """Guard the number of names in a dict."""
         self._sized.append(container)
 
-    def watch(self, contents: Contents) -> None:
+    def watch(self, contents: MemoryContents) -> None:
         """Guard memory."""
         self.contents.append(contents)
 
@@ -279,7 +279,7 @@ class Captured:
         owner = f"function {value.__qualname__}"
         users, names = is_users_code(value.__code__), value.__code__.co_freevars
         if value.__closure__:
-            self.place(Cells, value.__closure__, names, owner, named=users)
+            self.place(ClosureCells, value.__closure__, names, owner, named=users)
         self.place(Attributes, value, ("__code__", "__defaults__", "__kwdefaults__"), owner)
         if users:
             if vars(value):

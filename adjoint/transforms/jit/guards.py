@@ -1,7 +1,7 @@
 """Containers with the values that were in them when a function was traced.
 
-A `Place` holds for as long as the values are the same; `Contents` does so for memory. What may live
-here: comparing and putting back. What may not: finding (`captured.py`).
+A `Place` holds for as long as the values are the same; `MemoryContents` does so for memory. They
+are found elsewhere (`captured.py`).
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class ClassNames(Attributes):
         return [own.get(key, MISSING) for key in self.keys]
 
 
-class Cells(Place):
+class ClosureCells(Place):
     """What the variables of a closure hold."""
 
     __slots__ = ()
@@ -334,7 +334,7 @@ def _is_fixed(place: Place) -> bool:
     return type(place) is Items and isinstance(place.container, tuple)
 
 
-class Contents:
+class MemoryContents:
     """Memory with the bytes that were in it: arrays, buffers, tensors of other libraries."""
 
     __slots__ = ("before", "look", "owner")

@@ -23,14 +23,14 @@ import numpy as np
 from adjoint import config
 from adjoint.transforms.jit.guards import (
     Attributes,
-    Cells,
     ClassNames,
-    Contents,
+    ClosureCells,
     Context,
     Dict,
     Items,
     Local,
     Members,
+    MemoryContents,
     Names,
     Objects,
     attribute,
@@ -87,7 +87,7 @@ def _array(captured: Captured, value: Any) -> None:
     if value.dtype == object:
         captured.place(Objects, value, range(value.size), "an array of objects")
     else:
-        captured.watch(Contents(functools.partial(np.asarray, value), "a NumPy array"))
+        captured.watch(MemoryContents(functools.partial(np.asarray, value), "a NumPy array"))
 
 
 def _buffer(captured: Captured, value: Any) -> None:
@@ -97,7 +97,7 @@ def _buffer(captured: Captured, value: Any) -> None:
     def look() -> Any:
         return np.frombuffer(memoryview(value).tobytes(), np.uint8)
 
-    return captured.watch(Contents(look, f"a {type(value).__name__}"))
+    return captured.watch(MemoryContents(look, f"a {type(value).__name__}"))
 
 
 def _view_of_dict(captured: Captured, value: Any) -> None:
@@ -105,7 +105,7 @@ def _view_of_dict(captured: Captured, value: Any) -> None:
 
 
 def _cell(captured: Captured, value: Any) -> None:
-    captured.place(Cells, (value,), (0,), "a closure")
+    captured.place(ClosureCells, (value,), (0,), "a closure")
 
 
 def _context(captured: Captured, value: Any) -> None:
@@ -229,7 +229,7 @@ def _foreign(captured: Captured, value: Any) -> None:
         return
     look = functools.partial(_as_array, value)
     try:
-        captured.watch(Contents(look, f"a {kind.__name__}"))
+        captured.watch(MemoryContents(look, f"a {kind.__name__}"))
     except Exception:  # it is on a device, sparse, or gone: its library knows why
         captured.note(value, f"memory of {kind.__module__}.{kind.__name__}")
 
