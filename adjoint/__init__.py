@@ -34,6 +34,7 @@ from adjoint.errors import (
 )
 from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import seal_records as _seal_records
 from adjoint.ir.sizes import Variable
 from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
@@ -244,6 +245,7 @@ __all__ = [
     "while_loop",
 ]
 
+_seal_records()
 _wait_for_einops()
 
 if _config.DEBUG_NANS.given() is not None:

@@ -6,16 +6,12 @@ order of passes (`pipeline.py`), or any algorithm.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 from adjoint.engine import build_schedule as lowering
-from adjoint.engine import counters
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
-from adjoint.engine.program import Program
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
@@ -29,7 +25,7 @@ from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
-from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, Source, functions_of
+from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, functions_of
 
 
 def expand_graphs(unit: Compilation) -> Compilation:
@@ -126,30 +122,3 @@ def render(unit: Compilation) -> Compilation:
         with span(f"render {program.name}", "compile"):
             sources[program] = unit.backend.render(program)
     return replace(unit, sources=sources)
-
-
-def compile_sources(unit: Compilation) -> Compilation:
-    """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
-    fresh = sum(_is_new(source) for source in unit.sources.values())
-    if counters.active:
-        counters.count(compiles=len(unit.sources), sources=fresh)
-    return replace(unit, kernels=unit.backend.compile(unit.sources))
-
-
-_seen: set[bytes] = set()  # digests of sources
-_COMMENT = re.compile(r"^(;|//).*\n?", re.MULTILINE)
-
-
-def _is_new(source: Source) -> bool:
-    """Whether the process sees the source for the first time; comments do not count."""
-    code = _COMMENT.sub("", source.text)
-    digest = sha256("\n".join((source.language, source.name, code)).encode()).digest()
-    if digest in _seen:
-        return False
-    _seen.add(digest)
-    return True
-
-
-def bind(unit: Compilation) -> Compilation:
-    """Before: steps and code. After: a program, which launches steps in a row at once."""
-    return replace(unit, program=Program(unit.main, unit.kernels, unit.backend))

@@ -2,7 +2,7 @@
 
 A graph goes down this list once, in order. The driver times every pass, counts it, prints what it
 made if `ADJOINT_SHOW` names it and checks that if `ADJOINT_VERIFY` is set. What may live here: the
-order of the passes. What may not: any one pass (`passes.py`).
+order of the passes. What may not: any one pass (`passes.py`, `finish.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from time import perf_counter_ns
 
 from adjoint import config
 from adjoint.backends.protocol import Backend
-from adjoint.engine import passes, varying, verify_passes
+from adjoint.engine import finish, passes, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
-from adjoint.engine.program import Program
 from adjoint.ir.uop import UOp
 from adjoint.runtime.spans import span
 from adjoint.stages import Graph, Group, Schedule
@@ -40,8 +39,8 @@ PASSES = (
     Pass("optimise", passes.optimise),  # abs(neg(x)), min(i, 16) → abs(x), i: rules of kernels
     Pass("plan", passes.plan),  # slots → places in one arena
     Pass("render", passes.render),  # loops → source
-    Pass("compile", passes.compile_sources),  # source → code, here and nowhere else
-    Pass("bind", passes.bind),  # steps and code → a program
+    Pass("compile", finish.compile_sources),  # source → code, here and nowhere else
+    Pass("bind", finish.bind),  # steps and code → a program
 )
 
 
@@ -97,10 +96,9 @@ def compile_graph(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend)
     return schedule
 
 
-def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Program:
-    """The program that computes the roots from the inputs, on the backend."""
-    program: Program = run_passes(_begun(roots, inputs, backend)).program
-    return program
+def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:
+    """The program that computes the roots from the inputs, on the backend, and its sources."""
+    return run_passes(_begun(roots, inputs, backend))
 
 
 def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:

@@ -380,10 +380,10 @@ class Programs:
         return family.generic
 
 
-@lru_cache(maxsize=1)
-def _compiler() -> Any:
-    """`build`, with the whole compiler behind it: loaded when it is first needed."""
-    return undisturbed(partial(import_module, "adjoint.engine.pipeline")).build
+@cache
+def _loaded(name: str) -> Any:
+    """A module of the engine that is loaded when it is first needed."""
+    return undisturbed(partial(import_module, f"adjoint.engine.{name}"))
 
 
 @cache
@@ -395,18 +395,32 @@ def load_backend(name: str) -> Backend:
 
 
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
-    """A program for the graph, with these constants as arguments."""
-    build = _compiler()
+    """A program for the graph, with these constants as arguments: from the disk, or compiled."""
     bindings_of(roots)  # one value for each variable
+    backend, stored = load_backend(key.backend), _loaded("stored_programs")
+    name = stored.name_of(key.structure, key.values, lifted, backend)
+    kept = None if name is None else stored.read(name, roots)
+    if kept is not None:
+        with span("load", "compile"):
+            program = _loaded("finish").finished(kept.schedule, kept.sources, backend)
+        return CachedProgram(program, lifted, kept.picks)
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])
+    picks, outputs = _picks(nodes, parameters)
+    with span("build", "compile"):
+        unit = _loaded("pipeline").build(outputs, parameters, backend)
+    if name is not None:
+        stored.write(name, stored.StoredProgram(unit.main, dict(unit.sources), picks), roots)
+    return CachedProgram(unit.program, lifted, picks)
+
+
+def _picks(nodes: Sequence[UOp], parameters: Sequence[UOp]) -> tuple[Any, list[UOp]]:
+    """Where the value of each node will be, and the nodes that a program must compute."""
     places = {node: i for i, node in enumerate(parameters)}
     outputs = list(dict.fromkeys(node for node in nodes if node not in places))
     numbers = {node: i for i, node in enumerate(outputs)}
-    picks = tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes)
-    with span("build", "compile"):
-        return CachedProgram(build(outputs, parameters, load_backend(key.backend)), lifted, picks)
+    return tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes), outputs
 
 
 PROGRAMS = Programs()

@@ -146,6 +146,19 @@ def op_named(name: str) -> OpDef:
     return OPS[name]
 
 
+_shipped: set[str] = set()
+
+
+def seal_records() -> None:
+    """All records of the package are there: what is registered from now on is a user's."""
+    _shipped.update(OPS)
+
+
+def is_shipped(record: OpDef) -> bool:
+    """Whether the record means the same in every process."""
+    return record.name in _shipped
+
+
 def register(record: OpDef, method: bool = True) -> OpDef:
     """Enter a record; from here on it is a function, and a method of nodes."""
     if record.name in OPS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adjoint.backends.cpu.bind import NativeSteps
-from adjoint.codegen.llvm.render import render
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
@@ -28,6 +27,8 @@ class CpuBackend:
 
     def render(self, program: LoopProgram) -> Source:
         """LLVM IR for the processor."""
+        from adjoint.codegen.llvm.render import render  # not for programs from the disk
+
         return render(program, processor())
 
     def compile(self, sources: Mapping[LoopProgram, Source]) -> dict[LoopProgram, Code]:

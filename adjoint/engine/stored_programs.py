@@ -1,0 +1,230 @@
+"""Programs on disk: a graph that some process has compiled before starts without being compiled.
+
+Before: the key of a graph, and the steps and sources that the compiler made of it.
+After: one file, under the hash of the key and of everything else that the steps depend on: the
+text of this package, the target, the processor. A later process reads it and goes on at `compile`.
+
+Kept of a kernel are its source and what a launch needs, not its loops; of a step's node its op, its
+attributes and the types of its operands. The user's lines are not kept: they are those of the graph
+that asks. A key that says something by identity (a function, a buffer) has no name, and its program
+is not kept. What may live here: names and files of programs. What may not: making one.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import struct
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import adjoint
+from adjoint import config
+from adjoint.backends.protocol import Backend
+from adjoint.ir.arg import Arg, Complex, Real, Varying
+from adjoint.ir.dtype import DType
+from adjoint.ir.function import Function, UniqueName
+from adjoint.ir.kernel_kind import CONSTANT, Identity
+from adjoint.ir.opdef import OPS, OpDef, is_shipped
+from adjoint.ir.origin import Site, enter_origin, leave_origin
+from adjoint.ir.uop import UOp, make_node, toposort
+from adjoint.ops.leaves import InputArg
+from adjoint.runtime import cache as disk
+from adjoint.runtime.compiler import machine
+from adjoint.stages import LoopProgram, Schedule, Source
+
+_FAST = 1  # of zlib's levels: a quarter of the size for a tenth of the time
+
+
+class StoredProgram(NamedTuple):
+    """What is kept: steps, sources of kernels, and of each root whether it is an input, and which
+    input or output it is."""
+
+    schedule: Schedule
+    sources: dict[LoopProgram, Source]
+    picks: tuple[tuple[bool, int], ...]
+
+
+def read(name: str, roots: Sequence[UOp]) -> StoredProgram | None:
+    """The program of that name, if there is one; it comes from the lines of these roots."""
+    data = disk.read(name)
+    if data is None:
+        return None
+    try:
+        found = _Reader(zlib.decompress(data), sites_of(roots)).load()
+    except Exception:  # whatever a file says that is not what was written
+        found = None
+    if isinstance(found, StoredProgram):
+        return found
+    disk.discard(name)
+    return None
+
+
+def write(name: str, program: StoredProgram, roots: Sequence[UOp]) -> None:
+    """Keep a program, if all of it can be."""
+    file = io.BytesIO()
+    try:
+        _Writer(file, sites_of(roots)).dump(program)
+    except _Unnamed:
+        return
+    disk.write(name, zlib.compress(file.getvalue(), _FAST))
+
+
+# ---- names
+
+
+class _Unnamed(Exception):
+    """Something that is what it is by identity."""
+
+
+def name_of(structure: Any, values: Any, lifted: Sequence[int], backend: Backend) -> str | None:
+    """The name under which the program of a graph is kept; None if it is not."""
+    version = _version()
+    if not version or not config.CACHE.value() or config.SHOW.value() or config.VERIFY.value():
+        return None
+    try:
+        plain = [_plain(part) for part in (structure, values, tuple(lifted))]
+    except _Unnamed:
+        return None
+    digest = sha256(b"program\0" + version + machine())
+    digest.update(repr((backend.language, backend.target, plain)).encode())
+    return digest.hexdigest()
+
+
+_AS_THEY_ARE = frozenset({int, str, bool, type(None)})
+
+
+def _plain(value: Any) -> Any:
+    """A part of a key in a form whose `repr` is equal exactly where the part is."""
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is tuple:
+        return [_plain(item) for item in value]
+    if kind is OpDef and is_shipped(value):
+        return ("op", value.name)
+    if kind is DType:
+        return ("dtype", value.name)
+    if kind in (Real, float):
+        return ("real", struct.pack("d", value))
+    if kind in (Complex, complex):
+        return ("complex", struct.pack("dd", value.real, value.imag))
+    if isinstance(value, Arg) and not isinstance(value, Varying):
+        return (kind.__name__, [_plain(item) for item in value])
+    raise _Unnamed
+
+
+@cache
+def _version() -> bytes:
+    """A hash of the state of this package's files, nothing if they are no files."""
+    try:
+        (folder,) = adjoint.__path__
+        found = sorted(
+            (str(path.relative_to(folder)), info.st_size, info.st_mtime_ns)
+            for path, info in ((p, p.stat()) for p in Path(folder).rglob("*.py"))
+        )
+    except (OSError, ValueError):
+        return b""
+    text = f"{sys.version} {np.__version__} {os.path.realpath(folder)} {found}"
+    return sha256(text.encode()).digest() if found else b""
+
+
+def sites_of(roots: Iterable[UOp]) -> list[Site | None]:
+    """Where the nodes of a graph come from, and those of its functions: equal graphs have equally
+    many, in the same order. Constants do not count: one is shared by all lines that have it."""
+    found: list[Site | None] = []
+    for node in toposort(roots, stop=lambda n: n.realized is not None):
+        if type(node.op.kernel) is not Identity and node.op.kernel is not CONSTANT:
+            found.append(node.raw_origin)
+        if node.op.takes_functions:
+            for function in _functions_of(node):
+                found += sites_of(function.outputs)
+    return found
+
+
+def _functions_of(node: UOp) -> list[Function]:
+    bodies = [getattr(value, "body", value) for value in node.arg]
+    return [value for value in bodies if isinstance(value, Function)]
+
+
+# ---- files
+
+
+class _Writer(pickle.Pickler):
+    """Nodes without what they are made of, kernels without their loops, lines by their number."""
+
+    def __init__(self, file: Any, sites: list[Site | None]):
+        super().__init__(file, protocol=5)
+        self.numbers = {site: i for i, site in reversed(list(enumerate(sites)))}
+
+    def persistent_id(self, value: Any) -> Any:
+        return (self.numbers.get(value),) if type(value) is Site else None
+
+    def reducer_override(self, value: Any) -> Any:
+        if type(value) is UOp:
+            if value.realized is not None:
+                raise _Unnamed
+            attributes = None if value.arg is None else tuple(value.arg)
+            operands = tuple((s.shape, s.dtype) for s in value.src)
+            kind = (value.shape, value.dtype, value.raw_origin)
+            return _node, (value.op, attributes, operands, *kind)
+        if type(value) is LoopProgram:
+            return _launched, tuple(getattr(value, name) for name in _OF_A_LAUNCH)
+        if type(value) is Function:
+            return _function, tuple(
+                tuple((n.shape, n.dtype) for n in nodes) for nodes in (value.inputs, value.outputs)
+            )
+        if isinstance(value, Schedule) and value.constants:
+            raise _Unnamed
+        return NotImplemented
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, data: bytes, sites: list[Site | None]):
+        super().__init__(io.BytesIO(data))
+        self.sites = sites
+
+    def persistent_load(self, number: Any) -> Any:
+        return None if number[0] is None else self.sites[number[0]]
+
+
+def _node(
+    op: OpDef, attributes: Any, operands: Any, shape: Any, dtype: Any, site: Site | None
+) -> UOp:
+    """A node over operands of the types that it had."""
+    token = enter_origin(site)
+    try:
+        arg = attributes if attributes is None or op.arg is None else op.arg(*attributes)
+        return make_node(op, _stand_ins(operands), arg, shape, dtype)
+    finally:
+        leave_origin(token)
+
+
+def _stand_ins(types: Any) -> tuple[UOp, ...]:
+    """Nodes of these types, each in no other graph."""
+    made = [(InputArg(UniqueName("kept"), shape, dtype, None), shape, dtype) for shape, dtype in types]
+    return tuple(make_node(OPS["input"], (), *kind) for kind in made)
+
+
+def _function(inputs: Any, outputs: Any) -> Function:
+    """A function of these types, equal to no other; its schedule is what it computes."""
+    return Function(_stand_ins(inputs), _stand_ins(outputs))
+
+
+_OF_A_LAUNCH = ("name", "buffers", "variables", "grid", "cost", "parameters", "in_place", "most")
+
+
+def _launched(name: str, buffers: Any, variables: Any, grid: Any, cost: int, *rest: Any) -> Any:
+    """A kernel as a launch sees it."""
+    parameters, in_place, most = rest
+    loops = LoopProgram(name, buffers, variables, (), grid, cost)
+    return replace(loops, parameters=parameters, in_place=in_place, most=most)

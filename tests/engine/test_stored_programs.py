@@ -1,0 +1,298 @@
+"""Programs on disk: what a later process finds there is what it would have compiled."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+import zlib
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, cond, grad, jit, scan, while_loop
+from adjoint.backends.cpu import BACKEND
+from adjoint.engine import pipeline, stored_programs
+from adjoint.engine.program_cache import PROGRAMS, graph_key
+from adjoint.engine.step_facts import lines_of
+from adjoint.errors import AdjointError
+from adjoint.ir.arg import frozen
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.runtime import cache, compiler
+
+pytestmark = pytest.mark.usefixtures("cpu")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    place = tmp_path / "cache"
+    monkeypatch.setenv("ADJOINT_CACHE", "1")
+    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(place))
+    cache._checked.cache_clear()
+    forget()
+    yield place
+    cache._checked.cache_clear()
+
+
+def forget():
+    """As if the process had just begun."""
+    PROGRAMS.clear()
+    compiler.forget()
+    cache._sizes.forget()
+
+
+@pytest.fixture
+def no_compiler(monkeypatch):
+    """From the call on, whoever wants to compile fails."""
+
+    def refuse(*args):
+        raise AssertionError("this graph should have come from the disk")
+
+    return lambda: monkeypatch.setattr(pipeline, "build", refuse)
+
+
+rng = np.random.default_rng(3)
+A = rng.standard_normal((6, 6)).astype(np.float32)
+B = rng.standard_normal((6, 6)).astype(np.float32)
+I = np.array([5, 0, 3, 3])
+
+
+def gradient(a, b):
+    x = Tensor(a, requires_grad=True)
+    ((x @ Tensor(b)).tanh().softmax(-1) * x).sum().backward()
+    return x.grad
+
+
+def step(carry, row):
+    new = (carry @ Tensor(B)).tanh() + row
+    return new, new.sum()
+
+
+def inverse_step(carry, row):
+    return (carry + row).inv(), carry.sum()
+
+
+PROGRAMS_TO_KEEP = {
+    "kernel": lambda: Tensor(A).exp() + 1.5,
+    "product": lambda: Tensor(A) @ Tensor(B) + Tensor(A),
+    "gradient": lambda: gradient(A, B),
+    "host": lambda: Tensor(A).inv() @ Tensor(B),
+    "several results": lambda: Tensor(A).sort(-1)[1],
+    "eigenvalues": lambda: Tensor(A @ A.T).eigh()[0],
+    "indices": lambda: Tensor(A)[Tensor(I)] * 2,
+    "scatter": lambda: Tensor(A).scatter_add(0, Tensor(np.array([[0, 1, 2, 3, 4, 5]])), Tensor(B)),
+    "loop": lambda: scan(step, Tensor(A), Tensor(B))[0],
+    "loop on the host": lambda: scan(inverse_step, Tensor(np.eye(3)), Tensor(np.eye(3)))[0],
+    "while": lambda: while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + 1, Tensor(A)),
+    "branch": lambda: cond(Tensor(A).sum() > 0, lambda v: v * 2, lambda v: v - 1, Tensor(A)),
+    "complex": lambda: (Tensor(A) + 1j * Tensor(B)) * (2 - 1j),
+    "halves": lambda: (Tensor(A).cast("float16") * 3).cast("bfloat16").sum(0),
+    "booleans": lambda: (Tensor(A) > 0) & (Tensor(B) > 0),
+    "an input": lambda: Tensor(A).reshape(36),
+    "a constant": lambda: Tensor.full((3, 2), -0.0),
+    "nothing": lambda: Tensor(np.zeros((0, 3))) + 1,
+    "jitted": lambda: jit(lambda x: (x * 3).cumsum(0))(Tensor(A)),
+    "long sum": lambda: Tensor(np.tile(A, (900, 40))).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS_TO_KEEP)
+def test_a_program_from_the_disk_gives_the_same_bits(folder, no_compiler, name):
+    make = PROGRAMS_TO_KEEP[name]
+    first = make().numpy()
+    forget()
+    no_compiler()
+    again = make().numpy()
+    assert again.dtype == first.dtype
+    assert again.tobytes() == first.tobytes()
+    assert make().numpy().tobytes() == first.tobytes()
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from adjoint import Tensor
+w = Tensor(np.ones((3, 2), np.float32), requires_grad=True)
+(Tensor(np.full((4, 3), 0.1, np.float32)) @ w).exp().sum().backward()
+print(w.grad.numpy().tobytes().hex(), "adjoint.kernel.lower" in sys.modules, "llvmlite" in sys.modules)
+"""
+
+
+def test_a_second_process_loads_no_compiler(folder):
+    run = lambda: subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)  # noqa: E731
+    first, second = run().stdout.split(), run().stdout.split()
+    assert first[1:] == ["True", "True"]
+    assert second == [first[0], "False", "False"]
+
+
+def test_a_warm_start_may_still_have_to_compile_a_kernel(folder, no_compiler):
+    """Programs and the code of kernels are files of their own, and either may be gone."""
+    first = gradient(A, B).numpy()
+    names = {name_of(gradient(A, B))}
+    for file in folder.glob("*.obj"):
+        if file.stem not in names:
+            file.unlink()
+    forget()
+    no_compiler()
+    before = compiler.compiled
+    assert gradient(A, B).numpy().tobytes() == first.tobytes()
+    assert compiler.compiled > before
+
+
+def name_of(tensor):
+    key = graph_key([tensor.uop])
+    return stored_programs.name_of(key.structure, key.values, (), BACKEND)
+
+
+@pytest.mark.parametrize("contents", [b"", b"x", b"\x78\x01", "a pickle of something else"])
+def test_a_file_that_is_no_program_is_made_again(folder, contents):
+    value = Tensor(A).abs() * 3
+    name = name_of(value)
+    data = zlib.compress(pickle.dumps(7)) if isinstance(contents, str) else contents
+    cache.write(name, data)
+    assert np.array_equal(value.numpy(), abs(A) * 3)
+    assert cache.read(name) not in (None, data)
+
+
+# ---- what a name says
+
+
+def test_the_same_graph_has_the_same_name():
+    assert name_of(Tensor(A) + 1.5) == name_of(Tensor(B) + 1.5)
+
+
+DIFFERENT = [
+    lambda: Tensor(A) + 1.5,
+    lambda: Tensor(A) + 1.25,
+    lambda: Tensor(A) - 1.5,
+    lambda: Tensor(A) + 0.0,
+    lambda: Tensor(A) + (-0.0),
+    lambda: Tensor(A) + float("nan"),
+    lambda: Tensor(A.astype(np.float64)) + 1.5,
+    lambda: Tensor(A[:3]) + 1.5,
+    lambda: Tensor(A).reshape(36) + 1.5,
+    lambda: (lambda x: x + x)(Tensor(A)),
+    lambda: Tensor(A) + Tensor(B),
+    lambda: Tensor(A).sum(0),
+    lambda: Tensor(A).sum(1),
+    lambda: Tensor(A).sum(),
+    lambda: Tensor(A).sum(0, keepdim=True),
+    lambda: (Tensor(A) + 1.5).exp(),
+]
+
+
+def test_graphs_that_differ_have_names_that_differ():
+    names = [name_of(make()) for make in DIFFERENT]
+    assert None not in names
+    assert [names.index(name) for name in names] == [*range(len(names))]
+
+
+PARTS = [1, True, 1.0, frozen(1.0), "1", 1 + 0j, 0.0, -0.0, (1,), (1, 1), ((1,), 1), (), None]
+
+
+def test_parts_of_keys_that_differ_are_written_differently():
+    distinct = [p for p in PARTS if p is not PARTS[3]]  # a float, and the same one frozen
+    texts = [repr(stored_programs._plain(part)) for part in distinct]
+    assert len(set(texts)) == len(texts)
+
+
+def test_what_a_program_depends_on_is_in_its_name(monkeypatch):
+    value = Tensor(A) + 1.5
+    names = [name_of(value)]
+    monkeypatch.setattr(stored_programs, "_version", lambda: b"another")
+    names.append(name_of(value))
+    monkeypatch.setattr(stored_programs, "machine", lambda: b"another")
+    names.append(name_of(value))
+    key = graph_key([value.uop])
+    names.append(stored_programs.name_of(key.structure, key.values, (0,), BACKEND))
+    assert len(set(names)) == 4
+
+
+def test_a_change_of_the_package_is_another_version(monkeypatch, tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    monkeypatch.setattr("adjoint.__path__", [str(tmp_path)])
+    versions = [stored_programs._version.__wrapped__()]
+    (tmp_path / "a.py").write_text("x = 12\n")
+    versions.append(stored_programs._version.__wrapped__())
+    (tmp_path / "a.py").unlink()
+    versions.append(stored_programs._version.__wrapped__())
+    assert len(set(versions)) == 3
+    assert versions[2] == b""
+
+
+def test_what_is_compared_by_identity_has_no_name():
+    stranger = OPS["add"].__class__(**{f: getattr(OPS["add"], f) for f in FIELDS} | {"name": "mine"})
+    for part in (stranger, object(), lambda: 1, np.float32(1), [1]):
+        with pytest.raises(stored_programs._Unnamed):
+            stored_programs._plain(part)
+
+
+FIELDS = ("doc", "kind", "call", "ad", "reference", "samples")
+
+
+@pytest.mark.parametrize("switch", ["ADJOINT_SHOW", "ADJOINT_VERIFY"])
+def test_who_wants_to_see_the_passes_sees_them(folder, monkeypatch, capsys, switch):
+    (Tensor(A) * 7.5).numpy()
+    forget()
+    monkeypatch.setenv(switch, "schedule" if switch == "ADJOINT_SHOW" else "1")
+    built = []
+    compile_it = pipeline.build
+    monkeypatch.setattr(pipeline, "build", lambda *a: (built.append(1), compile_it(*a))[1])
+    (Tensor(A) * 7.5).numpy()
+    assert built
+
+
+def test_a_program_that_calls_python_is_not_kept(folder):
+    seen = []
+    for _ in range(2):
+        forget()
+        x = Tensor(A).exp().debug_print("x") if hasattr(Tensor, "debug_print") else Tensor(A).exp()
+        assert np.isfinite(x.numpy()).all()
+        seen.append(sorted(p.name for p in folder.glob("*.obj")))
+    assert seen[0] == seen[1]
+
+
+# ---- the user's lines
+
+
+def test_lines_are_those_of_the_graph_that_asks(folder, no_compiler):
+    def made(text):
+        space = {"Tensor": Tensor, "A": A}
+        exec(compile(textwrap.dedent(text), "lines.py", "exec"), space)
+        return space["y"]
+
+    def lines(tensor):
+        bound = PROGRAMS.find(graph_key([tensor.uop]), [tensor.uop])
+        return [lines_of(s) for s in bound.program.schedule.steps]
+
+    first = made("x = Tensor(A)\ny = (x.exp() * 3.25).sum()")
+    assert any("exp at lines.py:2" in line for found in lines(first) for line in found)
+    forget()
+    no_compiler()
+    del first  # with what the two have in common: a node is where it was built first
+    second = made("x = Tensor(A)\n\n\n\ny = (x.exp() * 3.25).sum()")
+    found = [line for some in lines(second) for line in some]
+    assert any("exp at lines.py:5" in line for line in found)
+    assert not any("lines.py:2" in line for line in found)
+
+
+def test_a_bad_index_is_told_of_from_the_disk_too(folder, no_compiler):
+    def message():
+        with pytest.raises(AdjointError) as caught:
+            (Tensor(A)[Tensor(np.array([0, 6]))] * 2.5).numpy()
+        return str(caught.value)
+
+    first = message()
+    forget()
+    no_compiler()
+    assert message().split("(built")[0] == first.split("(built")[0]
+
+
+def test_gradients_from_the_disk_are_gradients(folder, no_compiler):
+    f = grad(lambda x: (x.sin() * x).sum())
+    first = f(Tensor(A)).numpy()
+    forget()
+    no_compiler()
+    assert f(Tensor(A)).numpy().tobytes() == first.tobytes()
+    assert np.allclose(first, np.cos(A) * A + np.sin(A), atol=1e-6)
+    assert dtypes.float32.np == first.dtype
