@@ -32,8 +32,9 @@ from adjoint import config
 from adjoint.backends.protocol import Backend
 from adjoint.ir.arg import Arg, Complex, Real, Varying
 from adjoint.ir.dtype import DType
+from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
-from adjoint.ir.kernel_kind import CONSTANT, Identity
+from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity
 from adjoint.ir.opdef import OPS, OpDef, is_shipped
 from adjoint.ir.origin import Site, enter_origin, leave_origin
 from adjoint.ir.uop import UOp, make_node, toposort
@@ -74,7 +75,7 @@ def write(name: str, program: StoredProgram, roots: Sequence[UOp]) -> None:
     file = io.BytesIO()
     try:
         _Writer(file, sites_of(roots)).dump(program)
-    except _Unnamed:
+    except (UnnamedError, pickle.PicklingError, AttributeError, TypeError):
         return
     disk.write(name, zlib.compress(file.getvalue(), _FAST))
 
@@ -82,18 +83,24 @@ def write(name: str, program: StoredProgram, roots: Sequence[UOp]) -> None:
 # ---- names
 
 
-class _Unnamed(Exception):
+class UnnamedError(Exception):
     """Something that is what it is by identity."""
 
 
-def name_of(structure: Any, values: Any, lifted: Sequence[int], backend: Backend) -> str | None:
-    """The name under which the program of a graph is kept; None if it is not."""
+def name_of(
+    structure: Any, values: Sequence[Any], lifted: tuple[int, ...], backend: Backend
+) -> str | None:
+    """The name under which the program of a graph is kept; None if it is not.
+
+    The `lifted` constants are arguments of the program, whatever their values are.
+    """
     version = _version()
     if not version or not config.CACHE.value() or config.SHOW.value() or config.VERIFY.value():
         return None
     try:
-        plain = [_plain(part) for part in (structure, values, tuple(lifted))]
-    except _Unnamed:
+        inside = tuple(None if i in lifted else value for i, value in enumerate(values))
+        plain = [_plain(part) for part in (structure, inside, lifted)]
+    except UnnamedError:
         return None
     digest = sha256(b"program\0" + version + machine())
     digest.update(repr((backend.language, backend.target, plain)).encode())
@@ -120,22 +127,31 @@ def _plain(value: Any) -> Any:
         return ("complex", struct.pack("dd", value.real, value.imag))
     if isinstance(value, Arg) and not isinstance(value, Varying):
         return (kind.__name__, [_plain(item) for item in value])
-    raise _Unnamed
+    raise UnnamedError
 
 
 @cache
 def _version() -> bytes:
-    """A hash of the state of this package's files, nothing if they are no files."""
+    """A hash of the state of this package's files, nothing if they are no files.
+
+    It is told by sizes and times; by contents where an installer gave all files the same time.
+    """
+    folder, *_ = [*adjoint.__path__]
+    listed = [os.path.join(f, name) for f, _, names in os.walk(folder) for name in names]
+    files = sorted(name for name in listed if name.endswith(".py"))
     try:
-        (folder,) = adjoint.__path__
-        found = sorted(
-            (str(path.relative_to(folder)), info.st_size, info.st_mtime_ns)
-            for path, info in ((p, p.stat()) for p in Path(folder).rglob("*.py"))
-        )
-    except (OSError, ValueError):
+        states = [(name, os.stat(name)) for name in files]
+        found = [(name, state.st_size, state.st_mtime_ns) for name, state in states]
+        if len({time for _, _, time in found}) == 1:
+            found = [(name, size, _contents(name)) for name, size, _ in found]
+    except OSError:
         return b""
-    text = f"{sys.version} {np.__version__} {os.path.realpath(folder)} {found}"
+    text = f"{sys.version} {np.__version__} {adjoint.__version__} {found}"
     return sha256(text.encode()).digest() if found else b""
+
+
+def _contents(file: str) -> int:
+    return int.from_bytes(sha256(Path(file).read_bytes()).digest())
 
 
 def sites_of(roots: Iterable[UOp]) -> list[Site | None]:
@@ -171,8 +187,8 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         if type(value) is UOp:
-            if value.realized is not None:
-                raise _Unnamed
+            if value.op.kernel is STORED:
+                raise UnnamedError
             attributes = None if value.arg is None else tuple(value.arg)
             operands = tuple((s.shape, s.dtype) for s in value.src)
             kind = (value.shape, value.dtype, value.raw_origin)
@@ -183,8 +199,8 @@ class _Writer(pickle.Pickler):
             return _function, tuple(
                 tuple((n.shape, n.dtype) for n in nodes) for nodes in (value.inputs, value.outputs)
             )
-        if isinstance(value, Schedule) and value.constants:
-            raise _Unnamed
+        if isinstance(value, Effect) or (isinstance(value, Schedule) and value.constants):
+            raise UnnamedError
         return NotImplemented
 
 
@@ -211,8 +227,8 @@ def _node(
 
 def _stand_ins(types: Any) -> tuple[UOp, ...]:
     """Nodes of these types, each in no other graph."""
-    made = [(InputArg(UniqueName("kept"), shape, dtype, None), shape, dtype) for shape, dtype in types]
-    return tuple(make_node(OPS["input"], (), *kind) for kind in made)
+    pairs = [(InputArg(UniqueName("kept"), *kind, None), kind) for kind in types]
+    return tuple(make_node(OPS["input"], (), arg, *kind) for arg, kind in pairs)
 
 
 def _function(inputs: Any, outputs: Any) -> Function:

@@ -43,7 +43,7 @@ def text(fn, *arrays, **changed):
 
 def value(fn, *arrays, **changed):
     roots, inputs = graph(fn, *arrays)
-    return build(roots, inputs, backend(**changed)).run_arrays(list(arrays))[0]
+    return build(roots, inputs, backend(**changed)).program.run_arrays(list(arrays))[0]
 
 
 def floats(*shape):

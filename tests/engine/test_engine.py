@@ -171,7 +171,7 @@ def test_a_donated_input_gives_its_memory():
     x.realize()
     z = ((x.uop + y.uop).contiguous(), None)[0].exp().reduce_sum((0,)).expand((2,)).contiguous()
     roots, parameters = close_over_parameters([z], [x.uop, y.uop])
-    program = build(roots, parameters, BACKEND)
+    program = build(roots, parameters, BACKEND).program
     want = program.run([storage(t.uop) for t in (x, y)])[0].array().tolist()
     buffer = storage(x.uop)
     got = program.run([buffer, storage(y.uop)], ("CPU",), donated=(0,))[0].array().tolist()

@@ -247,6 +247,6 @@ def test_limits_of_a_target_are_those_of_its_kernels():
 
 
 def test_an_empty_schedule_is_a_program():
-    program = build([], [], BACKEND)
+    program = build([], [], BACKEND).program
     assert program.run([]) == []
     assert isinstance(program.schedule, Schedule)
