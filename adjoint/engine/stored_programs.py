@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import adjoint
 from adjoint import config
 from adjoint.backends.protocol import Backend
 from adjoint.ir.arg import Arg, Complex, Real, Varying
@@ -36,7 +35,7 @@ from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity
 from adjoint.ir.opdef import OPS, OpDef, is_shipped
-from adjoint.ir.origin import Site, enter_origin, leave_origin
+from adjoint.ir.origin import PACKAGE, Site, enter_origin, leave_origin
 from adjoint.ir.uop import UOp, make_node, toposort
 from adjoint.ops.leaves import InputArg
 from adjoint.runtime import cache as disk
@@ -136,8 +135,7 @@ def _version() -> bytes:
 
     It is told by sizes and times; by contents where an installer gave all files the same time.
     """
-    folder, *_ = [*adjoint.__path__]
-    listed = [os.path.join(f, name) for f, _, names in os.walk(folder) for name in names]
+    listed = [os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names]
     files = sorted(name for name in listed if name.endswith(".py"))
     try:
         states = [(name, os.stat(name)) for name in files]
@@ -146,7 +144,7 @@ def _version() -> bytes:
             found = [(name, size, _contents(name)) for name, size, _ in found]
     except OSError:
         return b""
-    text = f"{sys.version} {np.__version__} {adjoint.__version__} {found}"
+    text = f"{sys.version} {np.__version__} {found}"
     return sha256(text.encode()).digest() if found else b""
 
 

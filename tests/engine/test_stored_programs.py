@@ -214,7 +214,7 @@ def test_what_a_program_depends_on_is_in_its_name(monkeypatch):
 
 def test_a_change_of_the_package_is_another_version(monkeypatch, tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
-    monkeypatch.setattr("adjoint.__path__", [str(tmp_path)])
+    monkeypatch.setattr(stored_programs, "PACKAGE", str(tmp_path))
     versions = [stored_programs._version.__wrapped__()]
     (tmp_path / "a.py").write_text("x = 12\n")
     versions.append(stored_programs._version.__wrapped__())
@@ -267,7 +267,7 @@ def test_the_values_of_arguments_are_not_in_the_name(folder, no_compiler):
 
 
 def test_a_name_holds_while_files_of_one_time_are_as_they_are(monkeypatch, tmp_path):
-    monkeypatch.setattr("adjoint.__path__", [str(tmp_path)])
+    monkeypatch.setattr(stored_programs, "PACKAGE", str(tmp_path))
     versions = []
     for text in ("x = 1", "x = 2", "x = 1"):
         (tmp_path / "a.py").write_text(text)
