@@ -20,8 +20,9 @@ import numpy as np
 
 from adjoint import Tensor
 from adjoint.engine.compilation import MAIN, Compilation
+from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import PASSES
-from adjoint.engine.program_cache import close_over_parameters, graph_key, load_backend
+from adjoint.engine.program_cache import load_backend
 from adjoint.ir.tensor_rules import tensor_rules
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel import optimise

@@ -1,266 +1,34 @@
 """Programs by what they compute: the same graph on other buffers is a look-up.
 
-The key of a graph says what it computes, with its buffers and numbers left out: two graphs that
-differ only in their buffers have one key, and so one program. Constants are kept beside the key: a
-constant is part of a program until it has had several values; then the program takes it as an
+A constant is part of a program until it has had several values; then the program takes it as an
 argument, so that a changing learning rate costs no compile. The least recently used programs are
-given up. What may live here: keys, and finding and keeping programs. What may not: running them.
+given up. Elsewhere: keys (`graph_key.py`), programs of earlier processes (`stored_programs.py`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib import import_module
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint import config
-from adjoint.engine.interpreter import check_device, run_function
-from adjoint.ir import sizes
-from adjoint.ir.effect import Effect
-from adjoint.ir.function import Function, UniqueName
-from adjoint.ir.kernel_kind import Identity
-from adjoint.ir.opdef import OPS
+from adjoint.engine.graph_key import GraphKey, close_over_parameters
 from adjoint.ir.spec import verify
-from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.device import Device
 from adjoint.runtime.interrupt import undisturbed
-from adjoint.runtime.reference import evaluate
 from adjoint.runtime.spans import span
-from adjoint.target import DEFAULT_BACKEND, targets_of
 
 if TYPE_CHECKING:
     from adjoint.backends.protocol import Backend
     from adjoint.engine.program import Program
-
-_UNIQUE, _BUFFER, _CONST, _INPUT = (
-    OPS[name] for name in ("unique_identity", "buffer", "const", "input")
-)
-_COPY, _RESHAPE = OPS["copy"], OPS["reshape"]
-_backends: dict[Any, str | None] = {None: ""}  # by device, filled as devices are seen
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class GraphKey:
-    """`structure` is hashable and says all but the buffers (`leaves`) and the `constants`."""
-
-    structure: tuple[Any, ...]
-    leaves: list[UOp]
-    constants: list[UOp]
-    values: tuple[Any, ...]  # of the constants
-    backend: str  # the name of the backend that all nodes are on
-
-
-def backend_name(device: Any) -> str | None:
-    """The backend that compiles for a device, "" where any would do; None: the interpreter's."""
-    found = _backends.get(device, "?")
-    if found == "?":
-        names = {target.backend for target in targets_of(device)}
-        found = _backends[device] = names.pop() if len(names) == 1 else None
-    return found
-
-
-def common_backend(nodes: Iterable[UOp]) -> str | None:
-    """The backend that has all nodes, "" where any would do; None if there is no such one."""
-    names = {backend_name(node.device) for node in nodes} - {""}
-    if len(names) > 1 or any(map(crosses, nodes)):
-        return None
-    return names.pop() if names else ""
-
-
-def crosses(node: UOp) -> bool:
-    """Whether a node is a copy from one memory to another, not just to another name of the same."""
-    if node.op is not _COPY:
-        return False
-    source, target = node.src[0].device, node.device
-    if source is None or target is None or source == target:
-        return False
-    return _memory(source) != _memory(target)
-
-
-@lru_cache(maxsize=256)
-def _memory(device: Any) -> str:
-    first = targets_of(device)[0]
-    return "host" if first.host_memory else first.name
-
-
-def graph_key(
-    roots: Sequence[UOp], parameters: Sequence[UOp] = (), backend: str = ""
-) -> GraphKey | None:
-    """One walk, sources first; None if the nodes on the way are not all on one backend.
-
-    A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
-    as leaves, in front of the others. Every graph that is computed passes here, at well below a
-    microsecond a node: the loop calls a function only where something is unusual.
-    """
-    numbers = _numbered(roots, parameters)
-    leaves: list[UOp] = [*parameters]
-    constants: list[UOp] = []
-    devices: set[Any] = set()
-    items: list[Any] = []
-    for node in parameters:
-        items += (_INPUT, sizes.shape_key(node.shape), node.dtype.name)
-    for node in islice(numbers, len(leaves), None) if leaves else numbers:
-        op, src = node.op, node.src
-        if node.realized is not None or op is _BUFFER:
-            shape = sizes.shape_key(node.shape) if sizes.living else node.shape
-            items += (_BUFFER, shape, node.dtype.name)
-            leaves.append(node)
-        elif src:
-            if op is _UNIQUE:
-                continue
-            if op is _COPY and crosses(node):  # between programs, never inside one
-                return None
-            items += (op, _plain(node.arg) if op.takes_functions else node.arg)
-            if op.body is not None:  # of integers: the default float when it was made
-                items.append(node.dtype)
-            items += [numbers[s] for s in src]
-            devices.add(node.device)
-        else:
-            if op is not _CONST:
-                evaluate(node, [], run_function)  # spent or unbound: says so
-            shape = sizes.shape_key(node.shape) if sizes.living else node.shape
-            items += (op, shape, node.dtype.name)
-            constants.append(node)
-            devices.add(node.device)
-    found = _backend_of(devices, backend)
-    if found is None:
-        _check_devices(numbers)
-        return None
-    items += [numbers[root] for root in roots]
-    items.append(found)
-    values = tuple([node.arg[0] for node in constants]) if constants else ()
-    return GraphKey(tuple(items), leaves, constants, values, found)
-
-
-def _numbered(roots: Sequence[UOp], parameters: Sequence[UOp]) -> dict[UOp, int]:
-    """A number for every node down to the parameters and to those that have a value, sources first.
-    An identity has that of its source: it only keeps equal values apart."""
-    numbers = {node: number for number, node in enumerate(parameters)} if parameters else {}
-    count, stack = len(numbers), list(roots)[::-1]
-    while stack:
-        node = stack[-1]
-        if node not in numbers:
-            if node.realized is None:
-                pending = [s for s in node.src if s not in numbers]
-                if pending:
-                    pending.reverse()
-                    stack += pending
-                    continue
-                if node.op is _UNIQUE:
-                    numbers[node] = numbers[node.src[0]]
-                    continue
-            numbers[node] = count
-            count += 1
-        stack.pop()
-    return numbers
-
-
-def _backend_of(devices: set[Any], backend: str) -> str | None:
-    """The backend of all these devices and of the one that is named, if any is."""
-    for device in devices:
-        name = backend_name(device)
-        if name != backend and name != "":
-            if name is None or backend:
-                return None
-            backend = name
-    return backend or backend_name(Device.DEFAULT) or DEFAULT_BACKEND
-
-
-def _check_devices(nodes: Iterable[UOp]) -> None:
-    """A graph of several backends is no program; a device that cannot compute says so."""
-    for node in nodes:
-        if node.realized is None and node.op is not _BUFFER:
-            check_device(node)
-
-
-def _plain(arg: Any) -> tuple[Any, ...]:
-    """Attributes with functions as keys of their own: what users wrote is compared by its body."""
-    return tuple([_plain_value(value) for value in arg])
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, Function):
-        return _function_key(value)
-    if isinstance(value, Effect):
-        return value.key
-    body = getattr(value, "body", None)
-    return _function_key(body) if isinstance(body, Function) else value
-
-
-@lru_cache(maxsize=1024)
-def _function_key(function: Function) -> tuple[Any, ...]:
-    key = graph_key(function.outputs, function.inputs)
-    if key is None:  # it runs where the node does
-        return function
-    return (key.structure, key.values, *key.leaves[len(function.inputs) :])
-
-
-def close_over_parameters(
-    roots: Sequence[UOp], leaves: Sequence[UOp], lifted: Sequence[UOp] = ()
-) -> tuple[list[UOp], list[UOp]]:
-    """The graph with parameters instead of leaves and of the `lifted` constants, and those.
-
-    Identities are gone: they only keep equal values apart. So are devices and what moves between
-    them: a program runs in one place.
-    """
-    make = OPS["input"].call
-    shapes = named_sizes(roots, leaves) if sizes.living else {}
-    shape = lambda node: shapes.get(node, node.shape)  # noqa: E731
-    parameters = [make(UniqueName(f"a{i}"), shape(n), n.dtype) for i, n in enumerate(leaves)]
-    new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
-    for i, node in enumerate(lifted):
-        scalar = make(UniqueName(f"c{i}"), (), node.dtype)
-        parameters.append(scalar)
-        new[node] = scalar.expand(node.shape) if node.shape else scalar
-    _substitute(roots, new)
-    return [new[root] for root in roots], parameters
-
-
-def named_sizes(roots: Sequence[UOp], leaves: Sequence[UOp]) -> dict[UOp, tuple[int, ...]]:
-    """Shapes of leaves that a reshape only says the variables of: x.reshape(n.bind(5), 4)."""
-    given = set(leaves)
-    found: dict[UOp, tuple[int, ...]] = {}
-    for node in toposort(roots, stop=given.__contains__):
-        if node.op is _RESHAPE and node.src[0] in given and node.shape == node.src[0].shape:
-            found.setdefault(node.src[0], node.shape)
-    return found
-
-
-def _substitute(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
-    stack = list(roots)[::-1]
-    while stack:
-        node = stack[-1]
-        if node in new:
-            stack.pop()
-            continue
-        pending = [s for s in node.src if s not in new]
-        if pending:
-            stack += pending[::-1]
-            continue
-        new[node] = _replaced(node, tuple([new[s] for s in node.src]))
-        stack.pop()
-
-
-def _replaced(node: UOp, src: tuple[UOp, ...]) -> UOp:
-    kernel = node.op.kernel
-    if type(kernel) is Identity and kernel.places:
-        return src[kernel.operand]
-    if node.op is _CONST:
-        arg = node.arg
-        return _CONST.call(arg.value, arg.dtype, arg.shape) if arg.device is not None else node
-    return node if src == node.src else rebuild(node, src)
-
-
-# ---- programs
 
 MAX_STRUCTURES = 1024
 MAX_KEY_ENTRIES = 4_000_000  # of all structures together: a few per node

@@ -11,17 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adjoint.engine import interpreter
+from adjoint.engine.graph_key import GraphKey, close_over_parameters, crosses, graph_key
 from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.observers import watch
-from adjoint.engine.program_cache import (
-    PROGRAMS,
-    GraphKey,
-    close_over_parameters,
-    crosses,
-    graph_key,
-    load_backend,
-    moved,
-)
+from adjoint.engine.program_cache import PROGRAMS, load_backend, moved
 from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.errors import BoundsError, DeviceError

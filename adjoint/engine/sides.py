@@ -14,15 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adjoint.engine.program_cache import (
-    PROGRAMS,
-    CachedProgram,
-    GraphKey,
-    backend_name,
-    crosses,
-    graph_key,
-    moved,
-)
+from adjoint.engine.graph_key import GraphKey, backend_name, crosses, graph_key
+from adjoint.engine.program_cache import PROGRAMS, CachedProgram, moved
 from adjoint.ir.function import UniqueName
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort

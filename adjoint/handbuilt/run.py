@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.protocol import Kernel
-from adjoint.engine.program_cache import backend_name, load_backend
+from adjoint.engine.graph_key import backend_name
+from adjoint.engine.program_cache import load_backend
 from adjoint.errors import BoundsError
 from adjoint.handbuilt.bounds_checks import KEPT
 from adjoint.handbuilt.kernel import Handmade, prepared, prepared_for

@@ -12,8 +12,9 @@ from typing import Any
 from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES as CSTYLE
 from adjoint.engine import explain
+from adjoint.engine.graph_key import backend_name
 from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program_cache import backend_name, load_backend
+from adjoint.engine.program_cache import load_backend
 from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
 from adjoint.ir.uop import UOp

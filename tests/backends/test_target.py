@@ -12,8 +12,8 @@ import pytest
 from adjoint import Tensor, dtypes
 from adjoint.backends.cpu.backend import CpuBackend
 from adjoint.codegen.show import show
+from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import build, compile_graph
-from adjoint.engine.program_cache import close_over_parameters, graph_key
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target

@@ -18,15 +18,10 @@ from adjoint import (
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import explain
 from adjoint.engine import realize as engine
+from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import build
 from adjoint.engine.program import Program
-from adjoint.engine.program_cache import (
-    PROGRAMS,
-    VALUES,
-    Programs,
-    close_over_parameters,
-    graph_key,
-)
+from adjoint.engine.program_cache import PROGRAMS, VALUES, Programs
 from adjoint.engine.step_facts import peak_bytes
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.dtype import dtypes

@@ -14,7 +14,8 @@ import pytest
 from adjoint import Tensor, cond, debug, grad, jit, scan, while_loop
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import pipeline, stored_programs
-from adjoint.engine.program_cache import PROGRAMS, graph_key
+from adjoint.engine.graph_key import graph_key
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.engine.step_facts import lines_of
 from adjoint.errors import AdjointError
 from adjoint.ir.arg import frozen

@@ -8,8 +8,8 @@ import pytest
 from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import explain
+from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import compile_graph
-from adjoint.engine.program_cache import close_over_parameters, graph_key
 from adjoint.ir.opdef import OPS
 from adjoint.schedule.groups import fuse_groups
 from adjoint.schedule.legalise import prepare

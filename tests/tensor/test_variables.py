@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint import AdjointError, Tensor, Variable, capture, counters, jit, scan
-from adjoint.engine.program_cache import graph_key
+from adjoint.engine.graph_key import graph_key
 from adjoint.engine.realize import run_schedule
 from adjoint.ir.sizes import Size
 

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from adjoint.engine import realize as engine
-from adjoint.engine.program_cache import close_over_parameters
+from adjoint.engine.graph_key import close_over_parameters
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import HERE, STORED
 from adjoint.ir.opdef import OPS
