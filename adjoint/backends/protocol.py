@@ -36,6 +36,9 @@ class Backend(Protocol):
     memory: DeviceMemory
     language: str  # of its sources
 
+    def machine(self) -> bytes:
+        """A hash of what sources are written for besides the target: a processor, a compiler."""
+
     def render(self, program: LoopProgram) -> Source:
         """A kernel in the language of the device."""
 

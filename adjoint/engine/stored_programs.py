@@ -39,7 +39,6 @@ from adjoint.ir.origin import PACKAGE, Site, enter_origin, leave_origin
 from adjoint.ir.uop import UOp, make_node, toposort
 from adjoint.ops.leaves import InputArg
 from adjoint.runtime import cache as disk
-from adjoint.runtime.compiler import machine
 from adjoint.stages import LoopProgram, Schedule, Source
 
 _FAST = 1  # of zlib's levels: a quarter of the size for a tenth of the time
@@ -101,7 +100,7 @@ def name_of(
         plain = [_plain(part) for part in (structure, inside, lifted)]
     except UnnamedError:
         return None
-    digest = sha256(b"program\0" + version + machine())
+    digest = sha256(b"program\0" + version + backend.machine())
     digest.update(repr((backend.language, backend.target, plain)).encode())
     return digest.hexdigest()
 
@@ -238,7 +237,8 @@ _OF_A_LAUNCH = ("name", "buffers", "variables", "grid", "cost", "parameters", "i
 
 
 def _launched(name: str, buffers: Any, variables: Any, grid: Any, cost: int, *rest: Any) -> Any:
-    """A kernel as a launch sees it."""
+    """A kernel as a launch sees it: who asks for its loops finds None, and fails."""
     parameters, in_place, most = rest
-    loops = LoopProgram(name, buffers, variables, (), grid, cost)
+    gone: Any = None
+    loops = LoopProgram(name, buffers, variables, gone, grid, cost)
     return replace(loops, parameters=parameters, in_place=in_place, most=most)

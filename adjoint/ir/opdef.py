@@ -146,17 +146,17 @@ def op_named(name: str) -> OpDef:
     return OPS[name]
 
 
-_shipped: set[str] = set()
+_shipped: set[OpDef] = set()
 
 
 def seal_records() -> None:
     """All records of the package are there: what is registered from now on is a user's."""
-    _shipped.update(OPS)
+    _shipped.update(OPS.values())
 
 
 def is_shipped(record: OpDef) -> bool:
     """Whether the record means the same in every process."""
-    return record.name in _shipped
+    return record in _shipped
 
 
 def register(record: OpDef, method: bool = True) -> OpDef:

@@ -157,6 +157,10 @@ class CBackend:
         self.memory = CMemory()
         self._functions: dict[str, Function] = {}  # by source
 
+    def machine(self) -> bytes:
+        """Nothing: C says it the same way everywhere."""
+        return b""
+
     def render(self, program: LoopProgram) -> Source:
         """One file of C."""
         return render(program, LANGUAGES["c"])

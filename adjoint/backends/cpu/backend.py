@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adjoint.backends.cpu.bind import NativeSteps
-from adjoint.runtime.compiler import Code, compile_source
+from adjoint.runtime.compiler import Code, compile_source, machine
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
 from adjoint.runtime.processor import processor
@@ -24,6 +24,10 @@ class CpuBackend:
     target = TARGETS["CPU"]
     memory = HOST
     language = "llvm"
+
+    def machine(self) -> bytes:
+        """Of the processor, and of LLVM."""
+        return machine()
 
     def render(self, program: LoopProgram) -> Source:
         """LLVM IR for the processor."""

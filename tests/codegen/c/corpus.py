@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import Device, Tensor, grad
-from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.llvm.render import render
-from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import AdjointError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OpDef
@@ -28,6 +26,7 @@ from adjoint.ir.uop import UOp
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.processor import processor
 from adjoint.stages import LoopProgram
+from tests.codegen.c.stand_in import compiling
 from tests.ops.cases import adapted, call, dtypes_of, outputs
 from tests.ops.coverage import reason_for
 from tests.ops.points import points
@@ -120,16 +119,15 @@ class Corpus:
         """Every kernel that a graph runs here is noted. Programs made before are given up, and
         those made here as well."""
         device = Device.DEFAULT
-        PROGRAMS.clear()
-        BACKEND.compile = lambda sources: {p: _Recorded(p, self.note) for p in sources}  # type: ignore[method-assign, misc]
         Device.DEFAULT = "CPU"
         try:
-            with np.errstate(all="ignore"):
+            with compiling(self._recorded), np.errstate(all="ignore"):
                 yield
         finally:
-            del BACKEND.compile
             Device.DEFAULT = device
-            PROGRAMS.clear()
+
+    def _recorded(self, sources: Iterable[LoopProgram]) -> dict[LoopProgram, _Recorded]:
+        return {program: _Recorded(program, self.note) for program in sources}
 
     def add(self, record: OpDef, dtype: DType, gradients: bool = True) -> None:
         """The kernels of all samples of a record in a dtype, and those of their gradients."""

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, cond, grad, linalg, scan
-from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.c.render import (
     LANGUAGES,
     CLanguage,
@@ -33,6 +32,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 from adjoint.transforms.lower import lower
+from tests.codegen.c.stand_in import compiling
 from tests.codegen.llvm.kernels import Compiled, Kernel, const, data, same
 
 Array = np.ndarray[Any, Any]
@@ -138,13 +138,8 @@ def _kernels_in_c(folder: Path) -> Iterator[list[LoopProgram]]:
         seen.extend(sources)
         return {program: _Library(program, folder) for program in sources}
 
-    PROGRAMS.clear()
-    BACKEND.compile = compiled
-    try:
+    with compiling(compiled):
         yield seen
-    finally:
-        del BACKEND.compile
-        PROGRAMS.clear()
 
 
 def _same_bits(a: Array, b: Array) -> None:
