@@ -266,11 +266,11 @@ def test_an_example_with_fewer_steps_than_it_promises_for_only_says_so(
 ):
     text = SCRIPT + "assert len(loop) == 30, 'too few'\n"
     (folder / "short.py").write_text(text)
-    monkeypatch.setattr("adjoint.cli.train.Program.is_example", True)
+    monkeypatch.setattr("adjoint.cli.train.UserProgram.is_example", True)
     code, _, err = adjoint_command("train", "short.py", "--steps", 3)
     assert code == 0
     assert "note: 3 steps are fewer than short asks for" in err
-    monkeypatch.setattr("adjoint.cli.train.Program.is_example", False)
+    monkeypatch.setattr("adjoint.cli.train.UserProgram.is_example", False)
     assert adjoint_command("train", "short.py", "--steps", 3)[0] == 1
 
 
