@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from adjoint.ir.arg import Arg
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 
@@ -43,6 +44,21 @@ def parameters(like: list[UOp] | tuple[UOp, ...]) -> tuple[UOp, ...]:
     """Parameters of these types, named by position."""
     make, kind = OPS["input"], UniqueName if UniqueName.everywhere else str
     return tuple(make(kind(f"a{i}"), n.shape, n.dtype, n.device) for i, n in enumerate(like))
+
+
+def input_like(name: str, like: Any) -> UOp:
+    """A variable of the type that a node or a tensor has."""
+    return OPS["input"](name, like.shape, like.dtype, like.device)
+
+
+def symbol_like(name: str, like: Any) -> UOp:
+    """Such a variable that is equal to no other."""
+    return OPS["unique_identity"](input_like(name, like))
+
+
+def functions_in(node: UOp) -> list[Function]:
+    """The functions among a node's attributes."""
+    return [v for v in node.arg if type(v) is Function] if isinstance(node.arg, Arg) else []
 
 
 def function_of(inputs: list[UOp], outputs: list[UOp]) -> Function:

@@ -204,6 +204,12 @@ def define(name: str, doc: str, *, call: Callable[..., Any], infer: Infer, **res
     return register(OpDef(name, doc, "primitive", call=call, infer=checked, **rest))
 
 
+def internal(name: str, doc: str, kind: str, **rest: Any) -> OpDef:
+    """A record whose nodes the library alone makes: it is no method, and has no samples."""
+    record = OpDef(name, doc, kind, samples=list, computes_in_f32=False, public=False, **rest)
+    return register(record, method=False)
+
+
 def alias(record: OpDef, *names: str) -> None:
     """Further method names for a record (`clip` for `clamp`)."""
     for name in names:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.tensor.tensor import Tensor, no_grad
-from adjoint.tensor.types import DTypeLike
+from adjoint.tensor.types import DeviceLike, DTypeLike
 
 
 class _Package(ModuleType):
@@ -19,7 +19,7 @@ class _Package(ModuleType):
         self,
         data: Any,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """A tensor of the data."""

@@ -6,7 +6,6 @@ not here: the guides `from_*.md` tell what to write instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from adjoint.errors import ArgumentError, DTypeError
@@ -18,7 +17,7 @@ from adjoint.tensor.lift import lift
 if TYPE_CHECKING:
     from adjoint.tensor._methods import ByDimDimsAxesKeepdims
     from adjoint.tensor.tensor import Tensor
-    from adjoint.tensor.types import Axis, Device, DTypeLike
+    from adjoint.tensor.types import Axis, Device, DeviceLike, DTypeLike
 
 
 def _in_dtype(
@@ -177,15 +176,16 @@ class Aliases:
         a tensor of its own; `non_blocking` needs no word, since everything is lazy.
         """
         place, kind = _targets(target, device, dtype)
-        copy = bool(named.get("copy", False))
-        _only_hints(named)
+        for name in named:
+            if name not in Hints.__annotations__:
+                raise ArgumentError("E2007", f"there is no option {name!r}", op="to")
         moved = self if place is None else self._copied_to(place)
         moved = moved if kind is None else moved.cast(kind)
-        return moved.clone() if copy else moved
+        return moved.clone() if named.get("copy") else moved
 
 
 def _targets(
-    target: tuple[Any, ...], device: str | tuple[str, ...] | None, dtype: DTypeLike | None
+    target: tuple[Any, ...], device: DeviceLike, dtype: DTypeLike | None
 ) -> tuple[Any, DType | None]:
     """Where to, and as what: each said once."""
     places = [] if device is None else [device]
@@ -203,9 +203,3 @@ def _targets(
     if not places and not kinds:
         raise ArgumentError("E2007", "needs a device, a dtype or a tensor", op="to")
     return places[0] if places else None, kinds[0] if kinds else None
-
-
-def _only_hints(named: Mapping[str, Any]) -> None:
-    for name in named:
-        if name not in Hints.__annotations__:
-            raise ArgumentError("E2007", f"there is no option {name!r}", op="to")

@@ -19,7 +19,7 @@ from adjoint.runtime.device import Device
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-    from adjoint.tensor.types import DTypeLike, Number, Operand, Sizes
+    from adjoint.tensor.types import DeviceLike, DTypeLike, Number, Operand, Sizes
 
 
 class Creation:
@@ -41,7 +41,7 @@ class Creation:
         fill_value: Operand,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose elements are all `fill_value`."""
@@ -55,7 +55,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Zeros."""
@@ -68,7 +68,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Ones."""
@@ -81,7 +81,7 @@ class Creation:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose values do not matter; they are zeros, so that runs repeat."""
@@ -95,7 +95,7 @@ class Creation:
         step: float = 1,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """`start`, `start + step`, … below `stop`."""
@@ -117,7 +117,7 @@ class Creation:
         steps: int,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """`steps` evenly spaced values from `start` to `stop`, both included."""
@@ -140,7 +140,7 @@ class Creation:
         m: int | None = None,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """The n × m identity."""
@@ -156,22 +156,18 @@ class Creation:
         fill_value: Operand,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """`fill_value` in the shape, dtype and device of this tensor, unless others are named."""
-        kind, place = dtype or self.dtype, device or self.device
-        full: Any = type(self).full
-        made: Tensor = full(
-            self.shape, fill_value, dtype=kind, device=place, requires_grad=requires_grad
-        )
-        return made
+        named: Any = {"dtype": dtype or self.dtype, "device": device or self.device}
+        return type(self).full(self.shape, fill_value, **named, requires_grad=requires_grad)
 
     def zeros_like(
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Zeros in the shape, dtype and device of this tensor, unless others are named."""
@@ -181,7 +177,7 @@ class Creation:
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Ones in the shape, dtype and device of this tensor, unless others are named."""
@@ -191,7 +187,7 @@ class Creation:
         self,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """As `zeros_like`."""
@@ -203,9 +199,7 @@ class Creation:
         return type(self)(node)
 
 
-def _full(
-    shape: tuple[int, ...], value: Any, kind: DType, device: str | tuple[str, ...] | None
-) -> UOp:
+def _full(shape: tuple[int, ...], value: Any, kind: DType, device: DeviceLike) -> UOp:
     if hasattr(value, "uop"):
         return value.uop.cast(kind).expand(shape)
     if isinstance(value, (str, bytes)):

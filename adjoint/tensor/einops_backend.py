@@ -85,9 +85,6 @@ class _Loading:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)
 
-    def create_module(self, spec: ModuleSpec) -> Any:
-        return self.loader.create_module(spec)
-
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)
         define_backend(module)

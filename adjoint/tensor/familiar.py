@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.tensor.tensor import Tensor
-from adjoint.tensor.types import DTypeLike, Sizes
+from adjoint.tensor.types import DeviceLike, DTypeLike
 
 
 def is_tensor(value: Any) -> bool:
@@ -34,31 +34,14 @@ def manual_seed(seed: int) -> None:
     Tensor.manual_seed(seed)
 
 
-def rand(
-    *size: Sizes,
-    dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """Uniform in [0, 1)."""
-    return Tensor.rand(*size, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-def randn(
-    *size: Sizes,
-    dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """Standard normal."""
-    return Tensor.randn(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+rand, randn, randperm = Tensor.rand, Tensor.randn, Tensor.randperm
 
 
 def rand_like(
     x: Tensor,
     *,
     dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Uniform in [0, 1) in the shape, dtype and device of x."""
@@ -69,7 +52,7 @@ def randn_like(
     x: Tensor,
     *,
     dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Standard normal in the shape, dtype and device of x."""
@@ -82,7 +65,7 @@ def randint(
     size: Sequence[int] | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
     """Integers in [low, high) of that size, or in [0, low): `randint(10, (3,))`."""
@@ -92,14 +75,3 @@ def randint(
         raise ArgumentError("E2007", problem, op="randint", help="randint(0, 10, (3,))")
     named: Any = {"high": last, "dtype": dtype, "device": device, "requires_grad": requires_grad}
     return Tensor.randint(*shape, low=first, **named)
-
-
-def randperm(
-    n: int,
-    *,
-    dtype: DTypeLike | None = None,
-    device: str | tuple[str, ...] | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """A random permutation of 0 … n-1."""
-    return Tensor.randperm(n, dtype=dtype, device=device, requires_grad=requires_grad)

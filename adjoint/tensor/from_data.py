@@ -21,6 +21,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
 from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer
 from adjoint.runtime.device import Device
+from adjoint.tensor.types import DeviceLike
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +40,7 @@ class ElementCount(int):
         return self._shape if dim is None else self._shape[dim]
 
 
-def node_of(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
+def node_of(data: Any, device: DeviceLike, dtype: DType | None) -> UOp:
     """The node of any data source, cast to `dtype` if one is named."""
     if isinstance(data, UOp):
         return _checked_node(data, device, dtype)
@@ -73,7 +74,7 @@ def kept_apart(node: UOp) -> UOp:
     return kept
 
 
-def _checked_node(node: UOp, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
+def _checked_node(node: UOp, device: DeviceLike, dtype: DType | None) -> UOp:
     if dtype is not None and dtype is not node.dtype:
         problem = f"the node is {node.dtype.name}, not {dtype.name}"
         fix = f".cast('{dtype.name}')"
@@ -147,11 +148,12 @@ def _from_sequence(data: Any, dtype: DType | None) -> Array:
     _flatten(data, shape, flat)
     values = [_number(v) for v in flat]
     kind = dtype or _sequence_dtype(flat)
-    if any(isinstance(v, complex) for v in values) and not kind.is_complex:
-        raise _not_a_value(next(v for v in values if isinstance(v, complex)), kind)
+    number = next((v for v in values if isinstance(v, complex)), None)
+    if number is not None and not kind.is_complex:
+        raise DTypeError("E2001", f"{number!r} is not a value of {kind.name}", op="Tensor")
     whole = kind.is_int and not any(isinstance(v, float) for v in values)
-    if kind.is_int and not _fits(values, kind):
-        raise _overflow(values, kind)
+    if kind.is_int:
+        _check_fits(values, kind)
     array = np.array(values or [], dtype=object if whole else _carrier(values))
     return (array.astype(kind.np) if whole else convert(array, kind)).reshape(shape)
 
@@ -166,10 +168,6 @@ def _number(value: Any) -> Any:
     fix = "lists hold numbers, arrays and tensors"
     problem = f"{value!r} ({type(value).__name__}) is no number"
     raise ArgumentError("E2001", problem, op="Tensor", help=fix)
-
-
-def _not_a_value(value: Any, kind: DType) -> DTypeError:
-    return DTypeError("E2001", f"{value!r} is not a value of {kind.name}", op="Tensor")
 
 
 def mentions_tensor(data: Any) -> bool:
@@ -189,7 +187,7 @@ def wants_gradient(data: Any) -> bool:
 _SCALARS = frozenset({bool, int, float, complex})
 
 
-def _stacked(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
+def _stacked(data: Any, device: DeviceLike, dtype: DType | None) -> UOp:
     """Nested lists with tensors in them: the tensors are joined, and keep their history."""
     leaves = _leaves(data)
     first = next(leaf for leaf in leaves if hasattr(leaf, "uop"))
@@ -202,7 +200,7 @@ def _leaves(data: Any) -> list[Any]:
     return [data if hasattr(data, "dtype") else _number(data)]
 
 
-def _joined(data: Any, kind: DType, device: str | tuple[str, ...] | None) -> UOp:
+def _joined(data: Any, kind: DType, device: DeviceLike) -> UOp:
     if not isinstance(data, (list, tuple, range)) or not mentions_tensor(data):
         return OPS["copy"](node_of(data, device, None).cast(kind), device)
     parts = [_joined(item, kind, device) for item in data]
@@ -212,14 +210,12 @@ def _joined(data: Any, kind: DType, device: str | tuple[str, ...] | None) -> UOp
     return OPS["stack"](parts)
 
 
-def _fits(values: list[Any], kind: DType) -> bool:
-    return all(kind.min - 1 < v < kind.max + 1 for v in values)  # floats are cut: -0.5 is 0
-
-
-def _overflow(values: list[Any], kind: DType) -> ArgumentError:
-    bad = next(v for v in values if not kind.min - 1 < v < kind.max + 1)
-    problem = f"{bad} is not a value of {kind.name} ({kind.min} to {kind.max})"
-    return ArgumentError("E2006", problem, op="Tensor", help="name a wider dtype")
+def _check_fits(values: list[Any], kind: DType) -> None:
+    low, high = kind.min - 1, kind.max + 1  # floats are cut: -0.5 is 0
+    for value in values:
+        if not low < value < high:
+            problem = f"{value} is not a value of {kind.name} ({kind.min} to {kind.max})"
+            raise ArgumentError("E2006", problem, op="Tensor", help="name a wider dtype")
 
 
 def _carrier(values: list[Any]) -> Any:
@@ -267,9 +263,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         if not data:
             break
         data = data[0]
-    return (
-        (*shape, *getattr(data, "shape", ())) if not isinstance(data, (list, tuple)) else (*shape,)
-    )
+    return (*shape, *getattr(data, "shape", ()))
 
 
 def _flatten(data: Any, shape: tuple[int, ...], out: list[Any]) -> None:

@@ -19,7 +19,7 @@ from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
-from adjoint.tensor.index import IndexPlan, Pick, plan_of
+from adjoint.tensor.index import IndexPlan, plan_of
 from adjoint.tensor.lift import Lifter, passed_on
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import WRITERS, become, same_place, tie, writing
@@ -149,11 +149,8 @@ def _masked(x: UOp, plan: IndexPlan, value: UOp) -> UOp | None:
     axis = plan.picked_axes[0]
     order = [i for i in range(len(ones)) if i != at]
     moved = own.permute(*order[:axis], at, *order[axis:])
-    return _spread(pick, axis, len(ones)).where(moved, viewed(x, plan))
-
-
-def _spread(pick: Pick, axis: int, rank: int) -> UOp:
-    return pick.node.reshape(*[1] * axis, pick.extent, *[1] * (rank - axis - 1))
+    mask = pick.node.reshape(*[1] * axis, pick.extent, *[1] * (len(ones) - axis - 1))
+    return mask.where(moved, viewed(x, plan))
 
 
 def _scattered(x: UOp, plan: IndexPlan, value: UOp) -> UOp:

@@ -69,13 +69,13 @@ class InPlace:
 
     def uniform_(self: Any, low: float = 0.0, high: float = 1.0) -> Tensor:
         """Draw all elements from the uniform distribution on [low, high)."""
-        drawn = type(self).uniform(self.shape, low=low, high=high, dtype=self.dtype, **_at(self))
-        return self.copy_(drawn)
+        own: Any = {"dtype": self.dtype, "device": self.device}
+        return self.copy_(type(self).uniform(self.shape, low=low, high=high, **own))
 
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Tensor:
         """Draw all elements from a normal distribution."""
-        drawn = type(self).normal(self.shape, mean=mean, std=std, dtype=self.dtype, **_at(self))
-        return self.copy_(drawn)
+        own: Any = {"dtype": self.dtype, "device": self.device}
+        return self.copy_(type(self).normal(self.shape, mean=mean, std=std, **own))
 
     def detach_(self: Any) -> Tensor:
         """End its history here: no gradient passes from it to what made it."""
@@ -95,10 +95,6 @@ class InPlace:
             problem = f"takes two axes at most, not {self.ndim}"
             raise ShapeError("E3002", problem, op="t_", operands=[("x", self)])
         return turn(self, "t_", "permute", tuple(reversed(range(self.ndim))))
-
-
-def _at(tensor: Any) -> dict[str, Any]:
-    return {"device": tensor.device}
 
 
 def has_twin(name: str) -> bool:

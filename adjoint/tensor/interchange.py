@@ -22,7 +22,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor.dlpack import array_from, capsule_of
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
-from adjoint.tensor.types import DTypeLike
+from adjoint.tensor.types import DeviceLike, DTypeLike
 from adjoint.tensor.views import is_view, same_value
 
 Array = np.ndarray[Any, Any]
@@ -139,20 +139,14 @@ class Interchange:
         return (1, 0)
 
     @classmethod
-    def from_dlpack(
-        cls, source: Any, device: str | tuple[str, ...] | None = None, copy: bool | None = None
-    ) -> Self:
+    def from_dlpack(cls, source: Any, device: DeviceLike = None, copy: bool | None = None) -> Self:
         """A tensor on another library's array, sharing memory where both are on the host."""
         array = array_from(source)
         return cls._shared(array.copy() if copy else array, device, lent=not copy)
 
     @classmethod
     def from_blob(
-        cls,
-        ptr: int,
-        shape: Any,
-        dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        cls, ptr: int, shape: Any, dtype: DTypeLike | None = None, device: DeviceLike = None
     ) -> Self:
         """A tensor on memory at an address, which the caller keeps alive and unchanged."""
         kind = as_dtype(dtype or "float32")
@@ -163,7 +157,7 @@ class Interchange:
         return cls._shared(array, device)
 
     @classmethod
-    def _shared(cls, array: Array, device: str | tuple[str, ...] | None, lent: bool = True) -> Self:
+    def _shared(cls, array: Array, device: DeviceLike, lent: bool = True) -> Self:
         """A tensor on an array; `lent` if another library may write to it."""
         place = Device.canonicalize(device)
         if lent and isinstance(place, str) and Device.is_host(place):

@@ -15,7 +15,7 @@ from adjoint.tensor.lift import lift
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-    from adjoint.tensor.types import Operand
+    from adjoint.tensor.types import DeviceLike, Operand
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -49,8 +49,7 @@ class Protocols:
     @property
     def mT(self) -> Tensor:
         """The last two axes swapped."""
-        swapped: Tensor = self._namespace.matrix_transpose(self)
-        return swapped
+        return self._namespace.matrix_transpose(self)
 
     @property
     def T(self: Any) -> Tensor:
@@ -104,7 +103,7 @@ class Protocols:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def _operand(value: Any, device: str | tuple[str, ...] | None) -> Any:
+def _operand(value: Any, device: DeviceLike) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return lift.cls(value, device=device) if isinstance(value, np.ndarray) else value

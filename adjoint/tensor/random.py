@@ -29,7 +29,7 @@ from adjoint.tensor.tracing import good_once, register_key
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-    from adjoint.tensor.types import DTypeLike, Sizes
+    from adjoint.tensor.types import DeviceLike, DTypeLike, Sizes
 
 
 class _Stream:
@@ -71,8 +71,7 @@ class _Stream:
             count = self._drawn.get(device, 0)
             self._drawn[device] = count + 1
         index = int(device.partition(":")[2] or 0)  # CPU and GPU draw alike; CPU:1 has its own
-        found: int = threefry2x32(count, self.seed ^ (index << 32))
-        return found
+        return threefry2x32(count, self.seed ^ (index << 32))
 
 
 stream = _Stream(time.time_ns())
@@ -116,7 +115,7 @@ class Random:
         name: str,
         shape: Any,
         dtype: DTypeLike | None,
-        device: str | tuple[str, ...] | None,
+        device: DeviceLike,
         requires_grad: bool | None,
     ) -> Self:
         kind = _float_dtype(name, dtype)
@@ -130,7 +129,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in [0, 1)."""
@@ -141,7 +140,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Standard normal."""
@@ -154,7 +153,7 @@ class Random:
         mean: float = 0.0,
         std: float = 1.0,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Normal with a mean and a standard deviation."""
@@ -168,7 +167,7 @@ class Random:
         low: float = 0.0,
         high: float = 1.0,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in [low, high); of an integer dtype, integers between integers."""
@@ -187,7 +186,7 @@ class Random:
         low: int = 0,
         high: int = 10,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Integers in [low, high)."""
@@ -212,7 +211,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Uniform in ±1/√n for n elements in all."""
@@ -226,7 +225,7 @@ class Random:
         cls,
         *shape: Sizes,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """Glorot and Bengio's uniform for a weight of this shape."""
@@ -241,7 +240,7 @@ class Random:
         *shape: Sizes,
         a: float = 0.01,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """He's uniform for a weight of this shape and a leaky slope `a`."""
@@ -256,7 +255,7 @@ class Random:
         *shape: Sizes,
         a: float = 0.01,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Self:
         """He's normal for a weight of this shape and a leaky slope `a`."""
@@ -270,7 +269,7 @@ class Random:
         cls,
         n: int,
         *,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         dtype: DTypeLike | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
@@ -284,24 +283,22 @@ class Random:
         self: Any,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Uniform in [0, 1) in the shape, dtype and device of this tensor, unless others are
         named."""
         named: Any = {"dtype": dtype or self.dtype, "device": device or self.device}
-        made: Tensor = type(self).rand(self.shape, **named, requires_grad=requires_grad)
-        return made
+        return type(self).rand(self.shape, **named, requires_grad=requires_grad)
 
     def randn_like(
         self: Any,
         *,
         dtype: DTypeLike | None = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         requires_grad: bool | None = None,
     ) -> Tensor:
         """Standard normal in the shape, dtype and device of this tensor, unless others are
         named."""
         named: Any = {"dtype": dtype or self.dtype, "device": device or self.device}
-        made: Tensor = type(self).randn(self.shape, **named, requires_grad=requires_grad)
-        return made
+        return type(self).randn(self.shape, **named, requires_grad=requires_grad)

@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
-from adjoint.errors import (
-    DeviceError,
-    ScalarError,
-    ShapeError,
-    UnknownNameError,
-    did_you_mean,
-)
+from adjoint.errors import DeviceError, ScalarError, ShapeError, UnknownNameError, did_you_mean
 from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
@@ -37,7 +31,7 @@ from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
 from adjoint.tensor.tracing import grad_enabled
-from adjoint.tensor.types import DTypeLike
+from adjoint.tensor.types import DeviceLike, DTypeLike
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
 
 _BUFFER = OPS["buffer"]
@@ -72,7 +66,7 @@ class Tensor(
     def __init__(
         self,
         data: Any = None,
-        device: str | tuple[str, ...] | None = None,
+        device: DeviceLike = None,
         dtype: DTypeLike | None = None,
         requires_grad: bool | None = None,
     ):
@@ -216,11 +210,11 @@ class Tensor(
             return lift(from_data.kept_apart, (self,), None)
         return self.contiguous()
 
-    def _copied_to(self, device: str | tuple[str, ...] | None) -> Tensor:
+    def _copied_to(self, device: DeviceLike) -> Tensor:
         """The same values on another device; `to` (aliases.py) changes dtypes too."""
         return lift.op("copy", self, Device.canonicalize(device))
 
-    def to_(self, device: str | tuple[str, ...] | None) -> Self:
+    def to_(self, device: DeviceLike) -> Self:
         """Move this handle to another device."""
         return self._moved(self._copied_to(device))
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adjoint.errors import AutodiffError
@@ -32,42 +33,25 @@ class Axis(NamedTuple):
     example: UOp
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """One call of a transformed function."""
 
-    __slots__ = (
-        "axis",
-        "defers",
-        "effects",
-        "gradients",
-        "handles",
-        "keys",
-        "known",
-        "moved",
-        "name",
-        "once",
-        "outside",
-        "start",
-        "tokens",
-        "variables",
-    )
-
-    def __init__(self, name: str):
-        self.name = name
-        self.axis: Axis | None = None  # what vmap maps, where it has a name
-        self.variables: set[UOp] = set()
-        self.handles: list[weakref.ref[Any]] = []
-        self.moved: dict[int, Any] = {}  # values changed inside, with what they were before
-        self.keys: list[UOp] = []  # random keys drawn inside
-        self.known = False  # whether variables stand for values that are there, as in grad
-        self.defers = False  # whether realize() is left to the end of the scope, as in jit
-        self.outside: set[UOp] = set()  # where it defers: nodes of tensors made before
-        self.gradients: dict[int, tuple[Any, bool]] = {}  # where it defers: tensors whose .grad
-        # was touched, and whether it was read before it was set
-        self.once = ""  # where it defers: why what is traced is good for one call only
-        self.effects = NOW  # as outside, at the end of the graph that is made here, or not at all
-        self.tokens: list[UOp] = []  # of effects that are kept
-        self.start: UOp | None = None  # the variable that stands for what comes before them
+    name: str
+    axis: Axis | None = None  # what vmap maps, where it has a name
+    variables: set[UOp] = field(default_factory=set)
+    handles: list[weakref.ref[Any]] = field(default_factory=list)
+    moved: dict[int, Any] = field(default_factory=dict)  # changed inside, with what was before
+    keys: list[UOp] = field(default_factory=list)  # random keys drawn inside
+    known: bool = False  # whether variables stand for values that are there, as in grad
+    defers: bool = False  # whether realize() is left to the end of the scope, as in jit
+    outside: set[UOp] = field(default_factory=set)  # where it defers: nodes of tensors made before
+    # where it defers: tensors whose .grad was touched, and whether it was read before it was set
+    gradients: dict[int, tuple[Any, bool]] = field(default_factory=dict)
+    once: str = ""  # where it defers: why what is traced is good for one call only
+    effects: str = NOW  # as outside, at the end of the graph that is made here, or not at all
+    tokens: list[UOp] = field(default_factory=list)  # of effects that are kept
+    start: UOp | None = None  # the variable that stands for what comes before them
 
 
 grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)

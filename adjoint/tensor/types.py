@@ -20,23 +20,10 @@ Number: TypeAlias = bool | int | float | complex
 Operand: TypeAlias = "Tensor | Number | Array | np.generic"  # beside a tensor
 DTypeLike: TypeAlias = DType | str | type[Any] | np.dtype[Any]
 Device: TypeAlias = str | tuple[str, ...]  # a tuple: the value is spread over several
+DeviceLike: TypeAlias = Device | None  # None: the default, or where an operand is
 Axis: TypeAlias = int | Sequence[int] | None  # one axis, several, or all
 Axes: TypeAlias = int | Sequence[int]
 Sizes: TypeAlias = int | Sequence[int]  # one for all axes, or one for each
 Extents: TypeAlias = int | Sequence[int | None] | None  # of a shape; None keeps what there is
 Bounds: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int] | None] | None"
 Padding: TypeAlias = "int | Sequence[int | None] | Sequence[Sequence[int] | None]"
-
-__all__ = [
-    "Array",
-    "Axes",
-    "Axis",
-    "Bounds",
-    "DTypeLike",
-    "Device",
-    "Extents",
-    "Number",
-    "Operand",
-    "Padding",
-    "Sizes",
-]

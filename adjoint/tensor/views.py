@@ -18,6 +18,7 @@ from typing import Any
 
 from adjoint.errors import VerificationError
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.function import input_like
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import inverse, padded
@@ -62,8 +63,8 @@ class Storage:
             marked.moves(handle)
             if tie.call is None:
                 handle.uop = node
-            else:
-                _drop_node(handle)
+            elif _has_node(handle):
+                del handle.uop
             if flag and not tie.cut:
                 handle._requires_grad = True
 
@@ -130,8 +131,7 @@ class Tie:
     def forward(self, x: UOp) -> UOp:
         """The step: what the handle shows of x."""
         found = self.call(x, *self.args, **(self.kwargs or {}))  # type: ignore[misc]
-        node: UOp = found if self.number is None else found[self.number]
-        return node
+        return found if self.number is None else found[self.number]
 
     def back(self, x: UOp, new: UOp) -> UOp:
         """x once the handle shows `new` of it."""
@@ -203,9 +203,7 @@ def tie_results(parent: Any, made: Any, call: Any, args: tuple[Any, ...], kwargs
 
 def _like(value: Any) -> Any:
     """An operand whose shape is all that matters, without its graph."""
-    if not hasattr(value, "uop"):
-        return value
-    return OPS["input"]("like", value.shape, value.dtype, value.device)
+    return input_like("like", value) if hasattr(value, "uop") else value
 
 
 def same_place(tensor: Any, call: Any, args: tuple[Any, ...], value: Any) -> bool:
@@ -298,8 +296,7 @@ class Moved:
         holder = self.holder()
         if holder is None:
             return None
-        found: UOp = holder.node if isinstance(holder, Storage) else holder.uop
-        return found
+        return holder.node if isinstance(holder, Storage) else holder.uop
 
     def is_outside(self, made: set[int]) -> bool:
         """Whether a handle shows it that is not among those made in the scope."""
@@ -354,8 +351,7 @@ def _untie(tensor: Any) -> Tie | None:
     """A tensor whose value no other handle shows stands for itself."""
     if not tensor._tie.repeats:
         tensor._tie = None
-    tie: Tie | None = tensor._tie
-    return tie
+    return tensor._tie
 
 
 def _has_node(tensor: Any) -> bool:
@@ -364,11 +360,6 @@ def _has_node(tensor: Any) -> bool:
     except AttributeError:
         return False
     return True
-
-
-def _drop_node(tensor: Any) -> None:
-    if _has_node(tensor):
-        del tensor.uop
 
 
 # ---- inverses

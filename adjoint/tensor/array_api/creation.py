@@ -13,6 +13,27 @@ from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import Number, apply, tensor_of
 from adjoint.tensor.dlpack import array_from
 from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.types import DeviceLike
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 Shape = int | tuple[int, ...]
 
@@ -24,19 +45,14 @@ def arange(
     step: int | float = 1,
     *,
     dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """`start`, `start + step`, … below `stop`; with one number, from 0 up to it."""
     return Tensor.arange(start, stop, step, dtype=dtype, device=device)
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
-    copy: bool | None = None,
+    obj: Any, /, *, dtype: DType | None = None, device: DeviceLike = None, copy: bool | None = None
 ) -> Tensor:
     """A tensor of the object's values. A tensor comes back as it is unless something must change.
 
@@ -53,9 +69,7 @@ def asarray(
     return Tensor(source, dtype=dtype, device=device)
 
 
-def _from_tensor(
-    x: Tensor, dtype: DType | None, device: str | tuple[str, ...] | None, copy: bool | None
-) -> Tensor:
+def _from_tensor(x: Tensor, dtype: DType | None, device: DeviceLike, copy: bool | None) -> Tensor:
     kind = x.dtype if dtype is None else dtype
     place = x.device if device is None else Device.canonicalize(device)
     same = kind is x.dtype and place == x.device
@@ -66,9 +80,7 @@ def _from_tensor(
     return x.clone() if same else apply("cast", x.to(place), kind)
 
 
-def _from_python(
-    obj: Any, dtype: DType | None, device: str | tuple[str, ...] | None, copy: bool | None
-) -> Tensor:
+def _from_python(obj: Any, dtype: DType | None, device: DeviceLike, copy: bool | None) -> Tensor:
     if copy is False:
         raise _needs_copy("Python numbers have no buffer to share")
     return Tensor(obj, dtype=dtype, device=device)
@@ -89,7 +101,7 @@ def _readable(obj: Any) -> Any:
         raise ArgumentError("E2001", problem, op="asarray", help=fix) from None
 
 
-def _shared(array: Any, dtype: DType | None, device: str | tuple[str, ...] | None) -> Tensor:
+def _shared(array: Any, dtype: DType | None, device: DeviceLike) -> Tensor:
     place = Device.canonicalize(device)
     fits = dtype is None or array.dtype == dtype.np
     native = array.dtype.isnative and array.flags.c_contiguous
@@ -105,16 +117,12 @@ def _needs_copy(why: str) -> VerificationError:
     return VerificationError("E4005", problem, op="asarray", help=fix)
 
 
-def empty(
-    shape: Shape, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def empty(shape: Shape, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """A tensor whose values do not matter; they are zeros, so that runs repeat."""
     return zeros(shape, dtype=dtype, device=device)
 
 
-def empty_like(
-    x: Tensor, /, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """`empty` in the shape, dtype and device of x."""
     return full_like(x, 0, dtype=dtype, device=device)
 
@@ -126,7 +134,7 @@ def eye(
     *,
     k: int = 0,
     dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere."""
     rows, columns = checked_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
@@ -135,9 +143,7 @@ def eye(
     return apply("cast", (row + k).eq(column), dtype or dtypes.default_float)
 
 
-def from_dlpack(
-    x: Any, /, *, device: str | tuple[str, ...] | None = None, copy: bool | None = None
-) -> Tensor:
+def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """A tensor on another library's memory, which stays unchanged as long as it is used."""
     if isinstance(x, Tensor):
         return _from_tensor(x, None, device, copy)
@@ -151,23 +157,14 @@ def from_dlpack(
 
 
 def full(
-    shape: Shape,
-    fill_value: Number,
-    *,
-    dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    shape: Shape, fill_value: Number, *, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
     """A tensor whose elements are all `fill_value`."""
     return Tensor.full(checked_shape("full", shape), fill_value, dtype=dtype, device=device)
 
 
 def full_like(
-    x: Tensor,
-    /,
-    fill_value: Number,
-    *,
-    dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    x: Tensor, /, fill_value: Number, *, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
     """`full` in the shape, dtype and device of x."""
     x = tensor_of("full_like", x)
@@ -181,7 +178,7 @@ def linspace(
     num: int,
     *,
     dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
     endpoint: bool = True,
 ) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, which `endpoint` includes or not."""
@@ -206,7 +203,7 @@ def logspace(
     *,
     base: float = 10.0,
     dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    device: DeviceLike = None,
     endpoint: bool = True,
 ) -> Tensor:
     """`num` powers of `base` whose exponents are evenly spaced from `start` to `stop`."""
@@ -225,16 +222,12 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
     return apply("meshgrid", *vectors, indexing=indexing)
 
 
-def ones(
-    shape: Shape, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def ones(shape: Shape, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """Ones."""
     return full(shape, 1, dtype=dtype or dtypes.default_float, device=device)
 
 
-def ones_like(
-    x: Tensor, /, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """Ones in the shape, dtype and device of x."""
     return full_like(x, 1, dtype=dtype, device=device)
 
@@ -249,15 +242,11 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     return apply("triu", tensor_of("triu", x), k)
 
 
-def zeros(
-    shape: Shape, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def zeros(shape: Shape, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """Zeros."""
     return full(shape, 0, dtype=dtype or dtypes.default_float, device=device)
 
 
-def zeros_like(
-    x: Tensor, /, *, dtype: DType | None = None, device: str | tuple[str, ...] | None = None
-) -> Tensor:
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """Zeros in the shape, dtype and device of x."""
     return full_like(x, 0, dtype=dtype, device=device)

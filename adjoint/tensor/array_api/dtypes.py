@@ -13,6 +13,33 @@ from adjoint.errors import DTypeError, TextError, did_you_mean
 from adjoint.ir.dtype import DType, dtypes, is_foreign, promote, promote_scalar
 from adjoint.tensor.array_api.calls import apply, tensor_of
 from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.types import DeviceLike
+
+__all__ = [
+    "astype",
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "finfo",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 bool = dtypes.bool_
 int8, int16, int32, int64 = dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
@@ -66,12 +93,7 @@ def dtype_of(op: str, value: Any) -> DType:
 
 
 def astype(
-    x: Tensor,
-    dtype: DType,
-    /,
-    *,
-    copy: builtins.bool = True,
-    device: str | tuple[str, ...] | None = None,
+    x: Tensor, dtype: DType, /, *, copy: builtins.bool = True, device: DeviceLike = None
 ) -> Tensor:
     """The values as another dtype. Complex to real is an error: say `real(x)` or `abs(x)`."""
     x, kind = tensor_of("astype", x), dtype_of("astype", dtype)

@@ -11,6 +11,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import apply, named, tensor_of
 from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.types import DeviceLike
 
 Norm = Literal["backward", "ortho", "forward"]
 
@@ -51,32 +52,20 @@ rfftn = _along_several("rfftn")
 
 
 def fftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
     """The frequencies of the terms of a transform of n samples, `d` apart."""
     return _frequencies("fftfreq", n, d, dtype, device)
 
 
 def rfftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DType | None = None,
-    device: str | tuple[str, ...] | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
     """The frequencies of the terms of a real transform of n samples, `d` apart."""
     return _frequencies("rfftfreq", n, d, dtype, device)
 
 
-def _frequencies(
-    op: str, n: int, d: float, dtype: DType | None, device: str | tuple[str, ...] | None
-) -> Tensor:
+def _frequencies(op: str, n: int, d: float, dtype: DType | None, device: DeviceLike) -> Tensor:
     kind = dtypes.default_float if dtype is None else dtype
     if not kind.is_float:
         raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op=op)

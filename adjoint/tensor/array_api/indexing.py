@@ -6,6 +6,8 @@ from adjoint.errors import ShapeError
 from adjoint.tensor.array_api.calls import apply, tensor_of
 from adjoint.tensor.tensor import Tensor
 
+__all__ = ["take", "take_along_axis"]
+
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """The slices of x at a vector of `indices` along an axis, which a vector need not name."""

@@ -8,6 +8,8 @@ from adjoint.ir.dtype import ALL, DType, dtypes
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.dtypes import kind_letters
 
+__all__ = ["__array_namespace_info__"]
+
 _STANDARD = tuple(d for d in ALL if d.name not in ("float16", "bfloat16"))
 
 

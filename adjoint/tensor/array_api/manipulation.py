@@ -15,6 +15,24 @@ from adjoint.tensor.array_api.calls import (
 )
 from adjoint.tensor.tensor import Tensor
 
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
+
 Shape = tuple[int, ...]
 Many = tuple[Tensor, ...] | list[Tensor]
 

@@ -8,6 +8,8 @@ from adjoint.errors import AxisError
 from adjoint.tensor.array_api.calls import apply, at_least, tensor_of
 from adjoint.tensor.tensor import Tensor
 
+__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Matrix product with broadcast batch axes; a vector counts as a row or a column."""

@@ -9,6 +9,8 @@ from adjoint.tensor.array_api.calls import Axis, Number, apply, at_least, of_kin
 from adjoint.tensor.array_api.indexing import take
 from adjoint.tensor.tensor import Tensor
 
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest element along an axis, or of the flattened tensor."""

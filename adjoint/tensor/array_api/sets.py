@@ -14,6 +14,8 @@ from adjoint.ops.indexing import gathered
 from adjoint.tensor.array_api.calls import Number, apply, tensor_of
 from adjoint.tensor.tensor import Tensor, lift
 
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
 
 class UniqueAllResult(NamedTuple):
     """What `unique_all` returns."""

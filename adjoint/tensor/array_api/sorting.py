@@ -5,6 +5,8 @@ from __future__ import annotations
 from adjoint.tensor.array_api.calls import apply, at_least, axis_of, tensor_of
 from adjoint.tensor.tensor import Tensor
 
+__all__ = ["argsort", "sort"]
+
 
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True

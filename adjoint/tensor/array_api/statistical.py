@@ -22,6 +22,19 @@ from adjoint.tensor.array_api.creation import full
 from adjoint.tensor.array_api.manipulation import concat
 from adjoint.tensor.tensor import Tensor
 
+__all__ = [
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 
 def cumulative_prod(
     x: Tensor,

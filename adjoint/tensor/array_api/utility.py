@@ -5,6 +5,8 @@ from __future__ import annotations
 from adjoint.tensor.array_api.calls import Axis, apply, tensor_of
 from adjoint.tensor.tensor import Tensor
 
+__all__ = ["all", "any", "diff"]
+
 
 def all(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Whether every element along the axes is nonzero; True of nothing."""
