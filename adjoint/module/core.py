@@ -18,13 +18,8 @@ from adjoint.ir.uop import UOp
 from adjoint.module.derived_pull import derived_pull
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault, shown, size_of
 from adjoint.module.numbers import exact
-from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
-from adjoint.module.shapes import (
-    broadcast,
-    check_extents,
-    normal_axes,
-    reduced,
-)
+from adjoint.module.opcode import OPCODES, Contributions, Literal, Types, opcode
+from adjoint.module.shapes import broadcast, check_extents, normal_axes, reduced
 from adjoint.module.tape import COMMUTING, Tape
 
 BINOPS = ("Add", "Sub", "Mul", "Div")
@@ -52,6 +47,20 @@ def check_kind(op: str, dtype: DType, kinds: str, wanted: str) -> None:
 # ---- leaves
 
 
+def _no_lowering(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
+    raise fault("E2002", f"input {attrs[0]!r} has no value")
+
+
+@opcode(
+    "Input",
+    "A value that is given: its name and its declared type.",
+    (),
+    _no_lowering,
+    stops=True,
+    braces=True,
+    codes=("E4004", "E3006"),
+    rule="none: the gradient is what was asked for",
+)
 def _input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     if type(attrs) is not tuple or len(attrs) != 1 or type(attrs[0]) is not str or not attrs[0]:
         raise fault("E4004", "Input: an input has a name", 'write Input() {name: "x"}')
@@ -61,37 +70,21 @@ def _input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return declared
 
 
-def _no_lowering(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
-    raise fault("E2002", f"input {attrs[0]!r} has no value")
-
-
-define(
-    Opcode(
-        "Input",
-        "A value that is given: its name and its declared type.",
-        (),
-        _input_type,
-        _no_lowering,
-        stops=True,
-        braces=True,
-        codes=("E4004", "E3006"),
-        rule="none: the gradient is what was asked for",
-    )
-)
-
-
 def _constant(name: str, dtype: DType) -> None:
-    kind = TensorType(dtype, ())
+    scalar = TensorType(dtype, ())
 
+    @opcode(
+        name,
+        f"A scalar of {dtype.short}.",
+        ("number",),
+        lambda x, attrs, kind, literal: OPS["const"](attrs[0], dtype, ()),
+        stops=True,
+        codes=("E4005",),
+        rule="none: constant",
+    )
     def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
         exact(attrs[0], dtype)
-        return kind
-
-    def lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
-        return OPS["const"](attrs[0], dtype, ())
-
-    options: Any = {"stops": True, "codes": ("E4005",), "rule": "none: constant"}
-    define(Opcode(name, f"A scalar of {dtype.short}.", ("number",), infer, lower, **options))
+        return scalar
 
 
 _constant("ConstI64", dtypes.int64)
@@ -99,6 +92,15 @@ _constant("ConstF32", dtypes.float32)
 _constant("ConstF64", dtypes.float64)
 
 
+@opcode(
+    "ConstTensor",
+    "A literal with every element written out.",
+    ("literal",),
+    lambda x, attrs, kind, literal: literal(attrs[0], kind),
+    stops=True,
+    codes=("E3010", "E4005", "E3006"),
+    rule="none: constant",
+)
 def _literal_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     dtype, shape = declared
     if not isinstance(dtype, DType):
@@ -110,23 +112,52 @@ def _literal_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return declared
 
 
-define(
-    Opcode(
-        "ConstTensor",
-        "A literal with every element written out.",
-        ("literal",),
-        _literal_type,
-        lambda x, attrs, kind, literal: literal(attrs[0], kind),
-        stops=True,
-        codes=("E3010", "E4005", "E3006"),
-        rule="none: constant",
-    )
-)
-
-
 # ---- arithmetic
 
 
+def _binop_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
+    if attrs[0] == "Div":
+        return OPS["idiv" if kind.dtype.is_int else "true_div"](*x)
+    return OPS[attrs[0].lower()](*x)
+
+
+def _binop_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
+    rule = _BINOP_RULES.get(ins[3][0])
+    if rule is None:
+        return derived_pull(OPCODES["BinOp"], t, ins, g)
+    left, right = rule
+    a, b = ins[2]
+    wants = t.wants
+    return [
+        left(t, g, a, b, ins[0]) if wants[a] else None,
+        right(t, g, b, a, ins[0]) if wants[b] else None,
+    ]
+
+
+# A rule takes the tape, g, the operand that is asked about, the other one, and the result. Add and
+# Mul have what their records say.
+_BINOP_RULES: dict[str, tuple[Any, Any]] = {
+    "Sub": (
+        lambda t, g, x, other, y: t.unbroadcast(g, t.rows[x][4][1]),
+        lambda t, g, x, other, y: t.neg(t.unbroadcast(g, t.rows[x][4][1])),
+    ),
+    "Div": (
+        lambda t, g, x, other, y: t.unbroadcast(t.div(g, other), t.rows[x][4][1]),
+        # -y/x before g: a large y does not overflow on the way
+        lambda t, g, x, other, y: t.unbroadcast(t.mul(g, t.div(t.neg(y), x)), t.rows[x][4][1]),
+    ),
+}
+
+
+@opcode(
+    "BinOp",
+    "Add, Sub, Mul or Div of two values of one dtype, broadcast. Integers divide towards zero.",
+    ("name", "value", "value"),
+    _binop_lower,
+    _binop_pull,
+    codes=("E2002", "E2004", "E2005", "E3001"),
+    rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g/b, g*(-y/b) (core+g only); un-broadcast",
+)
 def _binop_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     kind = attrs[0]
     if kind not in BINOPS:
@@ -141,76 +172,14 @@ def _binop_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return a if shape == b[1] else TensorType(dtype, broadcast(shape, b[1]))
 
 
-def _binop_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
-    if attrs[0] == "Div":
-        return OPS["idiv" if kind.dtype.is_int else "true_div"](*x)
-    return OPS[attrs[0].lower()](*x)
-
-
-def _binop_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    rule = _BINOP_RULES.get(ins[3][0])
-    if rule is None:
-        return derived_pull(_BINOP, t, ins, g)
-    left, right = rule
-    a, b = ins[2]
-    wants = t.wants
-    return [
-        left(t, g, a, b, ins[0]) if wants[a] else None,
-        right(t, g, b, a, ins[0]) if wants[b] else None,
-    ]
-
-
-# A rule takes the tape, g, the operand that is asked about, the other one, and the result.
-
-
-def _passed(t: Tape, g: int, x: int, other: int, y: int) -> int:
-    return t.unbroadcast(g, t.rows[x][4][1])
-
-
-def _negated(t: Tape, g: int, x: int, other: int, y: int) -> int:
-    return t.neg(t.unbroadcast(g, t.rows[x][4][1]))
-
-
-def _numerator(t: Tape, g: int, x: int, other: int, y: int) -> int:
-    return t.unbroadcast(t.div(g, other), t.rows[x][4][1])
-
-
-def _denominator(t: Tape, g: int, x: int, other: int, y: int) -> int:
-    """-y/x before g: a large y does not overflow on the way."""
-    return t.unbroadcast(t.mul(g, t.div(t.neg(y), x)), t.rows[x][4][1])
-
-
-_BINOP_RULES: dict[str, tuple[Any, Any]] = {  # Add and Mul: as their records say
-    "Sub": (_passed, _negated),
-    "Div": (_numerator, _denominator),
-}
-_BINOP = define(
-    Opcode(
-        "BinOp",
-        "Add, Sub, Mul or Div of two values of one dtype, broadcast. Integers divide towards zero.",
-        ("name", "value", "value"),
-        _binop_type,
-        _binop_lower,
-        _binop_pull,
-        codes=("E2002", "E2004", "E2005", "E3001"),
-        rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g/b, g*(-y/b) (core+g only); un-broadcast",
-    )
-)
-
-
 def _unary(name: str, doc: str, kinds: str, wanted: str, rule: str, **rest: Any) -> None:
-    def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-        check_kind(name, types[0].dtype, kinds, wanted)
-        return types[0]
-
     def lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
         return OPS[name.lower()](x[0])
 
-    define(Opcode(name, doc, ("value",), infer, lower, codes=("E2005",), rule=rule, **rest))
-
-
-def _relu_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    return [t.emit("ReluGrad", (g, ins.operands[0]), (), ins.type)]
+    @opcode(name, doc, ("value",), lower, codes=("E2005",), rule=rule, **rest)
+    def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+        check_kind(name, types[0].dtype, kinds, wanted)
+        return types[0]
 
 
 _unary("Neg", "-x.", "iufc", "numbers", "-g")
@@ -229,7 +198,7 @@ _unary(
     "f",
     "floats",
     "ReluGrad(g, x)",
-    pull=_relu_pull,
+    pull=lambda t, ins, g: [t.emit("ReluGrad", (g, ins.operands[0]), (), ins.type)],
     strict_pull=False,
 )
 
@@ -245,22 +214,18 @@ def _reduction_axes(op: str, attrs: Any, rank: int) -> Shape:
     return normal_axes(op, axes, rank, ordered=True) if axes else ()
 
 
-def _reduction_type(op: str) -> Any:
+def _reduction(op: str, doc: str, lower: Any, pull: Any, rule: str) -> None:
+    def normal(attrs: Any, types: Types) -> Any:
+        return _reduction_axes(op, attrs, len(types[0].shape)), attrs[1]
+
+    args, codes = ("value", "ints", "flag"), ("E2005", "E3004", "E3005")
+
+    @opcode(op, doc, args, lower, pull, normal=normal, codes=codes, rule=rule)
     def infer(attrs: Any, types: Types, declared: TensorType) -> TensorType:
         (x,) = types
         check_kind(op, x.dtype, "iufc", "numbers")
         axes = _reduction_axes(op, attrs, len(x.shape))
         return TensorType(x.dtype, reduced(x.shape, axes, attrs[1]))
-
-    return infer
-
-
-def _reduction_normal(op: str) -> Any:
-    def normal(attrs: Any, types: Types) -> Any:
-        axes = _reduction_axes(op, attrs, len(types[0].shape))
-        return attrs if axes == attrs[0] else (axes, attrs[1])
-
-    return normal
 
 
 def _axes_and_kept(attrs: Any) -> tuple[Any, bool]:
@@ -305,30 +270,17 @@ def _mean_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     return [_spread_back(t, ins, g)]
 
 
-_REDUCTION = ("value", "ints", "flag")
-define(
-    Opcode(
-        "Sum",
-        "The sum over axes; no axes mean all, to a scalar. The dtype is kept.",
-        _REDUCTION,
-        _reduction_type("Sum"),
-        _sum_lower,
-        lambda t, ins, g: [_spread_back(t, ins, g)],
-        normal=_reduction_normal("Sum"),
-        codes=("E2005", "E3004", "E3005"),
-        rule="g over the operand's shape",
-    )
+_reduction(
+    "Sum",
+    "The sum over axes; no axes mean all, to a scalar. The dtype is kept.",
+    _sum_lower,
+    lambda t, ins, g: [_spread_back(t, ins, g)],
+    "g over the operand's shape",
 )
-define(
-    Opcode(
-        "Mean",
-        "The mean over axes: the sum divided by the number of reduced elements.",
-        _REDUCTION,
-        _reduction_type("Mean"),
-        _mean_lower,
-        _mean_pull,
-        normal=_reduction_normal("Mean"),
-        codes=("E2005", "E3004", "E3005"),
-        rule="g*(1/N) over the operand's shape",
-    )
+_reduction(
+    "Mean",
+    "The mean over axes: the sum divided by the number of reduced elements.",
+    _mean_lower,
+    _mean_pull,
+    "g*(1/N) over the operand's shape",
 )

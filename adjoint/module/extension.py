@@ -21,7 +21,7 @@ from adjoint.module.layout import (
     slice_places,
     slice_shape,
 )
-from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
+from adjoint.module.opcode import Contributions, Literal, Types, opcode
 from adjoint.module.products import check_conv, conv_shape, conv_windows
 from adjoint.module.shapes import broadcast, check_extents, window_padding
 from adjoint.module.tape import Tape
@@ -43,6 +43,15 @@ def _same_shape(op: str, found: Shape, wanted: Shape) -> None:
 # ---- Broadcast
 
 
+@opcode(
+    "Broadcast",
+    "The value repeated to a shape it broadcasts to.",
+    ("value", "ints"),
+    lambda x, attrs, kind, literal: x[0].expand(kind.shape),
+    strict=False,
+    codes=("E3001", "E3006"),
+    rule="g un-broadcast",
+)
 def _broadcast_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     shape = _checked_target("Broadcast", attrs[0])
     (x,) = types
@@ -52,29 +61,7 @@ def _broadcast_type(attrs: Any, types: Types, declared: TensorType) -> TensorTyp
     return TensorType(x.dtype, shape)
 
 
-define(
-    Opcode(
-        "Broadcast",
-        "The value repeated to a shape it broadcasts to.",
-        ("value", "ints"),
-        _broadcast_type,
-        lambda x, attrs, kind, literal: x[0].expand(kind.shape),
-        strict=False,
-        codes=("E3001", "E3006"),
-        rule="g un-broadcast",
-    )
-)
-
-
 # ---- ReluGrad
-
-
-def _relu_grad_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    g, x = types
-    check_dtypes("ReluGrad", g, x)
-    check_kind("ReluGrad", x.dtype, "f", "floats")
-    _same_shape("ReluGrad", g.shape, x.shape)
-    return x
 
 
 def _relu_grad_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
@@ -83,29 +70,25 @@ def _relu_grad_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
     return [t.emit("ReluGrad", (h, x), (), ins.type) if t.wants[g] else None, None]
 
 
-define(
-    Opcode(
-        "ReluGrad",
-        "g where x > 0, else 0.",
-        ("value", "value"),
-        _relu_grad_type,
-        lambda x, attrs, kind, literal: (x[1] > 0).where(x[0], 0),
-        _relu_grad_pull,
-        strict=False,
-        codes=("E2004", "E2005", "E3003"),
-        rule="ReluGrad(h, x), none",
-    )
+@opcode(
+    "ReluGrad",
+    "g where x > 0, else 0.",
+    ("value", "value"),
+    lambda x, attrs, kind, literal: (x[1] > 0).where(x[0], 0),
+    _relu_grad_pull,
+    strict=False,
+    codes=("E2004", "E2005", "E3003"),
+    rule="ReluGrad(h, x), none",
 )
+def _relu_grad_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    g, x = types
+    check_dtypes("ReluGrad", g, x)
+    check_kind("ReluGrad", x.dtype, "f", "floats")
+    _same_shape("ReluGrad", g.shape, x.shape)
+    return x
 
 
 # ---- the adjoints of Slice, Index and Gather
-
-
-def _scatter_slice_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    shape, slices = attrs
-    check_slices("ScatterSlice", slices, len(_checked_target("ScatterSlice", shape)))
-    _same_shape("ScatterSlice", types[0].shape, slice_shape(slices, shape))
-    return TensorType(types[0].dtype, shape)
 
 
 def _scatter_slice_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
@@ -120,30 +103,21 @@ def _scatter_slice_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Li
     )
 
 
-def _scatter_slice_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
-    return [t.emit("Slice", (h,), (ins.attrs[1],), t.type_of(ins.operands[0]))]
-
-
-define(
-    Opcode(
-        "ScatterSlice",
-        "Zeros of a shape with g in the place of a slice.",
-        ("value", "ints", "slices"),
-        _scatter_slice_type,
-        _scatter_slice_lower,
-        _scatter_slice_pull,
-        strict=False,
-        normal=lambda attrs, types: (attrs[0], explicit_steps(attrs[1])),
-        codes=("E3006", "E4007", "E4008", "E3003", "E6001"),
-        rule="Slice(h, slices)",
-    )
+@opcode(
+    "ScatterSlice",
+    "Zeros of a shape with g in the place of a slice.",
+    ("value", "ints", "slices"),
+    _scatter_slice_lower,
+    lambda t, ins, h: [t.pulled("Slice", ins, h, ins.attrs[1:])],
+    strict=False,
+    normal=lambda attrs, types: (attrs[0], explicit_steps(attrs[1])),
+    codes=("E3006", "E4007", "E4008", "E3003", "E6001"),
+    rule="Slice(h, slices)",
 )
-
-
-def _scatter_index_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    shape, indices = attrs
-    check_index("ScatterIndex", indices, len(_checked_target("ScatterIndex", shape)))
-    _same_shape("ScatterIndex", types[0].shape, ())
+def _scatter_slice_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    shape, slices = attrs
+    check_slices("ScatterSlice", slices, len(_checked_target("ScatterSlice", shape)))
+    _same_shape("ScatterSlice", types[0].shape, slice_shape(slices, shape))
     return TensorType(types[0].dtype, shape)
 
 
@@ -154,21 +128,32 @@ def _scatter_index_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Li
     return padded(x[0].reshape((1,) * len(shape)), indices, after)
 
 
-define(
-    Opcode(
-        "ScatterIndex",
-        "Zeros of a shape with the scalar g at one place.",
-        ("value", "ints", "ints"),
-        _scatter_index_type,
-        _scatter_index_lower,
-        lambda t, ins, h: [t.emit("Index", (h,), (ins.attrs[1],), t.type_of(ins.operands[0]))],
-        strict=False,
-        codes=("E3006", "E4006", "E3003", "E6001"),
-        rule="Index(h, indices)",
-    )
+@opcode(
+    "ScatterIndex",
+    "Zeros of a shape with the scalar g at one place.",
+    ("value", "ints", "ints"),
+    _scatter_index_lower,
+    lambda t, ins, h: [t.pulled("Index", ins, h, ins.attrs[1:])],
+    strict=False,
+    codes=("E3006", "E4006", "E3003", "E6001"),
+    rule="Index(h, indices)",
 )
+def _scatter_index_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    shape, indices = attrs
+    check_index("ScatterIndex", indices, len(_checked_target("ScatterIndex", shape)))
+    _same_shape("ScatterIndex", types[0].shape, ())
+    return TensorType(types[0].dtype, shape)
 
 
+@opcode(
+    "ScatterAdd",
+    "x with the rows of g added at the indices; repeated indices accumulate.",
+    ("value", "value", "value"),
+    lambda x, attrs, kind, literal: scattered(x[0], (x[1],), x[2], (0,), "add"),
+    strict=False,
+    codes=("E4011", "E3002", "E2004", "E3003", "E6001"),
+    rule="h, none, Gather(h, idx)",
+)
 def _scatter_add_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     x, index, g = types
     check_gathered("ScatterAdd", x, index)
@@ -177,30 +162,7 @@ def _scatter_add_type(attrs: Any, types: Types, declared: TensorType) -> TensorT
     return x
 
 
-define(
-    Opcode(
-        "ScatterAdd",
-        "x with the rows of g added at the indices; repeated indices accumulate.",
-        ("value", "value", "value"),
-        _scatter_add_type,
-        lambda x, attrs, kind, literal: scattered(x[0], (x[1],), x[2], (0,), "add"),
-        strict=False,
-        codes=("E4011", "E3002", "E2004", "E3003", "E6001"),
-        rule="h, none, Gather(h, idx)",
-    )
-)
-
-
 # ---- the adjoints of Conv2d
-
-
-def _back_input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    (shape, strides, padding), (g, w) = attrs, types
-    check_conv("Conv2dBackwardInput", strides, padding)
-    check_dtypes("Conv2dBackwardInput", g, w)
-    target = _checked_target("Conv2dBackwardInput", shape)
-    _same_shape("Conv2dBackwardInput", g.shape, conv_shape(target, w.shape, strides, padding))
-    return TensorType(g.dtype, target)
 
 
 def _back_input_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
@@ -227,28 +189,25 @@ def _back_input_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
 
 _BACKWARD = ("value", "value", "ints", "ints", "padding")
 _CONV_CODES = ("E4010", "E2004", "E3002", "E3006", "E4009", "E3003")
-define(
-    Opcode(
-        "Conv2dBackwardInput",
-        "The gradient of a convolution's input, of this shape, from that of its result.",
-        _BACKWARD,
-        _back_input_type,
-        _back_input_lower,
-        _back_input_pull,
-        strict=False,
-        codes=_CONV_CODES,
-        rule="Conv2d(h, w, ..), Conv2dBackwardFilter(h, g, ..)",
-    )
+
+
+@opcode(
+    "Conv2dBackwardInput",
+    "The gradient of a convolution's input, of this shape, from that of its result.",
+    _BACKWARD,
+    _back_input_lower,
+    _back_input_pull,
+    strict=False,
+    codes=_CONV_CODES,
+    rule="Conv2d(h, w, ..), Conv2dBackwardFilter(h, g, ..)",
 )
-
-
-def _back_filter_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    (shape, strides, padding), (x, g) = attrs, types
-    check_conv("Conv2dBackwardFilter", strides, padding)
-    check_dtypes("Conv2dBackwardFilter", x, g)
-    target = _checked_target("Conv2dBackwardFilter", shape)
-    _same_shape("Conv2dBackwardFilter", g.shape, conv_shape(x.shape, target, strides, padding))
-    return TensorType(x.dtype, target)
+def _back_input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    (shape, strides, padding), (g, w) = attrs, types
+    check_conv("Conv2dBackwardInput", strides, padding)
+    check_dtypes("Conv2dBackwardInput", g, w)
+    target = _checked_target("Conv2dBackwardInput", shape)
+    _same_shape("Conv2dBackwardInput", g.shape, conv_shape(target, w.shape, strides, padding))
+    return TensorType(g.dtype, target)
 
 
 def _back_filter_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -> UOp:
@@ -268,16 +227,20 @@ def _back_filter_pull(t: Tape, ins: Instruction, h: int) -> Contributions:
     return [dx, dg]
 
 
-define(
-    Opcode(
-        "Conv2dBackwardFilter",
-        "The gradient of a convolution's filter, of this shape, from that of its result.",
-        _BACKWARD,
-        _back_filter_type,
-        _back_filter_lower,
-        _back_filter_pull,
-        strict=False,
-        codes=_CONV_CODES,
-        rule="Conv2dBackwardInput(g, h, ..), Conv2d(x, h, ..)",
-    )
+@opcode(
+    "Conv2dBackwardFilter",
+    "The gradient of a convolution's filter, of this shape, from that of its result.",
+    _BACKWARD,
+    _back_filter_lower,
+    _back_filter_pull,
+    strict=False,
+    codes=_CONV_CODES,
+    rule="Conv2dBackwardInput(g, h, ..), Conv2d(x, h, ..)",
 )
+def _back_filter_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    (shape, strides, padding), (x, g) = attrs, types
+    check_conv("Conv2dBackwardFilter", strides, padding)
+    check_dtypes("Conv2dBackwardFilter", x, g)
+    target = _checked_target("Conv2dBackwardFilter", shape)
+    _same_shape("Conv2dBackwardFilter", g.shape, conv_shape(x.shape, target, strides, padding))
+    return TensorType(x.dtype, target)

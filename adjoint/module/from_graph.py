@@ -21,13 +21,7 @@ from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.plain_sizes import plain_value
 from adjoint.ir.uop import UOp, toposort
 from adjoint.module.functions import FORMS
-from adjoint.module.instruction import (
-    MAX_LITERAL,
-    Block,
-    Instruction,
-    TensorType,
-    make_block,
-)
+from adjoint.module.instruction import MAX_LITERAL, Block, Instruction, TensorType, make_block
 from adjoint.module.numbers import literal_bytes
 from adjoint.module.opcode import OPCODES
 from adjoint.module.shapes import broadcast
@@ -219,14 +213,6 @@ def _mean(node: UOp) -> Any:
     return "Mean", ((), False) if full or not rank else (places, keepdim)
 
 
-def _gather(node: UOp) -> Any:
-    return ("Gather", ()) if node.arg.axes == (0,) else None
-
-
-def _scatter_add(node: UOp) -> Any:
-    return ("ScatterAdd", ()) if node.arg.axes == (0,) else None
-
-
 def _contract(node: UOp) -> Any:
     if node.dtype.is_bool:
         return None
@@ -244,10 +230,6 @@ def _contract(node: UOp) -> Any:
     return ("MatMul", ()) if plain else None
 
 
-def _slices(node: UOp) -> Any:
-    return "Slice", (tuple(tuple(part) for part in node.arg),)
-
-
 _SPECIAL: dict[str, Callable[[UOp], Any]] = {
     "neg": lambda node: ("Neg", ()),
     "exp": lambda node: ("Exp", ()),
@@ -255,11 +237,11 @@ _SPECIAL: dict[str, Callable[[UOp], Any]] = {
     "relu": lambda node: ("Relu", ()) if node.dtype.is_float else None,
     "reshape": lambda node: ("Reshape", (node.shape,)),
     "permute": lambda node: ("Transpose", (tuple(node.arg.order),)),
-    "shrink": _slices,
+    "shrink": lambda node: ("Slice", (tuple(map(tuple, node.arg)),)),
     "reduce_sum": _reduce_sum,
     "mean": _mean,
-    "gather": _gather,
-    "scatter_add": _scatter_add,
+    "gather": lambda node: ("Gather", ()) if node.arg.axes == (0,) else None,
+    "scatter_add": lambda node: ("ScatterAdd", ()) if node.arg.axes == (0,) else None,
     "contract": _contract,
 }
 TOTAL = frozenset(  # records that a Core opcode covers whole: they need none of their own

@@ -97,8 +97,7 @@ def _derived(name: str, record: OpDef) -> Opcode:
 def _lowered(record: OpDef, x: list[UOp], attrs: Any) -> UOp:
     opened = _opened(attrs)
     if record.name in FORMS:
-        node: UOp = record.call(*x, **opened.asdict())
-        return node
+        return record.call(*x, **opened.asdict())
     return UOp(record, tuple(x), opened)
 
 
@@ -149,7 +148,7 @@ def _found_type(record: OpDef, attrs: Any, types: Types) -> TensorType:
     elif record.kind == "primitive" and attrs is not None:
         _check_axes(name, attrs, types)
     try:
-        node = _node(record, attrs, types)
+        node = _lowered(record, placeholders(types, "x"), attrs)
         verify_nodes([node])
         if record.kind == "primitive" and not record.takes_functions:
             _check_call(record, attrs, types)
@@ -169,10 +168,6 @@ def _checked_type(name: str, node: UOp) -> TensorType:
             raise fault("E2001", f"{name}: its attributes give no type")
         check_extents(name, shape)
     return TensorType(node.dtype, node.shape)
-
-
-def _node(record: OpDef, attrs: Any, types: Types) -> UOp:
-    return _lowered(record, placeholders(types, "x"), attrs)
 
 
 def _check_attributes(name: str, record: OpDef, attrs: Any) -> None:

@@ -10,7 +10,7 @@ from adjoint.ir.uop import UOp
 from adjoint.module.core import check_whole
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault
 from adjoint.module.numbers import literal_bytes
-from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
+from adjoint.module.opcode import Contributions, Literal, Types, opcode
 from adjoint.module.shapes import (
     check_extents,
     expanded,
@@ -26,38 +26,38 @@ from adjoint.ops.movement import inverse, sliced
 # ---- shapes
 
 
+def _positive_shape(attrs: Any) -> None:
+    """core-v1: no extent in the attribute is 0."""
+    check_whole("Reshape", attrs[0])
+    check_extents("Reshape", [n for n in attrs[0] if n != -1], least=1)
+
+
+@opcode(
+    "Reshape",
+    "The same elements in row-major order under another shape; one extent may be -1.",
+    ("value", "ints"),
+    lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
+    lambda t, ins, g: [t.reshape(g, t.shape_of(ins.operands[0]))],
+    check_strict=_positive_shape,
+    normal=lambda attrs, types: (reshaped(types[0].shape, attrs[0]),),
+    codes=("E3006", "E3007"),
+    rule="g reshaped back",
+)
 def _reshape_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     check_whole("Reshape", attrs[0])
     shape = reshaped(types[0].shape, attrs[0])
     return TensorType(types[0].dtype, check_extents("Reshape", shape))
 
 
-def positive_shape(op: str) -> Any:
-    """core-v1: no extent in the attribute is 0."""
-
-    def check(attrs: Any) -> None:
-        check_whole(op, attrs[0])
-        check_extents(op, [n for n in attrs[0] if n != -1], least=1)
-
-    return check
-
-
-define(
-    Opcode(
-        "Reshape",
-        "The same elements in row-major order under another shape; one extent may be -1.",
-        ("value", "ints"),
-        _reshape_type,
-        lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
-        lambda t, ins, g: [t.reshape(g, t.shape_of(ins.operands[0]))],
-        check_strict=positive_shape("Reshape"),
-        normal=lambda attrs, types: (reshaped(types[0].shape, attrs[0]),),
-        codes=("E3006", "E3007"),
-        rule="g reshaped back",
-    )
+@opcode(
+    "Transpose",
+    "Axes in another order: dimension i of the result is dimension perm[i] of the operand.",
+    ("value", "ints"),
+    lambda x, attrs, kind, literal: x[0].permute(attrs[0]),
+    lambda t, ins, g: [t.transpose(g, inverse(ins.attrs[0]))],
+    codes=("E3008",),
+    rule="g transposed by the inverse permutation",
 )
-
-
 def _transpose_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     check_whole("Transpose", attrs[0])
     (order,), ((dtype, shape),) = attrs, types
@@ -67,68 +67,39 @@ def _transpose_type(attrs: Any, types: Types, declared: TensorType) -> TensorTyp
     return TensorType(dtype, tuple(shape[a] for a in order))
 
 
-define(
-    Opcode(
-        "Transpose",
-        "Axes in another order: dimension i of the result is dimension perm[i] of the operand.",
-        ("value", "ints"),
-        _transpose_type,
-        lambda x, attrs, kind, literal: x[0].permute(attrs[0]),
-        lambda t, ins, g: [t.transpose(g, inverse(ins.attrs[0]))],
-        codes=("E3008",),
-        rule="g transposed by the inverse permutation",
-    )
+@opcode(
+    "ExpandDims",
+    "Dimensions of extent 1 inserted, in ascending order of the axes.",
+    ("value", "ints"),
+    lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
+    lambda t, ins, g: [t.pulled("Squeeze", ins, g, ins.attrs)],
+    normal=lambda attrs, types: (expanded(types[0].shape, attrs[0])[1],),
+    codes=("E3004", "E3005"),
+    rule="Squeeze(g, axes)",
 )
-
-
 def _expand_dims_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     check_whole("ExpandDims", attrs[0])
     shape, _ = expanded(types[0].shape, attrs[0])
     return TensorType(types[0].dtype, check_extents("ExpandDims", shape))
 
 
-def _expand_dims_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    kind = t.type_of(ins.operands[0])
-    return [t.emit("Squeeze", (g,), ins.attrs, kind)]
-
-
-define(
-    Opcode(
-        "ExpandDims",
-        "Dimensions of extent 1 inserted, in ascending order of the axes.",
-        ("value", "ints"),
-        _expand_dims_type,
-        lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
-        _expand_dims_pull,
-        normal=lambda attrs, types: (expanded(types[0].shape, attrs[0])[1],),
-        codes=("E3004", "E3005"),
-        rule="Squeeze(g, axes)",
-    )
-)
-
-
-def _squeeze_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    check_whole("Squeeze", attrs[0])
-    return TensorType(types[0].dtype, squeezed(types[0].shape, attrs[0]))
-
-
 def _squeeze_normal(attrs: Any, types: Types) -> Any:
     return (normal_axes("Squeeze", attrs[0], len(types[0].shape), ordered=True),)
 
 
-define(
-    Opcode(
-        "Squeeze",
-        "Dimensions of extent 1 removed.",
-        ("value", "ints"),
-        _squeeze_type,
-        lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
-        lambda t, ins, g: [t.emit("ExpandDims", (g,), ins.attrs, t.type_of(ins.operands[0]))],
-        normal=_squeeze_normal,
-        codes=("E3004", "E3005", "E3009"),
-        rule="ExpandDims(g, axes)",
-    )
+@opcode(
+    "Squeeze",
+    "Dimensions of extent 1 removed.",
+    ("value", "ints"),
+    lambda x, attrs, kind, literal: x[0].reshape(kind.shape),
+    lambda t, ins, g: [t.pulled("ExpandDims", ins, g, ins.attrs)],
+    normal=_squeeze_normal,
+    codes=("E3004", "E3005", "E3009"),
+    rule="ExpandDims(g, axes)",
 )
+def _squeeze_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    check_whole("Squeeze", attrs[0])
+    return TensorType(types[0].dtype, squeezed(types[0].shape, attrs[0]))
 
 
 # ---- elements
@@ -140,11 +111,6 @@ def check_index(op: str, indices: Any, rank: int) -> None:
     if len(indices) != rank:
         problem = f"{op}: {len(indices)} indices for a value of rank {rank}"
         raise fault("E4006", problem, "give one index per dimension")
-
-
-def _index_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    check_index("Index", attrs[0], len(types[0].shape))
-    return TensorType(types[0].dtype, ())
 
 
 def check_bounds(op: str, indices: Shape, shape: Shape) -> None:
@@ -171,18 +137,18 @@ def _index_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     return [t.mul(g, t.literal(literal_bytes(one, kind.dtype), kind))]
 
 
-define(
-    Opcode(
-        "Index",
-        "One element, as a scalar. Its bounds are checked when it is run.",
-        ("value", "ints"),
-        _index_type,
-        _index_lower,
-        _index_pull,
-        codes=("E4006", "E6001"),
-        rule="g times a one-hot literal; ScatterIndex in core+g",
-    )
+@opcode(
+    "Index",
+    "One element, as a scalar. Its bounds are checked when it is run.",
+    ("value", "ints"),
+    _index_lower,
+    _index_pull,
+    codes=("E4006", "E6001"),
+    rule="g times a one-hot literal; ScatterIndex in core+g",
 )
+def _index_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    check_index("Index", attrs[0], len(types[0].shape))
+    return TensorType(types[0].dtype, ())
 
 
 def check_slices(op: str, slices: Any, rank: int) -> None:
@@ -211,20 +177,11 @@ def explicit_steps(slices: Any) -> Any:
     return starts, ends, tuple(1 if s is None else s for s in steps)
 
 
-def _slice_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    check_slices("Slice", attrs[0], len(types[0].shape))
-    return TensorType(types[0].dtype, slice_shape(attrs[0], types[0].shape))
-
-
-def positive_steps(op: str) -> Any:
+def _positive_steps(attrs: Any) -> None:
     """core-v1: steps are positive, slices not empty."""
-
-    def check(attrs: Any) -> None:
-        for step in attrs[-1][2]:
-            if type(step) is int and step < 0:
-                raise fault("E4008", f"{op}: step {step} is not positive", "core-v1 has no others")
-
-    return check
+    for step in attrs[0][2]:
+        if type(step) is int and step < 0:
+            raise fault("E4008", f"Slice: step {step} is not positive", "core-v1 has no others")
 
 
 def slice_places(slices: Any, shape: Shape) -> tuple[Any, Shape]:
@@ -245,26 +202,21 @@ def _slice_lower(x: list[UOp], attrs: Any, kind: TensorType, literal: Literal) -
     return sliced(x[0], *places).flip(flips)
 
 
-def _slice_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
-    kind = t.type_of(ins.operands[0])
-    return [t.emit("ScatterSlice", (g,), (kind.shape, ins.attrs[0]), kind)]
-
-
-define(
-    Opcode(
-        "Slice",
-        "start:end:step of each dimension; core+g also has negative steps and empty slices.",
-        ("value", "slices"),
-        _slice_type,
-        _slice_lower,
-        _slice_pull,
-        strict_pull=False,
-        check_strict=positive_steps("Slice"),
-        normal=lambda attrs, types: (explicit_steps(attrs[0]),),
-        codes=("E4007", "E4008", "E3006", "E6001"),
-        rule="ScatterSlice(g, shape, slices)",
-    )
+@opcode(
+    "Slice",
+    "start:end:step of each dimension; core+g also has negative steps and empty slices.",
+    ("value", "slices"),
+    _slice_lower,
+    lambda t, ins, g: [t.pulled("ScatterSlice", ins, g, (t.shape_of(ins.operands[0]), *ins.attrs))],
+    strict_pull=False,
+    check_strict=_positive_steps,
+    normal=lambda attrs, types: (explicit_steps(attrs[0]),),
+    codes=("E4007", "E4008", "E3006", "E6001"),
+    rule="ScatterSlice(g, shape, slices)",
 )
+def _slice_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    check_slices("Slice", attrs[0], len(types[0].shape))
+    return TensorType(types[0].dtype, slice_shape(attrs[0], types[0].shape))
 
 
 def check_gathered(op: str, x: TensorType, index: TensorType) -> None:
@@ -275,21 +227,16 @@ def check_gathered(op: str, x: TensorType, index: TensorType) -> None:
         raise fault("E3002", f"{op}: a scalar has no dimension to index")
 
 
+@opcode(
+    "Gather",
+    "Rows of x: the result is idx.shape + x.shape[1:]. Bounds are checked when it is run.",
+    ("value", "value"),
+    lambda x, attrs, kind, literal: gathered(x[0], (x[1],), (0,)),
+    strict_pull=False,
+    codes=("E4011", "E3002", "E6001"),
+    rule="ScatterAdd(zeros, idx, g): repeated indices accumulate",
+)
 def _gather_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     x, index = types
     check_gathered("Gather", x, index)
     return TensorType(x.dtype, check_extents("Gather", index.shape + x.shape[1:]))
-
-
-define(
-    Opcode(
-        "Gather",
-        "Rows of x: the result is idx.shape + x.shape[1:]. Bounds are checked when it is run.",
-        ("value", "value"),
-        _gather_type,
-        lambda x, attrs, kind, literal: gathered(x[0], (x[1],), (0,)),
-        strict_pull=False,
-        codes=("E4011", "E3002", "E6001"),
-        rule="ScatterAdd(zeros, idx, g): repeated indices accumulate",
-    )
-)

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ir.dtype import DType
-from adjoint.module.instruction import (
-    MAX_LITERAL,
-    MAX_NESTING,
-    Shape,
-    TensorType,
-    fault,
-    size_of,
-)
+from adjoint.module.instruction import MAX_LITERAL, MAX_NESTING, Shape, TensorType, fault, size_of
 from adjoint.module.numbers import exact, literal_bytes, narrowed
 from adjoint.module.tokens import Tokens
 

@@ -78,8 +78,7 @@ class Module:
 
     def run(self, inputs: Any = (), device: str | tuple[str, ...] | None = None) -> list[Any]:
         """The outputs for these inputs, by name or in order: tensors, arrays, lists, numbers."""
-        found: list[Any] = import_module(_ENGINE).run(self, inputs, device)
-        return found
+        return import_module(_ENGINE).run(self, inputs, device)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs as tensors that are not computed yet: one, or a tuple of several."""

@@ -218,14 +218,3 @@ def scalar(data: bytes, dtype: DType) -> Any:
     """The Python number of a literal with one element."""
     value = np.frombuffer(data, _little(dtype))[0]
     return value.item() if dtype.np.kind != "V" else float(value)
-
-
-__all__ = [
-    "exact",
-    "filled_bytes",
-    "literal_array",
-    "literal_bytes",
-    "literal_text",
-    "written",
-    "written_complex",
-]

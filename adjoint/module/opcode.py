@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Types = list[TensorType]
 Literal = Callable[[bytes, TensorType], UOp]  # a node that holds these elements
 Contributions = list[Any]  # one id per operand, None where there is nothing to add
+Infer = Callable[[Any, Types, TensorType], TensorType]
+Lower = Callable[[list[UOp], Any, TensorType, Literal], UOp]
+Pull = Callable[["Tape", Instruction, Any], Contributions]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,9 +39,9 @@ class Opcode:
     name: str
     doc: str
     args: tuple[str, ...]
-    infer: Callable[[Any, Types, TensorType], TensorType]
-    lower: Callable[[list[UOp], Any, TensorType, Literal], UOp]
-    pull: Callable[[Tape, Instruction, Any], Contributions] | None = None  # None: derived_pull.py
+    infer: Infer
+    lower: Lower
+    pull: Pull | None = None  # None: derived_pull.py
     strict_pull: bool = True  # whether the rule is expressible in core-v1
     strict: bool = True  # whether the opcode is in core-v1
     check_strict: Callable[[Any], None] | None = None  # what core-v1 forbids in the attributes
@@ -59,7 +62,13 @@ class Opcode:
 OPCODES: dict[str, Opcode] = {}
 
 
-def define(record: Opcode) -> Opcode:
-    """Enter a record."""
-    OPCODES[record.name] = record
-    return record
+def opcode(
+    name: str, doc: str, args: tuple[str, ...], lower: Lower, pull: Pull | None = None, **rest: Any
+) -> Callable[[Infer], Infer]:
+    """Decorator of a type rule: enter the record of its opcode."""
+
+    def entered(infer: Infer) -> Infer:
+        OPCODES[name] = Opcode(name, doc, args, infer, lower, pull, **rest)
+        return infer
+
+    return entered

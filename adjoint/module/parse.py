@@ -91,11 +91,7 @@ class _Reader:
         place = t.span()
         t.advance()
         t.expect(":")
-        outputs: list[int] = []
-        while t.kind == "value":
-            outputs.append(self.value())
-            if not t.has(","):
-                break
+        outputs = self.values()
         if not outputs and t.kind not in ("end", "sign"):
             t.fail("E2001", f"expected an id, found {t.shown()}")
         return rows, outputs, place
@@ -106,6 +102,15 @@ class _Reader:
         if isinstance(found, int):
             return found
         return self.names.setdefault(found, -1 - len(self.names))
+
+    def values(self) -> list[int]:
+        """The numbers of ids with commas between them."""
+        found: list[int] = []
+        while self.t.kind == "value":
+            found.append(self.value())
+            if not self.t.has(","):
+                break
+        return found
 
     def _numbered(self, rows: list[Instruction], outputs: list[int]) -> Module:
         """Words become integers past all that the text uses, in the order in which they appear."""
@@ -133,12 +138,12 @@ class _Reader:
         t.expect("=")
         name, record = self.opcode()
         t.expect("(")
-        operands: list[int] = []
         attrs: Any = []
         if record.args == ("values",):
-            self._operands(operands)
+            operands = self.values()
+            t.expect(")")
         else:
-            self._arguments(record, operands, attrs)
+            operands = self._arguments(record, attrs)
         if t.has("{"):
             attrs = self._braced(record, attrs)
         elif record.braces:
@@ -164,16 +169,9 @@ class _Reader:
         t.advance()
         return record.name, record
 
-    def _operands(self, operands: list[int]) -> None:
-        t = self.t
-        while t.kind == "value":
-            operands.append(self.value())
-            if not t.has(","):
-                break
-        t.expect(")")
-
-    def _arguments(self, record: Opcode, operands: list[int], attrs: list[Any]) -> None:
-        t = self.t
+    def _arguments(self, record: Opcode, attrs: list[Any]) -> list[int]:
+        """The operands; attributes are put behind those there are."""
+        t, operands = self.t, list[int]()
         for position, kind in enumerate(record.args):
             if position and not t.has(","):
                 self._wrong_count(record)
@@ -188,6 +186,7 @@ class _Reader:
         t.has(",")
         if not t.has(")"):
             self._wrong_count(record)
+        return operands
 
     def _wrong_count(self, record: Opcode) -> None:
         t = self.t
@@ -209,7 +208,8 @@ class _Reader:
 
     def _braced(self, record: Opcode, attrs: Any) -> Any:
         t, start, found = self.t, self.t.start, dict[str, Any]()
-        while not t.has("}"):
+
+        def attribute() -> None:
             if t.kind != "word":
                 t.fail("E2001", f"expected the name of an attribute, found {t.shown()}")
             name = t.take()
@@ -217,9 +217,8 @@ class _Reader:
                 t.fail("E4002", f"attribute {name!r} is given twice", start=start)
             t.expect(":")
             found[name] = self.plain()
-            if not t.has(","):
-                t.expect("}")
-                break
+
+        self.listed(attribute, "}")
         if record.name == "Input":
             if found.keys() != {"name"} or type(found["name"]) is not str:
                 t.fail("E4004", "Input: its attribute is a name", 'write {name: "x"}', start=start)
@@ -266,13 +265,13 @@ class _Reader:
         self.depth -= 1
         return result
 
-    def listed(self, item: Callable[[], Any]) -> list[Any]:
+    def listed(self, item: Callable[[], Any], close: str = "]") -> list[Any]:
         """Items up to a closing bracket; the opening one is read."""
         t, items = self.t, []
-        while not t.has("]"):
+        while not t.has(close):
             items.append(item())
             if not t.has(","):
-                t.expect("]")
+                t.expect(close)
                 break
         return items
 
@@ -425,12 +424,8 @@ class _Reader:
             return known
         if not t.has("("):
             return self._pieces(opcode)
-        parts = []
-        while not t.has(")"):
-            parts.append(self.type(opcode) if t.kind == "type" else self._pieces(opcode))
-            if not t.has(","):
-                t.expect(")")
-                break
+        one = lambda: self.type(opcode) if t.kind == "type" else self._pieces(opcode)  # noqa: E731
+        parts = self.listed(one, ")")
         return TensorType(tuple(p.dtype for p in parts), tuple(p.shape for p in parts))
 
     def _whole_type(self, opcode: str) -> TensorType:

@@ -8,7 +8,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module.core import check_dtypes, check_kind, check_whole
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault
-from adjoint.module.opcode import Contributions, Literal, Opcode, Types, define
+from adjoint.module.opcode import Contributions, Literal, Types, opcode
 from adjoint.module.shapes import broadcast, check_extents, window_extents, window_padding
 from adjoint.module.tape import Tape
 from adjoint.ops.movement import padded
@@ -20,18 +20,6 @@ def _inner(op: str, k: int, other: int) -> None:
     if k != other:
         problem = f"{op}: inner dimensions {k} and {other} differ"
         raise fault("E3003", problem, f"{k} must equal {other}")
-
-
-def _dot_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    a, b = types
-    check_dtypes("Dot", a, b)
-    check_kind("Dot", a.dtype, "iufc", "numbers")
-    ranks = (len(a.shape), len(b.shape))
-    if ranks not in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        problem = f"Dot: ranks {ranks[0]} and {ranks[1]} are not vectors and matrices"
-        raise fault("E3002", problem, "use MatMul for batches")
-    _inner("Dot", a.shape[-1], b.shape[0])
-    return TensorType(a.dtype, a.shape[:-1] + b.shape[1:])
 
 
 def _dot_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
@@ -58,31 +46,25 @@ def _outer(t: Tape, column: int, row: int) -> int:
     return t.mul(t.expand_dims(column, (1,)), t.expand_dims(row, (0,)))
 
 
-define(
-    Opcode(
-        "Dot",
-        "The inner product of vectors, matrix and vector, vector and matrix, or two matrices.",
-        ("value", "value"),
-        _dot_type,
-        lambda x, attrs, kind, literal: OPS["matmul"](*x),
-        _dot_pull,
-        codes=("E2004", "E3002", "E3003"),
-        rule="g*b, g*a; outer(g, b), Dot(aᵀ, g); Dot(g, bᵀ), outer(a, g); as MatMul",
-    )
+@opcode(
+    "Dot",
+    "The inner product of vectors, matrix and vector, vector and matrix, or two matrices.",
+    ("value", "value"),
+    lambda x, attrs, kind, literal: OPS["matmul"](*x),
+    _dot_pull,
+    codes=("E2004", "E3002", "E3003"),
+    rule="g*b, g*a; outer(g, b), Dot(aᵀ, g); Dot(g, bᵀ), outer(a, g); as MatMul",
 )
-
-
-def _matmul_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+def _dot_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     a, b = types
-    check_dtypes("MatMul", a, b)
-    check_kind("MatMul", a.dtype, "iufc", "numbers")
-    for kind in (a, b):
-        if len(kind.shape) < 2:
-            problem = f"MatMul: an operand has rank {len(kind.shape)}, it needs 2 or more"
-            raise fault("E3002", problem, "use Dot for vectors")
-    _inner("MatMul", a.shape[-1], b.shape[-2])
-    batch = broadcast(a.shape[:-2], b.shape[:-2])
-    return TensorType(a.dtype, (*batch, a.shape[-2], b.shape[-1]))
+    check_dtypes("Dot", a, b)
+    check_kind("Dot", a.dtype, "iufc", "numbers")
+    ranks = (len(a.shape), len(b.shape))
+    if ranks not in ((1, 1), (2, 1), (1, 2), (2, 2)):
+        problem = f"Dot: ranks {ranks[0]} and {ranks[1]} are not vectors and matrices"
+        raise fault("E3002", problem, "use MatMul for batches")
+    _inner("Dot", a.shape[-1], b.shape[0])
+    return TensorType(a.dtype, a.shape[:-1] + b.shape[1:])
 
 
 def _matmul_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
@@ -95,18 +77,26 @@ def _matmul_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     return [da, db]
 
 
-define(
-    Opcode(
-        "MatMul",
-        "The matrix product of the last two axes; the batch axes in front broadcast.",
-        ("value", "value"),
-        _matmul_type,
-        lambda x, attrs, kind, literal: OPS["matmul"](*x),
-        _matmul_pull,
-        codes=("E2004", "E3002", "E3003", "E3001"),
-        rule="MatMul(g, bᵀ), MatMul(aᵀ, g); un-broadcast over the batch",
-    )
+@opcode(
+    "MatMul",
+    "The matrix product of the last two axes; the batch axes in front broadcast.",
+    ("value", "value"),
+    lambda x, attrs, kind, literal: OPS["matmul"](*x),
+    _matmul_pull,
+    codes=("E2004", "E3002", "E3003", "E3001"),
+    rule="MatMul(g, bᵀ), MatMul(aᵀ, g); un-broadcast over the batch",
 )
+def _matmul_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    a, b = types
+    check_dtypes("MatMul", a, b)
+    check_kind("MatMul", a.dtype, "iufc", "numbers")
+    for kind in (a, b):
+        if len(kind.shape) < 2:
+            problem = f"MatMul: an operand has rank {len(kind.shape)}, it needs 2 or more"
+            raise fault("E3002", problem, "use Dot for vectors")
+    _inner("MatMul", a.shape[-1], b.shape[-2])
+    batch = broadcast(a.shape[:-2], b.shape[:-2])
+    return TensorType(a.dtype, (*batch, a.shape[-2], b.shape[-1]))
 
 
 # ---- convolution: x is N, H, W, C; w is H, W, C, F
@@ -134,14 +124,6 @@ def conv_shape(x: Shape, w: Shape, strides: Shape, padding: Any) -> Shape:
     return (x[0], *window_extents(padding, x[1:3], w[:2], strides), w[3])
 
 
-def _conv_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
-    x, w = types
-    check_conv("Conv2d", *attrs)
-    check_dtypes("Conv2d", x, w)
-    check_kind("Conv2d", x.dtype, "iufc", "numbers")
-    return TensorType(x.dtype, check_extents("Conv2d", conv_shape(x.shape, w.shape, *attrs)))
-
-
 def conv_windows(x: UOp, kernel: Shape, strides: Shape, padding: Any) -> UOp:
     """The windows of an input: N, Ho, Wo, C, Hk, Wk."""
     (top, bottom), (left, right) = window_padding(padding, x.shape[1:3], kernel, strides)
@@ -166,16 +148,19 @@ def _conv_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     return [dx, dw]
 
 
-define(
-    Opcode(
-        "Conv2d",
-        "Convolution of [N, H, W, C] with [H, W, C, F].",
-        ("value", "value", "ints", "padding"),
-        _conv_type,
-        _conv_lower,
-        _conv_pull,
-        strict_pull=False,
-        codes=("E4010", "E2004", "E3002", "E4009", "E3006"),
-        rule="Conv2dBackwardInput(g, w, ..), Conv2dBackwardFilter(x, g, ..)",
-    )
+@opcode(
+    "Conv2d",
+    "Convolution of [N, H, W, C] with [H, W, C, F].",
+    ("value", "value", "ints", "padding"),
+    _conv_lower,
+    _conv_pull,
+    strict_pull=False,
+    codes=("E4010", "E2004", "E3002", "E4009", "E3006"),
+    rule="Conv2dBackwardInput(g, w, ..), Conv2dBackwardFilter(x, g, ..)",
 )
+def _conv_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
+    x, w = types
+    check_conv("Conv2d", *attrs)
+    check_dtypes("Conv2d", x, w)
+    check_kind("Conv2d", x.dtype, "iufc", "numbers")
+    return TensorType(x.dtype, check_extents("Conv2d", conv_shape(x.shape, w.shape, *attrs)))

@@ -45,6 +45,10 @@ class Tape:
         rows.append(make((number, opcode, operands, attrs, type, None)))
         return number
 
+    def pulled(self, opcode: str, ins: Instruction, g: int, attrs: Any) -> int:
+        """A new row of one operand that has the type of the instruction's own."""
+        return self.emit(opcode, (g,), attrs, self.rows[ins[2][0]][4])
+
     def type_of(self, value: int) -> TensorType:
         return self.rows[value][4]
 

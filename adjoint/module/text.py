@@ -86,10 +86,6 @@ def attribute_text(value: Any) -> str:
     return f"{{{'; '.join([*lines_of(value.instructions), outputs_text(value.outputs)])}}}"
 
 
-def _ints(values: Any, kind: TensorType) -> str:
-    return f"[{', '.join(map(str, values))}]"
-
-
 def _slices(slices: Any, kind: TensorType) -> str:
     each = [
         f"{start}:{end}" if step is None else f"{start}:{end}:{step}"
@@ -107,7 +103,7 @@ def _padding(padding: Any, kind: TensorType) -> str:
 
 _SHOWN: dict[str, Callable[[Any, TensorType], str]] = {
     "name": lambda value, kind: str(value),
-    "ints": _ints,
+    "ints": lambda values, kind: f"[{', '.join(map(str, values))}]",
     "flag": lambda value, kind: "true" if value else "false",
     "number": lambda value, kind: number_text(value, kind.dtype),
     "literal": lambda value, kind: literal_text(value, kind.dtype, kind.shape),
