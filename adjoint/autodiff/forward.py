@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from adjoint.autodiff.reverse import _scaled, carries, no_derivative, results, spread_tangents
+from adjoint.autodiff.reverse import (
+    _scaled,
+    carries,
+    no_derivative,
+    results,
+    spread_tangents,
+    zeros_of,
+)
 from adjoint.ir.derivative import (
     Bilinear,
     Diagonal,
@@ -22,7 +29,7 @@ from adjoint.ir.derivative import (
     ZeroGradient,
 )
 from adjoint.ir.kernel_kind import PART
-from adjoint.ir.opdef import OPS, attributes, expand_composite
+from adjoint.ir.opdef import attributes, expand_composite
 from adjoint.ir.origin import enter_origin, leave_origin
 from adjoint.ir.uop import UOp, toposort
 
@@ -84,9 +91,9 @@ def _linear(node: UOp, t: Tangents) -> Any:
 
 
 def _or_zero(t: UOp | None, x: UOp) -> UOp:
-    if t is not None or not x.dtype.is_inexact:
-        return x if t is None else t
-    return OPS["const"](0, x.dtype, x.shape, x.device)
+    if t is None:
+        return zeros_of(x) if x.dtype.is_inexact else x
+    return t
 
 
 def _bilinear(node: UOp, t: Tangents) -> UOp | None:

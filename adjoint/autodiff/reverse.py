@@ -27,6 +27,7 @@ from adjoint.ir.derivative import (
     ZeroGradient,
 )
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.function import input_like
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.origin import origin_scope
@@ -194,16 +195,17 @@ def _bilinear(node: UOp, g: UOp, needs: Needs) -> Contributions:
 
 def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
     """The transpose of the declared tangent: its gradient with respect to symbolic tangents."""
-    symbols = [_symbol(s) if need else None for s, need in zip(node.src, needs, strict=True)]
+    pairs = zip(node.src, needs, strict=True)
+    symbols = [input_like(f"t{next(_names)}", s) if need else None for s, need in pairs]
     result = results(node)
     tangent = node.op.ad.fn(tuple(symbols), result, *node.src, **attributes(node))
     outputs = result if isinstance(result, tuple) else (result,)
     roots = spread_tangents(tangent, result)
-    pairs = zip(roots, g, strict=True) if isinstance(result, tuple) else [(roots, g)]
+    both = zip(roots, g, strict=True) if isinstance(result, tuple) else [(roots, g)]
     wanted = [s for s in symbols if s is not None]
     ends = {*node.src, *outputs, *wanted}
     totals: dict[UOp, UOp] = {}
-    for root, cotangent in pairs:
+    for root, cotangent in both:
         if root is None or cotangent is None:
             continue
         found = compute_gradient(root, cotangent, wanted, ends)
@@ -229,8 +231,14 @@ def _vjp(node: UOp, g: Any, needs: Needs) -> Contributions:
     return [v if need else None for v, need in zip(values, needs, strict=True)]
 
 
-def _symbol(like: UOp) -> UOp:
-    return OPS["input"](f"t{next(_names)}", like.shape, like.dtype, like.device)
+def zeros_of(node: UOp) -> UOp:
+    """Zeros of the node's type: a derivative that is absent."""
+    return OPS["const"](0, node.dtype, node.shape, node.device)
+
+
+def or_zeros(values: Sequence[UOp | None], like: Sequence[UOp]) -> list[UOp]:
+    """The values, with zeros for those that are absent."""
+    return [zeros_of(n) if v is None else v for v, n in zip(values, like, strict=True)]
 
 
 def results(node: UOp) -> Any:

@@ -13,9 +13,8 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.derivative import NotDifferentiable
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import HandBuilt
-from adjoint.ir.opdef import OpDef, register
+from adjoint.ir.opdef import OpDef, internal
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import given
 from adjoint.tensor import Tensor
 
 Type = tuple[DType, tuple[int, ...]]
@@ -35,25 +34,19 @@ def _later(name: str) -> Callable[..., Any]:
     return loaded
 
 
-custom_kernel_op: OpDef = register(
-    OpDef(
-        "custom_kernel",
-        "The results of a kernel that was built by hand.",
-        "primitive",
-        call=lambda *x, kernel, types, given=False: UOp(
-            custom_kernel_op, x, KernelArg(kernel, types, given)
-        ),
-        infer=_later("type_of"),
-        arg=KernelArg,
-        ad=NotDifferentiable("a kernel built by hand has a derivative only if vjp_rule gives it"),
-        reference=_later("evaluated"),
-        samples=given(),
-        computes_in_f32=False,
-        batch=_later("batched"),
-        kernel=HandBuilt(),
-        public=False,
+custom_kernel_op: OpDef = internal(
+    "custom_kernel",
+    "The results of a kernel that was built by hand.",
+    "primitive",
+    call=lambda *x, kernel, types, given=False: UOp(
+        custom_kernel_op, x, KernelArg(kernel, types, given)
     ),
-    method=False,
+    infer=_later("type_of"),
+    arg=KernelArg,
+    ad=NotDifferentiable("a kernel built by hand has a derivative only if vjp_rule gives it"),
+    reference=_later("evaluated"),
+    batch=_later("batched"),
+    kernel=HandBuilt(),
 )
 
 

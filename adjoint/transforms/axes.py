@@ -18,9 +18,8 @@ from adjoint.errors import ArgumentError, UnknownNameError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, broadcast_batch
 from adjoint.ir.derivative import Linear
-from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import given
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import Axis, open_scopes
 from adjoint.transforms.call import as_tensor
@@ -55,23 +54,17 @@ def _batched(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, boo
     return _gathered(x, index, node.arg.size).movedim(1, 0), True
 
 
-axis_gather: OpDef = register(
-    OpDef(
-        "axis_gather",
-        "The values of all examples along a named axis, stacked.",
-        "primitive",
-        call=_gathered,
-        infer=lambda src, arg: ((arg.size, *src[0].shape), src[0].dtype),
-        arg=AxisArg,
-        ad=Linear(_transposed),
-        reference=lambda x, index, size: np.stack([x] * size),
-        samples=given(),
-        batch=_batched,
-        computes_in_f32=False,
-        public=False,
-        opcode=False,
-    ),
-    method=False,
+axis_gather: OpDef = internal(
+    "axis_gather",
+    "The values of all examples along a named axis, stacked.",
+    "primitive",
+    call=_gathered,
+    infer=lambda src, arg: ((arg.size, *src[0].shape), src[0].dtype),
+    arg=AxisArg,
+    ad=Linear(_transposed),
+    reference=lambda x, index, size: np.stack([x] * size),
+    batch=_batched,
+    opcode=False,
 )
 
 

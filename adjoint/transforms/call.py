@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, AutodiffError
+from adjoint.errors import ArgumentError, AutodiffError, DTypeError
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.kernel_kind import CONSTANT, View
 from adjoint.ir.opdef import OPS
@@ -21,6 +22,7 @@ from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
+from adjoint.tensor.tracing import Scope
 from adjoint.tensor.views import receive
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -72,6 +74,15 @@ class Selected:
             else:
                 args[place] = part
         return fn(*args, **kwargs)
+
+    def run(self, fn: Fn, inner: Scope, has_aux: bool) -> tuple[list[Tensor], list[UOp], Any, Any]:
+        """The function on variables of the scope: these, their nodes, the result, what is beside
+        it."""
+        symbols = variables(self.leaves)
+        nodes = [s.uop for s in symbols]
+        inner.variables.update(nodes)
+        inner.known = True
+        return symbols, nodes, *split_aux(self.op, self.call(fn, symbols), has_aux)
 
     def restore(self, values: Sequence[Any]) -> Any:
         """Values in the shape of the selected arguments; one argument comes back bare."""
@@ -141,7 +152,7 @@ def _place_of(
     """Where a call has the argument of that name."""
     if name in kwargs:
         return name
-    listed = _parameters(fn)
+    listed = [] if fn is None else positional_names(fn)
     if name in listed and listed.index(name) < len(args):
         return listed.index(name)
     problem = f"argnames {name!r} is not among the arguments of the call"
@@ -149,10 +160,10 @@ def _place_of(
     raise ArgumentError("E2007", problem, op=op, help=fix)
 
 
-def _parameters(fn: Fn | None) -> list[str]:
-    """The names of the arguments that a function takes by position."""
+def positional_names(fn: Fn) -> list[str]:
+    """The names of the arguments that a function takes by position; none if they cannot be told."""
     try:
-        found = inspect.signature(fn).parameters.values() if fn is not None else ()
+        found = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
         return []
     return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -163,6 +174,14 @@ def _once(op: str, places: tuple[Place, ...]) -> tuple[Place, ...]:
         problem = f"argnums and argnames {places} name an argument twice"
         raise ArgumentError("E2007", problem, op=op, help="name each argument once")
     return places
+
+
+def argument_spans(treedef: TreeDef) -> list[tuple[Place, range]]:
+    """Of the tree of `(args, kwargs)`: the place of every argument, and where its leaves are."""
+    args, kwargs = treedef.children
+    places = (*range(len(args.children)), *kwargs.meta)
+    ends = [0, *accumulate(child.leaves for child in (*args.children, *kwargs.children))]
+    return list(zip(places, map(range, ends, ends[1:]), strict=True))
 
 
 def split_aux(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
@@ -181,6 +200,26 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
         problem = f"{what} is {tensor.dtype.name}; a derivative needs a float"
         fix = ".cast('float32'), or leave it out of argnums"
         raise AutodiffError("E5005", problem, op=op, operands=[(what, tensor)], help=fix)
+
+
+def checked_derivative(
+    op: str, name: str, value: Any, whose: str, like: Tensor | UOp
+) -> UOp | None:
+    """A tangent or a cotangent that a user gives: it has the shape and dtype of what it is of.
+    What is no float has none."""
+    tensor = value if isinstance(value, Tensor) else Tensor(value, device=like.device)
+    operands = [(whose.split()[-1], like), (name, tensor)]
+    if tensor.shape != like.shape:
+        problem = f"the {name} has another shape than {whose}"
+        fix = f"give one of shape {list(like.shape)}"
+        raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
+    if not like.dtype.is_inexact:
+        return None
+    if isinstance(value, Tensor) and tensor.dtype is not like.dtype:
+        problem = f"the {name} has another dtype than {whose}"
+        fix = f".cast('{like.dtype.name}')"
+        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
+    return tensor.uop.cast(like.dtype)
 
 
 def check_real(op: str, result: Tensor) -> None:

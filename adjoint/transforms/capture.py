@@ -28,6 +28,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import check_concrete
+from adjoint.tensor.types import DeviceLike
 from adjoint.transforms.custom_rules.closing import closing
 from adjoint.transforms.trace import trace
 
@@ -70,12 +71,11 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 Inputs = Mapping[str, Any] | Sequence[Any]
 
 
-def run(
-    module: Module, inputs: Inputs = (), device: str | tuple[str, ...] | None = None
-) -> list[Tensor]:
+def run(module: Module, inputs: Inputs = (), device: DeviceLike = None) -> list[Tensor]:
     """The outputs for these inputs, by name or in order: tensors, NumPy arrays, lists, numbers."""
     place = Device.canonicalize(device)
-    tensors = [_placed(t, place, device) for t in _bound(module, inputs, place)]
+    bound = _bound(module, inputs, place)
+    tensors = bound if device is None else [t.to(place) for t in bound]
     nodes = _nodes(canonicalise(module), tensors, place)
     check_concrete(nodes)
     try:
@@ -86,10 +86,6 @@ def run(
         problem = f"the attributes of an instruction cannot be run: {error}"
         raise VerificationError("E6003", problem) from error
     return [Tensor(node) for node in nodes]
-
-
-def _placed(tensor: Tensor, place: str, device: str | tuple[str, ...] | None) -> Tensor:
-    return tensor if device is None else tensor.to(place)
 
 
 def call(module: Module, *args: Any, **named: Any) -> Any:

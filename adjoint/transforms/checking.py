@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,7 @@ class _Check:
     rng: np.random.Generator
 
     def inside(self, mode: str) -> _Check:
-        where = f"{mode} of {self.where}"
-        return _Check(where, self.modes, self.step, self.atol, self.rtol, self.rng)
+        return replace(self, where=f"{mode} of {self.where}")
 
 
 def check_grads(

@@ -13,7 +13,7 @@ from typing import Any
 from adjoint.autodiff.reverse import results
 from adjoint.errors import ArgumentError, AutodiffError, DTypeError, ShapeError
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.function import Function, parameters
+from adjoint.ir.function import Function, parameters, symbol_like
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
@@ -75,10 +75,7 @@ class Traced:
 def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
     """Trace `fn(*args)`, where the tree of args has leaves of these types."""
     with scope(op) as inner:
-        symbols = [
-            OPS["unique_identity"](OPS["input"](f"v{i}", n.shape, n.dtype, n.device))
-            for i, n in enumerate(like)
-        ]
+        symbols = [symbol_like(f"v{i}", n) for i, n in enumerate(like)]
         inner.variables.update(symbols)
         before = latest()
         if decide()[0] is not DROPPED:
@@ -238,19 +235,26 @@ def _split_step(
     if tree.kind is not tuple or len(tree.children) != 2:
         problem = f"the function returns (carry, y), not {tree}"
         raise ShapeError("E3010", problem, op=op, help="return None for y if there is none")
-    if tree.children[0] != carry_tree:
-        problem = f"the carry comes in as {carry_tree} and goes out as {tree.children[0]}"
-        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
-    for before, after in zip(carry, step.outputs, strict=False):
-        _same_type(op, before, after, "the carry changes its type")
+    _same_carry(op, "the carry", (carry_tree, carry), (tree.children[0], step.outputs))
     return carry_tree.leaves, tree.children[1]
+
+
+def _same_carry(
+    op: str, what: str, before: tuple[TreeDef, Any], after: tuple[TreeDef, Any]
+) -> None:
+    """What a step hands on is like what it was given."""
+    if before[0] != after[0]:
+        problem = f"{what} comes in as {before[0]} and goes out as {after[0]}"
+        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
+    for old, new in zip(before[1], after[1], strict=False):
+        _same_type(op, old, new, f"{what} changes its type")
 
 
 def _run_scan(
     step: Traced, carry: list[UOp], rows: list[UOp], how: tuple[int, bool], trees: Any
 ) -> tuple[Any, Any]:
     (count, reverse), (carry_tree, carries, row_tree) = how, trees
-    step, rows = _with_own_keys(step, rows, count, len(carry))
+    step, rows = _with_own_keys(step, rows, count)
     captures = step.captures()
     arg = LoopArg(step.close(captures), carries, len(rows), count, reverse)
     parts = _handed(loop([*carry, *rows, *captures], arg), step.has_token)
@@ -258,9 +262,7 @@ def _run_scan(
     return last, tree_unflatten(row_tree, map(Tensor, parts[carries:]))
 
 
-def _with_own_keys(
-    step: Traced, rows: list[UOp], count: int, carries: int
-) -> tuple[Traced, list[UOp]]:
+def _with_own_keys(step: Traced, rows: list[UOp], count: int) -> tuple[Traced, list[UOp]]:
     """Every random key drawn inside becomes a sequence of keys, one per step."""
     if not step.keys:
         return step, rows
@@ -268,7 +270,7 @@ def _with_own_keys(
     for key in step.keys:
         ones = OPS["const"](1, dtypes.uint64, (count,), key.device)
         new_rows.append((ones.scan_sum(0) - 1).threefry(key))
-        symbol = OPS["unique_identity"](OPS["input"]("key", (), key.dtype, key.device))
+        symbol = symbol_like("key", key)
         symbols.append(symbol)
         mapping[key] = symbol
     outputs = substitute(step.outputs, mapping)
@@ -308,11 +310,7 @@ def while_loop(cond_fn: Fn, body_fn: Fn, init: Any, max_iterations: int | None =
         problem = "the condition returns one scalar"
         raise ShapeError("E3002", problem, op=op, help="reduce it with .any() or .all()")
     body = traced(op, body_fn, carry, args)
-    if body.treedef != treedef:
-        problem = f"the value comes in as {treedef} and goes out as {body.treedef}"
-        raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)
-    for before, after in zip(carry, body.outputs, strict=False):
-        _same_type(op, before, after, "the value changes its type")
+    _same_carry(op, "the value", (treedef, carry), (body.treedef, body.outputs))
     if test.keys or body.keys:
         problem = "random numbers are drawn inside; every step would draw the same"
         raise AutodiffError("E5004", problem, op=op, help="use fori_loop or scan")

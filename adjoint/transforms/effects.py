@@ -18,17 +18,15 @@ from typing import Any
 from adjoint.engine import realize as engine
 from adjoint.errors import AutodiffError
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import Effect
-from adjoint.ir.function import Function
+from adjoint.ir.function import Function, functions_in
 from adjoint.ir.kernel_kind import HERE, PARAMETER
-from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ir.values import is_known, known_value
-from adjoint.ops.samples import given
 from adjoint.tensor.tracing import DROPPED, KEPT, NOW, Scope, open_scopes
 
 
@@ -36,40 +34,25 @@ class TapArg(Arg):
     effect: Effect
 
 
-def _device(src: tuple[UOp, ...], arg: TapArg) -> Any:
-    """Of what it looks at; a token may be anywhere."""
-    return next((s.device for s in src[1:] if s.device is not None), None)
-
-
 def _performed(before: Any, *x: Any, effect: Effect, run: Any) -> Any:
     effect(x)
     return True
 
 
-def _batched(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
-    """Once for the whole batch."""
-    return UOp(node.op, src, node.arg), False
-
-
-tap: OpDef = register(
-    OpDef(
-        "tap",
-        "True, and something is done with the operands after the first, which is a token.",
-        "primitive",
-        call=lambda before, *x, effect: UOp(tap, (before, *x), TapArg(effect)),
-        infer=lambda src, arg: ((), dtypes.bool_),
-        device=_device,
-        arg=TapArg,
-        ad=ZeroGradient("a token is no number"),
-        reference=_performed,
-        samples=given(),
-        batch=_batched,
-        takes_functions=True,
-        computes_in_f32=False,
-        kernel=HERE,  # the user's code stays in the thread that called
-        public=False,
-    ),
-    method=False,
+tap: OpDef = internal(
+    "tap",
+    "True, and something is done with the operands after the first, which is a token.",
+    "primitive",
+    call=lambda before, *x, effect: UOp(tap, (before, *x), TapArg(effect)),
+    infer=lambda src, arg: ((), dtypes.bool_),
+    # of what it looks at; a token may be anywhere
+    device=lambda src, arg: next((s.device for s in src[1:] if s.device is not None), None),
+    arg=TapArg,
+    ad=ZeroGradient("a token is no number"),
+    reference=_performed,
+    batch=lambda node, src, flags, size: (UOp(node.op, src, node.arg), False),  # once for all
+    takes_functions=True,
+    kernel=HERE,  # the user's code stays in the thread that called
 )
 
 
@@ -117,8 +100,7 @@ def latest(ordered: bool = True) -> UOp:
 
 def token_symbol() -> UOp:
     """A variable that stands for a token."""
-    symbol: UOp = OPS["unique_identity"](OPS["input"]("token", (), dtypes.bool_))
-    return symbol
+    return OPS["unique_identity"](OPS["input"]("token", (), dtypes.bool_))
 
 
 def _check_bound(effect: Effect, nodes: Sequence[UOp]) -> None:
@@ -165,11 +147,7 @@ def without_effects(function: Function) -> Function:
 
 def _has_effects(function: Function) -> bool:
     order = toposort(function.outputs)
-    return any(n.op is tap or any(map(_has_effects, _functions(n))) for n in order)
-
-
-def _functions(node: UOp) -> list[Function]:
-    return [v for v in node.arg or () if isinstance(v, Function)] if node.op.takes_functions else []
+    return any(n.op is tap or any(map(_has_effects, functions_in(n))) for n in order)
 
 
 def _without(roots: Sequence[UOp]) -> list[UOp]:
@@ -184,20 +162,8 @@ def _without(roots: Sequence[UOp]) -> list[UOp]:
 
 
 def _bare_node(node: UOp) -> UOp:
-    if not _functions(node):
+    if not functions_in(node):
         return node
     fields = [without_effects(v) if isinstance(v, Function) else v for v in node.arg]
     with origin_scope(node.raw_origin):
         return UOp(node.op, node.src, type(node.arg)(*fields))
-
-
-__all__ = [
-    "decide",
-    "emit",
-    "hand_over",
-    "joined",
-    "latest",
-    "no_token",
-    "token_symbol",
-    "without_effects",
-]

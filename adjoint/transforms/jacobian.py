@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from adjoint.tensor import Tensor
-from adjoint.transforms.call import Selected, check_inexact, lowered, name_of, raised, select
+from adjoint.transforms.call import Fn, Selected, check_inexact, lowered, name_of, raised, select
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
 from adjoint.transforms.reverse import Argnames, Argnums, vjp
@@ -21,12 +20,7 @@ def _basis(x: Tensor) -> Tensor:
     return eye.reshape(size, *x.shape)
 
 
-def jacrev(
-    fn: Callable[..., Any],
-    argnums: Argnums = None,
-    has_aux: bool = False,
-    argnames: Argnames = None,
-) -> Callable[..., Any]:
+def jacrev(fn: Fn, argnums: Argnums = None, has_aux: bool = False, argnames: Argnames = None) -> Fn:
     """The Jacobian by reverse mode: for each result leaf and argument leaf, result shape + argument
     shape. Best where results are fewer than arguments.
 
@@ -68,12 +62,7 @@ def _rows(op: str, pullback: Any, outputs: list[Tensor], out_tree: Any, which: i
     return [b.reshape(*target.shape, *b.shape[1:]) for b in blocks]
 
 
-def jacfwd(
-    fn: Callable[..., Any],
-    argnums: Argnums = None,
-    has_aux: bool = False,
-    argnames: Argnames = None,
-) -> Callable[..., Any]:
+def jacfwd(fn: Fn, argnums: Argnums = None, has_aux: bool = False, argnames: Argnames = None) -> Fn:
     """The Jacobian by forward mode, in the layout and with the options of `jacrev`. Best where
     arguments are few."""
 
@@ -112,10 +101,7 @@ def _columns(op: str, chosen: Selected, fn: Any, which: int, has_aux: bool) -> t
 
 
 def hessian(
-    fn: Callable[..., Any],
-    argnums: Argnums = None,
-    has_aux: bool = False,
-    argnames: Argnames = None,
-) -> Callable[..., Any]:
+    fn: Fn, argnums: Argnums = None, has_aux: bool = False, argnames: Argnames = None
+) -> Fn:
     """The matrix of second derivatives of a scalar function: forward over reverse."""
     return jacfwd(jacrev(fn, argnums, has_aux, argnames), argnums, has_aux, argnames)

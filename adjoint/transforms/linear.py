@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.autodiff.reverse import zeros_of
 from adjoint.errors import AutodiffError
+from adjoint.ir.function import symbol_like
 from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
@@ -15,7 +17,6 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes, scope
 from adjoint.transforms.call import as_tensor, check_inexact, name_of, result_leaves
 from adjoint.transforms.checking import ShapeDtype
-from adjoint.transforms.custom_rules.cotangents import zeros_of
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
 from adjoint.transforms.reverse import checked_cotangent, finished
@@ -37,7 +38,7 @@ def linear_transpose(fn: Callable[..., Any], *primals: Any) -> Callable[..., Any
         for output in outputs:
             check_inexact(op, output, "the result")
         roots = [t.uop for t in outputs]
-        seeds = [OPS["unique_identity"](_like("seed", root)) for root in roots]
+        seeds = [symbol_like("seed", root) for root in roots]
         found = joint_gradient(roots, seeds, symbols)
     _check_linear(op, found, symbols)
     _check_no_constant(op, roots, symbols)
@@ -53,17 +54,13 @@ def linear_transpose(fn: Callable[..., Any], *primals: Any) -> Callable[..., Any
     return transposed
 
 
-def _like(name: str, node: Any) -> UOp:
-    return OPS["input"](name, node.shape, node.dtype, node.device)
-
-
 def _symbol(op: str, leaf: Any) -> UOp:
     if isinstance(leaf, ShapeDtype):
         kind = Tensor(OPS["input"]("primal", tuple(leaf.shape), leaf.dtype, None))
     else:
         kind = as_tensor(op, leaf)
     check_inexact(op, kind, "the argument")
-    return OPS["unique_identity"](_like("primal", kind.uop))
+    return symbol_like("primal", kind.uop)
 
 
 def _check_linear(op: str, found: dict[UOp, UOp], symbols: list[UOp]) -> None:

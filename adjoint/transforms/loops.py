@@ -7,35 +7,25 @@ batch those functions; that needs both engines, so these records stand above the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.autodiff.forward import push_forward
-from adjoint.autodiff.reverse import compute_gradient, results
+from adjoint.autodiff.reverse import compute_gradient, or_zeros, results, zeros_of
 from adjoint.batching import batch
 from adjoint.errors import AutodiffError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, broadcast_batch, broadcast_batches, same_op
 from adjoint.ir.derivative import Vjp
-from adjoint.ir.function import Function, function_of, parameters
+from adjoint.ir.function import Function, function_of, functions_in, input_like
 from adjoint.ir.kernel_kind import EXPAND, Control
-from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ops.samples import given
 from adjoint.transforms.effects import without_effects
 
 Nodes = Sequence[UOp]
-
-
-def _zeros(x: UOp) -> UOp:
-    return OPS["const"](0, x.dtype, x.shape, x.device)
-
-
-def _filled(values: Sequence[UOp | None], like: Nodes) -> list[UOp]:
-    """Zeros for what is absent."""
-    return [_zeros(x) if v is None else v for v, x in zip(values, like, strict=True)]
 
 
 def _floats(nodes: Nodes) -> list[int]:
@@ -45,8 +35,7 @@ def _floats(nodes: Nodes) -> list[int]:
 
 def _fresh(nodes: Nodes, prefix: str) -> list[UOp]:
     """Variables of these types that no parameter is confused with."""
-    make = OPS["input"]
-    return [make(f"{prefix}{i}", n.shape, n.dtype, n.device) for i, n in enumerate(nodes)]
+    return [input_like(f"{prefix}{i}", n) for i, n in enumerate(nodes)]
 
 
 def pullback_of(function: Function) -> Function:
@@ -56,7 +45,7 @@ def pullback_of(function: Function) -> Function:
     seeds = _fresh(outputs, "g")
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
     found = joint_gradient(outputs, seeds, wanted)
-    return function_of([*function.inputs, *seeds], _filled([found.get(x) for x in wanted], wanted))
+    return function_of([*function.inputs, *seeds], or_zeros([found.get(x) for x in wanted], wanted))
 
 
 def tangent_of(function: Function) -> Function:
@@ -66,37 +55,23 @@ def tangent_of(function: Function) -> Function:
     tangents = _fresh(wanted, "t")
     roots = [function.outputs[i] for i in _floats(function.outputs)]
     pushed = push_forward(roots, dict(zip(wanted, tangents, strict=True)))
-    outputs = [*function.outputs, *_filled(pushed, roots)]
+    outputs = [*function.outputs, *or_zeros(pushed, roots)]
     return function_of([*function.inputs, *tangents], outputs)
 
 
 def batched_function(function: Function, flags: Sequence[bool], size: int) -> Function:
     """The function with one more axis on the flagged inputs and on every output."""
-    inputs = list(function.inputs)
-    wide = [
-        OPS["input"](f"b{i}", (size, *n.shape), n.dtype, n.device) if flag else n
-        for i, (n, flag) in enumerate(zip(inputs, flags, strict=True))
-    ]
-    mapping = {n: w for n, w, flag in zip(inputs, wide, flags, strict=True) if flag}
-    outputs = [broadcast_batch(*pair, size) for pair in batch(function.outputs, mapping, size)]
-    return function_of(wide, outputs)
-
-
-def batched_outputs(function: Function, flags: Sequence[bool], size: int) -> list[bool]:
-    """Which outputs depend on the flagged inputs."""
-    mapping = {
+    wide = {
         n: OPS["input"](f"b{i}", (size, *n.shape), n.dtype, n.device)
         for i, (n, flag) in enumerate(zip(function.inputs, flags, strict=True))
         if flag
     }
-    return [flag for _, flag in batch(function.outputs, mapping, size)]
+    outputs = [broadcast_batch(*pair, size) for pair in batch(function.outputs, wide, size)]
+    return function_of([wide.get(n, n) for n in function.inputs], outputs)
 
 
 def _record(name: str, doc: str, **fields: Any) -> OpDef:
-    fields |= {"samples": given(), "takes_functions": True, "public": False}
-    fields["computes_in_f32"] = False
-    made = OpDef(name, doc, "primitive", kernel=Control(name), **fields)
-    return register(made, method=False)
+    return internal(name, doc, "primitive", kernel=Control(name), takes_functions=True, **fields)
 
 
 # ---- BRANCH: (condition, operands) → the results of one of two functions
@@ -111,46 +86,39 @@ def _branch(condition: UOp, operands: Nodes, true: Function, false: Function) ->
     return UOp(branch, (condition, *operands), BranchArg(true, false))
 
 
-def _branch_reference(c: Any, *operands: Any, true: Function, false: Function, run: Any) -> Any:
-    return tuple(run(true if bool(c) else false, list(operands)))
+def _by_sides(make: Callable[[UOp, Nodes, Function, Function], UOp]) -> Vjp:
+    """The derivative of a node with two functions: a node like it, with the derivatives of both.
+
+    Each example has that of its own side: what the other side gives is not added. Added, it would
+    be zero times something, and NaN where that is infinite.
+    """
+
+    def pull(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
+        places = _floats(true.outputs)
+        seeds = or_zeros([g[i] for i in places], [true.outputs[i] for i in places])
+        node = make(c, [*x, *seeds], pullback_of(true), pullback_of(false))
+        return [None, *_spread(results(node), x)]
+
+    def push(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
+        places = _floats(x)
+        tangents = or_zeros([t[1 + i] for i in places], [x[i] for i in places])
+        node = make(c, [*x, *tangents], tangent_of(true), tangent_of(false))
+        return _spread(results(node)[len(true.outputs) :], true.outputs)
+
+    return Vjp(pull, tangent=push)
 
 
-def _branch_vjp(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
-    places = _floats(true.outputs)
-    seeds = _filled([g[i] for i in places], [true.outputs[i] for i in places])
-    node = _branch(c, [*x, *seeds], pullback_of(true), pullback_of(false))
-    return _spread_parts(node, x, lead=1)
-
-
-def _spread_parts(node: UOp, x: Nodes, lead: int) -> list[UOp | None]:
-    """The parts of a node, one per float operand, in the places of the operands."""
-    parts = iter(results(node))
-    absent: list[UOp | None] = [None] * lead
-    return absent + [next(parts) if n.dtype.is_inexact else None for n in x]
-
-
-def _branch_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
-    places = _floats(x)
-    tangents = _filled([t[1 + i] for i in places], [x[i] for i in places])
-    node = _branch(c, [*x, *tangents], tangent_of(true), tangent_of(false))
-    return _tangent_parts(node, true.outputs)
-
-
-def _tangent_parts(node: UOp, outputs: Nodes) -> tuple[UOp | None, ...]:
-    """The tangents that follow the primal results, in the places of the results."""
-    parts = iter(results(node)[len(outputs) :])
-    return tuple(next(parts) if n.dtype.is_inexact else None for n in outputs)
+def _spread(parts: Nodes, like: Nodes) -> tuple[UOp | None, ...]:
+    """The parts in the places of the floats among these, None elsewhere."""
+    rest = iter(parts)
+    return tuple(next(rest) if n.dtype.is_inexact else None for n in like)
 
 
 def _branch_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     """One condition for all: branch over batched functions. One per example: both, and select."""
-    true, false = node.arg
-    if not batched[0]:
-        return _branch(src[0], src[1:], *(batched_function(f, batched[1:], size) for f in node.arg))
-    _check_apart("cond", node.arg, batched[1:])
-    every = broadcast_batches(src, batched, size)
-    wide = [batched_function(f, [True] * len(f.inputs), size) for f in (true, false)]
-    return choose(every[0], every[1:], *wide)
+    if batched[0]:
+        return _choose_batch(node, src, batched, size)
+    return _branch(src[0], src[1:], *(batched_function(f, batched[1:], size) for f in node.arg))
 
 
 def _check_apart(op: str, functions: Iterable[Any], flags: Flags) -> None:
@@ -167,8 +135,7 @@ def _meets(function: Function, flags: Flags) -> bool:
     for node in toposort(function.outputs):
         if node.op.name == "axis_gather" and node.src[1] in inputs:
             return True
-        inner = [v for v in node.arg if type(v) is Function] if isinstance(node.arg, Arg) else []
-        if any(_meets(f, (True,) * len(f.inputs)) for f in inner):
+        if any(_meets(f, (True,) * len(f.inputs)) for f in functions_in(node)):
             return True
     return False
 
@@ -191,24 +158,6 @@ def _led(c: Any, rank: int) -> Any:
     return np.reshape(c, (*np.shape(c), *([1] * (rank - np.ndim(c)))))
 
 
-def _choose_vjp(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
-    """Each example has the cotangents of its own side: what the other side gives is not added.
-
-    Added, it would be zero times something, and NaN where that is infinite.
-    """
-    places = _floats(true.outputs)
-    seeds = _filled([g[i] for i in places], [true.outputs[i] for i in places])
-    node = choose(c, [*x, *seeds], pullback_of(true), pullback_of(false))
-    return _spread_parts(node, x, lead=1)
-
-
-def _choose_jvp(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
-    places = _floats(x)
-    tangents = _filled([t[1 + i] for i in places], [x[i] for i in places])
-    node = choose(c, [*x, *tangents], tangent_of(true), tangent_of(false))
-    return _tangent_parts(node, true.outputs)
-
-
 def _choose_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     if batched[0]:
         _check_apart("cond", node.arg, batched[1:])
@@ -228,47 +177,35 @@ branch = _record(
     call=_branch,
     arg=BranchArg,
     infer=lambda src, arg: arg.true.types,
-    ad=Vjp(_branch_vjp, tangent=_branch_jvp),
-    reference=_branch_reference,
+    ad=_by_sides(_branch),
+    reference=lambda c, *x, true, false, run: tuple(run(true if bool(c) else false, list(x))),
     batch=_branch_batch,
 )
-choose_op = register(
-    OpDef(
-        "choose",
-        "The results of `true` or of `false` for each example, by a condition per example; every "
-        "operand and every result has the condition's axes in front.",
-        "composite",
-        call=choose,
-        arg=BranchArg,
-        infer=lambda src, arg: arg.true.types,
-        ad=Vjp(_choose_vjp, tangent=_choose_jvp),
-        body=_chosen,
-        reference=_choose_reference,
-        samples=given(),
-        batch=_choose_batch,
-        takes_functions=True,
-        computes_in_f32=False,
-        kernel=EXPAND,
-        public=False,
-    ),
-    method=False,
+choose_op = internal(
+    "choose",
+    "The results of `true` or of `false` for each example, by a condition per example; every "
+    "operand and every result has the condition's axes in front.",
+    "composite",
+    call=choose,
+    arg=BranchArg,
+    infer=lambda src, arg: arg.true.types,
+    ad=_by_sides(choose),
+    body=_chosen,
+    reference=_choose_reference,
+    batch=_choose_batch,
+    takes_functions=True,
+    kernel=EXPAND,
 )
-bundle_op = register(
-    OpDef(
-        "bundle",
-        "Several values as one node with several results.",
-        "primitive",
-        call=lambda *x: UOp(OPS["bundle"], x),
-        infer=lambda src, arg: (tuple(s.shape for s in src), tuple(s.dtype for s in src)),
-        ad=Vjp(lambda g, y, *x: tuple(g), tangent=lambda t, y, *x: tuple(t)),
-        reference=lambda *x: tuple(x),
-        samples=given(),
-        computes_in_f32=False,
-        batch=same_op,
-        kernel=EXPAND,
-        public=False,
-    ),
-    method=False,
+bundle_op = internal(
+    "bundle",
+    "Several values as one node with several results.",
+    "primitive",
+    call=lambda *x: UOp(OPS["bundle"], x),
+    infer=lambda src, arg: (tuple(s.shape for s in src), tuple(s.dtype for s in src)),
+    ad=Vjp(lambda g, y, *x: tuple(g), tangent=lambda t, y, *x: tuple(t)),
+    reference=lambda *x: tuple(x),
+    batch=same_op,
+    kernel=EXPAND,
 )
 
 
@@ -333,11 +270,11 @@ def _loop_vjp(g: Any, y: Any, *x: UOp, **attrs: Any) -> list[UOp | None]:
     history = _with_history(x, arg)
     back, order = _backward_body(arg)
     float_out = _floats(body.outputs)
-    seeds = _filled([g[i] for i in float_out], [y[i] for i in float_out])
+    seeds = or_zeros([g[i] for i in float_out], [y[i] for i in float_out])
     carry_seeds = [s for s, i in zip(seeds, float_out, strict=True) if i < n]
     row_seeds = [s for s, i in zip(seeds, float_out, strict=True) if i >= n]
     constants = [x[i] for i in range(n + m, len(x))]
-    sums = [_zeros(c) for c in constants if c.dtype.is_inexact]
+    sums = [zeros_of(c) for c in constants if c.dtype.is_inexact]
     operands = [*carry_seeds, *sums, *history, *x[n : n + m], *row_seeds, *constants]
     rows = len(history) + m + len(row_seeds)
     backwards = LoopArg(back, len(carry_seeds) + len(sums), rows, arg.length, not arg.reverse)
@@ -394,7 +331,7 @@ def _loop_jvp(t: Any, y: Any, *x: UOp, **attrs: Any) -> tuple[UOp | None, ...]:
 
 def _tangents_at(t: Any, x: Nodes, places: list[int]) -> dict[int, UOp]:
     """The tangent of every float operand by its position, zeros where it has none."""
-    return dict(zip(places, _filled([t[i] for i in places], [x[i] for i in places]), strict=True))
+    return dict(zip(places, or_zeros([t[i] for i in places], [x[i] for i in places]), strict=True))
 
 
 def _grouped(x: Nodes, tangents: dict[int, UOp], groups: Sequence[range]) -> list[UOp]:
@@ -422,28 +359,17 @@ def _tangent_body(arg: LoopArg) -> tuple[Function, int]:
 
 
 def _interleaved_tangents(parts: Nodes, arg: LoopArg) -> tuple[UOp | None, ...]:
-    n, outs = arg.carries, _floats(arg.body.outputs)
-    carry_t = [i for i in outs if i < n]
-    row_t = [i for i in outs if i >= n]
-    rows = len(arg.body.outputs) - n
-    first = n + len(carry_t)
-    places = {i: parts[n + j] for j, i in enumerate(carry_t)}
-    places |= {i: parts[first + rows + j] for j, i in enumerate(row_t)}
-    return tuple(places.get(i) for i in range(len(arg.body.outputs)))
+    """Of the parts of a loop over `_tangent_body`: carries, tangents, rows, tangents."""
+    n, outputs = arg.carries, arg.body.outputs
+    moved = len(_floats(outputs[:n]))
+    return _spread([*parts[n : n + moved], *parts[len(outputs) + moved :]], outputs)
 
 
 def _loop_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    """Carries become batched as soon as one step makes them so."""
+    """Every carry has the axis, since every result has."""
     arg = node.arg
     n, m = arg.carries, arg.sequences
-    flags = list(batched)
-    while True:
-        outs = batched_outputs(arg.body, flags, size)[:n]
-        if outs == flags[:n] or all(a or not b for a, b in zip(flags[:n], outs, strict=True)):
-            break
-        flags[:n] = [a or b for a, b in zip(flags[:n], outs, strict=True)]
-    flags[:n] = [True] * n  # every result has the axis
-    body = batched_function(arg.body, flags, size)
+    body = batched_function(arg.body, [*([True] * n), *batched[n:]], size)
     carries = [broadcast_batch(s, b, size) for s, b in zip(src[:n], batched[:n], strict=True)]
     rows = [s.movedim(0, 1) if b else s for s, b in zip(src[n : n + m], batched[n:], strict=False)]
     parts = loop([*carries, *rows, *src[n + m :]], LoopArg(body, n, m, arg.length, arg.reverse))
@@ -488,8 +414,7 @@ def _while_jvp(t: Any, y: Any, *x: UOp, test: Function, body: Function, carries:
     own = [*extra[:carries], *extra[count : count + len(x) - carries]]
     wide = function_of(extra, without_effects(test)(*own))
     parts = results(UOp(while_op, tuple(operands), WhileArg(wide, step, count)))
-    moved = iter(parts[carries:])
-    return tuple(next(moved) if x[i].dtype.is_inexact else None for i in range(carries))
+    return _spread(parts[carries:], x[:carries])
 
 
 def _while_vjp(g: Any, y: Any, *x: UOp, **attrs: Any) -> Any:
@@ -527,4 +452,3 @@ while_op = _record(
     reference=_while_reference,
     batch=_while_batch,
 )
-__all__ = ["BranchArg", "LoopArg", "WhileArg", "branch", "loop", "parameters"]

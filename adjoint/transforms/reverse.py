@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from adjoint.autodiff.reverse import compute_gradient
-from adjoint.errors import AutodiffError, DTypeError
+from adjoint.autodiff.reverse import compute_gradient, zeros_of
 from adjoint.ir.collector import collector_rare
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -22,6 +21,7 @@ from adjoint.transforms.call import (
     assigned,
     check_inexact,
     check_scalar,
+    checked_derivative,
     hand_over,
     is_constant,
     lowered,
@@ -29,8 +29,6 @@ from adjoint.transforms.call import (
     raised,
     result_leaves,
     select,
-    split_aux,
-    variables,
 )
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
@@ -66,11 +64,7 @@ def value_and_grad(
                 check_inexact(op, leaf, "the argument")
         with collector_rare():
             with scope(op) as inner:
-                symbols = variables(chosen.leaves)
-                targets = [s.uop for s in symbols]
-                inner.variables.update(targets)
-                inner.known = True
-                result, aux = split_aux(op, chosen.call(fn, symbols), has_aux)
+                symbols, targets, result, aux = chosen.run(fn, inner, has_aux)
                 root = check_scalar(op, result, fn).uop
                 one = OPS["const"](1, root.dtype, (), root.device)
                 floats = [t for t in targets if t.dtype.is_inexact]
@@ -110,11 +104,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     op = f"vjp of {name_of(fn)}"
     chosen = select(op, primals, {}, tuple(range(len(primals))))
     with scope(op) as inner:
-        symbols = variables(chosen.leaves)
-        targets = [s.uop for s in symbols]
-        inner.variables.update(targets)
-        inner.known = True
-        result, aux = split_aux(op, chosen.call(fn, symbols), has_aux)
+        symbols, targets, result, aux = chosen.run(fn, inner, has_aux)
         leaves, treedef = result_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
@@ -135,9 +125,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
     """The gradient of a target, zeros where no path leads."""
-    if target in totals:
-        return totals[target]
-    return OPS["const"](0, target.dtype, target.shape, target.device)
+    return totals[target] if target in totals else zeros_of(target)
 
 
 def finished(totals: dict[UOp, UOp], target: UOp) -> Tensor | None:
@@ -147,16 +135,4 @@ def finished(totals: dict[UOp, UOp], target: UOp) -> Tensor | None:
 
 def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:
     """A cotangent for a root: its shape and dtype, or nothing for an integer result."""
-    tensor = value if isinstance(value, Tensor) else Tensor(value, device=root.device)
-    operands = [("result", root), ("cotangent", tensor)]
-    if tensor.shape != root.shape:
-        problem = "the cotangent has another shape than the result"
-        fix = f"give one of shape {list(root.shape)}"
-        raise AutodiffError("E5004", problem, op=op, operands=operands, help=fix)
-    if not root.dtype.is_inexact:
-        return None
-    if isinstance(value, Tensor) and tensor.dtype is not root.dtype:
-        problem = "the cotangent has another dtype than the result"
-        fix = f".cast('{root.dtype.name}')"
-        raise DTypeError("E2004", problem, op=op, operands=operands, help=fix)
-    return tensor.uop.cast(root.dtype)
+    return checked_derivative(op, "cotangent", value, "the result", root)

@@ -20,9 +20,8 @@ from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Jvp, Linear, Vjp
 from adjoint.ir.function import Function, function_of
 from adjoint.ir.kernel_kind import EXPAND, Read, View
-from adjoint.ir.opdef import OPS, OpDef, register
+from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import given
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
 from adjoint.transforms.call import outside, result_leaves
@@ -76,25 +75,21 @@ def _record(name: str, doc: str, ad: Any) -> OpDef:
         """A node of this function, or of one that is made of these parts."""
         return UOp(OPS[name], x, CallArg(function or TracedCall(**parts)))
 
-    made = OpDef(
+    return internal(
         name,
         doc,
         "composite",
         call=call,
         ad=ad,
         reference=_evaluated,
-        samples=given(),
         arg=CallArg,
         infer=_call_type,
         body=_body,
         batch=_batched,
         takes_functions=True,
-        computes_in_f32=False,
         kernel=EXPAND,
-        public=False,
         opcode=name != "checkpoint",
     )
-    return register(made, method=False)
 
 
 _BY_RULE = Vjp(_pulled, tangent=_pushed, selective=True)
@@ -105,34 +100,24 @@ checkpoint_op = _record(
 )
 
 
-def _wait_batch(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
-    """What comes first may have the axis without the value having it."""
-    return UOp(node.op, src), flags[0]
-
-
-wait_op: OpDef = register(
-    OpDef(
-        "wait",
-        "The first operand, but no sooner than the others are known; what is built on it is "
-        "computed anew.",
-        "primitive",
-        call=lambda x, *before: UOp(wait_op, (x, *before)),
-        infer=lambda src, arg: (src[0].shape, src[0].dtype),
-        ad=Linear(lambda g, x, *before: g, tangent=lambda t, y, x, *before: t[0]),
-        reference=lambda x, *before: np.asarray(x),
-        samples=given(),
-        computes_in_f32=False,
-        batch=_wait_batch,
-        kernel=View(
-            lambda node, at, space: (Read(node.src[0], at),),
-            strided=True,
-            aliases=True,
-            waits=True,
-        ),
-        public=False,
-        opcode=False,
+wait_op: OpDef = internal(
+    "wait",
+    "The first operand, but no sooner than the others are known; what is built on it is "
+    "computed anew.",
+    "primitive",
+    call=lambda x, *before: UOp(wait_op, (x, *before)),
+    infer=lambda src, arg: (src[0].shape, src[0].dtype),
+    ad=Linear(lambda g, x, *before: g, tangent=lambda t, y, x, *before: t[0]),
+    reference=lambda x, *before: np.asarray(x),
+    # what comes first may have the axis without the value having it
+    batch=lambda node, src, flags, size: (UOp(node.op, src), flags[0]),
+    kernel=View(
+        lambda node, at, space: (Read(node.src[0], at),),
+        strided=True,
+        aliases=True,
+        waits=True,
     ),
-    method=False,
+    opcode=False,
 )
 
 

@@ -6,15 +6,15 @@ trace, its values, and its derivatives. What may not: derivatives of ops.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adjoint.autodiff.forward import push_forward
-from adjoint.autodiff.reverse import results
+from adjoint.autodiff.reverse import or_zeros, results
 from adjoint.engine import realize as engine
 from adjoint.errors import AutodiffError
+from adjoint.ir.function import input_like
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.origin import Origin
@@ -23,12 +23,15 @@ from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, check_concrete, scope
-from adjoint.transforms.call import check_real, name_of, result_leaves, select, variables
-from adjoint.transforms.custom_rules.cotangents import (
-    _accumulate_cotangent,
-    _reduce_to_shape,
-    zeros_of,
+from adjoint.transforms.call import (
+    check_real,
+    name_of,
+    positional_names,
+    result_leaves,
+    select,
+    variables,
 )
+from adjoint.transforms.custom_rules.cotangents import _accumulate_cotangent, _reduce_to_shape
 from adjoint.transforms.forward import checked_tangents
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import TreeDef, matching_leaves, tree_flatten, tree_unflatten
@@ -105,10 +108,8 @@ class Trace:
 
     def _body(self) -> str:
         """The graph with the inputs under their names."""
-        named = {
-            node: OPS["input"](label, node.shape, node.dtype, node.device)
-            for node, label in zip(self.input_nodes, self.labels, strict=True)
-        }
+        pairs = zip(self.input_nodes, self.labels, strict=True)
+        named = {node: input_like(label, node) for node, label in pairs}
         return text(*substitute(self.output_nodes, named), origins=True)
 
 
@@ -149,19 +150,12 @@ def _op_node(node: UOp) -> OpNode:
 def _labels(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, ...]:
     """A name per leaf: its parameter's, with a number where the argument has several."""
     labels: list[str] = []
-    for name, arg in zip(_parameters(fn, len(args)), args, strict=True):
+    named = positional_names(fn)[: len(args)]
+    named += [f"x{i}" for i in range(len(named), len(args))]
+    for name, arg in zip(named, args, strict=True):
         count = len(tree_flatten(arg)[0])
         labels += [name] if count == 1 else [f"{name}.{i}" for i in range(count)]
     return tuple(labels)
-
-
-def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return [f"x{i}" for i in range(count)]
-    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return [*named[:count], *(f"x{i}" for i in range(len(named), count))]
 
 
 def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
@@ -179,8 +173,7 @@ def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
     roots = list(cotangent_map)
     found = joint_gradient(roots, list(cotangent_map.values()), trace.input_nodes)
     finals = [finished(found, node) for node in trace.input_nodes]
-    gradients: tuple[Any, ...] = tree_unflatten(trace.in_tree, finals)
-    return gradients
+    return tree_unflatten(trace.in_tree, finals)
 
 
 def _seeds(op: str, trace: Trace, cotangents: Any) -> list[Any]:
@@ -202,11 +195,8 @@ def forward_on_trace(trace: Trace, tangents: Sequence[Any]) -> Any:
     chosen = select(op, args, {}, tuple(range(len(args))))
     pairs = zip(trace.input_nodes, checked_tangents(op, chosen, tangents), strict=True)
     given = {node: t for node, t in pairs if t is not None}
-    pushed = push_forward(trace.output_nodes, given)
-    nodes = [
-        zeros_of(n) if t is None else t for t, n in zip(pushed, trace.output_nodes, strict=True)
-    ]
-    return tree_unflatten(trace.out_tree, map(Tensor, nodes))
+    moved = or_zeros(push_forward(trace.output_nodes, given), trace.output_nodes)
+    return tree_unflatten(trace.out_tree, map(Tensor, moved))
 
 
 __all__ = [

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
+from adjoint.autodiff.reverse import or_zeros
 from adjoint.errors import AutodiffError
 from adjoint.ir.batch import Flags
 from adjoint.ir.function import Function, function_of
 from adjoint.ir.kernel_kind import filled_value, is_filled
-from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.transforms.loops import batched_function
 
@@ -56,6 +57,7 @@ def no_rule_for(op: str, node: UOp) -> AutodiffError:
     return AutodiffError("E5001", problem, op=op, operands=[("value", node)], help=fix)
 
 
+@dataclass(frozen=True, repr=False)
 class TracedCall(Call):
     """A function whose rules are functions as well; all of them take all the operands.
 
@@ -65,25 +67,11 @@ class TracedCall(Call):
     to those of the float results. Either may be missing. Equal calls compute the same.
     """
 
-    def __init__(
-        self,
-        body: Function,
-        arguments: int,
-        backward: Function | None = None,
-        tangent: Function | None = None,
-    ):
-        super().__init__("traced", body)
-        self.arguments, self.backward, self.tangent = arguments, backward, tangent
-
-    @property
-    def _parts(self) -> tuple[object, ...]:
-        return self.body, self.arguments, self.backward, self.tangent
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TracedCall) and self._parts == other._parts
-
-    def __hash__(self) -> int:
-        return hash(self._parts)
+    body: Function
+    arguments: int
+    backward: Function | None = None
+    tangent: Function | None = None
+    __name__ = "traced"
 
     @cached_property
     def _used(self) -> set[UOp]:
@@ -93,7 +81,7 @@ class TracedCall(Call):
         self._check_outside("custom_vjp", x, needs)
         if self.backward is None:
             raise AutodiffError("E5001", "has no reverse rule", op="custom_vjp")
-        found = iter(self.backward(*x, *y, *floats(_filled(g, y))))
+        found = iter(self.backward(*x, *y, *floats(or_zeros(g, y))))
         given = [next(found) if n.dtype.is_inexact else None for n in x[: self.arguments]]
         given += [None] * (len(x) - self.arguments)
         return [
@@ -107,7 +95,7 @@ class TracedCall(Call):
             problem = "has a reverse rule only; forward mode needs a tangent rule"
             raise AutodiffError("E5001", problem, op="custom_vjp")
         own = x[: self.arguments]
-        found = iter(self.tangent(*x, *y, *floats(_filled(t[: self.arguments], own))))
+        found = iter(self.tangent(*x, *y, *floats(or_zeros(t[: self.arguments], own))))
         return [next(found) if n.dtype.is_inexact else None for n in y]
 
     def _check_outside(self, op: str, x: Nodes, wanted: Sequence[bool]) -> None:
@@ -133,11 +121,6 @@ class TracedCall(Call):
 def floats(nodes: Nodes) -> list[UOp]:
     """Those that carry a derivative."""
     return [n for n in nodes if n.dtype.is_inexact]
-
-
-def _filled(values: Absent, like: Nodes) -> list[UOp]:
-    zeros = [OPS["const"](0, n.dtype, n.shape, n.device) for n in like]
-    return [z if v is None else v for v, z in zip(values, zeros, strict=True)]
 
 
 def _is_zero(node: UOp) -> bool:

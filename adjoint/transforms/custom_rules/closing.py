@@ -12,18 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
+from adjoint.autodiff.reverse import zeros_of
 from adjoint.errors import AdjointError, AutodiffError
-from adjoint.ir.arg import Arg
-from adjoint.ir.function import Function, function_of
+from adjoint.ir.function import Function, function_of, functions_in, symbol_like
 from adjoint.ir.kernel_kind import PART
-from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, substitute, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, scope
 from adjoint.transforms.call import name_of, outside
 from adjoint.transforms.checkpoint import Recomputed
-from adjoint.transforms.custom_rules.cotangents import zeros_of
 from adjoint.transforms.custom_rules.rules import CustomCall
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
@@ -139,7 +137,7 @@ def _functions(node: UOp) -> list[Function]:
     if type(node.arg) is CallArg:
         call = node.arg.function
         return [call.body] if isinstance(call, Recomputed) else []
-    return [v for v in node.arg if type(v) is Function] if isinstance(node.arg, Arg) else []
+    return functions_in(node)
 
 
 def _replaced(arg: Any, closed: Any) -> Any:
@@ -161,10 +159,10 @@ class _TracedRule:
 
     def __init__(self, node: UOp, call: CustomCall):
         self.node, self.call = node, call
-        self.x = [_symbol(n) for n in node.src[: call.count]]
-        self.y = [_symbol(n) for n in call.body.outputs]
-        self.g = [_symbol(n) if n.dtype.is_inexact else None for n in self.y]
-        self.t = [_symbol(n) if n.dtype.is_inexact else None for n in self.x]
+        self.x = [symbol_like("rule", n) for n in node.src[: call.count]]
+        self.y = [symbol_like("rule", n) for n in call.body.outputs]
+        self.g = [symbol_like("rule", n) if n.dtype.is_inexact else None for n in self.y]
+        self.t = [symbol_like("rule", n) if n.dtype.is_inexact else None for n in self.x]
         self.backward: list[UOp] | None = None
         self.tangent: list[UOp] | None = None
 
@@ -238,10 +236,6 @@ class _TracedRule:
 
 def _there(nodes: Absent) -> list[UOp]:
     return [n for n in nodes if n is not None]
-
-
-def _symbol(like: UOp) -> UOp:
-    return OPS["unique_identity"](OPS["input"]("rule", like.shape, like.dtype, like.device))
 
 
 def _same(a: Any, b: Any) -> bool:

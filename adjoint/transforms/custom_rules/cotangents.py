@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
+from adjoint.autodiff.reverse import zeros_of
 from adjoint.errors import AutodiffError, DTypeError, ShapeError
-from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import as_tensor
 from adjoint.transforms.pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
 Shape = tuple[int, ...]
-
-
-def zeros_of(node: UOp) -> UOp:
-    """Zeros of the node's type."""
-    return OPS["const"](0, node.dtype, node.shape, node.device)
 
 
 def _reduce_to_shape(cot: Tensor, shape: Sequence[int]) -> Tensor:

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
+from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from adjoint.errors import ArgumentError, AutodiffError
@@ -97,7 +98,7 @@ class _Custom(Generic[P, R]):
         update_wrapper(self, fn)  # type: ignore[arg-type]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else _Bound(self, instance)
+        return self if instance is None else MethodType(self, instance)  # type: ignore[arg-type]
 
     def _divided(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Fn]:
         """Arguments with and without derivatives, and how to put them together again."""
@@ -125,16 +126,6 @@ class _Custom(Generic[P, R]):
     @property
     def _op(self) -> str:
         return f"{type(self).__name__} {name_of(self._fn)}"
-
-
-class _Bound:
-    """A method with a derivative: the instance comes first, without one."""
-
-    def __init__(self, custom: _Custom[Any, Any], instance: Any):
-        self._custom, self._instance = custom, instance
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._custom(self._instance, *args, **kwargs)  # type: ignore[operator]
 
 
 class custom_vjp(_Custom[P, R]):
@@ -165,8 +156,7 @@ class custom_vjp(_Custom[P, R]):
             return _Reverse(self._op, forward, backward, arguments, tree, source)
 
         body = lambda *values: self._fn(*joined(*values))  # noqa: E731
-        result: R = applied(self._op, body, free, custom_vjp_op, rule)
-        return result
+        return applied(self._op, body, free, custom_vjp_op, rule)
 
 
 class custom_jvp(_Custom[P, R]):
@@ -195,8 +185,7 @@ class custom_jvp(_Custom[P, R]):
             return _Tangent(self._op, lambda x, t: rule(*fixed, x, t), arguments, tree, source)
 
         body = lambda *values: self._fn(*joined(*values))  # noqa: E731
-        result: R = applied(self._op, body, free, custom_jvp_op, tangent)
-        return result
+        return applied(self._op, body, free, custom_jvp_op, tangent)
 
 
 __all__ = ["custom_jvp", "custom_vjp", "stop_gradient"]

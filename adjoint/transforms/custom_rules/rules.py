@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from adjoint.batching import batch
@@ -20,12 +21,7 @@ from adjoint.transforms.custom_rules.cotangents import aligned, leaves_of
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.loops import batched_function
 from adjoint.transforms.pytree import TreeDef
-from adjoint.transforms.subgraph import (
-    Arguments,
-    Fn,
-    taken_apart,
-    traced_whole,
-)
+from adjoint.transforms.subgraph import Arguments, Fn, taken_apart, traced_whole
 from adjoint.transforms.traced import Absent, Call, Nodes, no_rule_for
 
 
@@ -88,26 +84,26 @@ class PerExample(CustomRule):
         self.source = (*inner.source, flags, size)
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
-        with scope(f"vmap of {self.op}") as inside:
-            inside.effects = KEPT
-            given: dict[UOp, UOp] = {}
-            operands = self._examples(x, self.flags, given, inside)
-            seeds = self._examples(g, [True] * len(g), given, inside)
-            values = self._examples(y, [True] * len(y), given, inside)
-            found = self.inner.pull_back(seeds, values, operands, needs)  # type: ignore[arg-type]
-        wide = self._wide(found, given, inside)
+        rule = partial(self.inner.pull_back, needs=needs)
+        wide = self._mapped(rule, (g, [True] * len(g)), y, x)
         return [
             v if v is None or flag else v.sum(0) for v, flag in zip(wide, self.flags, strict=True)
         ]
 
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
+        return self._mapped(self.inner.push, (t, self.flags), y, x)
+
+    def _mapped(
+        self, rule: Callable[..., Absent], d: tuple[Absent, Sequence[bool]], y: Nodes, x: Nodes
+    ) -> Absent:
+        """What the rule gives for all examples; `d`: derivatives, and which of them are mapped."""
         with scope(f"vmap of {self.op}") as inside:
             inside.effects = KEPT
             given: dict[UOp, UOp] = {}
             operands = self._examples(x, self.flags, given, inside)
-            tangents = self._examples(t, self.flags, given, inside)
+            derivatives = self._examples(*d, given, inside)
             values = self._examples(y, [True] * len(y), given, inside)
-            found = self.inner.push(tangents, values, operands)  # type: ignore[arg-type]
+            found = rule(derivatives, values, operands)
         return self._wide(found, given, inside)
 
     def _examples(

@@ -33,8 +33,7 @@ class Argument:
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
         """The tensor in this call."""
-        found: Tensor = leaves[self.position]
-        return found
+        return leaves[self.position]
 
 
 class Held:
@@ -47,8 +46,7 @@ class Held:
 
     def tensor(self, leaves: Sequence[Any]) -> Tensor:
         """The tensor that is there now, as the last look at the container found it."""
-        found: Tensor = self.place.values[self.position]
-        return found
+        return self.place.values[self.position]
 
 
 class Known:

@@ -57,26 +57,26 @@ class Captured:
 
     def __init__(self, roots: Iterable[Any]):
         self.places: list[Place] = []
-        self.contents: list[MemoryContents] = []
+        self.contents: list[MemoryContents] = []  # memory that is guarded
         self.positions: list[tuple[Place, int]] = []  # of tensors
         self.tensors: dict[int, tuple[Place, int]] = {}
         self.complete = True
-        self._sized: list[Any] = []  # dicts that may only grow by being changed
-        self._instances: list[Any] = []
-        self._written: list[tuple[Any, int]] = []  # containers that a bound method writes to
+        self.sized: list[Any] = []  # dicts whose number of names is guarded
+        self.instances: list[Any] = []  # objects whose class is guarded
+        self.written: list[tuple[Any, int]] = []  # containers that a bound method writes to
+        self.names: set[str] = set()  # that code mentions, or that are read without being in code
         self._edges: dict[int, list[tuple[str | None, Any]]] = {}
         self._current = 0
         self._seen: dict[int, Any] = {}
         self._globals: dict[int, tuple[dict[str, Any], str, dict[str, None]]] = {}
         self._modules: dict[int, ModuleType] = {}
-        self._names: set[str] = set()
         self._listed: set[tuple[int, str]] = set()  # names of modules that are guarded
         self._noted: dict[int, str] = {}
         self._roots = list(roots)
         self._queue: deque[Any] = deque(self._roots)
         self._walk()
-        self._sizes = list(map(len, self._sized))
-        self._kinds = list(map(type, self._instances))
+        self._sizes = list(map(len, self.sized))
+        self._kinds = list(map(type, self.instances))
         self._pattern = self._aliases()
         self.ids = {id(place.values[i]) for place, i in self.positions}
         self._renewed = False  # whether some tensors are others since the last look
@@ -104,9 +104,9 @@ class Captured:
 
     def steady(self) -> bool:
         """Whether all that is not in places is as it was."""
-        if self._sized and [*map(len, self._sized)] != self._sizes:
+        if self.sized and [*map(len, self.sized)] != self._sizes:
             return False
-        if self._instances and [*map(type, self._instances)] != self._kinds:
+        if self.instances and [*map(type, self.instances)] != self._kinds:
             return False
         return not self.contents or all(contents.holds() for contents in self.contents)
 
@@ -125,7 +125,7 @@ class Captured:
 
     def is_written(self) -> bool:
         """Whether a bound method like `items.append` was called since."""
-        return any(len(container) != size for container, size in self._written)
+        return any(len(container) != size for container, size in self.written)
 
     def difference(self) -> str:
         """What is not as it was, for a message; "" if it is."""
@@ -192,7 +192,7 @@ class Captured:
         for module in self._modules.values():
             self._current = id(module)
             own = vars(module)
-            meant = own if self._is_open(module) else self._names.intersection(own)
+            meant = own if self._is_open(module) else self.names.intersection(own)
             fresh = [n for n in meant if (id(own), n) not in self._listed]
             self._mention(own, fresh, f"module {module.__name__}")
             for name in fresh:
@@ -202,10 +202,10 @@ class Captured:
 
     def _is_open(self, module: ModuleType) -> bool:
         """Whether any name of a user's module may be read, under a name made at run time."""
-        dynamic = not self._names.isdisjoint(_DYNAMIC) and is_users_module(module)
+        dynamic = not self.names.isdisjoint(_DYNAMIC) and is_users_module(module)
         if dynamic and (id(module), "") not in self._listed:
             self._listed.add((id(module), ""))
-            self.keep_size(vars(module))
+            self.sized.append(vars(module))
         return dynamic
 
     def _mention(self, here: dict[str, Any], names: Iterable[str], owner: str) -> None:
@@ -246,29 +246,9 @@ class Captured:
             self._queue.append(value)
             self._edges.setdefault(self._current, []).append((name, value))
 
-    def keep_size(self, container: Any) -> None:
-        """Guard the number of names in a dict."""
-        self._sized.append(container)
-
-    def watch(self, contents: MemoryContents) -> None:
-        """Guard memory."""
-        self.contents.append(contents)
-
     def note(self, value: Any, reason: str) -> None:
         """Say that a value cannot be guarded."""
         self._noted[id(value)] = reason
-
-    def mention(self, names: Iterable[str]) -> None:
-        """Names that are read without being in code."""
-        self._names.update(names)
-
-    def keep_written(self, container: Any) -> None:
-        """Note a container that the function can write to without seeing it."""
-        self._written.append((container, len(container)))
-
-    def keep_kind(self, value: Any) -> None:
-        """Guard the class of an object."""
-        self._instances.append(value)
 
     # ---- functions and modules
 
@@ -285,7 +265,7 @@ class Captured:
             if vars(value):
                 self.place(Dict, vars(value), tuple(vars(value)), owner)
             else:
-                self.keep_size(vars(value))
+                self.sized.append(vars(value))
             self._read(value)
 
     def _read(self, function: FunctionType) -> None:
@@ -293,7 +273,7 @@ class Captured:
         owner = f"module {here.get('__name__', '?')}"
         for code, chains, names, imports in reads_of(function.__code__):
             self._current = id(code)
-            self._names |= names
+            self.names |= names
             for chain in filter(None, chains):
                 self._chain(here, chain, owner)
             for level, name in imports:

@@ -9,15 +9,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adjoint.errors import (
-    ArgumentError,
-    AxisError,
-    BoundsError,
-    UnknownNameError,
-    did_you_mean,
-)
+from adjoint.errors import ArgumentError, AxisError, BoundsError, UnknownNameError, did_you_mean
 from adjoint.ir.sizes import Variable, settled
 from adjoint.tensor import Tensor
+from adjoint.transforms.call import argument_spans
 from adjoint.transforms.pytree import TreeDef
 
 Axes = Mapping[int, Variable]
@@ -81,16 +76,9 @@ class Dynamic:
 
     def _leaf_axes(self, treedef: TreeDef) -> list[tuple[int, str, Axes]]:
         """The number of each leaf that has such axes, and which argument it is of."""
-        args, kwargs = treedef.children
-        known = [(f"argument {i}", self._by_number.get(i), c) for i, c in enumerate(args.children)]
-        pairs = zip(kwargs.meta, kwargs.children, strict=True)
-        known += [(f"argument {k!r}", self._by_name.get(k), c) for k, c in pairs]
-        place, found = 0, []
-        for what, axes, child in known:
-            if axes is not None:
-                found += [(place + i, what, axes) for i in range(child.leaves)]
-            place += child.leaves
-        return found
+        known: Mapping[Any, Axes] = {**self._by_number, **self._by_name}
+        spans = [(label, span) for label, span in argument_spans(treedef) if label in known]
+        return [(i, f"argument {label!r}", known[label]) for label, span in spans for i in span]
 
     def _shape(
         self, leaf: Tensor, what: str, axes: Axes, bound: dict[str, tuple[int, str]]

@@ -115,11 +115,8 @@ class Absent(Names):
     __slots__ = ()
 
     def reader(self) -> Callable[[], Any]:
-        free, keys, nothing = (
-            self.container.keys().isdisjoint,
-            self.keys,
-            [MISSING] * len(self.keys),
-        )
+        free, keys = self.container.keys().isdisjoint, self.keys
+        nothing = [MISSING] * len(keys)
         return lambda: nothing if free(keys) else self.now()
 
 
@@ -245,7 +242,7 @@ class ClosureCells(Place):
         return functools.partial(map, attrgetter("cell_contents"), self.container)
 
     def now(self) -> list[Any] | None:
-        return [_contents(cell) for cell in self.container]
+        return [attribute(cell, "cell_contents", MISSING) for cell in self.container]
 
     def put(self, position: int, value: Any) -> None:
         self.container[position].cell_contents = value
@@ -270,15 +267,8 @@ def _getting(getter: Any, keys: tuple[Any, ...], container: Any) -> Callable[[],
     return functools.partial(getter(*keys), container)
 
 
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
-
-
 def attribute(value: Any, name: str, default: Any) -> Any:
-    """An attribute, whatever the object's own `__getattr__` raises."""
+    """An attribute, whatever the object's own `__getattr__` raises, or an empty cell."""
     try:
         return getattr(value, name, default)
     except Exception:
@@ -301,13 +291,15 @@ class FlatCheck:
         self._shown: list[Any] = [p.shown() for p in rest if p.shown() is not None and p.keys]
         self._readers = [place.reader() for place in rest if place.shown() is None]
         self._sized = [p.container for p in self._places if isinstance(p, (Dict, Items))]
-        self._dicts = [_base(p.container).keys(p.container) for p in self._places if _is_dict(p)]
+        self._dicts = [
+            _base(p.container).keys(p.container) for p in self._places if isinstance(p, Dict)
+        ]
         self.renew()
 
     def renew(self) -> None:
         """From now on things are as the places have seen them last."""
         self._sizes = [len(p.keys) for p in self._places if isinstance(p, (Dict, Items))]
-        self._keys = [key for p in self._places if _is_dict(p) for key in p.keys]
+        self._keys = [key for p in self._places if isinstance(p, Dict) for key in p.keys]
         self._values = [value for place in self._places for value in place.values]
 
     def holds(self) -> bool:
@@ -323,10 +315,6 @@ class FlatCheck:
             return all(map(is_, now, self._values))
         except Exception:  # other keys than there were, or objects that raise what they like
             return False
-
-
-def _is_dict(place: Place) -> bool:
-    return isinstance(place, Dict)
 
 
 def _is_fixed(place: Place) -> bool:
@@ -348,12 +336,10 @@ class MemoryContents:
         now, before = self.look(), self.before
         if now.shape != before.shape or now.dtype != before.dtype:
             return False
-        if now.dtype.hasobject or now.nbytes < _MAX_COPIED_BYTES or not now.flags.c_contiguous:
-            return bool(
-                now.tolist() == before.tolist()
-                if now.dtype.hasobject
-                else now.tobytes() == before.tobytes()
-            )
+        if now.dtype.hasobject:
+            return bool(now.tolist() == before.tolist())
+        if now.nbytes < _MAX_COPIED_BYTES or not now.flags.c_contiguous:
+            return bool(now.tobytes() == before.tobytes())
         return np.array_equal(now.reshape(-1).view(np.uint8), before.reshape(-1).view(np.uint8))
 
 

@@ -28,7 +28,7 @@ from adjoint.runtime.spans import span
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import open_scopes
 from adjoint.tensor.views import share
-from adjoint.transforms.call import name_of
+from adjoint.transforms.call import argument_spans, name_of
 from adjoint.transforms.jit.bindings import StaleError
 from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
@@ -174,7 +174,7 @@ class Jitted(Generic[P, R]):
                     result = compiled(leaves, epoch)
                 except StaleError:
                     continue
-            self._remember(key, compiled, args, kwargs, leaves)
+            self._remember(compiled, args, kwargs)
             return result
         return MISSING
 
@@ -200,7 +200,7 @@ class Jitted(Generic[P, R]):
             self._traces.move_to_end(key)
             while len(self._traces) > MAX_TRACES:
                 self._traces.popitem(last=False)
-            self._remember(key, compiled, args, kwargs, leaves)
+            self._remember(compiled, args, kwargs)
         return result
 
     def _run(self, tracer: Tracer) -> tuple[Compiled, Any]:
@@ -239,16 +239,10 @@ class Jitted(Generic[P, R]):
 
     def _donated_leaves(self, treedef: TreeDef) -> set[int]:
         """The positions of leaves of donated arguments."""
-        place, found = 0, set()
-        for number, child in enumerate(treedef.children[0].children):
-            if number in self._donated:
-                found |= set(range(place, place + child.leaves))
-            place += child.leaves
-        return found
+        spans = argument_spans(treedef)
+        return {place for label, span in spans if label in self._donated for place in span}
 
-    def _remember(
-        self, key: Any, compiled: Compiled, args: Any, kwargs: Any, leaves: list[Any]
-    ) -> None:
+    def _remember(self, compiled: Compiled, args: Any, kwargs: Any) -> None:
         """For the next call with nothing but tensors, each of them another."""
         flat = not kwargs and all(type(a) is Tensor for a in args)
         if flat and len({id(a) for a in args}) == len(args):

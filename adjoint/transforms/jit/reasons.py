@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint.errors import JitWarning
 from adjoint.ir.sizes import Size, varies
-from adjoint.transforms.pytree import TreeDef
+from adjoint.transforms.call import argument_spans
 
 MAX_PER_REASON = 8  # traces for one reason that need no word
 _TENSOR = ("shape", "dtype", "device", "requires_grad")
@@ -60,7 +60,8 @@ def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
     leaves = zip(old[1:-3], new[1:-3], strict=True)
     for number, (one, other) in enumerate(leaves):
         if one != other:
-            return f"{_aspect(one, other)} of {_argument(new[0], number)}"
+            spans = argument_spans(new[0])
+            return f"{_aspect(one, other)} of argument {next(i for i, s in spans if number in s)!r}"
     if old[-3] != new[-3]:
         return "which of its arguments are the same tensor"
     return "the default device or dtype, training mode, no_grad or debugging"
@@ -77,32 +78,18 @@ def only_sizes(
 
 
 def _varied(one: Any, other: Any, declared: tuple[int, ...] | None) -> bool:
-    if not (isinstance(one, tuple) and isinstance(other, tuple) and len(other) == len(_TENSOR)):
+    if not _are_tensors(one, other):
         return isinstance(other, tuple) and other[0] is Size  # a size among the arguments
     shape = other[0] if declared is None else declared
     same = one[1:] == other[1:] and len(one[0]) == len(shape)
     return same and all(a == b or varies(b) for a, b in zip(one[0], shape, strict=True))
 
 
+def _are_tensors(*keys: Any) -> bool:
+    return all(isinstance(key, tuple) and len(key) == len(_TENSOR) for key in keys)
+
+
 def _aspect(one: Any, other: Any) -> str:
-    if (
-        isinstance(one, tuple)
-        and isinstance(other, tuple)
-        and len(one) == len(other) == len(_TENSOR)
-    ):
+    if _are_tensors(one, other):
         return "the " + next(n for n, a, b in zip(_TENSOR, one, other, strict=True) if a != b)
     return "the value"
-
-
-def _argument(treedef: TreeDef, leaf: int) -> str:
-    """Which argument a leaf belongs to."""
-    args, kwargs = treedef.children
-    for number, child in enumerate(args.children):
-        if leaf < child.leaves:
-            return f"argument {number}"
-        leaf -= child.leaves
-    for name, child in zip(kwargs.meta, kwargs.children, strict=True):
-        if leaf < child.leaves:
-            return f"argument {name!r}"
-        leaf -= child.leaves
-    return "an argument"

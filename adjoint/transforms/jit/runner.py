@@ -87,10 +87,10 @@ class Runner:
     def _run(
         self, buffers: list[Buffer], donated: Sequence[int] = (), into: Sequence[Any] = ()
     ) -> list[Buffer]:
-        if self.program is None:
-            return self._in_pieces(buffers)
         given = [*buffers, *self.extra] if self.extra else buffers
         try:
+            if self.program is None:
+                return self._interpreted(buffers) if self.sides is None else self.sides.run(buffers)
             found: list[Buffer] = self.program.run(given, self.place, donated, into)
         except FlagError:
             with effects_muted():
@@ -102,16 +102,6 @@ class Runner:
             moved(given[i], device) if leaf else found[i]
             for (leaf, i), device in zip(self.picks, self.devices, strict=True)
         ]
-
-    def _in_pieces(self, buffers: list[Buffer]) -> list[Buffer]:
-        if self.sides is None:
-            return self._interpreted(buffers)
-        try:
-            return self.sides.run(buffers)
-        except FlagError:
-            with effects_muted():
-                self._interpreted(buffers)
-            raise
 
     def _interpreted(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         values = run_function(self.function, [b.array() for b in buffers])

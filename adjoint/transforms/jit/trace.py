@@ -143,7 +143,7 @@ class Tracer:
                 inner.defers, inner.effects = True, KEPT
                 symbols, handles = self._symbols()
                 inner.variables.update(symbols.values())
-                inner.variables.update(self._nodes_in_reach())
+                inner.variables.update(t.uop for t in self.captured.held())
                 inner.outside = {was.node for was in before}
                 out_tree, out_leaves = self._run(handles)
                 self._collect(before, handles, symbols, inner)
@@ -179,7 +179,7 @@ class Tracer:
 
     def _realize_surroundings(self) -> None:
         """Values of tensors in reach exist, so that each of them is a node of its own."""
-        found = [place.values[i] for place, i in self.captured.tensors.values()]
+        found = self.captured.held()
         wanted = [t for t in found if not is_known(t.uop)]
         wanted += [t for t in self.leaves if isinstance(t, Tensor) and not is_known(t.uop)]
         if wanted:
@@ -218,9 +218,6 @@ class Tracer:
                 first[id(leaf)] = made
             handles[i] = first[id(leaf)]
         return symbols, handles
-
-    def _nodes_in_reach(self) -> list[UOp]:
-        return [place.values[i].uop for place, i in self.captured.tensors.values()]
 
     def _run(self, handles: list[Any]) -> tuple[TreeDef, tuple[Any, ...]]:
         leaves, out_tree = tree_flatten(self.call(handles))
@@ -303,12 +300,8 @@ class Tracer:
     def _is_own(self, was: Before, inner: Scope) -> bool:
         """Whether a change is this call's: of a tensor in reach, or made of what it was given.
         Any other may be another thread's, and is one that needs no program to be right."""
-        tensor = was.tensor
-        if (
-            was.unchanged
-            or id(tensor) in self.captured.tensors
-            or share([tensor], self.captured.held())
-        ):
+        tensor, found = was.tensor, self.captured
+        if was.unchanged or id(tensor) in found.tensors or share([tensor], found.held()):
             return True
         nodes = [tensor.uop] if tensor._grad is None else [tensor.uop, tensor._grad.uop]
         return bool(dependent(nodes, inner.variables))

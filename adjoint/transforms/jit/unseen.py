@@ -14,68 +14,36 @@ from collections.abc import Coroutine, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-_MODULES = {  # whose functions give another answer every time
-    "_random": "random numbers",
-    "_socket": "a socket",
-    "_thread": "the thread it runs in",
-    "glob": "the file system",
-    "nt": "the operating system",
-    "posix": "the operating system",
-    "random": "random numbers",
-    "secrets": "random numbers",
-    "shutil": "the file system",
-    "socket": "a socket",
-    "subprocess": "another process",
-    "tempfile": "the file system",
-    "time": "the clock",
-    "urllib.request": "the network",
-    "uuid": "random numbers",
+_SOURCES: dict[str, tuple[str, ...]] = {  # functions, and modules with all of theirs
+    "a file": (
+        *("builtins.open", "_io.open", "io.open"),
+        *("numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile"),
+    ),
+    "a socket": ("_socket", "socket"),
+    "another process": ("subprocess",),
+    "globals by names that are made at run time": ("builtins.globals",),
+    "its callers": ("inspect.currentframe", "inspect.stack", "sys._getframe"),
+    "names that are made at run time": ("builtins.eval", "builtins.exec"),
+    "random numbers": ("_random", "random", "secrets", "uuid"),
+    "the address of an object": ("builtins.id",),
+    "the clock": ("time",),
+    "the file system": ("glob", "shutil", "tempfile"),
+    "the network": ("urllib.request",),
+    "the operating system": ("nt", "posix"),
+    "the thread it runs in": ("_thread", "threading.current_thread"),
+    "what is typed in": ("builtins.input",),
 }
+_READ = {name: what for what, names in _SOURCES.items() for name in names}
 _HARMLESS = {"sleep", "fspath", "strftime", "fsencode", "fsdecode", "allocate_lock", "UUID"}
-_FUNCTIONS = {
-    ("builtins", "open"): "a file",
-    ("_io", "open"): "a file",
-    ("io", "open"): "a file",
-    ("builtins", "input"): "what is typed in",
-    ("builtins", "id"): "the address of an object",
-    ("builtins", "globals"): "globals by names that are made at run time",
-    ("builtins", "eval"): "names that are made at run time",
-    ("builtins", "exec"): "names that are made at run time",
-    ("threading", "current_thread"): "the thread it runs in",
-    ("inspect", "currentframe"): "its callers",
-    ("inspect", "stack"): "its callers",
-    ("sys", "_getframe"): "its callers",
-    ("numpy", "load"): "a file",
-    ("numpy", "loadtxt"): "a file",
-    ("numpy", "genfromtxt"): "a file",
-    ("numpy", "fromfile"): "a file",
-}
 _METHODS: dict[type, tuple[frozenset[str], str]] = {  # a class, and the names that read
     datetime.datetime: (frozenset({"now", "utcnow", "today"}), "the clock"),
     datetime.date: (frozenset({"today"}), "the clock"),
     pathlib.Path: (frozenset({"read_text", "read_bytes", "open", "exists", "stat"}), "a file"),
 }
 _VALUES = {  # modules whose objects do not change, or whose state no result depends on
-    "_abc",
-    "_asyncio",
-    "_thread",
-    "abc",
-    "builtins",
-    "collections",
-    "datetime",
-    "decimal",
-    "functools",
-    "logging",
-    "ml_dtypes",
-    "numpy",
-    "operator",
-    "re",
-    "torch",
-    "types",
-    "typing",
-    "weakref",
-    "zoneinfo",
-    "_contextvars",
+    *("_abc", "_asyncio", "_contextvars", "_thread", "abc", "builtins", "collections", "datetime"),
+    *("decimal", "functools", "logging", "operator", "re", "types", "typing", "weakref"),
+    *("ml_dtypes", "numpy", "torch", "zoneinfo"),
 }
 
 
@@ -123,7 +91,7 @@ def _of_function(function: Any) -> str:
         return ""
     if module.startswith("numpy.random"):
         return "random numbers"
-    return _FUNCTIONS.get((module, name)) or _MODULES.get(module, "")
+    return _READ.get(f"{module}.{name}") or _READ.get(module, "")
 
 
 def _of_object(value: Any) -> str:

@@ -1,6 +1,6 @@
 """How each kind of Python value is looked at: what it holds, and what guards that.
 
-What may live here: one function per kind of value, and the table of them.
+What may live here: how to look at each kind of value, and the table of that.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ _BOOKKEEPING = {  # of classes; nothing that a function computes with
 _WRITERS = {"append", "add", "extend", "update", "appendleft", "insert", "put", "setdefault"}
 _CDATA: Any = ctypes.Array.__mro__[-2]
 _BUFFERS = (bytearray, array.array, memoryview, mmap.mmap, _CDATA)
+_PARTIAL = ("func", "args", "keywords")
 _EXACT = (list, deque, dict, tuple, set, frozenset, np.ndarray, functools.partial)
 
 
@@ -69,25 +70,19 @@ def visit(captured: Captured, value: Any) -> None:
 # ---- containers
 
 
-def _sequence(captured: Captured, value: Any) -> None:
-    captured.place(Items, value, range(len(value)), f"a {type(value).__name__}")
-
-
 def _dict(captured: Captured, value: Any) -> None:
     captured.place(Dict, value, dict_keys(value), f"a {type(value).__name__}")
     for key in dict_keys(value):
         captured.follow(key)
 
 
-def _set(captured: Captured, value: Any) -> None:
-    captured.place(Members, value, range(len(value)), f"a {type(value).__name__}")
-
-
 def _array(captured: Captured, value: Any) -> None:
     if value.dtype == object:
         captured.place(Objects, value, range(value.size), "an array of objects")
     else:
-        captured.watch(MemoryContents(functools.partial(np.asarray, value), "a NumPy array"))
+        captured.contents.append(
+            MemoryContents(functools.partial(np.asarray, value), "a NumPy array")
+        )
 
 
 def _buffer(captured: Captured, value: Any) -> None:
@@ -97,33 +92,12 @@ def _buffer(captured: Captured, value: Any) -> None:
     def look() -> Any:
         return np.frombuffer(memoryview(value).tobytes(), np.uint8)
 
-    return captured.watch(MemoryContents(look, f"a {type(value).__name__}"))
-
-
-def _view_of_dict(captured: Captured, value: Any) -> None:
-    captured.follow(value.mapping)
-
-
-def _cell(captured: Captured, value: Any) -> None:
-    captured.place(ClosureCells, (value,), (0,), "a closure")
-
-
-def _context(captured: Captured, value: Any) -> None:
-    captured.place(Context, value, ("value",), f"ContextVar {value.name!r}")
+    return captured.contents.append(MemoryContents(look, f"a {type(value).__name__}"))
 
 
 def _local(captured: Captured, value: Any) -> None:
     captured.place(Local, value, tuple(vars(value)), "a threading.local")
     captured.follow(type(value))
-
-
-def _reference(captured: Captured, value: Any) -> None:
-    """To guard what it refers to would keep that alive."""
-    captured.note(value, "a weak reference")
-
-
-def _environment(captured: Captured, value: Any) -> None:
-    captured.place(Dict, value._data, tuple(value._data), "the environment")
 
 
 # ---- callables
@@ -144,26 +118,14 @@ def _builtin(captured: Captured, value: Any) -> None:
     """`items.append`, `random.random`: what it is a method of."""
     owner = getattr(value, "__self__", None)
     if value.__name__ in _WRITERS and isinstance(owner, Sized):
-        captured.keep_written(owner)
+        captured.written.append((owner, len(owner)))
     elif not isinstance(owner, types.ModuleType):
         captured.follow(owner)
 
 
-def _partial(captured: Captured, value: Any) -> None:
-    captured.place(Attributes, value, ("func", "args", "keywords"), "a partial")
-
-
 def _getter(captured: Captured, value: Any) -> None:
     """`attrgetter("n")` mentions its names."""
-    captured.mention(word for text in value.__reduce__()[1] for word in str(text).split("."))
-
-
-def _wrapper(captured: Captured, value: Any) -> None:
-    captured.follow(value.__func__)
-
-
-def _property(captured: Captured, value: Any) -> None:
-    captured.follow(value.fget)
+    captured.names.update(word for text in value.__reduce__()[1] for word in str(text).split("."))
 
 
 # ---- classes and their instances
@@ -176,7 +138,7 @@ def _class(captured: Captured, value: Any) -> None:
         if is_users_class(base):
             names = [n for n in vars(base) if n not in _BOOKKEEPING]
             captured.place(ClassNames, base, names, f"class {base.__name__}", named=True)
-            captured.keep_size(vars(base))
+            captured.sized.append(vars(base))
     captured.follow(type(value))
 
 
@@ -202,7 +164,7 @@ def _attributes(captured: Captured, value: Any) -> None:
     slots = [name for base in kind.__mro__ for name in _slots(base)]
     captured.place(Attributes, value, slots, owner, named=named)
     if named:
-        captured.keep_kind(value)
+        captured.instances.append(value)
     captured.follow(kind)
 
 
@@ -219,7 +181,7 @@ def _jitted(captured: Captured, value: Any) -> None:
     captured.follow(value.__wrapped__)
     names = [n for n in own if not n.startswith("_") and n != "traces"]
     captured.place(Names, own, names, f"jitted {value.__name__}")
-    captured.keep_size(own)
+    captured.sized.append(own)
 
 
 def _foreign(captured: Captured, value: Any) -> None:
@@ -229,7 +191,7 @@ def _foreign(captured: Captured, value: Any) -> None:
         return
     look = functools.partial(_as_array, value)
     try:
-        captured.watch(MemoryContents(look, f"a {kind.__name__}"))
+        captured.contents.append(MemoryContents(look, f"a {kind.__name__}"))
     except Exception:  # it is on a device, sparse, or gone: its library knows why
         captured.note(value, f"memory of {kind.__module__}.{kind.__name__}")
 
@@ -239,36 +201,32 @@ def _as_array(value: Any) -> Any:
     return np.asarray(detached)
 
 
-def _module(captured: Captured, value: Any) -> None:
-    captured.module(value)
-
-
-def _nothing(captured: Captured, value: Any) -> None:
-    """Code never changes; a generator of code is followed where it is named."""
-
-
 _VISITS: tuple[tuple[Any, Callable[..., None]], ...] = (
     (types.FunctionType, _function),
     (types.MethodType, _method),
     ((types.BuiltinFunctionType, types.MethodWrapperType), _builtin),
-    (functools.partial, _partial),
+    (functools.partial, lambda c, v: c.place(Attributes, v, _PARTIAL, "a partial")),
     ((operator.attrgetter, operator.methodcaller), _getter),
     (type, _class),
-    (types.ModuleType, _module),
-    (types.CodeType, _nothing),
+    (types.ModuleType, lambda c, v: c.module(v)),
+    (types.CodeType, lambda c, v: None),  # it never changes
     ((dict, types.MappingProxyType), _dict),
-    ((type({}.keys()), type({}.values()), type({}.items())), _view_of_dict),
-    ((list, deque, tuple), _sequence),
-    ((set, frozenset), _set),
+    ((type({}.keys()), type({}.values()), type({}.items())), lambda c, v: c.follow(v.mapping)),
+    ((list, deque, tuple), lambda c, v: c.place(Items, v, range(len(v)), f"a {type(v).__name__}")),
+    ((set, frozenset), lambda c, v: c.place(Members, v, range(len(v)), f"a {type(v).__name__}")),
     (np.ndarray, _array),
     (_BUFFERS, _buffer),
-    (types.CellType, _cell),
-    (ContextVar, _context),
+    (types.CellType, lambda c, v: c.place(ClosureCells, (v,), (0,), "a closure")),
+    (ContextVar, lambda c, v: c.place(Context, v, ("value",), f"ContextVar {v.name!r}")),
     (threading.local, _local),
-    (weakref.ReferenceType, _reference),
-    (type(config.environment), _environment),
-    ((staticmethod, classmethod), _wrapper),
-    (property, _property),
+    # To guard what a reference refers to would keep that alive.
+    (weakref.ReferenceType, lambda c, v: c.note(v, "a weak reference")),
+    (
+        type(config.environment),
+        lambda c, v: c.place(Dict, v._data, tuple(v._data), "the environment"),
+    ),
+    ((staticmethod, classmethod), lambda c, v: c.follow(v.__func__)),
+    (property, lambda c, v: c.follow(v.fget)),
 )
 _WITH_ATTRIBUTES = (
     *((dict, types.MappingProxyType), (list, deque, tuple), (set, frozenset)),
