@@ -17,7 +17,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, in_runs
 from adjoint.target import Target
 
 
@@ -175,10 +175,7 @@ def _tile(
     if frame.outer or frame.group.reduced or best[0].size < strip or best[0].last is None:
         return None
     across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
-    at = 0
-    for number, length in enumerate(stages[0]):
-        members = counters.stages[0].vars[at : at + length]
-        at += length
+    for number, members in enumerate(in_runs(counters.stages[0].vars, stages[0])):
         along = any(_score(x.factor(members[-1])) == _ALONG for x in across)
         if number != best[0].run and along and _size(members) >= strip:
             return number
@@ -187,10 +184,7 @@ def _tile(
 
 def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
     best = _Best(0, 0, -(1 << 30), None)
-    at = 0
-    for number, length in enumerate(runs):
-        members = counters.vars[at : at + length]
-        at += length
+    for number, members in enumerate(in_runs(counters.vars, runs)):
         size = _size(members)
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:
