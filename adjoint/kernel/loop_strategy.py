@@ -48,27 +48,23 @@ class Probe(ElementWalk):
         self.itemsize = 1
         self._places: dict[Any, Affine] = {}
 
-    def load(self, node: UOp, place: Affine, gate: Gate) -> Any:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> None:
         self.memory.append(place)
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
+
+    def constant(self, node: UOp, value: Any) -> None:
         return None
 
-    def constant(self, node: UOp, value: Any) -> Any:
-        return None
-
-    def counted(self, node: UOp, x: Affine) -> Any:
+    def counted(self, node: UOp, x: Affine) -> None:
         self.others.append(x)
-        return None
 
-    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> None:
         self.ops += 1
         self._sized(node.dtype)
-        return None
 
-    def select(self, gate: Gate, value: Any, other: Any) -> Any:
+    def select(self, gate: Gate, value: Any, other: Any) -> None:
         self.others.extend(x for _, x, _ in gate)
-        return None
 
     def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         self.value(index, at, gate)
@@ -78,7 +74,7 @@ class Probe(ElementWalk):
         self.others.extend(at)
         return self._places[key]
 
-    def reduction(self, node: UOp, at: At) -> Any:
+    def reduction(self, node: UOp, at: At) -> None:
         return None
 
     def _sized(self, dtype: DType) -> None:
