@@ -47,7 +47,7 @@ def passed(work: Any, root: str) -> tuple[Any, list[int]]:
         result = work()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     files = [file for file, _ in way]
     changes = sum(a != b for a, b in pairwise(files))
     return result, [len(way), len(set(way)), len(set(files)), changes]
