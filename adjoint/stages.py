@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Protocol
 
 from adjoint.ir.dtype import DType
@@ -128,7 +127,10 @@ class Slot:
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * prod(self.shape)
+        count = self.dtype.itemsize
+        for extent in self.shape:
+            count *= extent
+        return count
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

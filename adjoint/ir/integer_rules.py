@@ -7,19 +7,19 @@ Elsewhere: anything about floats (`tensor_rules.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.ir.bounds import bounds, is_discrete
+from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import attributes
 from adjoint.ir.pattern import Apply, Number, Var, any_const, bind, template
-from adjoint.ir.rewrite import Rule, RuleSet, condition, is_integer
+from adjoint.ir.rewrite import Rule, RuleSet, condition, dtype_condition, is_integer
 from adjoint.ir.uop import UOp
 
 x, y, p = Var("x"), Var("y"), Var("p")
-Rules = tuple[Rule, ...]
 whole = "whole"  # names the node that a pattern matches
 
 
@@ -49,29 +49,38 @@ def only_value(node: UOp) -> UOp:
 # ---- conditions
 
 
-@condition
-def is_bool(x: UOp) -> bool:
+@dtype_condition
+def is_bool(dtype: DType) -> bool:
     """Whether x holds bools."""
-    return x.dtype.is_bool
+    return dtype.is_bool
+
+
+@dtype_condition
+def has_range(dtype: DType) -> bool:
+    """Whether x holds integers or bools."""
+    return dtype.kind in "biu"
 
 
 @condition
 def one_value(node: UOp) -> bool:
     """Whether the range leaves one value."""
-    return is_discrete(node) and len(set(bounds(node))) == 1
+    least, most = bounds(node)
+    return least == most
 
 
 @condition
 def at_least(x: UOp, y: UOp) -> bool:
     """Whether x is never less than y."""
-    return is_discrete(x) and bounds(x)[0] >= bounds(y)[1]
+    return bounds(x)[0] >= bounds(y)[1]
 
 
 # ---- folding: an op on constants is a constant, worked out by the op's own reference
 
 
-def folded(whole: UOp) -> UOp:
-    """The value of an op on constants, as a constant."""
+def _folded(whole: UOp, **operands: UOp) -> UOp | None:
+    """an op on integer constants = its value"""
+    if not is_discrete(whole) or not all(map(is_discrete, whole.src)):
+        return None
     arrays = [np.full((), s.arg.value, s.dtype.np) for s in whole.src]
     with np.errstate(all="ignore"):
         value = np.asarray(whole.op.reference(*arrays, **attributes(whole)))
@@ -79,15 +88,9 @@ def folded(whole: UOp) -> UOp:
     return UOp._apply("const", value.item(), whole.dtype, whole.shape, whole.device)
 
 
-def folds(prefix: str, arity: int, ops: Sequence[str], rewrite: Callable[..., Any]) -> Rules:
-    """The rule about constants, for each of these ops."""
+def _fold(op: str, arity: int) -> Rule:
     consts = tuple(any_const(f"c{i}") for i in range(arity))
-    return tuple(Rule(f"{prefix}_{op}", bind(whole, Apply(op, consts)), rewrite) for op in ops)
-
-
-def _fold_integers(whole: UOp, **operands: UOp) -> UOp | None:
-    """an op on integer constants = its value"""
-    return folded(whole) if is_discrete(whole) and all(map(is_discrete, whole.src)) else None
+    return Rule(f"fold_{op}", bind(whole, Apply(op, consts)), _folded)
 
 
 _UNARY = ("neg", "abs", "sign", "bitwise_not", "logical_not", "cast")
@@ -97,9 +100,9 @@ _BINARY = (
     *("logical_and", "logical_or", "logical_xor"),
 )
 fold_rules = RuleSet(
-    folds("fold", 1, _UNARY, _fold_integers)
-    + folds("fold", 2, _BINARY, _fold_integers)
-    + folds("fold", 3, ("where",), _fold_integers)
+    tuple(_fold(op, 1) for op in _UNARY)
+    + tuple(_fold(op, 2) for op in _BINARY)
+    + (_fold("where", 3),)
 )
 
 # ---- identities: what is left is less than what was there
@@ -132,15 +135,16 @@ _DECIDED = ("floordiv", "mod", "idiv", "bitwise_and", "lt", "le", "eq", "ne", "m
 
 
 def _decided(op: str) -> Rule:
-    node = bind(whole, Apply(op, (x, y)))
-    return Rule(f"decided_{op}", node, only_value(Var(whole)), when=one_value(Var(whole)))
+    node = Var(whole)
+    decided = has_range(x) & one_value(node)
+    return Rule(f"decided_{op}", bind(whole, Apply(op, (x, y))), only_value(node), when=decided)
 
 
 range_rules = RuleSet(
     (
         *map(_decided, _DECIDED),
-        Rule("max_in_range", x.maximum(y), x, when=at_least(x, y)),
-        Rule("min_in_range", x.minimum(y), y, when=at_least(x, y)),
+        Rule("max_in_range", x.maximum(y), x, when=has_range(x) & at_least(x, y)),
+        Rule("min_in_range", x.minimum(y), y, when=has_range(x) & at_least(x, y)),
     )
 )
 
@@ -151,7 +155,7 @@ def _where(choose: Any, a: Any, b: Any) -> Apply:
     return Apply("where", tuple(Number(v) if isinstance(v, bool) else v for v in (choose, a, b)))
 
 
-def _logic(kind: str) -> Rules:
+def _logic(kind: str) -> tuple[Rule, ...]:
     both: Callable[..., Apply] = getattr(x, f"{kind}_and")
     either: Callable[..., Apply] = getattr(x, f"{kind}_or")
     return (

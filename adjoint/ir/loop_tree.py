@@ -25,11 +25,16 @@ class Block:
     head: UOp | None = None
     parent: Block | None = None
     items: list[UOp | Block] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list, init=False)  # those among the items, in order
 
     def opened(self, head: UOp) -> Block:
         """A new block at the end of this one."""
-        inner = Block(head, self)
+        return self.ended_with(Block(head, self))
+
+    def ended_with(self, inner: Block) -> Block:
+        """The block, at the end of this one."""
         self.items.append(inner)
+        self.blocks.append(inner)
         return inner
 
     @property
@@ -41,10 +46,6 @@ class Block:
         """How many turns go side by side."""
         head = self.head
         return head.arg.lanes if head is not None and head.op.kernel is RANGE else 1
-
-    def blocks(self) -> list[Block]:
-        """The blocks directly inside, in order."""
-        return [item for item in self.items if isinstance(item, Block)]
 
     def chain(self) -> list[Block]:
         """This block and those around it, outermost first."""

@@ -7,9 +7,10 @@ holes. What may live here: patterns, matching, filling in. What may not: rules (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import product, repeat
 from typing import Any
 
 from adjoint.errors import InternalError
@@ -103,18 +104,15 @@ class Attr:
 class Apply(Pattern):
     """A node of this op on matching sources, in either order if the op commutes.
 
-    Attributes that are not mentioned match anything. `label` binds the whole node.
+    Attributes that are not mentioned match anything. `label` binds the whole node. `swapped` is the
+    one way in which a variant of a pattern matches: its two sources in the other order.
     """
 
     op: str
     src: tuple[Pattern, ...]
     attrs: tuple[tuple[str, Any], ...] = ()
     label: str = ""
-    is_flat: bool = field(init=False)  # nothing inside but holes and numbers
-
-    def __post_init__(self) -> None:
-        flat = not self.attrs and all(isinstance(s, (Var, Number)) for s in self.src)
-        object.__setattr__(self, "is_flat", flat)
+    swapped: bool = False
 
     def __str__(self) -> str:
         parts = [f"({s})" if _is_infix(s) else str(s) for s in self.src]
@@ -190,98 +188,66 @@ def bind(name: str, pattern: Pattern) -> Apply:
     return replace(applied(pattern), label=name)
 
 
-def matches(pattern: Pattern, node: UOp) -> Iterable[Bindings]:
+def matches(pattern: Pattern, node: UOp) -> Iterator[Bindings]:
     """Every way the node matches. Recursion follows the pattern, which is shallow."""
-    if isinstance(pattern, Apply) and pattern.is_flat:
-        return _flat_matches(pattern, node)
-    if isinstance(pattern, AnyNode):
-        return [{pattern.name: node}] if pattern.admits(node.op) else []
-    return _match(pattern, node, {})
+    for variant in _variants(pattern):
+        bound: Bindings = {}
+        if _takes(variant, node, bound):
+            yield bound
 
 
-def _flat_matches(pattern: Apply, node: UOp) -> list[Bindings]:
-    """The same for holes and numbers alone, which most patterns are: a third of the time."""
-    src, wanted = node.src, pattern.src
-    if node.op.name != pattern.op or len(src) != len(wanted):
-        return []
-    either = node.op.commutative and len(src) == 2 and src[0] is not src[1]
-    found = []
-    for sources in (src, src[::-1]) if either else (src,):
-        bound: Bindings = {pattern.label: node} if pattern.label else {}
-        for want, source in zip(wanted, sources, strict=True):
-            if not _takes(want, source, bound):
-                break
-        else:
-            found.append(bound)
-    return found
+@cache
+def _variants(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The pattern with the sources of every op that commutes in either order."""
+    if not isinstance(pattern, Apply):
+        return (pattern,)
+    plain = [replace(pattern, src=src) for src in product(*map(_variants, pattern.src))]
+    if not OPS[pattern.op].commutative or len(pattern.src) != 2:
+        return tuple(plain)
+    return (*plain, *(replace(variant, swapped=True) for variant in plain))
 
 
-def _takes(pattern: Pattern, node: UOp, bound: Bindings) -> bool:
-    """Whether a hole or a number matches; a hole's node is added to what is bound."""
-    if isinstance(pattern, Var):
-        is_free = not pattern.const or _is_number(node)
+def _takes(pattern: Any, node: UOp, bound: Bindings) -> bool:
+    """Whether the node matches as the variant is written; what its names stand for is bound."""
+    kind = type(pattern)
+    if kind is Var:
+        is_free = not pattern.const or is_number(node)
         return is_free and bound.setdefault(pattern.name, node) is node
-    assert isinstance(pattern, Number)
-    return _is_number(node) and _same_number(pattern.value, node)
+    if kind is Apply:
+        return _takes_applied(pattern, node, bound)
+    if kind is Number:
+        return is_number(node) and same_number(pattern.value, node)
+    if kind is not AnyNode:
+        raise InternalError(f"{pattern} can fill a template, not match a node")
+    bound[pattern.name] = node
+    return pattern.admits(node.op)
 
 
-def _is_number(node: UOp) -> bool:
+def _takes_applied(pattern: Apply, node: UOp, bound: Bindings) -> bool:
+    src = node.src
+    if node.op.name != pattern.op or len(src) != len(pattern.src):
+        return False
+    if pattern.swapped:
+        if src[0] is src[1]:  # as it was before
+            return False
+        src = src[::-1]
+    if pattern.label:
+        bound[pattern.label] = node
+    for name, value in pattern.attrs:
+        actual = getattr(node.arg, name)
+        wanted = bound.setdefault(value.name, actual) if isinstance(value, Attr) else frozen(value)
+        if wanted != actual:
+            return False
+    return False not in map(_takes, pattern.src, src, repeat(bound))
+
+
+def is_number(node: UOp) -> bool:
     """Whether a node is a constant; a size that varies is none."""
     return node.op.kernel is CONSTANT and not varies(node.arg.value)
 
 
-def _match(pattern: Pattern, node: UOp, bound: Bindings) -> Iterator[Bindings]:
-    if isinstance(pattern, Var):
-        if not pattern.const or _is_number(node):
-            yield from _bound(pattern.name, node, bound)
-    elif isinstance(pattern, Apply):
-        yield from _match_apply(pattern, node, bound)
-    elif isinstance(pattern, Number):
-        if _is_number(node) and _same_number(pattern.value, node):
-            yield bound
-    else:
-        raise InternalError(f"{pattern} can fill a template, not match a node")
-
-
-def _match_apply(pattern: Apply, node: UOp, bound: Bindings) -> Iterator[Bindings]:
-    src, wanted = node.src, pattern.src
-    if node.op.name != pattern.op or len(src) != len(wanted):
-        return
-    if pattern.label:
-        bound = bound | {pattern.label: node}
-    for name, value in pattern.attrs:
-        actual = getattr(node.arg, name)
-        if not isinstance(value, Attr):
-            if actual != frozen(value):
-                return
-        elif value.name not in bound:
-            bound = bound | {value.name: actual}
-        elif bound[value.name] != actual:
-            return
-    yield from _match_all(wanted, src, bound)
-    if node.op.commutative and len(src) == 2 and src[0] is not src[1]:
-        yield from _match_all(wanted, src[::-1], bound)
-
-
-def _match_all(
-    patterns: tuple[Pattern, ...], nodes: tuple[UOp, ...], bound: Bindings
-) -> Iterator[Bindings]:
-    if not patterns:
-        yield bound
-        return
-    for first in _match(patterns[0], nodes[0], bound):
-        yield from _match_all(patterns[1:], nodes[1:], first)
-
-
-def _bound(name: str, node: UOp, bound: Bindings) -> Iterator[Bindings]:
-    present = bound.get(name)
-    if present is None:
-        yield bound | {name: node}
-    elif present is node:
-        yield bound
-
-
-def _same_number(wanted: Any, node: UOp) -> bool:
+def same_number(wanted: Any, node: UOp) -> bool:
+    """Whether a constant has that value, as `Number` says."""
     value = node.arg.value
     if isinstance(wanted, bool) or isinstance(value, bool):
         return wanted is value
@@ -293,26 +259,9 @@ def _same_number(wanted: Any, node: UOp) -> bool:
     return isinstance(wanted, int) and wanted == value
 
 
-def may_match(pattern: Pattern, op: OpDef, sources: list[str]) -> bool:
-    """Whether a node of that op, on sources of these ops, may match."""
-    if isinstance(pattern, AnyNode):
-        return pattern.admits(op)
-    wanted = list(map(_op_of, applied(pattern).src))
-    if applied(pattern).op != op.name or len(wanted) != len(sources):
-        return False
-    if all(want in ("", name) for want, name in zip(wanted, sources, strict=True)):
-        return True
-    if not op.commutative or len(sources) != 2:
-        return False
-    return all(want in ("", name) for want, name in zip(wanted, sources[::-1], strict=True))
-
-
-def _op_of(pattern: Pattern) -> str:
-    """The op that a source of a match has; "" where it may have any."""
-    if isinstance(pattern, Apply):
-        return pattern.op
-    is_const = isinstance(pattern, Number) or (isinstance(pattern, Var) and pattern.const)
-    return "const" if is_const else ""
+def admits(pattern: Pattern, op: OpDef) -> bool:
+    """Whether a node of that op may match."""
+    return pattern.admits(op) if isinstance(pattern, AnyNode) else applied(pattern).op == op.name
 
 
 def variables(pattern: Pattern) -> dict[str, Var]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.errors import InternalError
+from adjoint.ir.dtype import DType
+from adjoint.ir.match_table import Matcher, MatchTable, TypeTests
 from adjoint.ir.opdef import OpDef
-from adjoint.ir.origin import enter_origin, leave_origin, origin_scope
-from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, applied, fill, matches, may_match
+from adjoint.ir.origin import ScopePlace, enter_origin, leave_origin, origin_scope
+from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, admits, applied, fill, matches
 from adjoint.ir.uop import UOp, make_node, rebuild, toposort
 
 Keep = Callable[[UOp], bool]
@@ -27,12 +29,14 @@ class Condition:
 
     text: str
     test: Callable[[Bindings], bool]
+    types: TypeTests = ()  # what it asks of dtypes alone: known before a node is looked at
 
     def __call__(self, bound: Bindings) -> bool:
         return self.test(bound)
 
     def __and__(self, other: Condition) -> Condition:
-        return Condition(f"{self.text} and {other.text}", lambda b: self.test(b) and other.test(b))
+        text, types = f"{self.text} and {other.text}", self.types + other.types
+        return Condition(text, lambda b: self.test(b) and other.test(b), types)
 
     def __str__(self) -> str:
         return self.text
@@ -51,10 +55,20 @@ def condition(fn: Callable[..., bool]) -> Callable[..., Condition]:
     return on
 
 
-@condition
-def is_integer(x: UOp) -> bool:
+def dtype_condition(fn: Callable[[DType], bool]) -> Callable[[Pattern], Condition]:
+    """Decorator: a test of a node's dtype, to be called on a hole: `is_integer(x)`."""
+
+    def on(x: Pattern) -> Condition:
+        name = str(x)
+        return Condition(f"{fn.__name__}({name})", lambda b: fn(b[name].dtype), ((name, fn),))
+
+    return on
+
+
+@dtype_condition
+def is_integer(dtype: DType) -> bool:
     """Whether x holds integers."""
-    return x.dtype.is_int
+    return dtype.is_int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -77,6 +91,11 @@ class Rule:
         """The op at the root of the pattern."""
         return applied(self.pattern).op
 
+    @property
+    def types(self) -> TypeTests:
+        """What the side condition asks of dtypes."""
+        return () if self.when is None else self.when.types
+
     def apply(self, node: UOp, keep: Keep | None = None) -> UOp | None:
         """What the node becomes, or None; operands that `keep` holds for stay operands."""
         for bound in matches(self.pattern, node):
@@ -92,10 +111,13 @@ class Rule:
         if isinstance(self.replacement, Var):
             found: UOp = bound[self.replacement.name]
             return found
-        with origin_scope(node.raw_origin):
+        token = enter_origin(node.raw_origin)
+        try:
             if isinstance(self.replacement, Pattern):
                 return fill(self.replacement, bound)
             return self.replacement(**bound)
+        finally:
+            leave_origin(token)
 
     def _may_stand(self, result: UOp, node: UOp) -> bool:
         if result.shape != node.shape or result.dtype is not node.dtype:
@@ -113,24 +135,21 @@ class Rule:
 
 def _keeps(result: UOp, node: UOp, bound: Bindings, keep: Keep) -> bool:
     """Whether every operand that must be computed is one of the result too."""
-    operands = {n for n in bound.values() if isinstance(n, UOp) and n is not node}
+    operands = [n for n in bound.values() if type(n) is UOp and n is not node]
     held = [n for n in operands if n is not result and keep(n)]
     if not held:
         return True
-    present = set(toposort([result], stop=operands.__contains__))
+    present = set(toposort([result], stop=set(operands).__contains__))
     return all(n in present for n in held)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RuleSet:
-    """Rules in the order they are tried.
-
-    Which rules a node may match is known from its op and the ops of its sources, and worked out
-    once for each of these: a graph has thousands of nodes and few such combinations.
-    """
+    """Rules in the order they are tried."""
 
     rules: tuple[Rule, ...]
-    _candidates: dict[tuple[OpDef, ...], tuple[Rule, ...]] = field(init=False, default_factory=dict)
+    _of_op: dict[OpDef, tuple[Rule, ...]] = field(init=False, default_factory=dict)
+    _tables: list[MatchTable[Rule]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) != len(self.rules):
@@ -148,22 +167,21 @@ class RuleSet:
     def __getitem__(self, name: str) -> Rule:
         return next(rule for rule in self.rules if rule.name == name)
 
-    def candidates(self, node: UOp) -> tuple[Rule, ...]:
-        """The rules that a node of this op on sources of these ops may match."""
-        key = (node.op, *[s.op for s in node.src])
-        found = self._candidates.get(key)
-        return self._looked_up(key) if found is None else found
+    @property
+    def table(self) -> MatchTable[Rule]:
+        """Which rules nodes may match; made when it is first asked for."""
+        if not self._tables:
+            self._tables.append(MatchTable(self.rules))
+        return self._tables[0]
 
-    def _looked_up(self, key: tuple[OpDef, ...]) -> tuple[Rule, ...]:
-        op, names = key[0], [source.name for source in key[1:]]
-        found = tuple(rule for rule in self.rules if may_match(rule.pattern, op, names))
-        self._candidates[key] = found
-        return found
-
-    def apply(self, node: UOp, keep: Keep | None = None) -> tuple[UOp | None, str]:
+    def apply(self, node: UOp) -> tuple[UOp | None, str]:
         """What the first rule that applies makes of the node, and the rule's name."""
-        for rule in self.candidates(node):
-            result = rule.apply(node, keep)
+        rules = self._of_op.get(node.op)
+        if rules is None:
+            rules = tuple(rule for rule in self.rules if admits(rule.pattern, node.op))
+            self._of_op[node.op] = rules
+        for rule in rules:
+            result = rule.apply(node)
             if result is not None:
                 return result, rule.name
         return None, ""
@@ -195,48 +213,41 @@ def rewrite_once(
 def rewrite(
     roots: Iterable[UOp],
     rules: RuleSet,
-    stop: Callable[[UOp], bool] | None = None,
     keep: Keep | None = None,
     fired: Counter[str] | None = None,
     fixed: Keep | None = None,
 ) -> list[UOp]:
     """Every root with the rules applied, sources first, until none applies.
 
-    `stop(node)` leaves a node and what is below it alone; a rule may not drop an operand for which
-    `keep(node)` holds; a node for which `fixed(node)` holds, which is asked once its sources are
-    done, stays the op it is; `fired` counts the rules that applied, by name. The order is fixed,
-    nothing recurses, and a replacement keeps the origin of what it replaces.
+    A rule may not drop an operand for which `keep(node)` holds; a node for which `fixed(node)`
+    holds, which is asked once its sources are done, stays the op it is; `fired` counts the rules
+    that applied, by name. The order is fixed, nothing recurses, and a replacement keeps the origin
+    of what it replaces.
     """
     wanted = list(roots)
-    order = toposort(wanted, stop)
-    walk = _Walk(rules, keep, fixed, budget=1000 + 100 * len(order))
-    if stop is not None:
-        walk.done.update((node, node) for node in order if stop(node))
-    for node in order:
-        if node not in walk.done:
-            walk.finish(node)
+    order = toposort(wanted)
+    with origin_scope(None) as place:
+        walk = _Walk(rules, keep, fixed, 1000 + 100 * len(order), place)
+        for node in order:
+            if node not in walk.done:
+                walk.finish(node)
     if fired is not None:
         fired.update(walk.fired)
     return [walk.done[root] for root in wanted]
 
 
-def _on(node: UOp, src: tuple[UOp, ...]) -> UOp:
-    """The node on other sources of the same types, so of its own type."""
-    token = enter_origin(node.raw_origin)
-    try:
-        return make_node(node.op, src, node.arg, node.shape, node.dtype)
-    finally:
-        leave_origin(token)
-
-
 class _Walk:
     """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
-    maps a node under work to the one whose final form will be its own."""
+    maps a node under work to the one whose final form will be its own; `place` is the origin of
+    what is built."""
 
-    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "rules")
+    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "place", "rules_of")
 
-    def __init__(self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int):
-        self.rules, self.keep, self.fixed, self.budget = rules, keep, fixed, budget
+    def __init__(
+        self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int, place: ScopePlace
+    ):
+        self.rules_of = Matcher(rules.table).rules
+        self.keep, self.fixed, self.budget, self.place = keep, fixed, budget, place
         self.done: dict[UOp, UOp] = {}
         self.next: dict[UOp, UOp] = {}
         self.active: set[UOp] = set()
@@ -244,16 +255,21 @@ class _Walk:
 
     def finish(self, node: UOp) -> None:
         """The final form of a node whose sources are done: mostly itself, or itself on others."""
-        done, present = self.done, self.on_finished(node)
+        done, present = self.done, node
+        for source in node.src:
+            if done[source] is not source:
+                present = self.rebuilt(node)
+                break
         found = done.get(present)
         if found is None:
-            target = self.ruled(present)
-            if target is not present:
+            rules = self.rules_of(present)
+            target = self.ruled(present, rules) if rules or self.fixed is not None else present
+            found = present if target is present else done.get(target)
+            if found is None:
                 self.next[present] = target
                 self.settle(present)
-            else:
-                done[present] = present
-            found = done[present]
+                found = done[present]
+            done[present] = found
         done[node] = found
 
     def settle(self, root: UOp) -> None:
@@ -291,22 +307,21 @@ class _Walk:
         return present
 
     def applied(self, node: UOp) -> UOp:
-        present = self.on_finished(node)
-        return self.ruled(node) if present is node else present
+        if all(self.done[source] is source for source in node.src):
+            return self.ruled(node, self.rules_of(node))
+        return self.rebuilt(node)
 
-    def on_finished(self, node: UOp) -> UOp:
-        """The node on the final forms of its sources."""
-        done = self.done
-        for source in node.src:
-            if done[source] is not source:
-                return _on(node, tuple([done[s] for s in node.src]))
-        return node
+    def rebuilt(self, node: UOp) -> UOp:
+        """The node on the final forms of its sources, which have their types."""
+        self.place.raw = node.raw_origin
+        src = tuple(map(self.done.__getitem__, node.src))
+        return make_node(node.op, src, node.arg, node.shape, node.dtype)
 
-    def ruled(self, node: UOp) -> UOp:
-        """What the first rule that applies makes of the node, or itself."""
+    def ruled(self, node: UOp, rules: tuple[Rule, ...]) -> UOp:
+        """What the first of the rules that applies makes of the node, or itself."""
         if self.fixed is not None and self.fixed(node):
             return node
-        for rule in self.rules.candidates(node):
+        for rule in rules:
             result = rule.apply(node, self.keep)
             if result is not None:
                 self.fired.append(rule.name)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from adjoint.ir.dtype import DType
-from adjoint.ir.integer_rules import choice_rules, fold_rules, folded, folds, identity_rules
-from adjoint.ir.pattern import Attr, Var, any_const, template
-from adjoint.ir.rewrite import Rule, RuleSet, condition
+from adjoint.ir.integer_rules import choice_rules, fold_rules, identity_rules
+from adjoint.ir.pattern import Apply, Attr, Var, any_const, bind, template
+from adjoint.ir.rewrite import Rule, RuleSet, condition, dtype_condition
 from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
 
@@ -22,22 +24,22 @@ c = any_const("c")
 a, b = Attr("a"), Attr("b")
 
 
-@condition
-def is_real(x: UOp) -> bool:
+@dtype_condition
+def is_real(dtype: DType) -> bool:
     """Whether x is neither bool nor complex: (inf + 0j) * 1 has a NaN."""
-    return x.dtype.kind in "iuf"
+    return dtype.kind in "iuf"
 
 
-@condition
-def has_sign(x: UOp) -> bool:
+@dtype_condition
+def has_sign(dtype: DType) -> bool:
     """Whether x holds floats or signed integers: of an unsigned 1, -x is the largest number."""
-    return x.dtype.kind in "if"
+    return dtype.kind in "if"
 
 
-@condition
-def is_float(x: UOp) -> bool:
+@dtype_condition
+def is_float(dtype: DType) -> bool:
     """Whether x holds floats."""
-    return x.dtype.is_float
+    return dtype.is_float
 
 
 @condition
@@ -133,15 +135,24 @@ def is_power_of_two(c: UOp) -> bool:
 # ---- folding floats: arithmetic that IEEE 754 leaves no choice in
 
 
-def _fold_floats(whole: UOp, **operands: UOp) -> UOp | None:
+def _folded(whole: UOp, **operands: UOp) -> UOp | None:
     """an op of one rounding on float constants = its value"""
-    return folded(whole) if all(s.dtype.is_float for s in whole.src) else None
+    if not all(s.dtype.is_float for s in whole.src):
+        return None  # integers have a rule of their own
+    arrays = [np.full((), s.arg.value, s.dtype.np) for s in whole.src]
+    with np.errstate(all="ignore"):
+        value = np.asarray(whole.op.reference(*arrays)).astype(whole.dtype.np)
+    return UOp._apply("const", value.item(), whole.dtype, whole.shape, whole.device)
 
 
-_BINARY = ("add", "sub", "mul", "true_div", "lt", "le", "eq", "ne")
+def _fold(op: str, arity: int) -> Rule:
+    consts = tuple(any_const(f"c{i}") for i in range(arity))
+    return Rule(f"fold_float_{op}", bind("whole", Apply(op, consts)), _folded)
+
+
 float_fold_rules = RuleSet(
-    folds("fold_float", 1, ("neg", "abs"), _fold_floats)
-    + folds("fold_float", 2, _BINARY, _fold_floats)
+    tuple(_fold(op, 1) for op in ("neg", "abs"))
+    + tuple(_fold(op, 2) for op in ("add", "sub", "mul", "true_div", "lt", "le", "eq", "ne"))
 )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from adjoint.errors import DeviceError
@@ -104,7 +103,10 @@ class UOp(_Unfinished):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return prod(self.shape)
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
 
     def toposort(self, stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
         """Every node this one needs, itself last; where `stop(node)` holds the walk turns back."""
@@ -230,17 +232,19 @@ def _unpickle(op: OpDef, src: tuple[UOp, ...], attributes: tuple[Any, ...] | Non
 def toposort(roots: Iterable[UOp], stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
     """Sources before users, in one fixed order. No recursion: graphs may be very deep."""
     done: dict[UOp, None] = {}
-    opened: set[UOp] = set()
     stack = list(roots)[::-1]
     while stack:
         node = stack[-1]
-        if node in opened:  # seen before: whatever it needs is done by now
-            done[node] = None
+        if node in done:
             stack.pop()
             continue
-        opened.add(node)
-        if node.src and (stop is None or not stop(node)):
-            stack.extend(node.src[::-1])
+        for source in node.src if stop is None or not stop(node) else ():
+            if source not in done:
+                stack.extend(node.src[::-1])
+                break
+        else:
+            done[node] = None
+            stack.pop()
     return list(done)
 
 

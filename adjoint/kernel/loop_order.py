@@ -8,9 +8,8 @@ from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, GLOBAL, PHI, RANGE, VA
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp, toposort
 
-_LEAVES = frozenset({CONSTANT, GLOBAL, VARIABLE, RANGE})
 Loops = frozenset[UOp]
-_none: Loops = frozenset()
+_NONE: Loops = frozenset()
 
 
 class LoopOrder:
@@ -20,9 +19,10 @@ class LoopOrder:
         self.root = Block()
         self.outer = [self.root]
         self._before = 0  # blocks of the innermost outer one that belong to earlier stages
+        self._places: dict[Loops, Block] = {}  # of a stage: where what is inside of these loops is
         self._done: set[UOp] = set()
         self._deps: dict[UOp, Loops] = {}  # the loops that a node is inside of
-        self._late: dict[UOp, Loops] = {}  # the loops behind which it comes
+        self._late: dict[UOp, Loops] = {}  # the loops behind which it comes, if there are any
         self._around: dict[UOp, Loops] = {}  # of an accumulator: the loops of its stage around it
         self._inside: dict[UOp, Loops] = {}  # and those that update it
 
@@ -50,7 +50,8 @@ class LoopOrder:
         """
         blocks = {block.head: block for block in self.outer}
         last = self.outer[-1]
-        self._before = len(last.blocks())
+        self._before = len(last.blocks)
+        self._places = {_NONE: self.root}
         for path in paths:
             around = last
             for loop in path:
@@ -58,41 +59,61 @@ class LoopOrder:
                     blocks[loop] = around.opened(loop)
                 around = blocks[loop]
         for node in toposort(effects, stop=self._done.__contains__):
-            self._put(node, blocks)
+            if node not in self._done:
+                self._put(node, blocks)
 
     def _put(self, node: UOp, blocks: dict[UOp | None, Block]) -> None:
-        if node in self._done or node.op.kernel in _LEAVES:
+        kernel = node.op.kernel
+        if kernel is RANGE:
+            self._deps[node] = frozenset({node})
+        if kernel is CONSTANT or kernel is GLOBAL or kernel is VARIABLE or kernel is RANGE:
             return
         self._done.add(node)
-        below = _none.union(*(self._of(s) for s in node.src))  # the loops that it is inside of
-        late = _none.union(*(self._late.get(s, _none) for s in node.src))
-        here = below if node.op.kernel is not ACCUMULATOR else self._enclosing(node) | below
-        around = [blocks[loop].chain() for loop in here if loop in blocks]
-        place = max(around, key=len, default=[self.root])[-1]
+        below, late = _joined(self._deps, node), _joined(self._late, node)
+        here = below if kernel is not ACCUMULATOR else self._enclosing(node) | below
+        place = self._places.get(here)
+        if place is None:
+            around = [blocks[loop].chain() for loop in here if loop in blocks]
+            place = self._places[here] = max(around, key=len, default=[self.root])[-1]
         self._settle(node, below, late)
         self._insert(node, place, late)
 
     def _insert(self, node: UOp, place: Block, late: Loops) -> None:
         """Before the first block that need not come before it."""
-        inner = place.blocks()
-        first = self._before if place is self.outer[-1] else 0
-        behind = [i + 1 for i, block in enumerate(inner) if block.head in late]
-        number = max([first, *behind])
-        at = len(place.items) if number == len(inner) else place.items.index(inner[number])
-        place.items.insert(at, node)
+        items, inner = place.items, place.blocks
+        number = self._before if place is self.outer[-1] else 0
+        if late:
+            number = max([number, *(i + 1 for i, b in enumerate(inner) if b.head in late)])
+        at = len(items)
+        if number < len(inner):
+            following = inner[number]
+            at -= 1
+            while items[at] is not following:  # few nodes stand behind a block
+                at -= 1
+        items.insert(at, node)
 
     def _enclosing(self, acc: UOp) -> Loops:
         around = self.outer[-1].head
-        return self._around[acc] | (frozenset() if around is None else {around})
+        return self._around[acc] | (_NONE if around is None else {around})
 
     def _settle(self, node: UOp, below: Loops, late: Loops) -> None:
         """What is known of a node for those that use it."""
-        self._deps[node], self._late[node] = below, late
         if node.op.kernel is ACCUMULATOR:
-            self._deps[node] = below | self._enclosing(node) | self._inside[node]
+            below = below | self._enclosing(node) | self._inside[node]
         elif node.op.kernel is PHI:  # its final value is known behind its loops, where they are
-            self._deps[node] = (below - frozenset(node.src[2:])) | self._enclosing(node.src[0])
-            self._late[node] = late | frozenset(node.src[2:])
+            below = (below - frozenset(node.src[2:])) | self._enclosing(node.src[0])
+            late = late | frozenset(node.src[2:])
+        if below:
+            self._deps[node] = below
+        if late:
+            self._late[node] = late
 
-    def _of(self, node: UOp) -> Loops:
-        return frozenset({node}) if node.op.kernel is RANGE else self._deps.get(node, _none)
+
+def _joined(loops: dict[UOp, Loops], node: UOp) -> Loops:
+    """The loops of all sources; those of one, where the others add none."""
+    found = _NONE
+    for source in node.src:
+        more = loops.get(source)
+        if more is not None and more is not found:
+            found = found | more if found else more
+    return found

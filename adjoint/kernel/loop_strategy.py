@@ -17,7 +17,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, in_runs
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs
 from adjoint.target import Target
 
 
@@ -48,23 +48,27 @@ class Probe(ElementWalk):
         self.itemsize = 1
         self._places: dict[Any, Affine] = {}
 
-    def load(self, node: UOp, place: Affine, gate: Gate) -> None:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> Any:
         self.memory.append(place)
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
-
-    def constant(self, node: UOp, value: Any) -> None:
         return None
 
-    def counted(self, node: UOp, x: Affine) -> None:
-        self.others.append(x)
+    def constant(self, node: UOp, value: Any) -> Any:
+        return None
 
-    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> None:
+    def counted(self, node: UOp, x: Affine) -> Any:
+        self.others.append(x)
+        return None
+
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
         self.ops += 1
         self._sized(node.dtype)
+        return None
 
-    def select(self, gate: Gate, value: Any, other: Any) -> None:
+    def select(self, gate: Gate, value: Any, other: Any) -> Any:
         self.others.extend(x for _, x, _ in gate)
+        return None
 
     def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         self.value(index, at, gate)
@@ -74,7 +78,7 @@ class Probe(ElementWalk):
         self.others.extend(at)
         return self._places[key]
 
-    def reduction(self, node: UOp, at: At) -> None:
+    def reduction(self, node: UOp, at: At) -> Any:
         return None
 
     def _sized(self, dtype: DType) -> None:
@@ -171,7 +175,10 @@ def _tile(
     if frame.outer or frame.group.reduced or best[0].size < strip or best[0].last is None:
         return None
     across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
-    for number, members in enumerate(in_runs(counters.stages[0].vars, stages[0])):
+    at = 0
+    for number, length in enumerate(stages[0]):
+        members = counters.stages[0].vars[at : at + length]
+        at += length
         along = any(_score(x.factor(members[-1])) == _ALONG for x in across)
         if number != best[0].run and along and _size(members) >= strip:
             return number
@@ -180,7 +187,10 @@ def _tile(
 
 def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
     best = _Best(0, 0, -(1 << 30), None)
-    for number, members in enumerate(in_runs(counters.vars, runs)):
+    at = 0
+    for number, length in enumerate(runs):
+        members = counters.vars[at : at + length]
+        at += length
         size = _size(members)
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:

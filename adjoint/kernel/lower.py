@@ -17,6 +17,7 @@ from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import CONSTANT, EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.scatter import checked, flag_code
@@ -42,10 +43,11 @@ def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | N
     """The program, and the node whose index it checks if it has a flag."""
     frame = frame_of(group)
     choice = choice_of(frame, target)
-    try:
-        return Lowering(frame, choice, INDICES[target.index_bits]).program(name)
-    except WideIndexError:
-        return Lowering(frame, choice, dtypes.int64).program(name)
+    with origin_scope(group.outputs[0][0].raw_origin):  # else each node looks for the user's frame
+        try:
+            return Lowering(frame, choice, INDICES[target.index_bits]).program(name)
+        except WideIndexError:
+            return Lowering(frame, choice, dtypes.int64).program(name)
 
 
 class Lowering(Elements):

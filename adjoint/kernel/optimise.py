@@ -32,7 +32,9 @@ _STAYING = (OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE)
 def optimised(program: LoopProgram) -> LoopProgram:
     """Before: minimum(i, 16) of a counter below 16. After: i."""
     rules = shared_rules if program.parameters else kernel_rules
-    images = rewrite(program.body, rules, fired=fired, fixed=_ReadsRegister())
+    has_registers = any(node.op is _REGISTER for node in program.body)
+    fixed = _ReadsRegister() if has_registers else None
+    images = rewrite(program.body, rules, fired=fired, fixed=fixed)
     new = dict(zip(program.body, images, strict=True))
     if images == list(program.body) or not _are_apart(new):
         return program
@@ -76,10 +78,11 @@ def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
             loops.enter(node)
         elif closes(old):
             loops.leave()
-        elif node in needed and not _stays(node):
-            loops.place(node)
-        elif node in needed and _stays(old):
-            loops.here(node)
+        elif node in needed:
+            if not _stays(node):
+                loops.place(node)
+            elif _stays(old):
+                loops.here(node)
     return loops.body
 
 

@@ -25,12 +25,12 @@ def test_a_list_goes_to_a_tree_and_back():
     body = [outer, inner, test, total, end(test), end(inner), inner, end(inner), end(outer)]
     root = nested(body)
     assert root.flat() == body
-    (first,) = root.blocks()
-    assert [b.head for b in first.blocks()] == [inner, inner]
+    (first,) = root.blocks
+    assert [b.head for b in first.blocks] == [inner, inner]
     assert list(root.nodes()) == [total]
     assert root.holds("add")
     assert not root.holds("store")
-    deepest = first.blocks()[0].blocks()[0]
+    deepest = first.blocks[0].blocks[0]
     assert [b.head for b in deepest.chain()] == [None, outer, inner, test]
     assert [b.is_loop for b in deepest.chain()] == [False, True, True, False]
 

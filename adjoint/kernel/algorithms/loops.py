@@ -18,12 +18,13 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, PHI
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
-from adjoint.ir.sizes import divides, highest, is_one, same, varies
+from adjoint.ir.sizes import highest, is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
 Shape = tuple[int, ...]
+_ENDED = -1  # the level of what was computed in a loop that has ended
 _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
 
@@ -86,7 +87,7 @@ class Loops:
         self.grid_range: UOp | None = None
         self._blocks = [Block()]  # the open ones, outermost first
         self._open: list[UOp] = []  # their heads
-        self._home: dict[UOp, UOp | None] = {}  # of every node that is placed: the block around it
+        self._level: dict[UOp | Block, int] = {}  # of what is placed: how many scopes are around
         self._registers: list[UOp] = []  # the PHIs whose loops are open
         self._ids = count()
 
@@ -117,16 +118,6 @@ class Loops:
             yield node
 
     @contextmanager
-    def block(self, extent: int, lanes: int, which: UOp) -> Iterator[UOp]:
-        """The lanes over one block of a contiguous extent; just 0 if there is one lane."""
-        if lanes == 1:
-            yield number(0)
-            return
-        left = None if divides(lanes, extent) else (extent - which * lanes).minimum(lanes)
-        with self.loop(lanes, lanes, left) as lane:
-            yield lane
-
-    @contextmanager
     def when(self, condition: UOp) -> Iterator[None]:
         with self._inside(OPS["if"](condition)):
             yield
@@ -143,16 +134,16 @@ class Loops:
             self.place(source)
         self._open.append(node)
         self._blocks.append(Block(node, self._blocks[-1]))
-        self._note(node, node)  # what uses a counter is inside
+        self._note(node, len(self._open))  # what uses a counter is inside
 
     def leave(self) -> None:
         """Close the innermost one."""
-        self._open.pop()
-        ended = self._blocks.pop()
-        self._blocks[-1].items.append(ended)  # behind all that was put outside of it meanwhile
+        head, ended = self._open.pop(), self._blocks.pop()
+        self._blocks[-1].ended_with(ended)  # behind all that was put outside of it meanwhile
+        self._level.update(dict.fromkeys([head, *ended.items], _ENDED))
         for phi in [p for p in self._registers if not set(p.src[2:]) & set(self._open)]:
             self._registers.remove(phi)
-            self._home[phi] = self._home[phi.src[0]]
+            self._level[phi] = self._level[phi.src[0]]
 
     def load(self, buffer: UOp, index: UOp) -> UOp:
         return self.here(OPS["load"](buffer, index))
@@ -176,31 +167,33 @@ class Loops:
 
     def place(self, node: UOp) -> int:
         """Put a value and what it needs where they belong; how many scopes are around it."""
-        if node in self._home:
-            return self._level(node)
-        if not node.src:
-            return 0
-        levels = [self.place(s) for s in node.src]
-        fixed = all(s.op.kernel is not ACCUMULATOR for s in node.src)  # those change on the way
-        level = max(levels) if fixed else len(self._open)
-        self._put(node, level)
+        level = self._level.get(node)
+        if level == _ENDED:
+            raise InternalError(f"{node} was computed in a loop that has ended")
+        if level is not None or not node.src:
+            return level or 0
+        level = 0
+        for source in node.src:
+            around = self._level.get(source, _ENDED if source.src else 0)
+            if around == _ENDED:
+                around = self.place(source)
+            if source.op.kernel is ACCUMULATOR:  # which changes on the way
+                around = len(self._open)
+            if around > level:
+                level = around
+        self._level[node] = level
+        self._blocks[level].items.append(node)
         return level
 
-    def _level(self, node: UOp) -> int:
-        home = self._home[node]
-        if home is not None and home not in self._open:
-            raise InternalError(f"{node} was computed in a loop that has ended")
-        return 0 if home is None else self._open.index(home) + 1
-
     def _put(self, node: UOp, level: int) -> UOp:
-        self._note(node, self._open[level - 1] if level else None)
+        self._note(node, level)
         self._blocks[level].items.append(node)
         return node
 
-    def _note(self, node: UOp, home: UOp | None) -> None:
-        if node in self._home:
+    def _note(self, node: UOp, level: int) -> None:
+        if node in self._level:
             raise InternalError(f"{node} stands in the kernel twice")
-        self._home[node] = home
+        self._level[node] = level
 
     def program(self, node: UOp, name: str, cost: int) -> LoopProgram:
         """The finished kernel, for a node whose line it comes from."""
