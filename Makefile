@@ -190,6 +190,7 @@ bench: $(READY)
 	$(BIN)/python bench/autodiff.py
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/overhead_steps.py
+	$(BIN)/python bench/path.py
 	$(BIN)/python bench/reductions.py
 	$(BIN)/python bench/cpu.py
 	$(BIN)/python bench/core.py

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol
 
 from adjoint.ir.dtype import DType
@@ -127,10 +128,7 @@ class Slot:
 
     @property
     def nbytes(self) -> int:
-        count = self.dtype.itemsize
-        for extent in self.shape:
-            count *= extent
-        return count
+        return self.dtype.itemsize * prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -36,6 +36,23 @@ def pytest_collection_finish():
 
 
 @pytest.fixture
+def stored():
+    """Programs may come from the disk, and stay there, also where something is patched."""
+
+
+@pytest.fixture(autouse=True)
+def _compiled_anew(request):
+    """A test that patches something may patch the compiler: what it compiles is for it alone."""
+    if "monkeypatch" not in request.fixturenames or "stored" in request.fixturenames:
+        yield
+        return
+    from tests.anew import compiled_anew  # not before the environment is set
+
+    with compiled_anew():
+        yield
+
+
+@pytest.fixture
 def golden(request):
     """A function of a file and a text: the file has this text, or gets it with --update-golden."""
     update = request.config.getoption("--update-golden")

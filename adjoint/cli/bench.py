@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -67,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
             hint = did_you_mean(name, _ALL) or f"there are {', '.join(_ALL)}"
             raise UsageError(f"--only {name}: no such measurement; {hint}")
     rows: list[Measured] = []
-    for found in _measurements(chosen, options.seconds):
+    for name in chosen:
+        unit, what, make, value = _ALL[name]
+        found = Measured(name, value(_time(make(), options.seconds)), unit, what)
         rows.append(found)
         if not options.json:
             print(f"{found.what:<44} {number(found.value):>8} {found.unit}", flush=True)
@@ -83,12 +85,6 @@ def _machine() -> dict[str, Any]:
         "threads": thread_count(),
         "vector_bits": processor().width,
     }
-
-
-def _measurements(chosen: list[str], seconds: float) -> Iterator[Measured]:
-    for name in chosen:
-        unit, what, make, value = _ALL[name]
-        yield Measured(name, value(_time(make(), seconds)), unit, what)
 
 
 def _time(call: Callable[[], Any], seconds: float) -> float:

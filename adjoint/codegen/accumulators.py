@@ -14,6 +14,7 @@ from typing import NamedTuple
 from adjoint.errors import InternalError
 from adjoint.ir.kernel_kind import JOINS
 from adjoint.ir.loop_tree import Block, nested
+from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
@@ -33,13 +34,20 @@ class Nest:
     because the loop with lanes is around them."""
 
     def __init__(self, program: LoopProgram) -> None:
-        self.root = nested(program.body)
+        self.root, self.parameters = nested(program.body), set(program.parameters)
         self.updates: dict[UOp, list[UOp]] = {}
         self._home: dict[UOp, int] = {}  # how many blocks are open where an accumulator is defined
         self._updated: dict[Block, dict[UOp, None]] = {}
         self._joins: dict[Block, dict[UOp, Join]] = {}
         per_lane = self._enter([self.root])
         self.per_lane = _per_lane(program, self._joins) if per_lane else set[UOp]()
+
+    def length_of(self, head: UOp) -> UOp | None:
+        """The node that gives the length of a loop, if that is known only when it runs."""
+        if head.src:
+            return head.src[0]
+        size = OPS["const"](head.arg.size, head.dtype, (), None)
+        return size if size in self.parameters else None
 
     def updated(self, block: Block) -> Iterable[UOp]:
         """The accumulators that are updated in a block and defined outside of it."""

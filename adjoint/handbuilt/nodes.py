@@ -152,12 +152,12 @@ class Draft:
         self.need(fits, "E2007", f"arg is ({words}), got {self.arg!r}")
         return tuple(arg)
 
-    def read(self) -> list[UOp]:
-        """The values of the operands; each must have one."""
-        for place, node in enumerate(self.vin):
+    def read(self, first: int = 0) -> list[UOp]:
+        """The values of the operands from the first on; each must have one."""
+        for place, node in enumerate(self.vin[first:], first):
             value = isinstance(node.dtype, DType) and node.dtype is not VOID
             self.need(value, "E2001", f"operand {place}, {node.kind.name}, has no value")
-        return [self.graph.read(n) for n in self.vin]
+        return [self.graph.read(n) for n in self.vin[first:]]
 
 
 def _is_a(value: Any, kind: type) -> bool:
@@ -329,14 +329,10 @@ def _check_inside(d: Draft, index: UOp) -> None:
 
 def _memory(d: Draft) -> list[UOp]:
     """Memory and the operands after it."""
-    buffer, *rest = d.vin
-    kinds = UOps.DEFINE_GLOBAL, UOps.DEFINE_LOCAL
+    buffer, kinds = d.vin[0], (UOps.DEFINE_GLOBAL, UOps.DEFINE_LOCAL)
     problem = f"the first operand is {buffer.kind.name}, not DEFINE_GLOBAL or DEFINE_LOCAL"
     d.need(buffer.kind in kinds, "E2001", problem)
-    for place, node in enumerate(rest, start=1):
-        value = isinstance(node.dtype, DType) and node.dtype is not VOID
-        d.need(value, "E2001", f"operand {place}, {node.kind.name}, has no value")
-    return [buffer.value, *map(d.graph.read, rest)]
+    return [buffer.value, *d.read(1)]
 
 
 def _load(d: Draft) -> Made:

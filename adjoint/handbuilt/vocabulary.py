@@ -85,23 +85,13 @@ ARITY: dict[type[Enum], int] = {UnaryOps: 1, BinaryOps: 2, TernaryOps: 3}
 COMPARISONS = (BinaryOps.CMPLT, BinaryOps.CMPLE, BinaryOps.CMPEQ, BinaryOps.CMPNE)
 
 # name → kinds of dtype (b bool, i signed, u unsigned, f float) → op of the kernel level
+_FUNCTIONS = "SQRT EXP2 LOG2 EXP LOG SIN COS TANH FLOOR CEIL TRUNC ROUND"
 _OPS: dict[Alu, dict[str, str]] = {
+    **{UnaryOps[name]: {"f": name.lower()} for name in _FUNCTIONS.split()},
     UnaryOps.NEG: {"iuf": "neg"},
     UnaryOps.NOT: {"b": "logical_not", "iu": "bitwise_not"},
     UnaryOps.ABS: {"iuf": "abs"},
-    UnaryOps.SQRT: {"f": "sqrt"},
     UnaryOps.RECIP: {"f": "reciprocal"},
-    UnaryOps.EXP2: {"f": "exp2"},
-    UnaryOps.LOG2: {"f": "log2"},
-    UnaryOps.EXP: {"f": "exp"},
-    UnaryOps.LOG: {"f": "log"},
-    UnaryOps.SIN: {"f": "sin"},
-    UnaryOps.COS: {"f": "cos"},
-    UnaryOps.TANH: {"f": "tanh"},
-    UnaryOps.FLOOR: {"f": "floor"},
-    UnaryOps.CEIL: {"f": "ceil"},
-    UnaryOps.TRUNC: {"f": "trunc"},
-    UnaryOps.ROUND: {"f": "round"},
     BinaryOps.ADD: {"biuf": "add"},
     BinaryOps.SUB: {"iuf": "sub"},
     BinaryOps.MUL: {"biuf": "mul"},

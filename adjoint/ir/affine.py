@@ -295,10 +295,8 @@ def reshaped(index: Sequence[Affine], old: Shape, new: Shape) -> tuple[Affine, .
     if alike(*(tuple([n for n in shape if not is_one(n)]) for shape in (old, new))):
         kept = iter([at for at, n in zip(index, old, strict=True) if not is_one(n)])
         return tuple([ZERO if is_one(n) else next(kept) for n in new])
-    result: list[Affine] = []
-    for olds, news in _runs(old, new):
-        result += unflattened(flattened(index[olds], old[olds]), new[news])
-    return tuple(result)
+    parts = [(flattened(index[olds], old[olds]), new[news]) for olds, news in _runs(old, new)]
+    return tuple([at for position, shape in parts for at in unflattened(position, shape)])
 
 
 class _Linear:

@@ -19,7 +19,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Derivative, Partials
 from adjoint.ir.dtype import ALL, DType, dtype_of_scalar, dtypes, fits, promote, promote_scalar
 from adjoint.ir.kernel_kind import HOST, Body, Pointwise
-from adjoint.ir.opdef import OPS, Bad, OpDef, register
+from adjoint.ir.opdef import OPS, Bad, OpDef, check_scalar, register
 from adjoint.ir.origin import renamed
 from adjoint.ir.sizes import cached
 from adjoint.ir.storage import refuse_storage
@@ -78,14 +78,6 @@ def common_dtype(op: str, operands: Sequence[Any]) -> DType:
         if not isinstance(value, UOp):
             result = promote_scalar(result, check_scalar(op, value))
     return result
-
-
-def check_scalar(op: str, value: Any) -> Any:
-    """The value, if it is a Python number."""
-    if isinstance(value, (bool, int, float, complex)):
-        return value
-    problem = f"expected a tensor or a number, got {type(value).__name__}"
-    raise ArgumentError("E2001", problem, op=op, operands=[("operand", value)])
 
 
 def align(op: str, operands: Sequence[Any], dtype: DType) -> tuple[UOp, ...]:

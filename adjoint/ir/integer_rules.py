@@ -7,7 +7,7 @@ Elsewhere: anything about floats (`tensor_rules.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from adjoint.ir.rewrite import Rule, RuleSet, condition, dtype_condition, is_int
 from adjoint.ir.uop import UOp
 
 x, y, p = Var("x"), Var("y"), Var("p")
+Rules = tuple[Rule, ...]
 whole = "whole"  # names the node that a pattern matches
 
 
@@ -77,10 +78,8 @@ def at_least(x: UOp, y: UOp) -> bool:
 # ---- folding: an op on constants is a constant, worked out by the op's own reference
 
 
-def _folded(whole: UOp, **operands: UOp) -> UOp | None:
-    """an op on integer constants = its value"""
-    if not is_discrete(whole) or not all(map(is_discrete, whole.src)):
-        return None
+def folded(whole: UOp) -> UOp:
+    """The value of an op on constants, as a constant."""
     arrays = [np.full((), s.arg.value, s.dtype.np) for s in whole.src]
     with np.errstate(all="ignore"):
         value = np.asarray(whole.op.reference(*arrays, **attributes(whole)))
@@ -88,9 +87,15 @@ def _folded(whole: UOp, **operands: UOp) -> UOp | None:
     return UOp._apply("const", value.item(), whole.dtype, whole.shape, whole.device)
 
 
-def _fold(op: str, arity: int) -> Rule:
+def folds(prefix: str, arity: int, ops: Sequence[str], rewrite: Callable[..., Any]) -> Rules:
+    """The rule about constants, for each of these ops."""
     consts = tuple(any_const(f"c{i}") for i in range(arity))
-    return Rule(f"fold_{op}", bind(whole, Apply(op, consts)), _folded)
+    return tuple(Rule(f"{prefix}_{op}", bind(whole, Apply(op, consts)), rewrite) for op in ops)
+
+
+def _fold_integers(whole: UOp, **operands: UOp) -> UOp | None:
+    """an op on integer constants = its value"""
+    return folded(whole) if is_discrete(whole) and all(map(is_discrete, whole.src)) else None
 
 
 _UNARY = ("neg", "abs", "sign", "bitwise_not", "logical_not", "cast")
@@ -100,9 +105,9 @@ _BINARY = (
     *("logical_and", "logical_or", "logical_xor"),
 )
 fold_rules = RuleSet(
-    tuple(_fold(op, 1) for op in _UNARY)
-    + tuple(_fold(op, 2) for op in _BINARY)
-    + (_fold("where", 3),)
+    folds("fold", 1, _UNARY, _fold_integers)
+    + folds("fold", 2, _BINARY, _fold_integers)
+    + folds("fold", 3, ("where",), _fold_integers)
 )
 
 # ---- identities: what is left is less than what was there
@@ -155,7 +160,7 @@ def _where(choose: Any, a: Any, b: Any) -> Apply:
     return Apply("where", tuple(Number(v) if isinstance(v, bool) else v for v in (choose, a, b)))
 
 
-def _logic(kind: str) -> tuple[Rule, ...]:
+def _logic(kind: str) -> Rules:
     both: Callable[..., Apply] = getattr(x, f"{kind}_and")
     either: Callable[..., Apply] = getattr(x, f"{kind}_or")
     return (

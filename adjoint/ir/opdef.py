@@ -392,12 +392,18 @@ def expand_composite(node: UOp) -> UOp:
         return root if root.dtype == node.dtype else root.cast(node.dtype)
 
 
+def check_scalar(op: str, value: Any) -> Any:
+    """The value, if it is a Python number."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    problem = f"expected a tensor or a number, got {type(value).__name__}"
+    raise ArgumentError("E2001", problem, op=op, operands=[("operand", value)])
+
+
 def scalar_like(op: str, value: Any, like: UOp) -> UOp:
     """A Python scalar as a constant beside a node, weakly typed."""
-    if not isinstance(value, (bool, int, float, complex)):
-        problem = f"expected a tensor or a number, got {type(value).__name__}"
-        raise ArgumentError("E2001", problem, op=op, operands=[("operand", value)])
-    return OPS["const"](value, promote_scalar(like.dtype, value), (), like.device)
+    dtype = promote_scalar(like.dtype, check_scalar(op, value))
+    return OPS["const"](value, dtype, (), like.device)
 
 
 def attributes(node: UOp) -> dict[str, Any]:

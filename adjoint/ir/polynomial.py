@@ -105,7 +105,7 @@ class SizeQuotient(_Divided):
         return lo // (most if lo >= 0 else least), hi // (least if hi >= 0 else most)
 
 
-class SizeRemainder(_Divided):
+class SizeRest(_Divided):
     """What a quotient that is rounded down leaves."""
 
     __slots__ = ()

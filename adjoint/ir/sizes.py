@@ -13,15 +13,7 @@ from functools import lru_cache, wraps
 from typing import Any, NoReturn, TypeVar
 
 from adjoint.errors import ArgumentError, BoundsError
-from adjoint.ir.polynomial import (
-    Atom,
-    Form,
-    SizeQuotient,
-    SizeRemainder,
-    bounds,
-    constant,
-    quotient,
-)
+from adjoint.ir.polynomial import Atom, Form, SizeQuotient, SizeRest, bounds, constant, quotient
 
 living = False  # whether there has been a size in this process
 
@@ -183,7 +175,7 @@ def _rest(a: Form, b: Form) -> Form | None:
         return constant(0)
     if bounds(a)[0] >= 0 and bounds(b + a * constant(-1))[0] > 0:
         return a
-    return Form.of(SizeRemainder(a, b)) if bounds(b)[0] > 0 else None
+    return Form.of(SizeRest(a, b)) if bounds(b)[0] > 0 else None
 
 
 # ---- bindings

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from adjoint.ir.dtype import DType
-from adjoint.ir.integer_rules import choice_rules, fold_rules, identity_rules
-from adjoint.ir.pattern import Apply, Attr, Var, any_const, bind, template
+from adjoint.ir.integer_rules import choice_rules, fold_rules, folded, folds, identity_rules
+from adjoint.ir.pattern import Attr, Var, any_const, template
 from adjoint.ir.rewrite import Rule, RuleSet, condition, dtype_condition
 from adjoint.ir.sizes import alike
 from adjoint.ir.uop import UOp
@@ -135,24 +133,15 @@ def is_power_of_two(c: UOp) -> bool:
 # ---- folding floats: arithmetic that IEEE 754 leaves no choice in
 
 
-def _folded(whole: UOp, **operands: UOp) -> UOp | None:
+def _fold_floats(whole: UOp, **operands: UOp) -> UOp | None:
     """an op of one rounding on float constants = its value"""
-    if not all(s.dtype.is_float for s in whole.src):
-        return None  # integers have a rule of their own
-    arrays = [np.full((), s.arg.value, s.dtype.np) for s in whole.src]
-    with np.errstate(all="ignore"):
-        value = np.asarray(whole.op.reference(*arrays)).astype(whole.dtype.np)
-    return UOp._apply("const", value.item(), whole.dtype, whole.shape, whole.device)
+    return folded(whole) if all(s.dtype.is_float for s in whole.src) else None
 
 
-def _fold(op: str, arity: int) -> Rule:
-    consts = tuple(any_const(f"c{i}") for i in range(arity))
-    return Rule(f"fold_float_{op}", bind("whole", Apply(op, consts)), _folded)
-
-
+_BINARY = ("add", "sub", "mul", "true_div", "lt", "le", "eq", "ne")
 float_fold_rules = RuleSet(
-    tuple(_fold(op, 1) for op in ("neg", "abs"))
-    + tuple(_fold(op, 2) for op in ("add", "sub", "mul", "true_div", "lt", "le", "eq", "ne"))
+    folds("fold_float", 1, ("neg", "abs"), _fold_floats)
+    + folds("fold_float", 2, _BINARY, _fold_floats)
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from adjoint.errors import DeviceError
@@ -103,10 +104,7 @@ class UOp(_Unfinished):
     @property
     def size(self) -> int:
         """The number of elements."""
-        count = 1
-        for extent in self.shape:
-            count *= extent
-        return count
+        return prod(self.shape)
 
     def toposort(self, stop: Callable[[UOp], bool] | None = None) -> list[UOp]:
         """Every node this one needs, itself last; where `stop(node)` holds the walk turns back."""

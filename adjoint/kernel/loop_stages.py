@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from math import prod
+from typing import TypeVar
 
 from adjoint.ir.affine import ZERO, Affine, IndexVar, unflattened, var
 from adjoint.ir.kernel_kind import is_reduction, reduce_of
@@ -101,6 +104,12 @@ def _levels(group: Group) -> dict[UOp, int]:
 
 
 Runs = Sequence[int]  # how many neighbouring loops are one, from the outside in
+T = TypeVar("T")
+
+
+def in_runs(loops: Sequence[T], runs: Runs) -> list[Sequence[T]]:
+    """The loops of each run."""
+    return [loops[end - length : end] for length, end in zip(runs, accumulate(runs), strict=True)]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -131,21 +140,11 @@ class LoopCounters:
     def of(sizes: Sequence[int], runs: Runs | None = None) -> LoopCounters:
         if runs is None:
             runs = [1] * len(sizes)
-        counters: list[IndexVar] = []
-        places: list[Affine] = []
-        joined: list[tuple[int, ...]] = []
-        at = 0
-        for length in runs:
-            part = tuple(sizes[at : at + length])
-            at += length
-            total = 1
-            for n in part:
-                total *= n
-            counter = IndexVar(total)
-            counters.append(counter)
-            joined.append(part)
-            places.extend(unflattened(var(counter), part))
-        return LoopCounters(counters, places, joined)
+        parts = [tuple(part) for part in in_runs(sizes, runs)]
+        counters = [IndexVar(prod(part)) for part in parts]
+        pairs = zip(counters, parts, strict=True)
+        places = [x for counter, part in pairs for x in unflattened(var(counter), part)]
+        return LoopCounters(counters, places, parts)
 
 
 @dataclass(slots=True, eq=False, repr=False)

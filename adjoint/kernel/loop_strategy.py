@@ -17,7 +17,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, in_runs
 from adjoint.target import Target
 
 
@@ -48,27 +48,23 @@ class Probe(ElementWalk):
         self.itemsize = 1
         self._places: dict[Any, Affine] = {}
 
-    def load(self, node: UOp, place: Affine, gate: Gate) -> Any:
+    def load(self, node: UOp, place: Affine, gate: Gate) -> None:
         self.memory.append(place)
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
+
+    def constant(self, node: UOp, value: Any) -> None:
         return None
 
-    def constant(self, node: UOp, value: Any) -> Any:
-        return None
-
-    def counted(self, node: UOp, x: Affine) -> Any:
+    def counted(self, node: UOp, x: Affine) -> None:
         self.others.append(x)
-        return None
 
-    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
+    def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> None:
         self.ops += 1
         self._sized(node.dtype)
-        return None
 
-    def select(self, gate: Gate, value: Any, other: Any) -> Any:
+    def select(self, gate: Gate, value: Any, other: Any) -> None:
         self.others.extend(x for _, x, _ in gate)
-        return None
 
     def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         self.value(index, at, gate)
@@ -78,7 +74,7 @@ class Probe(ElementWalk):
         self.others.extend(at)
         return self._places[key]
 
-    def reduction(self, node: UOp, at: At) -> Any:
+    def reduction(self, node: UOp, at: At) -> None:
         return None
 
     def _sized(self, dtype: DType) -> None:
@@ -175,10 +171,7 @@ def _tile(
     if frame.outer or frame.group.reduced or best[0].size < strip or best[0].last is None:
         return None
     across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
-    at = 0
-    for number, length in enumerate(stages[0]):
-        members = counters.stages[0].vars[at : at + length]
-        at += length
+    for number, members in enumerate(in_runs(counters.stages[0].vars, stages[0])):
         along = any(_score(x.factor(members[-1])) == _ALONG for x in across)
         if number != best[0].run and along and _size(members) >= strip:
             return number
@@ -187,10 +180,7 @@ def _tile(
 
 def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
     best = _Best(0, 0, -(1 << 30), None)
-    at = 0
-    for number, length in enumerate(runs):
-        members = counters.vars[at : at + length]
-        at += length
+    for number, members in enumerate(in_runs(counters.vars, runs)):
         size = _size(members)
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:

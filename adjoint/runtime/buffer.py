@@ -10,6 +10,7 @@ the device, both are one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,8 @@ class Buffer:
     @classmethod
     def empty(cls, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
         """Memory whose contents are anything, for a program to fill."""
-        size = dtype.itemsize
-        for extent in shape:
-            size *= extent
-        return cls.over(memory_of(device).allocate(size), dtype, shape, device)
+        block = memory_of(device).allocate(dtype.itemsize * prod(shape))
+        return cls.over(block, dtype, shape, device)
 
     @classmethod
     def over(cls, block: MemoryBlock, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
@@ -121,10 +120,7 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        size = self.dtype.itemsize
-        for extent in self.shape:
-            size *= extent
-        return size
+        return self.dtype.itemsize * prod(self.shape)
 
     def __repr__(self) -> str:
         return f"<buffer {self.dtype.short}{list(self.shape)} @{self.device}>"

@@ -23,7 +23,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.runtime import cache, compiler
 
-pytestmark = pytest.mark.usefixtures("cpu")
+pytestmark = pytest.mark.usefixtures("cpu", "stored")
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ WARM = 10  # programs of a chunk before one can be new
 KEPT = Path(__file__).with_name("kept.json")
 ALWAYS = ("REF", "jit", "model")
 SOMETIMES = {  # mode: every so many programs, beginning at
+    "disk": (3, 0),
     "vmap": (3, 0),
     "grad": (3, 1),
     "jvp": (3, 2),

@@ -1,8 +1,8 @@
 """The ways a whole program is run, each against another; a mode says in words what differs.
 
 lazy against REF, jitted against lazy bit for bit (three calls, on two sets of numbers, with the
-state that calls leave behind), lazy against the model in NumPy, C against LLVM bit for bit, vmap
-against a loop; derivatives are in derivatives.py. What may live here: the modes.
+state that calls leave behind), programs from the disk against lazy bit for bit, lazy against the
+model in NumPy, C against LLVM bit for bit, vmap against a loop. Elsewhere: derivatives.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from adjoint import Tensor, jit, vmap
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.errors import DeviceError
+from tests.anew import compiled_anew
 from tests.codegen.c.corpus import Corpus
 from tests.codegen.c.native_c import COMPILERS, check, compiled, result
 from tests.fuzz.compare import Arrays, bits, near
@@ -61,6 +63,22 @@ def jitted(runs: Runs) -> str:
     if found is None:
         return "" if UNKNOWN in why else f"lazy gives values; {why}"
     return bits(lazy, found, "lazy")
+
+
+def from_disk(runs: Runs) -> str:
+    """A session that another one has compiled for gives its bits."""
+    lazy, _ = runs.lazy()
+    if lazy is None:
+        return ""
+    for name in ("kept", "read"):
+        PROGRAMS.clear()
+        found, why = runs.get(name, lambda: session(runs.program, "CPU"))
+        if found is None:
+            return f"lazy gives values; {name}: {why}"
+        words = bits(lazy, found, name)
+        if words:
+            return words
+    return ""
 
 
 def numpy_model(runs: Runs) -> str:
@@ -145,6 +163,7 @@ def _readable(name: str, tensor: Any) -> None:
 MODES: dict[str, Callable[[Runs], str]] = {
     "REF": against_ref,
     "jit": jitted,
+    "disk": from_disk,
     "model": numpy_model,
     "C": in_c,
     "vmap": batched,
@@ -159,7 +178,8 @@ def checked(program: Whole, mode: str, runs: Runs | None = None) -> tuple[str, s
     """What is wrong in that mode and, where there was no answer, the refusal."""
     PROGRAMS.clear()
     try:
-        return MODES[mode](runs or Runs(program)), ""
+        with nullcontext() if mode == "disk" else compiled_anew():
+            return MODES[mode](runs or Runs(program)), ""
     except FoundError as found:
         return str(found), ""
     except RefusedError as refused:

@@ -34,7 +34,6 @@ class Values:
         self.program, self.language, self.needs = program, language, needs
         self.nest = Nest(program)
         self.uses = Uses(program, self.nest)
-        self.parameters = set(program.parameters)
         self.texts: dict[UOp, ValueText] = {}
         self.raw: dict[UOp, ValueText] = {}  # unsigned, of what is converted to a signed integer
 
@@ -48,7 +47,7 @@ class Values:
         return self.language.literal(node.arg.value, node.dtype, self.needs, exact)
 
     def is_literal(self, node: UOp) -> bool:
-        return node.op.name == "const" and node not in self.parameters
+        return node.op.name == "const" and node not in self.nest.parameters
 
     def expression(self, node: UOp) -> str:
         op, language, dtype = node.op.name, self.language, node.src[0].dtype

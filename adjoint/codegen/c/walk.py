@@ -26,7 +26,6 @@ from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import gate_of
 from adjoint.ir.loop_tree import Block
-from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
@@ -257,10 +256,8 @@ class KernelWriter(Values):
 
     def length(self, head: UOp) -> str:
         """How many iterations there are: a number, a parameter, or what a node says."""
-        if head.src:
-            return self.read(head.src[0], exact=False)
-        size = OPS["const"](head.arg.size, head.dtype, (), None)
-        return self.read(size) if size in self.parameters else str(head.arg.size)
+        length = self.nest.length_of(head)
+        return str(head.arg.size) if length is None else self.read(length, exact=not head.src)
 
     # ---- lanes
 

@@ -20,7 +20,6 @@ from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.loop_tree import Block
-from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram, Source
 from adjoint.target import Processor
@@ -220,7 +219,7 @@ class _Renderer:
         for acc, join in self.nest.joins(block).items():
             self.widen(acc, join.lanes)
         w.lanes = max(outer, block.lanes)
-        if head.arg.grid or self.length_of(head) is not None:
+        if head.arg.grid or self.nest.length_of(head) is not None:
             self.counted(block, head)
         else:
             self.sized(block, head)
@@ -228,13 +227,6 @@ class _Renderer:
         for acc, join in self.nest.joins(block).items():
             del self.joined[acc]
             self.settle(acc, self.halved(acc, join))
-
-    def length_of(self, head: UOp) -> UOp | None:
-        """The node that gives the length of a loop, if that is known only when it runs."""
-        if head.src:
-            return head.src[0]
-        size = OPS["const"](head.arg.size, head.dtype, (), None)
-        return size if size in self.parameters else None
 
     def widen(self, acc: UOp, lanes: int) -> None:
         """Give an accumulator a value per lane, each of which starts from the same."""
@@ -284,7 +276,7 @@ class _Renderer:
             if isinstance(item, Block):
                 head = item.head
                 assert head is not None
-                if head.op.name == "if" or item.lanes > 1 or self.length_of(head) is not None:
+                if head.op.name == "if" or item.lanes > 1 or self.nest.length_of(head) is not None:
                     return inf
                 nodes += head.arg.size * self.straight(item)
             else:
@@ -310,7 +302,7 @@ class _Renderer:
         """Where the counter starts, and how many iterations there are."""
         w, start = self.w, str(head.arg.start)
         if not head.arg.grid:
-            length = self.length_of(head)
+            length = self.nest.length_of(head)
             assert length is not None
             count = convert(w, self.value[length].name, length.dtype, head.dtype, 1)
             least = w.emit(f"icmp sgt {kind} {count}, 0")

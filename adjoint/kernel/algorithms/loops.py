@@ -18,7 +18,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, PHI
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
-from adjoint.ir.sizes import highest, is_one, same, varies
+from adjoint.ir.sizes import divides, highest, is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
@@ -116,6 +116,16 @@ class Loops:
         node = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
         with self._inside(node):
             yield node
+
+    @contextmanager
+    def block(self, extent: int, lanes: int, which: UOp) -> Iterator[UOp]:
+        """The lanes over one block of a contiguous extent; just 0 if there is one lane."""
+        if lanes == 1:
+            yield number(0)
+            return
+        left = None if divides(lanes, extent) else (extent - which * lanes).minimum(lanes)
+        with self.loop(lanes, lanes, left) as lane:
+            yield lane
 
     @contextmanager
     def when(self, condition: UOp) -> Iterator[None]:

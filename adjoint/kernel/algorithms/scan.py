@@ -6,13 +6,11 @@ along the way; every element of them is rounded to float32, and to a narrower dt
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from math import prod
 from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import kernel_of
-from adjoint.ir.sizes import divides
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
@@ -71,10 +69,7 @@ def build_scan(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:
     sizes = (prod(x.shape[:axis]), blocks)
     with loops.grid(prod(sizes)) as position:
         outer, block = split(position, sizes)
-        whole = divides(lanes, inner)
-        left = None if whole else (inner - block * lanes).minimum(lanes)
-        along = loops.loop(lanes, lanes, left) if lanes > 1 else nullcontext(number(0))
-        with along as lane:
+        with loops.block(inner, lanes, block) as lane:
             start = index_sum((outer, n * inner), (block, lanes), (lane, 1))
             register = loops.register(number(neutral(op, kind), kind))
             with loops.loop(n) as k:

@@ -15,7 +15,7 @@ from math import prod
 from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import RANGE
-from adjoint.ir.sizes import divides, is_one
+from adjoint.ir.sizes import is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
@@ -129,16 +129,6 @@ class _Scatter:
         program = self.loops.program(self.node, name, pieces * layout.lanes)
         return AlgorithmKernel(program, scratch, flag=True)
 
-    def lane(self, stack: ExitStack, block: UOp) -> UOp:
-        """Open the loop over one block of the run."""
-        layout = self.layout
-        if layout.lanes == 1:
-            return number(0)
-        left = None
-        if not divides(layout.lanes, layout.inner):
-            left = (layout.inner - block * layout.lanes).minimum(layout.lanes)
-        return stack.enter_context(self.loops.loop(layout.lanes, layout.lanes, left))
-
     def copy(self, source: UOp, target: UOp, start: UOp, block: UOp) -> None:
         """All elements that this piece owns, in the dtype of the target."""
         runs, layout = self.layout.runs, self.layout
@@ -148,18 +138,18 @@ class _Scatter:
                 contiguous = layout.lanes == 1 and is_one(stride)
                 lanes = lanes_for(extent, self.kind, self.machine) if contiguous else 1
                 terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
-            at = index_sum(*terms, (self.lane(stack, block), 1))
+            lane = stack.enter_context(self.loops.block(layout.inner, layout.lanes, block))
+            at = index_sum(*terms, (lane, 1))
             value = self.loops.load(source, at)
             self.loops.store(target, at, value.cast(target.dtype.base))
 
     def apply(self, position: UOp, start: UOp, block: UOp) -> None:
         """The updates, in the order of the flattened index."""
-        loops, zero = self.loops, number(0)
+        loops, layout, zero = self.loops, self.layout, number(0)
         registers = [loops.register(zero) for _ in self.indices]
         with loops.loop(self.count) as u:
             offset, inside, codes = self.places(registers, u)
-            with loops.when(inside), ExitStack() as stack:
-                lane = self.lane(stack, block)
+            with loops.when(inside), loops.block(layout.inner, layout.lanes, block) as lane:
                 value = loops.load(self.updates, self.update_at(position, u, block, lane))
                 self.combine(index_sum((start, 1), (offset, 1), (lane, 1)), value)
         code = codes[-1]

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, BoundsError, ShapeError
-from adjoint.ir.broadcast import check_scalar
 from adjoint.ir.dtype import DType, fits
-from adjoint.ir.opdef import Bad, derived
+from adjoint.ir.opdef import Bad, check_scalar, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import interleaved, joined, listed, part_of, whole_number
 from adjoint.ops.leaves import checked_shape

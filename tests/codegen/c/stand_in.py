@@ -8,9 +8,9 @@ from typing import Any
 from unittest.mock import patch
 
 from adjoint.backends.cpu import BACKEND
-from adjoint.engine import stored_programs
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.stages import LoopProgram, Source
+from tests.anew import compiled_anew
 
 
 @contextmanager
@@ -18,10 +18,7 @@ def compiling(compile_all: Callable[[Mapping[LoopProgram, Source]], Any]) -> Ite
     """Every program is made anew, with its loops, and given up afterwards."""
     PROGRAMS.clear()
     try:
-        with (
-            patch.object(BACKEND, "compile", compile_all),
-            patch.object(stored_programs, "name_of", lambda *_: None),
-        ):
+        with compiled_anew(), patch.object(BACKEND, "compile", compile_all):
             yield
     finally:
         PROGRAMS.clear()
