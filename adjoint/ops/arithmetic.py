@@ -20,7 +20,6 @@ from adjoint.ops.roots import ABS, constant_value
 from adjoint.ops.samples import binary, given, real, unary, whole
 
 Array = np.ndarray[Any, Any]
-_MISMATCH = (Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),)
 
 add = elementwise(
     "add",
@@ -30,7 +29,6 @@ add = elementwise(
     on_bool=any_of,
     reference=lambda a, b: np.logical_or(a, b) if _both_bool(a, b) else np.add(a, b),
     samples=binary(),
-    errors=_MISMATCH,
     bounds=lambda a, b: (a[0] + b[0], a[1] + b[1]),
     commutative=True,
 )
@@ -42,7 +40,10 @@ sub = elementwise(
     body=BASIC,
     reference=np.subtract,
     samples=binary(),
-    errors=(*_MISMATCH, Bad("E2005", (np.array([True]), np.array([True])), match="bool")),
+    errors=(
+        Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),
+        Bad("E2005", (np.array([True]), np.array([True])), match="bool"),
+    ),
     bounds=lambda a, b: (a[0] - b[1], a[1] - b[0]),
 )
 mul = elementwise(
@@ -53,7 +54,6 @@ mul = elementwise(
     on_bool=all_of,
     reference=lambda a, b: np.logical_and(a, b) if _both_bool(a, b) else np.multiply(a, b),
     samples=binary(),
-    errors=_MISMATCH,
     bounds=lambda a, b: _corners(a, b, lambda p, q: p * q),
     commutative=True,
 )
@@ -91,7 +91,6 @@ true_div = elementwise(
     body=BASIC,
     reference=lambda a, b: np.true_divide(*_floats(a, b)),
     samples=binary(),
-    errors=_MISMATCH,
 )
 
 
@@ -165,7 +164,6 @@ _STEPS = "piecewise constant: zero wherever it is defined"
 _WHOLE: dict[str, Any] = {
     "kinds": "iuf",
     "samples": binary(0.6, 5, special=False),
-    "errors": _MISMATCH,
 }
 floordiv = elementwise(
     "floordiv",
@@ -283,7 +281,6 @@ pow_ = elementwise(
         Sample((2, real(2, 3))),
         Sample((whole(4, lo=-2, hi=3), whole(4, lo=0, hi=4)), smooth=False),
     ],
-    errors=_MISMATCH,
 )
 
 
@@ -302,7 +299,6 @@ def _extreme(name: str, word: str, wins: Any, choose: Any, on_bool: Any, referen
         rounds=False,
         reference=reference,
         samples=binary(),
-        errors=_MISMATCH,
         bounds=lambda a, b: (choose(a[0], b[0]), choose(a[1], b[1])),
         commutative=True,
     )

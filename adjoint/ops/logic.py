@@ -37,7 +37,6 @@ def _compare(name: str, doc: str, reference: Any, bounds: Any, **rest: Any) -> O
         samples=binary(),
         bounds=bounds,
         body=BASIC,
-        errors=(Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),),
         **rest,
     )
 

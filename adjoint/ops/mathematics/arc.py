@@ -137,21 +137,12 @@ def acos_of(x: UOp) -> UOp:
 
 
 asin = real_function(
-    "asin", "Arc sine.", asin_of, np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9, kinds="fc"
+    "asin", "Arc sine.", asin_of, np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9
 )
 acos = real_function(
-    "acos",
-    "Arc cosine.",
-    acos_of,
-    np.arccos,
-    lambda y, x: -(1 - x * x).rsqrt(),
-    -0.9,
-    0.9,
-    kinds="fc",
+    "acos", "Arc cosine.", acos_of, np.arccos, lambda y, x: -(1 - x * x).rsqrt(), -0.9, 0.9
 )
-atan = real_function(
-    "atan", "Arc tangent.", atan_of, np.arctan, lambda y, x: 1 / (1 + x * x), kinds="fc"
-)
+atan = real_function("atan", "Arc tangent.", atan_of, np.arctan, lambda y, x: 1 / (1 + x * x))
 atan2 = elementwise(
     "atan2",
     "The angle of the point (y, x): `x.atan2(y)` reads x as the ordinate, as NumPy does.",

@@ -89,6 +89,7 @@ erf = real_function(
     erf_of,
     mapped(math.erf),
     lambda y, x: (-x * x).exp() * (1 / _HALF_ROOT_PI),
+    kinds="f",
 )
 
 
@@ -114,4 +115,5 @@ erfinv = real_function(
     lambda y, x: _HALF_ROOT_PI * (y * y).exp(),
     -0.9,
     0.9,
+    kinds="f",
 )

@@ -209,20 +209,16 @@ def sinh_of(x: UOp) -> UOp:
     return with_sign(where(test("lt", a, 1.0), small, large), x)
 
 
-exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y, kinds="fc")
-exp2 = real_function("exp2", "Power of two.", exp2_of, np.exp2, lambda y, x: y * math.log(2))
+exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y)
+exp2 = real_function(
+    "exp2", "Power of two.", exp2_of, np.exp2, lambda y, x: y * math.log(2), kinds="f"
+)
 expm1 = real_function(
-    "expm1", "`exp(x) - 1`, exact near 0.", expm1_of, np.expm1, lambda y, x: y + 1, kinds="fc"
+    "expm1", "`exp(x) - 1`, exact near 0.", expm1_of, np.expm1, lambda y, x: y + 1
 )
-sinh = real_function(
-    "sinh", "Hyperbolic sine.", sinh_of, np.sinh, lambda y, x: x.cosh(), kinds="fc"
-)
-cosh = real_function(
-    "cosh", "Hyperbolic cosine.", cosh_of, np.cosh, lambda y, x: x.sinh(), kinds="fc"
-)
-tanh = real_function(
-    "tanh", "Hyperbolic tangent.", tanh_of, np.tanh, lambda y, x: 1 - y * y, kinds="fc"
-)
+sinh = real_function("sinh", "Hyperbolic sine.", sinh_of, np.sinh, lambda y, x: x.cosh())
+cosh = real_function("cosh", "Hyperbolic cosine.", cosh_of, np.cosh, lambda y, x: x.sinh())
+tanh = real_function("tanh", "Hyperbolic tangent.", tanh_of, np.tanh, lambda y, x: 1 - y * y)
 
 
 def _small_sigmoid(x: Array) -> Array:
@@ -237,4 +233,5 @@ sigmoid = real_function(
     sigmoid_of,
     lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), _small_sigmoid(x)),
     lambda y, x: y * (1 - y),
+    kinds="f",
 )

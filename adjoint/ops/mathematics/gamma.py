@@ -102,6 +102,7 @@ lgamma = real_function(
     lambda y, x: x.polygamma(0),
     0.3,
     4,
+    kinds="f",
 )
 
 

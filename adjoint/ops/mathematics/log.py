@@ -210,40 +210,18 @@ def logaddexp_of(a: UOp, b: UOp) -> UOp:
     return where(test("eq", a, b), plus(a, LN2[a.dtype.name][0]), value)
 
 
-log = real_function(
-    "log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4, kinds="fc"
-)
+log = real_function("log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4)
 log2 = real_function(
-    "log2",
-    "Base-2 logarithm.",
-    log2_of,
-    np.log2,
-    lambda y, x: 1 / (x * math.log(2)),
-    0.1,
-    4,
-    kinds="fc",
+    "log2", "Base-2 logarithm.", log2_of, np.log2, lambda y, x: 1 / (x * math.log(2)), 0.1, 4
 )
 log10 = real_function(
-    "log10",
-    "Base-10 logarithm.",
-    log10_of,
-    np.log10,
-    lambda y, x: 1 / (x * math.log(10)),
-    0.1,
-    4,
-    kinds="fc",
+    "log10", "Base-10 logarithm.", log10_of, np.log10, lambda y, x: 1 / (x * math.log(10)), 0.1, 4
 )
 log1p = real_function(
-    "log1p",
-    "`log(1 + x)`, exact near 0.",
-    log1p_of,
-    np.log1p,
-    lambda y, x: 1 / (x + 1),
-    -0.9,
-    kinds="fc",
+    "log1p", "`log(1 + x)`, exact near 0.", log1p_of, np.log1p, lambda y, x: 1 / (x + 1), -0.9
 )
 asinh = real_function(
-    "asinh", "Inverse of sinh.", asinh_of, np.arcsinh, lambda y, x: (x * x + 1).rsqrt(), kinds="fc"
+    "asinh", "Inverse of sinh.", asinh_of, np.arcsinh, lambda y, x: (x * x + 1).rsqrt()
 )
 acosh = real_function(
     "acosh",
@@ -253,17 +231,9 @@ acosh = real_function(
     lambda y, x: ((x - 1) * (x + 1)).rsqrt(),
     1.1,
     4,
-    kinds="fc",
 )
 atanh = real_function(
-    "atanh",
-    "Inverse of tanh.",
-    atanh_of,
-    np.arctanh,
-    lambda y, x: 1 / (1 - x * x),
-    -0.9,
-    0.9,
-    kinds="fc",
+    "atanh", "Inverse of tanh.", atanh_of, np.arctanh, lambda y, x: 1 / (1 - x * x), -0.9, 0.9
 )
 logaddexp = elementwise(
     "logaddexp",

@@ -224,15 +224,7 @@ def _scaled_hypot(large: UOp, small: UOp) -> UOp:
 
 
 sqrt = real_function(
-    "sqrt",
-    "Square root; √'(0) = inf.",
-    BASIC,
-    np.sqrt,
-    lambda y, x: 0.5 / y,
-    0.1,
-    4,
-    kinds="fc",
-    cost=3,
+    "sqrt", "Square root; √'(0) = inf.", BASIC, np.sqrt, lambda y, x: 0.5 / y, 0.1, 4, cost=3
 )
 rsqrt = real_function(
     "rsqrt",
@@ -242,7 +234,6 @@ rsqrt = real_function(
     lambda y, x: -0.5 * y / x,
     0.1,
     4,
-    kinds="fc",
     cost=4,
 )
 hypot = elementwise(

@@ -36,11 +36,11 @@ def real_function(
     hi: float = 3,
     **rest: Any,
 ) -> OpDef:
-    """A smooth function of one real variable; `partial(y, x)` is its derivative.
+    """A smooth function of one variable; `partial(y, x)` is its derivative.
 
     `body` computes an element in basic ops; samples are between `lo` and `hi`.
     """
-    options: dict[str, Any] = {"kinds": "f", "cost": EXPENSIVE} | rest
+    options: dict[str, Any] = {"kinds": "fc", "cost": EXPENSIVE} | rest
     return elementwise(
         name,
         doc,

@@ -136,8 +136,6 @@ def _tan_wide(x: UOp) -> UOp:
     return plus(ratio, over(rest, bottom))
 
 
-sin = real_function("sin", "Sine.", sin_of, np.sin, lambda y, x: x.cos(), kinds="fc")
-cos = real_function("cos", "Cosine.", cos_of, np.cos, lambda y, x: -x.sin(), kinds="fc")
-tan = real_function(
-    "tan", "Tangent.", tan_of, np.tan, lambda y, x: 1 + y * y, -1.4, 1.4, kinds="fc"
-)
+sin = real_function("sin", "Sine.", sin_of, np.sin, lambda y, x: x.cos())
+cos = real_function("cos", "Cosine.", cos_of, np.cos, lambda y, x: -x.sin())
+tan = real_function("tan", "Tangent.", tan_of, np.tan, lambda y, x: 1 + y * y, -1.4, 1.4)
