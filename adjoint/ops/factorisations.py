@@ -16,7 +16,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes, real_of
-from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
+from adjoint.ir.opdef import Bad, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.matrix import (
     NOT_SQUARE,
@@ -31,7 +31,7 @@ from adjoint.ops.matrix import (
     identity_mask,
     lower,
     mH,
-    parts,
+    of_matrix,
     regular,
     self_adjoint,
     self_adjoint_part,
@@ -87,18 +87,15 @@ def _columns(x: UOp, k: int) -> UOp:
     return x.shrink([*((0, n) for n in x.shape[:-1]), (0, k)])
 
 
-qr: OpDef = define(
+qr = of_matrix(
     "qr",
     "Q with orthonormal columns and upper triangular R, `q @ r = x`. A matrix of m × n gives "
     "m × k and k × n, where k is the shorter side.",
-    call=lambda x: parts(UOp(qr, (checked_matrix("qr", x),))),
+    square=False,
     infer=_qr_type,
-    batch=same_op,
     ad=Jvp(_qr_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.qr(x))),
     samples=_ANY_MATRIX,
-    errors=(RANK,),
-    kinds="fc",
 )
 
 
@@ -120,16 +117,14 @@ def _eigh_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
     return diagonal_of(inner).real(), v @ (_inverse_gap(w) * inner)
 
 
-eigh: OpDef = define(
+eigh = of_matrix(
     "eigh",
     "Eigenvalues, rising, and eigenvectors, as columns, of the symmetric (Hermitian) part of a "
     "matrix. The values are real.",
-    call=lambda x: parts(UOp(eigh, (checked_matrix("eigh", x, square=True),))),
     infer=lambda src, arg: (
         (src[0].shape[:-1], src[0].shape),
         (real_of(src[0].dtype), src[0].dtype),
     ),
-    batch=same_op,
     ad=Jvp(_eigh_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + adjoint_of(x)) / 2))),
     samples=given(
@@ -138,8 +133,6 @@ eigh: OpDef = define(
         (self_adjoint(1, 1),),
         (self_adjoint(0, 3, 3),),
     ),
-    errors=(RANK, NOT_SQUARE),
-    kinds="fc",
 )
 
 
@@ -192,17 +185,15 @@ def _thin(x: Any) -> Any:
     return tuple(np.linalg.svd(x, full_matrices=False))
 
 
-svd_reduced: OpDef = define(
+svd_reduced = of_matrix(
     "svd_reduced",
     "U, S and Vᵀ with `(u * s) @ vt = x`: as many vectors as the shorter side is long.",
-    call=lambda x: parts(UOp(svd_reduced, (checked_matrix("svd_reduced", x),))),
+    square=False,
     infer=_svd_type,
-    batch=same_op,
     ad=Jvp(_svd_jvp),
     reference=guarded(_NOT_FOUND, _thin),
     samples=_ANY_MATRIX,
-    errors=(RANK, _NAN),
-    kinds="fc",
+    errors=(_NAN,),
 )
 
 
@@ -212,19 +203,17 @@ def _full_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
     return ((*batch, m, m), (*batch, n, n)), (x.dtype,) * 2
 
 
-svd_full: OpDef = define(
+svd_full = of_matrix(
     "svd_full",
     "All left and all right singular vectors, as columns and as rows.",
-    call=lambda x: parts(UOp(svd_full, (checked_matrix("svd_full", x),))),
+    square=False,
     infer=_full_type,
-    batch=same_op,
     ad=NotDifferentiable(
         "the vectors beyond the shorter side are not unique; use svd(full_matrices=False)"
     ),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x)[::2])),
     samples=_ANY_MATRIX,
-    errors=(RANK, _NAN),
-    kinds="fc",
+    errors=(_NAN,),
 )
 
 
@@ -282,12 +271,10 @@ def _eig_reference(x: Any) -> Any:
     return tuple(part.astype(kind) for part in np.linalg.eig(x))
 
 
-eig: OpDef = define(
+eig = of_matrix(
     "eig",
     "Eigenvalues and eigenvectors, as columns, of a square matrix; complex, in LAPACK's order.",
-    call=lambda x: parts(UOp(eig, (checked_matrix("eig", x, square=True),))),
     infer=_eig_type,
-    batch=same_op,
     ad=NotDifferentiable("complex eigenvectors are not unique; use eigh for a symmetric matrix"),
     reference=guarded(_NOT_FOUND, _eig_reference),
     samples=given(
@@ -296,8 +283,7 @@ eig: OpDef = define(
         (np.array([[[1.0, 2.0], [0.5, 4.0]], [[0.0, 1.0], [-1.0, 0.0]]]),),
         (real(0, 3, 3),),
     ),
-    errors=(RANK, NOT_SQUARE, _NAN),
-    kinds="fc",
+    errors=(_NAN,),
 )
 
 

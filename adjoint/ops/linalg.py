@@ -16,7 +16,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, real_of, to_float
-from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
+from adjoint.ir.opdef import Bad, Sample, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import factorisations  # noqa: F401 (its records)
 from adjoint.ops.matrix import (
@@ -35,7 +35,7 @@ from adjoint.ops.matrix import (
     lower,
     mH,
     mT,
-    parts,
+    of_matrix,
     regular,
     self_adjoint_part,
     system,
@@ -65,17 +65,14 @@ def _batch(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     return src[0].shape[:-2], src[0].dtype
 
 
-inv: OpDef = define(
+inv = of_matrix(
     "inv",
     "The inverse of a square matrix.",
-    call=lambda x: UOp(inv, (checked_matrix("inv", x, square=True),)),
     infer=_same,
-    batch=same_op,
     ad=Jvp(lambda t, y, x: -(y @ t[0] @ y)),
     reference=guarded(_SINGULAR, np.linalg.inv),
     samples=_SQUARES,
-    errors=(RANK, NOT_SQUARE, Bad("E6006", (np.ones((2, 2)),), match="singular")),
-    kinds="fc",
+    errors=(Bad("E6006", (np.ones((2, 2)),), match="singular"),),
 )
 
 
@@ -89,13 +86,11 @@ def _adjugate_reference(x: Any) -> Array:
     return np.asarray(sign)[..., None, None] * (scaled @ adjoint_of(u))
 
 
-adjugate: OpDef = define(
+adjugate = of_matrix(
     "adjugate",
     "`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative asks for the "
     "inverse.",
-    call=lambda x: UOp(adjugate, (checked_matrix("adjugate", x, square=True),)),
     infer=_same,
-    batch=same_op,
     ad=Jvp(
         lambda t, y, x: (
             trace_of_product(x.inv(), t[0]).reshape(*x.shape[:-2], 1, 1) * y - y @ t[0] @ x.inv()
@@ -103,20 +98,14 @@ adjugate: OpDef = define(
     ),
     reference=guarded("no singular value decomposition was found", _adjugate_reference),
     samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
-    errors=(RANK, NOT_SQUARE),
-    kinds="fc",
 )
-det: OpDef = define(
+det = of_matrix(
     "det",
     "The determinant of a square matrix; its gradient is right for a singular one too.",
-    call=lambda x: UOp(det, (checked_matrix("det", x, square=True),)),
     infer=_batch,
-    batch=same_op,
     ad=Jvp(lambda t, y, x: trace_of_product(x.adjugate(), t[0])),
     reference=np.linalg.det,
     samples=lambda: [*_SQUARES(), Sample((np.arange(9.0).reshape(3, 3) % 4,))],
-    errors=(RANK, NOT_SQUARE),
-    kinds="fc",
 )
 
 
@@ -129,17 +118,13 @@ def _slogdet_jvp(t: Any, y: Any, x: UOp) -> tuple[UOp, UOp]:
     return y[0] * (angle * 0).complex(angle), change.real()
 
 
-slogdet: OpDef = define(
+slogdet = of_matrix(
     "slogdet",
     "The sign of the determinant and the logarithm of its absolute value, as two tensors.",
-    call=lambda x: parts(UOp(slogdet, (checked_matrix("slogdet", x, square=True),))),
     infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype, real_of(src[0].dtype))),
-    batch=same_op,
     ad=Jvp(_slogdet_jvp),
     reference=lambda x: tuple(np.linalg.slogdet(x)),
     samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
-    errors=(RANK, NOT_SQUARE),
-    kinds="fc",
 )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, LinAlgError, MatrixError, ShapeError
+from adjoint.ir.batch import same_op
 from adjoint.ir.dtype import DType, promote, to_float
-from adjoint.ir.opdef import Bad
+from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.samples import real
@@ -38,6 +39,23 @@ def checked_matrix(op: str, x: UOp, square: bool = False) -> UOp:
         problem = f"the matrix is {x.shape[-2]} × {x.shape[-1]}, not square"
         raise MatrixError("E3003", problem, op=op, x=x)
     return x.cast(to_float(x.dtype))
+
+
+def of_matrix(
+    name: str, doc: str, square: bool = True, errors: tuple[Bad, ...] = (), **rest: Any
+) -> OpDef:
+    """A primitive of one matrix, square or not; several results are a tuple."""
+    refused = (RANK, NOT_SQUARE, *errors) if square else (RANK, *errors)
+    record: OpDef = define(
+        name,
+        doc,
+        call=lambda x: parts(UOp(record, (checked_matrix(name, x, square),))),
+        batch=same_op,
+        errors=refused,
+        kinds="fc",
+        **rest,
+    )
+    return record
 
 
 def batched(op: str, a: UOp, b: UOp) -> tuple[UOp, UOp]:
@@ -117,9 +135,10 @@ def upper(x: UOp, offset: int = 0) -> UOp:
     return mT(lower(mT(x), -offset))
 
 
-def parts(node: UOp) -> tuple[UOp, ...]:
-    """The results of an op that has several."""
-    return tuple(node.part(i) for i in range(len(node.shape)))
+def parts(node: UOp) -> Any:
+    """The result of a node, or a tuple if there are several."""
+    several = isinstance(node.dtype, tuple)
+    return tuple(node.part(i) for i in range(len(node.shape))) if several else node
 
 
 def guarded(reason: str, fn: Callable[..., Any]) -> Callable[..., Any]:
