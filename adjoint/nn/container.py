@@ -17,13 +17,16 @@ from adjoint.tensor import Tensor
 class _Numbered(Module):
     """Parts with the names "0", "1", …"""
 
+    def _names(self) -> list[str]:
+        return [name for name in vars(self) if name.isdigit()]
+
     def _items(self) -> list[Any]:
-        return [value for name, value in vars(self).items() if name.isdigit()]
+        return [vars(self)[name] for name in self._names()]
 
     def _put(self, items: Iterable[Any]) -> None:
         """Have these parts and no others."""
         values = [self._checked(item) for item in items]
-        for name in [name for name in vars(self) if name.isdigit()]:
+        for name in self._names():
             delattr(self, name)
         for number, value in enumerate(values):
             setattr(self, str(number), value)
@@ -59,7 +62,7 @@ class _Numbered(Module):
         return self._items()[self._place(index)]
 
     def __setitem__(self, index: int, item: Any) -> None:
-        setattr(self, str(self._place(index)), self._checked(item))
+        setattr(self, self._names()[self._place(index)], self._checked(item))
 
     def __delitem__(self, index: Any) -> None:
         items = self._items()
@@ -106,19 +109,8 @@ class Sequential(_Numbered):
         else:
             self._put(modules)
 
-    def _items(self) -> list[Any]:
-        return [value for value in vars(self).values() if isinstance(value, Module)]
-
-    def _put(self, items: Iterable[Any]) -> None:
-        values = [self._checked(item) for item in items]
-        for name in [name for name, value in vars(self).items() if isinstance(value, Module)]:
-            delattr(self, name)
-        for number, value in enumerate(values):
-            setattr(self, str(number), value)
-
-    def __setitem__(self, index: int, item: Any) -> None:
-        names = [name for name, value in vars(self).items() if isinstance(value, Module)]
-        setattr(self, names[self._place(index)], self._checked(item))
+    def _names(self) -> list[str]:
+        return [name for name, value in vars(self).items() if isinstance(value, Module)]
 
     def forward(self, x: Any) -> Any:
         for module in self._items():

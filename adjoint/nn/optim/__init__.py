@@ -17,22 +17,7 @@ from adjoint.nn.optim.ema import EMA, EMAState, PureEMA, ema
 from adjoint.nn.optim.group import Group
 from adjoint.nn.optim.layerwise import LAMB, LARS, lamb, lars
 from adjoint.nn.optim.lbfgs import LBFGS
-from adjoint.nn.optim.lr_scheduler import (
-    ChainedScheduler,
-    ConstantLR,
-    CosineAnnealingLR,
-    CosineAnnealingWarmRestarts,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    LRScheduler,
-    MultiStepLR,
-    OneCycleLR,
-    PolynomialLR,
-    ReduceLROnPlateau,
-    SequentialLR,
-    StepLR,
-)
+from adjoint.nn.optim.lr_scheduler import *  # noqa: F403 (all its names are names here)
 from adjoint.nn.optim.momentum import Adamax, NAdam, RAdam, adamax, nadam, radam
 from adjoint.nn.optim.muon import Muon, muon
 from adjoint.nn.optim.optimizer import Optimizer
@@ -53,33 +38,19 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
     "EMAState",
-    "ExponentialLR",
     "Group",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
     "Muon",
     "NAdam",
-    "OneCycleLR",
     "Optimizer",
-    "PolynomialLR",
     "PureEMA",
     "PureOptimizer",
     "RAdam",
     "RMSprop",
-    "ReduceLROnPlateau",
     "Rprop",
     "Rule",
     "Schedule",
-    "SequentialLR",
     "State",
-    "StepLR",
     "adadelta",
     "adagrad",
     "adam",
@@ -103,3 +74,4 @@ __all__ = [
     "schedules",
     "sgd",
 ]
+__all__ += lr_scheduler.__all__
