@@ -2,8 +2,9 @@
 
 From a record derive the node's shape and dtype rule, the method on nodes and on `Tensor`, the
 namespace function, both modes of differentiation, the reference interpreter, the text form, the
-documentation page and the op's tests. There is no default derivative, reference or sample: leaving
-one out fails at import. Elsewhere: any particular op (see `ops/`).
+documentation page and the op's tests. There is no default reference or sample, and none for the
+derivative of a primitive: leaving one out fails at import. Elsewhere: any particular op (see
+`ops/`).
 
 Three kinds of record:
 - primitive: a node with a rule of its own (`define`, and `elementwise` in `ir/broadcast.py`);
@@ -238,11 +239,17 @@ def derived(
 
 
 def composite(
-    *, reference: Callable[..., Any], samples: Any, ad: Derivative, name: str = "", **rest: Any
+    *,
+    reference: Callable[..., Any],
+    samples: Any,
+    ad: Derivative | None = None,
+    name: str = "",
+    **rest: Any,
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """Decorator: a node whose meaning is the decorated function, its body.
 
     Parameters annotated `UOp` (or `UOp | None`) are operands, in front; all others are attributes.
+    Without `ad` the derivative is that of the body.
     """
 
     def decorate(fn: Callable[..., Any]) -> OpDef:
@@ -252,7 +259,7 @@ def composite(
             fn.__doc__ or "",
             "composite",
             call=layout.call,
-            ad=ad,
+            ad=ad or ThroughBody(),
             reference=reference,
             samples=samples,
             arg=layout.arg,

@@ -11,7 +11,7 @@ from adjoint.errors import DeviceError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
 from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import Flags, Sources, same_op
-from adjoint.ir.derivative import Derivative, Linear, Stop, ThroughBody, ZeroGradient
+from adjoint.ir.derivative import Derivative, Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, KernelKind, PerNode, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define
@@ -287,7 +287,6 @@ copy = define(
 @composite(
     reference=lambda x, name: x,
     samples=given((real(2, 3), "hidden"), (real(), "scale"), (real(0, 3), "none")),
-    ad=ThroughBody(),
 )
 def checkpoint_name(x: UOp, name: str) -> UOp:
     """The same values under a name, by which a policy of `checkpoint` can keep them."""

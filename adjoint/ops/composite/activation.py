@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.ir.derivative import Jvp, ThroughBody
+from adjoint.ir.derivative import Jvp
 from adjoint.ir.opdef import Bad, Sample, alias, composite
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import part_of
@@ -122,7 +122,6 @@ def hardswish(x: UOp) -> UOp:
 @composite(
     reference=lambda x, neg_slope=0.01: np.where(x > 0, x, neg_slope * np.asarray(x)),
     samples=lambda: _off_kinks(0) + _off_kinks(0, neg_slope=0.3),
-    ad=ThroughBody(),
     kinds="iuf",
 )
 def leaky_relu(x: UOp, neg_slope: float = 0.01) -> UOp:
@@ -146,7 +145,6 @@ def _prelu_reference(x: Array, weight: Array) -> Array:
         (real(0, 3), real(3)),
         Sample((SPECIAL, np.array([0.25])), smooth=False),
     ),
-    ad=ThroughBody(),
     errors=(
         Bad("E3003", (real(2, 3), real(2)), match="one weight"),
         Bad("E3003", (real(3), real(3)), match="one weight"),
@@ -202,7 +200,6 @@ def celu(x: UOp, alpha: float = 1.0) -> UOp:
 @composite(
     reference=lambda x, alpha=1.67326, gamma=1.0507: gamma * _elu_reference(x, alpha),
     samples=lambda: _off_kinks(0) + _off_kinks(0, alpha=1.5, gamma=0.9),
-    ad=ThroughBody(),
     kinds="iuf",
 )
 def selu(x: UOp, alpha: float = 1.67326, gamma: float = 1.0507) -> UOp:
@@ -366,7 +363,6 @@ def _shrink_reference(x: Any, lambd: float = 0.5) -> Array:
 @composite(
     reference=_shrink_reference,
     samples=lambda: _off_kinks(-0.5, 0.5) + _off_kinks(-1.25, 1.25, lambd=1.25),
-    ad=ThroughBody(),
     kinds="f",
 )
 def hardshrink(x: UOp, lambd: float = 0.5) -> UOp:
@@ -377,7 +373,6 @@ def hardshrink(x: UOp, lambd: float = 0.5) -> UOp:
 @composite(
     reference=lambda x, lambd=0.5: x - np.clip(x, -lambd, lambd) if lambd >= 0 else x,
     samples=lambda: _off_kinks(-0.5, 0.5) + _off_kinks(-1.25, 1.25, lambd=1.25),
-    ad=ThroughBody(),
     errors=(Bad("E2008", (real(2), -1.0), match="lambd"),),
     kinds="f",
 )
@@ -407,7 +402,6 @@ def tanhshrink(x: UOp) -> UOp:
         (real(0, 3), 0.1, 1.5),
         Sample((SPECIAL, 0.0, 5.0), smooth=False),
     ),
-    ad=ThroughBody(),
     kinds="f",
 )
 def threshold(x: UOp, threshold: float, value: float) -> UOp:
@@ -425,7 +419,6 @@ def _glu_reference(x: Any, dim: int = -1) -> Array:
     samples=given(
         (real(2, 4),), (real(4, 3), 0), (real(0, 4), 1), (real(3, 0),), (real(2, 2, 2), -2)
     ),
-    ad=ThroughBody(),
     errors=(
         Bad("E3006", (real(2, 3),), match="even"),
         Bad("E3004", (real(2, 4), 2), match="axis 2"),

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ShapeError, VerificationError
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.unfold import (
@@ -175,7 +174,6 @@ def _conv_samples() -> list[Any]:
 @composite(
     reference=_conv2d_reference,
     samples=_conv_samples,
-    ad=ThroughBody(),
     kinds="iufc",
     errors=(
         Bad("E3002", (real(1, 2, 4, 4), real(3, 2))),
@@ -298,7 +296,6 @@ def _reach(x: UOp, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
 @composite(
     reference=_conv_transpose2d_reference,
     samples=_transpose_samples,
-    ad=ThroughBody(),
     kinds="iufc",
     errors=(
         Bad("E3002", (real(1, 2, 4, 4), real(2, 2)), match="weight has rank 2"),
@@ -374,7 +371,6 @@ def _linear_reference(
         (real(0, 3), real(3, 2, seed=1), real(2, seed=2)),
         (real(4, 3), real(3, 2, seed=1), real(seed=2)),
     ],
-    ad=ThroughBody(),
     kinds="iufc",
     errors=(
         Bad("E3003", (real(4, 3), real(2, 3)), match="(in, out)"),

@@ -17,10 +17,8 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.axes import LETTERS
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import as_dtype, promote
-from adjoint.ir.kernel_kind import EXPAND
-from adjoint.ir.opdef import Bad, OpDef, register
+from adjoint.ir.opdef import Bad, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import unpacked
@@ -191,62 +189,56 @@ def _cheapest(terms: list[Term], output: str) -> tuple[int, int]:
     return min(combinations(range(len(terms)), 2), key=cost)
 
 
-def _einsum(formula: str, *operands: Any, dtype: Any = None) -> UOp:
-    return einsum_nodes(formula, list(unpacked(operands)), dtype)
-
-
 def _einsum_reference(formula: str, *operands: Any, dtype: Any = None) -> Any:
     y = np.einsum(formula, *unpacked(operands))
     return y if dtype is None else y.astype(as_dtype(dtype).np)
 
 
-einsum = register(
-    OpDef(
-        "einsum",
-        "The sum of products that a formula says: `einsum('ij,jk->ik', x, y)`. `...` stands for "
-        "further axes, a letter twice in one operand for its diagonal; the operands may be a list.",
-        "derived",
-        call=_einsum,
-        signature=_einsum,
-        kernel=EXPAND,
-        ad=ThroughBody(),
-        reference=_einsum_reference,
-        samples=given(
-            ("ij,jk->ik", real(2, 3), real(3, 4, seed=1)),
-            ("ij,jk", real(2, 3), real(3, 4, seed=1)),
-            ("ba", real(2, 3)),
-            ("ij->", real(2, 3)),
-            ("ii", real(3, 3)),
-            ("ii->i", real(3, 3)),
-            ("iij,jj->ji", real(2, 2, 3), real(3, 3, seed=1)),
-            ("iii->i", real(2, 2, 2)),
-            ("...ij,...jk->...ik", real(2, 1, 2, 3), real(4, 3, 2, seed=1)),
-            ("...i,i...", real(2, 3), real(3, 2, seed=1)),
-            ("i...->...", real(2, 3)),
-            ("i , j -> i j", real(2), real(3, seed=1)),
-            ("ij,ik->j", real(2, 3), real(2, 4, seed=1)),
-            ("ij,jk,kl->il", real(2, 3), real(3, 4, seed=1), real(4, 2, seed=2)),
-            ("a,b,ab,c->c", real(2), real(3, seed=1), real(2, 3, seed=2), real(2, seed=3)),
-            ("ij,kj->ki", [real(2, 3), real(4, 3, seed=1)]),
-            (",i->i", real(), real(3, seed=1)),
-            ("ij,jk->ik", real(0, 3), real(3, 2, seed=1)),
-            ("ij,jk->ik", real(2, 0), real(0, 2)),
-        ),
-        errors=(
-            Bad("E3002", ("ij->ik", real(2, 3)), match="'k' is in the result"),
-            Bad("E3005", ("ij->ii", real(2, 3)), match="'i' is twice"),
-            Bad("E3002", ("ijk->i", real(2, 3)), match="rank 2"),
-            Bad("E3002", ("i->i", real(2, 3)), match="rank 2"),
-            Bad("E3003", ("ij,jk->ik", real(2, 3), real(4, 5)), match="axis 'j'"),
-            Bad("E3003", ("ii->i", real(2, 3)), match="axis 'i'"),
-            Bad("E3003", ("...i,...i->...", real(2, 3), real(4, 3)), match="2 and 4"),
-            Bad("E3003", ("ij,ij->ij", real(1, 3), real(2, 3)), match="1 and 2"),
-            Bad("E3002", ("i1->i", real(2, 3)), match="'1' is no letter"),
-            Bad("E3002", ("i..->i", real(2, 3)), match="'.' is no letter"),
-            Bad("E3002", ("ij->i->j", real(2, 3)), match="no letter"),
-            Bad("E2007", ("ij,jk->ik", real(2, 3)), match="2 terms for 1"),
-            Bad("E2001", (real(2, 3), "ij"), match="formula"),
-        ),
+def _einsum(formula: str, *operands: Any, dtype: Any = None) -> UOp:
+    return einsum_nodes(formula, list(unpacked(operands)), dtype)
+
+
+_einsum.__doc__ = (
+    "The sum of products that a formula says: `einsum('ij,jk->ik', x, y)`. `...` stands for "
+    "further axes, a letter twice in one operand for its diagonal; the operands may be a list."
+)
+einsum = derived(
+    reference=_einsum_reference,
+    samples=given(
+        ("ij,jk->ik", real(2, 3), real(3, 4, seed=1)),
+        ("ij,jk", real(2, 3), real(3, 4, seed=1)),
+        ("ba", real(2, 3)),
+        ("ij->", real(2, 3)),
+        ("ii", real(3, 3)),
+        ("ii->i", real(3, 3)),
+        ("iij,jj->ji", real(2, 2, 3), real(3, 3, seed=1)),
+        ("iii->i", real(2, 2, 2)),
+        ("...ij,...jk->...ik", real(2, 1, 2, 3), real(4, 3, 2, seed=1)),
+        ("...i,i...", real(2, 3), real(3, 2, seed=1)),
+        ("i...->...", real(2, 3)),
+        ("i , j -> i j", real(2), real(3, seed=1)),
+        ("ij,ik->j", real(2, 3), real(2, 4, seed=1)),
+        ("ij,jk,kl->il", real(2, 3), real(3, 4, seed=1), real(4, 2, seed=2)),
+        ("a,b,ab,c->c", real(2), real(3, seed=1), real(2, 3, seed=2), real(2, seed=3)),
+        ("ij,kj->ki", [real(2, 3), real(4, 3, seed=1)]),
+        (",i->i", real(), real(3, seed=1)),
+        ("ij,jk->ik", real(0, 3), real(3, 2, seed=1)),
+        ("ij,jk->ik", real(2, 0), real(0, 2)),
+    ),
+    errors=(
+        Bad("E3002", ("ij->ik", real(2, 3)), match="'k' is in the result"),
+        Bad("E3005", ("ij->ii", real(2, 3)), match="'i' is twice"),
+        Bad("E3002", ("ijk->i", real(2, 3)), match="rank 2"),
+        Bad("E3002", ("i->i", real(2, 3)), match="rank 2"),
+        Bad("E3003", ("ij,jk->ik", real(2, 3), real(4, 5)), match="axis 'j'"),
+        Bad("E3003", ("ii->i", real(2, 3)), match="axis 'i'"),
+        Bad("E3003", ("...i,...i->...", real(2, 3), real(4, 3)), match="2 and 4"),
+        Bad("E3003", ("ij,ij->ij", real(1, 3), real(2, 3)), match="1 and 2"),
+        Bad("E3002", ("i1->i", real(2, 3)), match="'1' is no letter"),
+        Bad("E3002", ("i..->i", real(2, 3)), match="'.' is no letter"),
+        Bad("E3002", ("ij->i->j", real(2, 3)), match="no letter"),
+        Bad("E2007", ("ij,jk->ik", real(2, 3)), match="2 terms for 1"),
+        Bad("E2001", (real(2, 3), "ij"), match="formula"),
     ),
     method=False,
-)
+)(_einsum)

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.ir.broadcast import align, common_dtype
-from adjoint.ir.derivative import Jvp, ThroughBody, ZeroGradient
+from adjoint.ir.derivative import Jvp, ZeroGradient
 from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
@@ -95,7 +95,6 @@ def _kept(x: UOp, inside: UOp) -> UOp:
 @composite(
     reference=_clamp_reference,
     samples=_clamp_samples,
-    ad=ThroughBody(),
     errors=(
         Bad("E2007", (real(2),), match="min_ or max_"),
         Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),
@@ -203,7 +202,6 @@ def _nan_to_num_reference(
         (real(0, 3),),
         (whole(),),
     ),
-    ad=ThroughBody(),
     kinds="biuf",
 )
 def nan_to_num(
@@ -330,7 +328,6 @@ _THREE_MISMATCH = (Bad("E3001", (real(2, 3), real(2, 4), real(2, 4)), match="dim
 @composite(
     reference=lambda x, a, b, value=1: x + value * a * b,
     samples=_THREE,
-    ad=ThroughBody(),
     errors=_THREE_MISMATCH,
     kinds="iufc",
 )
@@ -342,7 +339,6 @@ def addcmul(x: UOp, tensor1: UOp, tensor2: UOp, value: float = 1) -> UOp:
 @composite(
     reference=lambda x, a, b, value=1: x + in_float(value * a) / b,
     samples=_THREE,
-    ad=ThroughBody(),
     errors=_THREE_MISMATCH,
     kinds="fc",
 )
@@ -403,7 +399,6 @@ def frac(x: UOp) -> UOp:
         Sample((SPECIAL, 0.5), smooth=False),
         Sample((np.zeros((2, 3)), real(2, 1)), smooth=False),
     ),
-    ad=ThroughBody(),
     errors=_MISMATCH,
     kinds="f",
 )
@@ -423,7 +418,6 @@ def heaviside(x: UOp, values: UOp) -> UOp:
         Sample((SPECIAL, whole(9, lo=-3)), smooth=False),
         Sample((SPECIAL, np.array([[np.inf], [-np.inf]])), smooth=False),
     ),
-    ad=ThroughBody(),
     errors=(Bad("E3001", (real(2, 3), whole(2, 4)), match="dimension 1"),),
     kinds="iuf",
 )
@@ -449,7 +443,6 @@ def _ignoring_nan(name: str, word: str, choose: OpDef, reference: Any) -> OpDef:
         name=name,
         reference=reference,
         samples=binary(),
-        ad=ThroughBody(),
         errors=_MISMATCH,
         kinds="biuf",
     )(call)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ShapeError
-from adjoint.ir.derivative import Jvp, ThroughBody
+from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import accumulator, fits, to_float
 from adjoint.ir.opdef import Bad, Sample, composite, derived
 from adjoint.ir.uop import UOp
@@ -102,7 +102,6 @@ def _logits_samples() -> list[Any]:
         x, Y, reduction, pos_weight
     ),
     samples=lambda: [s for s in _logits_samples() if not _positional(s)],
-    ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
 )
@@ -258,7 +257,6 @@ _SMOOTHING = Bad("E2006", (real(1, 3), np.array([0])), {"label_smoothing": 1.5},
         Sample((real(2, 3), np.array([-1, -1])), smooth=False),
         Sample((real(4, 3) * 300, _LABELS), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(*_CLASS_ERRORS, _SMOOTHING, Bad("E4011", (real(2, 3), real(2)), match="integer")),
 )
@@ -311,7 +309,6 @@ def _cross_entropy_reference(
         Sample((real(4, 3) * 300, _LABELS), smooth=False),
         Sample((np.array([[0.0, -np.inf]]), np.array([0])), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(*_CLASS_ERRORS[:3], *_CLASS_ERRORS[4:], _SMOOTHING),
 )
@@ -359,7 +356,6 @@ def _nll_reference(
         (real(0, 3), whole(0), {"reduction": "sum"}),
         Sample((np.array([[-np.inf, 0.0], [0.0, 1.0]]), np.array([9, 1]), None, 9), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(
         *_CLASS_ERRORS,
@@ -404,7 +400,6 @@ def _kl_div_reference(
         (real(2, 3), real(2, 3, seed=1), {"log_target": True}),
         Sample((real(3), np.array([0.0, 1.0, 0.5]), "none"), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
 )

@@ -15,7 +15,6 @@ import numpy as np
 from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import as_dtype, promote, to_float, total_dtype
 from adjoint.ir.opdef import Bad, Sample, composite, derived
 from adjoint.ir.uop import UOp
@@ -399,7 +398,6 @@ def _check_points(x: UOp, other: UOp, p: float) -> None:
         Bad("E3001", (real(2, 2, 3), real(3, 2, 3)), match="cdist"),
         Bad("E2006", (real(2, 3), real(2, 3), -1.0), match="p is"),
     ),
-    ad=ThroughBody(),
     kinds="f",
 )
 def cdist(x: UOp, other: UOp, p: float = 2.0) -> UOp:

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.derivative import Jvp, ThroughBody
+from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, Sample, composite, derived
 from adjoint.ir.uop import UOp
@@ -134,7 +134,6 @@ def _batchnorm_reference(
         (real(2, 3, 2), None, None, real(3, seed=2), real(2, 3, 1, lo=0.5, seed=3)),
         (real(0, 3), None, None, real(3, seed=2), real(3, seed=3)),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(
         Bad("E2007", (real(2, 3), None, None, real(3)), match="invstd"),
@@ -312,7 +311,6 @@ def _attention_samples() -> list[Any]:
 @composite(
     reference=_attention_reference,
     samples=_attention_samples,
-    ad=ThroughBody(),
     kinds="f",
     errors=(
         Bad("E3002", (real(3), real(3, 3), real(3, 3)), match="rank"),
@@ -417,7 +415,6 @@ def _cosine_reference(x: Array, other: Array, dim: int = 1, eps: float = 1e-8) -
         (real(0, 3), real(0, 3)),
         Sample((np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="iuf",
     errors=(
         Bad("E3004", (real(3), real(3)), match="axis 1"),
@@ -456,7 +453,6 @@ def _distance_reference(
         Sample((np.ones((2, 3)), np.ones((2, 3))), smooth=False),
         Sample((real(2, 3), real(3, seed=1), 0.0), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(
         Bad("E3002", (real(), real()), match="rank"),

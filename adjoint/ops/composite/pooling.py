@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ShapeError
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
 from adjoint.ir.uop import UOp
@@ -136,7 +135,6 @@ _POOL_ERRORS = (
             {"padding": 1, "stride": 2, "ceil_mode": True, "count_include_pad": False},
         ),
     ],
-    ad=ThroughBody(),
     kinds="biuf",
     errors=_POOL_ERRORS,
 )
@@ -174,7 +172,6 @@ def _holed() -> Array:
         Sample((_holed(), 2, 1), {"padding": 1}, smooth=False),
         Sample((np.ones((1, 4, 4)), 2), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="biuf",
     errors=_POOL_ERRORS,
 )
@@ -283,7 +280,6 @@ def _max_unpool2d_reference(
         (real(1, 1, 2, 2), np.array([[[[3, 3], [3, 9]]]]), {"output_size": (1, 1, 4, 5)}),
         (real(0, 1, 2, 2), whole(0, 1, 2, 2)),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(
         Bad("E6001", (real(1, 1, 2, 2), np.full((1, 1, 2, 2), 16)), match="out of range"),
@@ -403,7 +399,6 @@ def _adaptive(reduce: str, count: int) -> OpDef:
             (real(0, *spatial), sizes),
             (real(*spatial), sizes),
         ],
-        ad=ThroughBody(),
         kinds="biuf",
         errors=(
             Bad("E3002", (real(*[2] * (count - 1)), 1), match="rank"),

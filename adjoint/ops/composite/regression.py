@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError
-from adjoint.ir.derivative import Jvp, ThroughBody
+from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.uop import UOp
@@ -81,7 +81,6 @@ PAIR_ERRORS = (_BAD, Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1")
         (np.asarray(x, float) - target) ** 2, reduction
     ),
     samples=lambda: [*pair_samples(), (real(3), 0.5)],
-    ad=ThroughBody(),
     kinds="iuf",
     errors=PAIR_ERRORS,
 )
@@ -97,7 +96,6 @@ def mse_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
         np.abs(np.asarray(x, float) - target), reduction
     ),
     samples=pair_samples,
-    ad=ThroughBody(),
     kinds="iuf",
     errors=PAIR_ERRORS,
 )
@@ -203,7 +201,6 @@ def _poisson_reference(
         (real(2, 3), real(3, lo=1.1, seed=1), {"full": True}),
         (real(3), np.array([0, 1, 4]), {"full": True, "reduction": "none"}),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
 )
@@ -244,7 +241,6 @@ def _gaussian_reference(
         (real(2, 3), real(3, seed=1), real(3, lo=0.5, seed=2), {"reduction": "sum"}),
         Sample((real(2), real(2, seed=1), np.zeros(2)), {"eps": 0.1}, smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )
@@ -276,7 +272,6 @@ _SIGNS = np.array([1, -1, 1])
         (real(2, 3), _SIGNS, "sum"),
         Sample((np.array([200.0, -200.0, 0.0]), _SIGNS, "none"), smooth=False),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
 )
@@ -299,7 +294,6 @@ def _hinge_reference(x: Any, target: Any, margin: float = 1.0, reduction: str = 
         (real(2, 3), _SIGNS, 0.3, "none"),
         (real(2, 3), _SIGNS, {"reduction": "sum"}),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=PAIR_ERRORS,
 )
@@ -319,7 +313,6 @@ def hinge_embedding_loss(x: UOp, target: UOp, margin: float = 1.0, reduction: st
         (real(2, 3), real(3, seed=1), _SIGNS, 0.3, "none"),
         (real(2, 3), real(3, seed=1), _SIGNS, {"reduction": "sum"}),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )
@@ -355,7 +348,6 @@ def _triplet_reference(
         (real(2, 3), real(2, 3, seed=1), real(3, seed=2), {"swap": True, "reduction": "none"}),
         (real(2, 3), real(2, 3, seed=1), real(2, 3, seed=2), {"reduction": "sum"}),
     ],
-    ad=ThroughBody(),
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
 )

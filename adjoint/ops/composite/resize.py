@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import accumulator, to_float
 from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.uop import UOp
@@ -96,7 +95,6 @@ def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UO
         (real(0, 3), (5,)),
         (real(2, 3), 5),
     ],
-    ad=ThroughBody(),
     kinds="iuf",
     errors=(
         Bad("E2008", (real(2, 3), (2,), "cubic"), match="cubic"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import DTypeError
-from adjoint.ir.derivative import Jvp, ThroughBody
+from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float
 from adjoint.ir.opdef import Bad, Sample, composite
 from adjoint.ir.uop import UOp
@@ -121,7 +121,6 @@ def log_softmax(x: UOp, axis: Axis = -1, dtype: Any = None) -> UOp:
 @composite(
     reference=lambda x, axis=-1, dtype=None: _softmax_reference(-in_float(x), axis),
     samples=_SAMPLES,
-    ad=ThroughBody(),
     errors=_ERRORS,
     kinds="biuf",
 )
@@ -198,7 +197,6 @@ def _joined(a: UOp, b: UOp) -> UOp:
         (real(2, 1), 1),
         *_EXTREMES,
     ),
-    ad=ThroughBody(),
     errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
     kinds="biuf",
 )

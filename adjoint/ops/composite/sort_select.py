@@ -13,7 +13,6 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.derivative import ThroughBody
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, Sample, composite, derived, scalar_like
 from adjoint.ir.uop import UOp
@@ -340,7 +339,6 @@ def take(x: UOp, index: UOp) -> UOp:
         (real(5, 3), whole(0, 2)),
         Sample((real(5, 3), whole(4)), {"padding_idx": -1}, smooth=False),
     ],
-    ad=ThroughBody(),
     errors=(
         Bad("E6001", (np.ones((3, 2)), _OUT), match="out of range"),
         Bad("E6001", (np.ones((3, 2)), np.array([-1])), match="out of range"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.ir.derivative import ThroughBody, ZeroGradient
+from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
@@ -103,7 +103,6 @@ def _mean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
     samples=over_axes(
         (real(),), Sample((real(0, 3), 0), smooth=False), Sample((real(2, 0),), smooth=False)
     ),
-    ad=ThroughBody(),
     errors=AXIS_ERRORS,
 )
 def mean(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
@@ -130,7 +129,7 @@ _SPREAD = over_axes(
 )
 
 
-@composite(reference=_var_reference, samples=_SPREAD, ad=ThroughBody(), errors=AXIS_ERRORS)
+@composite(reference=_var_reference, samples=_SPREAD, errors=AXIS_ERRORS)
 def var(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> UOp:
     """Variance over axes: squared distances from the mean, summed and divided by n - correction."""
     axes = checked_axes("var", axis, x)
@@ -146,7 +145,6 @@ def var(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1)
         _var_reference(x, axis, keepdim, correction)
     ),
     samples=_SPREAD,
-    ad=ThroughBody(),
     errors=AXIS_ERRORS,
 )
 def std(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> UOp:
@@ -214,7 +212,6 @@ _GAPS = (
 @composite(
     reference=lambda x, axis=None, keepdim=False: np.nansum(x, axis=axis, keepdims=keepdim),
     samples=over_axes(*_GAPS),
-    ad=ThroughBody(),
     errors=AXIS_ERRORS,
     kinds="iuf",
 )
@@ -233,7 +230,6 @@ def _nanmean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array
 @composite(
     reference=_nanmean_reference,
     samples=over_axes(*_GAPS),
-    ad=ThroughBody(),
     errors=AXIS_ERRORS,
     kinds="iuf",
 )
@@ -267,7 +263,6 @@ _ORDERS = (2, 1, 0, 3, 1.5, math.inf, -math.inf)
         Sample((np.array([1.0, np.inf, -1.0]),), smooth=False),
         Sample((np.array([1.0, np.nan]), math.inf), smooth=False),
     ],
-    ad=ThroughBody(),
     errors=(
         Bad("E3004", (real(2, 3), 2, 2), match="axis 2"),
         Bad("E2001", (real(2), "nuc"), match="ord"),
@@ -343,7 +338,6 @@ def _normalize_reference(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-1
         Sample((np.zeros((2, 3)),), smooth=False),
         Sample((np.array([[1.0, np.nan], [0.0, np.inf]]), 0), smooth=False),
     ),
-    ad=ThroughBody(),
     errors=(Bad("E3004", (real(3),), match="axis 1"),),
     kinds="iuf",
 )
@@ -387,7 +381,6 @@ _RANK = (Bad("E3002", (real(2, 3, 4),), match="rank 3"),)
 @composite(
     reference=_cov_reference,
     samples=given((real(3, 5),), (real(3, 5), 0), (real(6),), (real(1, 4), 2), (real(0, 3),)),
-    ad=ThroughBody(),
     errors=_RANK,
     kinds="iuf",
 )
@@ -408,7 +401,6 @@ def _corrcoef_reference(x: Any) -> Array:
 @composite(
     reference=_corrcoef_reference,
     samples=given((real(3, 5),), (real(6),), (real(0, 3),)),
-    ad=ThroughBody(),
     errors=_RANK,
     kinds="f",
 )
