@@ -17,7 +17,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics import division, exact, power
 from adjoint.ops.mathematics.nodes import all_of, any_of, apply, itself, over
 from adjoint.ops.roots import ABS, constant_value
-from adjoint.ops.samples import binary, given, real, unary, whole
+from adjoint.ops.samples import binary, given, real, rough, unary, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -217,8 +217,8 @@ _ROUNDED = {None: true_div, "floor": floordiv, "trunc": idiv}
     reference=lambda a, b, rounding_mode=None: _ROUNDED[rounding_mode].reference(a, b),
     samples=given(
         (real(2, 3), real(3, lo=0.5, seed=1)),
-        Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "floor"}, smooth=False),
-        Sample((real(2, 3), real(3, lo=0.5, seed=1)), {"rounding_mode": "trunc"}, smooth=False),
+        rough(real(2, 3), real(3, lo=0.5, seed=1), {"rounding_mode": "floor"}),
+        rough(real(2, 3), real(3, lo=0.5, seed=1), {"rounding_mode": "trunc"}),
     ),
     errors=(Bad("E2008", (real(2), real(2)), {"rounding_mode": "up"}, match="rounding_mode"),),
     kinds="iuf",
@@ -279,7 +279,7 @@ pow_ = elementwise(
         Sample((real(2, 3), 2)),
         Sample((real(2, 3), 3.0)),
         Sample((2, real(2, 3))),
-        Sample((whole(4, lo=-2, hi=3), whole(4, lo=0, hi=4)), smooth=False),
+        rough(whole(4, lo=-2, hi=3), whole(4, lo=0, hi=4)),
     ],
 )
 

@@ -14,11 +14,11 @@ from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Derivative, Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, KernelKind, PerNode, Pointwise
-from adjoint.ir.opdef import Bad, OpDef, Sample, composite, define
+from adjoint.ir.opdef import Bad, OpDef, composite, define
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.mathematics import exact
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, rough, whole
 from adjoint.target import canonical_device
 
 
@@ -80,14 +80,14 @@ cast = define(
     reference=convert,
     samples=given(
         (real(2, 3), as_dtype("float64")),
-        Sample((real(2, 3), as_dtype("float32")), smooth=False),
-        Sample((real(2, 3), as_dtype("int32")), smooth=False),
-        Sample((SPECIAL, as_dtype("int8")), smooth=False),
-        Sample((SPECIAL, as_dtype("bool")), smooth=False),
+        rough(real(2, 3), as_dtype("float32")),
+        rough(real(2, 3), as_dtype("int32")),
+        rough(SPECIAL, as_dtype("int8")),
+        rough(SPECIAL, as_dtype("bool")),
         (real(0, 3), as_dtype("float64")),
-        Sample((whole(), as_dtype("uint16")), smooth=False),
+        rough(whole(), as_dtype("uint16")),
         (real(2, 3), as_dtype("complex128")),
-        Sample((real(2, 3) + 1j * real(2, 3, seed=1), as_dtype("complex64")), smooth=False),
+        rough(real(2, 3) + 1j * real(2, 3, seed=1), as_dtype("complex64")),
     ),
     errors=(
         Bad("E2001", (real(2), "float31"), match="float31"),
@@ -140,8 +140,8 @@ bitcast = define(
     ad=ZeroGradient("bits are not numbers"),
     reference=_bitcast_reference,
     samples=given(
-        Sample((whole(2, 4), as_dtype("uint8")), smooth=False),
-        Sample((whole(2, 8), as_dtype("float64")), smooth=False),
+        rough(whole(2, 4), as_dtype("uint8")),
+        rough(whole(2, 8), as_dtype("float64")),
     ),
     errors=(Bad("E3007", (np.zeros((2, 3), np.uint8), "int32"), match="last axis"),),
     level="both",

@@ -17,10 +17,10 @@ from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import DType, complex_of, real_of
 from adjoint.ir.kernel_kind import HOST
-from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import zeros_of
-from adjoint.ops.samples import SPECIAL, given, real
+from adjoint.ops.samples import SPECIAL, given, real, rough
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -62,7 +62,7 @@ complex_ = elementwise(
         (real(2, 1), real(3, seed=1)),
         (real(), 2.5),
         (real(0, 3), real(3)),
-        Sample((SPECIAL[:, None], SPECIAL), smooth=False),
+        rough(SPECIAL[:, None], SPECIAL),
     ),
     errors=(
         Bad("E3001", (real(2), real(3)), match="dimension 0"),
@@ -92,7 +92,7 @@ _COMPLEX_SAMPLES = given(
     (real(2, 3),),
     (real(),),
     (_Z[:0],),
-    Sample((_joined(SPECIAL[:, None], SPECIAL),), smooth=False),
+    rough(_joined(SPECIAL[:, None], SPECIAL)),
 )
 real_ = define(
     "real",

@@ -16,7 +16,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes, real_of
-from adjoint.ir.opdef import Bad, Sample, define, derived
+from adjoint.ir.opdef import Bad, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.matrix import (
     NOT_SQUARE,
@@ -39,7 +39,7 @@ from adjoint.ops.matrix import (
     transposed,
     upper,
 )
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 _NOT_FOUND = "no decomposition was found: is there a NaN or an infinity in the matrix?"
 _NAN = Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")
@@ -225,7 +225,7 @@ svd_full = of_matrix(
         (real(2, 4), {"full_matrices": False}),
         (real(2, 3, 2), False),
         (real(0, 3, 2), False),
-        Sample((real(2, 3),), smooth=False),
+        rough(real(2, 3)),
     ),
     errors=(
         RANK,
@@ -368,7 +368,7 @@ pinv = define(
         (real(2, 2, 3), 1e-3),
         (real(0, 3, 2),),
         (real(3, 0),),
-        Sample((np.ones((3, 2)),), smooth=False),
+        rough(np.ones((3, 2))),
         (np.array([[1.0, 0.3], [0.2, 0.1]]), 0.2),
         (real(4, 3, lo=-1, hi=1), 0.3),
         (real(2, 3, lo=-1, hi=1, seed=2), 0.5),
@@ -433,7 +433,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
         (real(2, 4, 2), real(4, 1, seed=1)),
         (real(2, 4, 2), real(4, seed=1)),
         (real(0, 4, 2), real(4, 1, seed=1)),
-        Sample((np.ones((3, 2)), real(3, seed=1)), smooth=False),
+        rough(np.ones((3, 2)), real(3, seed=1)),
     ),
     errors=(
         extended(RANK, real(3)),

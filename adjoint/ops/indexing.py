@@ -27,11 +27,11 @@ from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, fits, promote
 from adjoint.ir.kernel_kind import Algorithm, Gather, filled_value, is_filled
-from adjoint.ir.opdef import Bad, Sample, define, op_named
+from adjoint.ir.opdef import Bad, define, op_named
 from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -514,9 +514,9 @@ argsort = define(
     samples=given(
         (real(2, 5),),
         (real(2, 5), 0, True),
-        Sample((np.array([1.0, 0.0, 1.0, 0.0]),), smooth=False),
-        Sample((np.array([1.0, 0.0, 1.0, 0.0]), 0, True), smooth=False),
-        Sample((SPECIAL,), smooth=False),
+        rough(np.array([1.0, 0.0, 1.0, 0.0])),
+        rough(np.array([1.0, 0.0, 1.0, 0.0]), 0, True),
+        rough(SPECIAL),
         (real(),),
         (real(0, 3), 0),
     ),

@@ -43,7 +43,7 @@ from adjoint.ops.matrix import (
     transposed,
     upper,
 )
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 _SINGULAR = "the matrix is singular"
 
@@ -97,7 +97,7 @@ adjugate = of_matrix(
         )
     ),
     reference=guarded("no singular value decomposition was found", _adjugate_reference),
-    samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
+    samples=lambda: [*_SQUARES(), rough(np.ones((2, 2)))],
 )
 det = of_matrix(
     "det",
@@ -124,7 +124,7 @@ slogdet = of_matrix(
     infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype, real_of(src[0].dtype))),
     ad=Jvp(_slogdet_jvp),
     reference=lambda x: tuple(np.linalg.slogdet(x)),
-    samples=lambda: [*_SQUARES(), Sample((np.ones((2, 2)),), smooth=False)],
+    samples=lambda: [*_SQUARES(), rough(np.ones((2, 2)))],
 )
 
 

@@ -13,11 +13,11 @@ from adjoint.ir.broadcast import align, broadcast_shapes, common_dtype, elementw
 from adjoint.ir.derivative import Diagonal, ZeroGradient
 from adjoint.ir.dtype import DType, dtype_of_scalar, dtypes, promote
 from adjoint.ir.kernel_kind import BASIC, Pointwise
-from adjoint.ir.opdef import Bad, OpDef, Sample, define, derived
+from adjoint.ir.opdef import Bad, OpDef, define, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics import exact
 from adjoint.ops.mathematics.nodes import apply, both, either, negated, test
-from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
+from adjoint.ops.samples import SPECIAL, binary, given, real, rough, unary, whole
 
 _TRUTH = ZeroGradient("a truth value is piecewise constant")
 _BITS = ZeroGradient("integers and booleans have no derivative")
@@ -309,7 +309,7 @@ where = define(
         (real(3) > 0, real(2, 1, seed=1), real(seed=2)),
         (real(2, 3) > 0, real(2, 3, seed=1), 0),
         (real(0, 3) > 0, real(3), 1.5),
-        Sample((np.isnan(SPECIAL), 0.0, SPECIAL), smooth=False),
+        rough(np.isnan(SPECIAL), 0.0, SPECIAL),
     ),
     errors=(Bad("E3001", (real(2) > 0, real(3), real(3)), match="dimension 0"),),
     bounds=_where_bounds,

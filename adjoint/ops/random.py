@@ -16,11 +16,11 @@ from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.kernel_kind import EXPENSIVE
-from adjoint.ir.opdef import Bad, Sample, composite
+from adjoint.ir.opdef import Bad, composite
 from adjoint.ir.storage import storage_error
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.exact import threefry as threefry_of
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 Array = np.ndarray[Any, Any]
 _WORD = 0xFFFFFFFF
@@ -58,7 +58,7 @@ threefry = elementwise(
     body=threefry_of,
     ad=ZeroGradient("bits are not numbers"),
     reference=_threefry_reference,
-    samples=given(Sample((np.arange(4, dtype=np.uint64), np.array([7], np.uint64)), smooth=False)),
+    samples=given(rough(np.arange(4, dtype=np.uint64), np.array([7], np.uint64))),
     cast=lambda dtype: dtypes.uint64 if dtype.is_int else dtype,
     sample_kinds="u",
     errors=(Bad("E2005", (real(2), real(2)), match="float"),),
@@ -71,7 +71,7 @@ def _bits(shape: tuple[int, ...], key: Any) -> Array:
 
 
 _KEY = np.array(42, np.uint64)
-_SAMPLES = given(Sample((_KEY, (2, 3)), smooth=False), Sample((_KEY, (0,)), smooth=False))
+_SAMPLES = given(rough(_KEY, (2, 3)), rough(_KEY, (0,)))
 _RANDOM = NotDifferentiable("random bits depend on no differentiable value")
 
 

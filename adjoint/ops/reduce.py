@@ -20,11 +20,11 @@ from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Reduce
-from adjoint.ir.opdef import Bad, OpDef, Sample, define
+from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.movement import checked_axes
-from adjoint.ops.samples import SPECIAL, real
+from adjoint.ops.samples import SPECIAL, real, rough
 from adjoint.ops.tree import tree_reduced
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ def _samples() -> list[Any]:
         (real(2, 3), -1, True),
         (real(),),
         (real(2, 3), ()),
-        Sample((SPECIAL,), smooth=False),
+        rough(SPECIAL),
     ]
 
 
@@ -301,7 +301,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
             (real(2, 3), -1),
             (np.ones((2, 3)), 1),
             (real(),),
-            Sample((SPECIAL,), smooth=False),
+            rough(SPECIAL),
         ],
         errors=(
             Bad("E3004", (real(2, 3), 2), match="axis 2"),

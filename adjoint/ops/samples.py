@@ -68,3 +68,9 @@ def binary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:
 def given(*calls: tuple[Any, ...] | Sample) -> Callable[[], list[Any]]:
     """Calls written out, made at import: for samples too few and small to be worth a function."""
     return lambda: list(calls)
+
+
+def rough(*call: Any) -> Sample:
+    """A call where no derivative can be checked by finite differences; a dict last for keywords."""
+    plain = Sample.of(call)
+    return Sample(plain.args, plain.kwargs, smooth=False)

@@ -15,10 +15,10 @@ from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Algorithm, Counting, KernelKind, PerNode, filled_value, is_filled
-from adjoint.ir.opdef import Bad, OpDef, Sample, define
+from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real
+from adjoint.ops.samples import SPECIAL, given, real, rough
 
 Array = np.ndarray[Any, Any]
 
@@ -76,8 +76,8 @@ def _scan(
             (real(2, 3), -1, True),
             (real(0, 3), 0),
             (real(), 0),
-            Sample((np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]), 1), smooth=False),
-            Sample((SPECIAL, 0), smooth=False),
+            rough(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]), 1),
+            rough(SPECIAL, 0),
         ),
         errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
         kinds=kinds,

@@ -157,8 +157,7 @@ class _GgufReader:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            problem = f"{what} is not UTF-8"
-            raise self.file.damaged(problem, at + 8 + error.start, key) from None
+            raise self.file.damaged(f"{what} is not UTF-8", at + 8 + error.start, key) from None
 
     def _value(self, kind: int, key: str, depth: int) -> Any:
         if kind == _ARRAY:

@@ -31,8 +31,7 @@ class ArchiveStorage:
         whole = self._raw[: self._raw.size // kind.itemsize * kind.itemsize]
         if kind.stored.kind == "b" and whole.size and int(whole.max()) > 1:
             at = self.entry.start + int(np.argmax(whole > 1))
-            problem = "a truth value is neither 0 nor 1"
-            raise self.archive.file.damaged(problem, at, self.entry.name)
+            raise self.archive.file.damaged("a truth value is neither 0 nor 1", at, self.entry.name)
         return (_swapped(whole, kind) if self.swapped else whole).view(kind.stored)
 
 

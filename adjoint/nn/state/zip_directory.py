@@ -183,5 +183,4 @@ def _check(file: MappedFile, entry: ZipEntry, flags: int, at: int) -> None:
     most = entry.packed if entry.method == _STORED else entry.packed * _RATIO + 64
     exact = entry.method == _STORED and entry.size != entry.packed
     if entry.size > most or exact:
-        problem = f"{entry.packed} bytes cannot become {entry.size}"
-        raise file.damaged(problem, at, entry.name)
+        raise file.damaged(f"{entry.packed} bytes cannot become {entry.size}", at, entry.name)

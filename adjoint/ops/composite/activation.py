@@ -22,7 +22,7 @@ from adjoint.ops.composite.elementary import in_float
 from adjoint.ops.mathematics.error import erf
 from adjoint.ops.mathematics.exp import sigmoid
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, Maker, given, real, unary
+from adjoint.ops.samples import SPECIAL, Maker, given, real, rough, unary
 
 Array = np.ndarray[Any, Any]
 _SIGMOID_IS_ZERO = 1000.0  # sigmoid(-1000) is 0 in float64
@@ -143,7 +143,7 @@ def _prelu_reference(x: Array, weight: Array) -> Array:
         (real(2, 3), real(1, seed=1)),
         (real(), real(seed=1)),
         (real(0, 3), real(3)),
-        Sample((SPECIAL, np.array([0.25])), smooth=False),
+        rough(SPECIAL, np.array([0.25])),
     ),
     errors=(
         Bad("E3003", (real(2, 3), real(2)), match="one weight"),
@@ -400,7 +400,7 @@ def tanhshrink(x: UOp) -> UOp:
         (real(2, 3), 0.5, -2.0),
         (real(), 0.1, 1.5),
         (real(0, 3), 0.1, 1.5),
-        Sample((SPECIAL, 0.0, 5.0), smooth=False),
+        rough(SPECIAL, 0.0, 5.0),
     ),
     kinds="f",
 )

@@ -8,17 +8,15 @@ import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import DType, as_dtype, dtypes
-from adjoint.ir.opdef import Bad, OpDef, Sample, derived
+from adjoint.ir.opdef import Bad, OpDef, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
-from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, rough, whole
 
 # A float result of a float operand has the operand's dtype in the op tests, so the conversions to
 # floats are tried from integers.
 _KINDS = {"f": "biu"}
-_SAMPLES = given(
-    (real(2, 3),), (real(),), (whole(0, 3),), Sample((SPECIAL,), smooth=False), (real(2, 1, 3),)
-)
+_SAMPLES = given((real(2, 3),), (real(),), (whole(0, 3),), rough(SPECIAL), (real(2, 1, 3),))
 
 
 def _conversion(name: str, dtype: DType) -> OpDef:
@@ -55,7 +53,7 @@ def _type_as_reference(x: Any, other: Any) -> Any:
     samples=given(
         (whole(2, 3), real(3)),
         (real(2, 3), real()),
-        Sample((real(2, 3), whole(2)), smooth=False),
+        rough(real(2, 3), whole(2)),
     ),
     errors=(Bad("E2001", (real(2), "float32"), match="tensor"),),
     kinds="biuf",

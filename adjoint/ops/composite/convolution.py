@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ShapeError, VerificationError
-from adjoint.ir.opdef import Bad, Sample, composite
+from adjoint.ir.opdef import Bad, composite
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.unfold import (
     bordered,
@@ -21,7 +21,7 @@ from adjoint.ops.composite.unfold import (
     padding_pairs,
     per_axis,
 )
-from adjoint.ops.samples import real
+from adjoint.ops.samples import real, rough
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -167,7 +167,7 @@ def _conv_samples() -> list[Any]:
         (real(2, 5), real(1, 2, 3, seed=1)),
         (real(0, 2, 3, 3), real(1, 2, 2, 2, seed=1), real(1, seed=2)),
         (real(1, 0, 3, 3), real(2, 0, 2, 2)),
-        Sample((holed, real(1, 1, 2, 2, seed=1)), {"padding": 1}, smooth=False),
+        rough(holed, real(1, 1, 2, 2, seed=1), {"padding": 1}),
     ]
 
 
@@ -276,9 +276,7 @@ def _transpose_samples() -> list[Any]:
         (real(1, 1, 2, 1, 2), real(1, 2, 2, 2, 2, seed=1), {"stride": (1, 2, 1)}),
         (real(2, 2, 2), real(2, 1, 2, 2, seed=1)),
         (real(0, 2, 2, 2), real(2, 1, 2, 2, seed=1), real(1, seed=2)),
-        Sample(
-            (np.array([[[1.0, 2.0]]]), np.array([[[1.0, np.inf]]])), {"stride": 2}, smooth=False
-        ),
+        rough(np.array([[[1.0, 2.0]]]), np.array([[[1.0, np.inf]]]), {"stride": 2}),
     ]
 
 

@@ -15,7 +15,7 @@ from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -111,13 +111,13 @@ _SCANS = given(
     (real(2, 3), -1),
     (real(0, 3), 0),
     (real(), 0),
-    Sample((SPECIAL, 0), smooth=False),
+    rough(SPECIAL, 0),
 )
 _TYPED_SCANS = given(
     *_SCANS(),
     (real(2, 3), 1, dtypes.float64),
-    Sample((whole(2, 3), 1), {"dtype": dtypes.float32}, smooth=False),
-    Sample((whole(2, 3), 0), {"dtype": dtypes.int16}, smooth=False),
+    rough(whole(2, 3), 1, {"dtype": dtypes.float32}),
+    rough(whole(2, 3), 0, {"dtype": dtypes.int16}),
 )
 _SCAN_ERRORS = (Bad("E3004", (real(2, 3), 2), match="axis 2"),)
 
@@ -187,7 +187,7 @@ def _running(name: str, accumulate: OpDef, better: Any, word: str) -> OpDef:
         return np.moveaxis(best, 0, axis), np.moveaxis(where, 0, axis)
 
     extreme.__doc__ = f"The running {word} along an axis, and the index that first reached it."
-    ties = Sample((np.array([1.0, 1.0, 0.0, 2.0, 0.0, 2.0]), 0), smooth=False)
+    ties = rough(np.array([1.0, 1.0, 0.0, 2.0, 0.0, 2.0]), 0)
     samples = lambda: [*_SCANS(), ties, Sample((real(4),))]  # noqa: E731
     return derived(
         name=name, reference=reference, samples=samples, errors=_SCAN_ERRORS, kinds="iuf"

@@ -131,8 +131,7 @@ def _check_sizes(formula: str, terms: list[Term]) -> None:
         for letter, extent in zip(term, x.shape, strict=True):
             if sizes.setdefault(letter, extent) != extent:
                 problem = f"axis {letter!r} has the sizes {sizes[letter]} and {extent}"
-                operands = [(t, node) for node, t in terms]
-                raise _wrong(formula, problem, "E3003", operands=operands)
+                raise _wrong(formula, problem, "E3003", operands=[(t, node) for node, t in terms])
 
 
 def _distinct(x: UOp, term: str) -> Term:

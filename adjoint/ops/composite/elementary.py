@@ -19,7 +19,7 @@ from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.arithmetic import abs_, maximum, minimum, neg, trunc
 from adjoint.ops.mathematics.gamma import polygamma
-from adjoint.ops.samples import SPECIAL, binary, given, real, unary, whole
+from adjoint.ops.samples import SPECIAL, binary, given, real, rough, unary, whole
 
 Array = np.ndarray[Any, Any]
 _MISMATCH = (Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),)
@@ -77,9 +77,9 @@ def _clamp_samples() -> list[Sample]:
     bounds: list[tuple[Any, ...]] = [(-1.03, 1.02), (None, 0.51), (0.49,), (real(3, seed=1), 2.6)]
     smooth = [Sample((x, *b)) for b in bounds]
     crossed = Sample((x, 1.02, -1.03))
-    ints = [Sample((whole(2, 3), 1, 3), smooth=False), Sample((whole(), 2), smooth=False)]
-    nan = Sample((SPECIAL, np.array(np.nan), 1.0), smooth=False)
-    edges = [Sample((SPECIAL, -1.0, 1.0), smooth=False), Sample((SPECIAL, 0.0), smooth=False), nan]
+    ints = [rough(whole(2, 3), 1, 3), rough(whole(), 2)]
+    nan = rough(SPECIAL, np.array(np.nan), 1.0)
+    edges = [rough(SPECIAL, -1.0, 1.0), rough(SPECIAL, 0.0), nan]
     return [*smooth, crossed, *ints, *edges, Sample((real(0, 3), -1.0))]
 
 
@@ -126,7 +126,7 @@ def _lerp_reference(x: Any, end: Any, weight: Any) -> Any:
         (real(2, 3), real(2, 1, seed=1), real(3, lo=0.6, hi=1, seed=2)),
         (real(), 1.0, real(lo=0.1, hi=0.4)),
         (real(0, 3), real(3), 0.5),
-        Sample((real(3), real(3, seed=1), np.array([0.0, 0.5, 1.0])), smooth=False),
+        rough(real(3), real(3, seed=1), np.array([0.0, 0.5, 1.0])),
     ),
     ad=Jvp(lambda t, y, x, end, weight: tangent(t, 1 - weight, weight, end - x)),
     errors=(Bad("E3001", (real(2, 3), real(2, 4), 0.5), match="dimension 1"),),
@@ -149,9 +149,9 @@ def _close_samples() -> list[Sample]:
         Sample((near, 1)),
         Sample((real(), real())),
         Sample((real(0, 3), real(3))),
-        Sample((SPECIAL, SPECIAL), smooth=False),
-        Sample((SPECIAL, SPECIAL[::-1].copy()), smooth=False),
-        Sample((SPECIAL, SPECIAL), {"equal_nan": True}, smooth=False),
+        rough(SPECIAL, SPECIAL),
+        rough(SPECIAL, SPECIAL[::-1].copy()),
+        rough(SPECIAL, SPECIAL, {"equal_nan": True}),
     ]
 
 
@@ -196,9 +196,9 @@ def _nan_to_num_reference(
     reference=_nan_to_num_reference,
     samples=given(
         (real(2, 3),),
-        Sample((np.array([1.5, np.nan, -0.0]),), smooth=False),
-        Sample((SPECIAL, 2.0, 7.0, -7.0), smooth=False),
-        Sample((SPECIAL,), {"nan": -1.0, "neginf": 3.0, "posinf": 0.0}, smooth=False),
+        rough(np.array([1.5, np.nan, -0.0])),
+        rough(SPECIAL, 2.0, 7.0, -7.0),
+        rough(SPECIAL, {"nan": -1.0, "neginf": 3.0, "posinf": 0.0}),
         (real(0, 3),),
         (whole(),),
     ),
@@ -237,8 +237,8 @@ def _logit_jvp(t: Any, y: UOp, x: UOp, eps: float | None) -> UOp:
         (real(lo=0.1, hi=0.9),),
         (real(2, 4, lo=-0.5, hi=1.5), 0.2),
         (real(0, 3),),
-        Sample((SPECIAL,), smooth=False),
-        Sample((SPECIAL,), {"eps": 0.25}, smooth=False),
+        rough(SPECIAL),
+        rough(SPECIAL, {"eps": 0.25}),
     ),
     ad=Jvp(_logit_jvp),
     kinds="biuf",
@@ -396,8 +396,8 @@ def frac(x: UOp) -> UOp:
         (real(2, 3), real(3, seed=1)),
         (real(2, 3), 0.5),
         (real(0, 3), real(3)),
-        Sample((SPECIAL, 0.5), smooth=False),
-        Sample((np.zeros((2, 3)), real(2, 1)), smooth=False),
+        rough(SPECIAL, 0.5),
+        rough(np.zeros((2, 3)), real(2, 1)),
     ),
     errors=_MISMATCH,
     kinds="f",
@@ -415,8 +415,8 @@ def heaviside(x: UOp, values: UOp) -> UOp:
         (real(2, 3), whole(3, lo=-3)),
         (real(), 3),
         (real(0, 3), whole(3)),
-        Sample((SPECIAL, whole(9, lo=-3)), smooth=False),
-        Sample((SPECIAL, np.array([[np.inf], [-np.inf]])), smooth=False),
+        rough(SPECIAL, whole(9, lo=-3)),
+        rough(SPECIAL, np.array([[np.inf], [-np.inf]])),
     ),
     errors=(Bad("E3001", (real(2, 3), whole(2, 4)), match="dimension 1"),),
     kinds="iuf",

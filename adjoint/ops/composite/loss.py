@@ -26,7 +26,7 @@ from adjoint.ops.composite.regression import (
     reduced,
 )
 from adjoint.ops.indexing import check_index, gathered, positions
-from adjoint.ops.samples import real, whole
+from adjoint.ops.samples import real, rough, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +65,7 @@ def _binary_jvp(t: Any, y: UOp, x: UOp, Y: UOp, reduction: str) -> UOp:
         *pair_samples(0.05, 0.95, 1.0),
         (real(3, lo=0.1, hi=0.9), np.array([0, 1, 1])),
         (real(3, lo=0.1, hi=0.9), np.array([True, False, True])),
-        Sample((np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]), "none"), smooth=False),
+        rough(np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]), "none"),
     ],
     ad=Jvp(_binary_jvp),
     kinds="f",
@@ -93,7 +93,7 @@ def _logits_samples() -> list[Any]:
         (x, Y, "none", real(2, 3, lo=0.5, seed=2)),
         (np.zeros(2), np.array([0, 1]), "none"),
         (x[0], np.array([0, 1, 1])),
-        Sample((np.array([-200.0, 200.0, 80.0]), np.array([0.0, 1.0, 0.0]), "none"), smooth=False),
+        rough(np.array([-200.0, 200.0, 80.0]), np.array([0.0, 1.0, 0.0]), "none"),
     ]
 
 
@@ -254,8 +254,8 @@ _SMOOTHING = Bad("E2006", (real(1, 3), np.array([0])), {"label_smoothing": 1.5},
         (real(2, 2, 3), whole(2, 2, hi=3)),
         (real(3), np.array(1)),
         (real(0, 3), whole(0), {"reduction": "sum"}),
-        Sample((real(2, 3), np.array([-1, -1])), smooth=False),
-        Sample((real(4, 3) * 300, _LABELS), smooth=False),
+        rough(real(2, 3), np.array([-1, -1])),
+        rough(real(4, 3) * 300, _LABELS),
     ],
     kinds="f",
     errors=(*_CLASS_ERRORS, _SMOOTHING, Bad("E4011", (real(2, 3), real(2)), match="integer")),
@@ -306,8 +306,8 @@ def _cross_entropy_reference(
         (real(2, 3, 2), real(2, 3, 2, lo=0, hi=1, seed=1), "sum"),
         (real(2, 3), np.array([[0, 1, 0], [1, 0, 0]])),
         (real(0, 3), whole(0), "none"),
-        Sample((real(4, 3) * 300, _LABELS), smooth=False),
-        Sample((np.array([[0.0, -np.inf]]), np.array([0])), smooth=False),
+        rough(real(4, 3) * 300, _LABELS),
+        rough(np.array([[0.0, -np.inf]]), np.array([0])),
     ],
     kinds="f",
     errors=(*_CLASS_ERRORS[:3], *_CLASS_ERRORS[4:], _SMOOTHING),
@@ -354,7 +354,7 @@ def _nll_reference(
         (real(2, 3, 2), whole(2, 2, hi=3), real(3, lo=0.5, seed=1)),
         (real(3), np.array(2)),
         (real(0, 3), whole(0), {"reduction": "sum"}),
-        Sample((np.array([[-np.inf, 0.0], [0.0, 1.0]]), np.array([9, 1]), None, 9), smooth=False),
+        rough(np.array([[-np.inf, 0.0], [0.0, 1.0]]), np.array([9, 1]), None, 9),
     ],
     kinds="f",
     errors=(
@@ -398,7 +398,7 @@ def _kl_div_reference(
         *pair_samples(target=1.0),
         (real(2, 3), real(2, 3, lo=0, hi=1, seed=1), {"reduction": "batchmean"}),
         (real(2, 3), real(2, 3, seed=1), {"log_target": True}),
-        Sample((real(3), np.array([0.0, 1.0, 0.5]), "none"), smooth=False),
+        rough(real(3), np.array([0.0, 1.0, 0.5]), "none"),
     ],
     kinds="f",
     errors=PAIR_ERRORS,

@@ -16,12 +16,12 @@ from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import as_dtype, promote, to_float, total_dtype
-from adjoint.ir.opdef import Bad, Sample, composite, derived
+from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.einsum import einsum, einsum_nodes
 from adjoint.ops.matrix import batched
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 __all__ = ["einsum", "einsum_nodes"]
 
@@ -387,8 +387,8 @@ def _check_points(x: UOp, other: UOp, p: float) -> None:
         (real(1, 2, 2), real(3, 2, 2, seed=1), 3.0),
         (real(2, 3), real(4, 3, seed=1), inf),
         (real(2, 3), real(4, 3, seed=1), 0.5),
-        Sample((real(2, 3), real(2, 3)), smooth=False),
-        Sample((np.array([[1.0, 2.0]]), np.array([[1.0, 3.0], [1.0, 2.0]]), 0.0), smooth=False),
+        rough(real(2, 3), real(2, 3)),
+        rough(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0], [1.0, 2.0]]), 0.0),
         (real(0, 3), real(2, 3)),
         (real(2, 0), real(3, 0)),
     ),

@@ -14,11 +14,11 @@ from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
-from adjoint.ir.opdef import Bad, Sample, composite, derived
+from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import SPECIAL, given, real
+from adjoint.ops.samples import SPECIAL, given, real, rough
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -62,7 +62,7 @@ _NORM_SAMPLES = given(
     (real(),),
     (real(0, 3),),
     (np.full((2, 3), 2.0),),
-    Sample((SPECIAL[:7].reshape(1, 7),), smooth=False),
+    rough(SPECIAL[:7].reshape(1, 7)),
 )
 _AXIS_ERRORS = (
     Bad("E3004", (real(2, 3), 2), match="axis 2"),
@@ -304,7 +304,7 @@ def _attention_samples() -> list[Any]:
         (real(1, 4, 2, 2), k, v, {"enable_gqa": True}),
         (real(4, 2, 2), k[0], v[0], real(4, 2, 4, seed=3), {"enable_gqa": True}),
         (real(0, 2, 3, 2), real(0, 2, 4, 2), real(0, 2, 4, 3)),
-        Sample((q, k, v, added), smooth=False),
+        rough(q, k, v, added),
     ]
 
 
@@ -411,9 +411,9 @@ def _cosine_reference(x: Array, other: Array, dim: int = 1, eps: float = 1e-8) -
         (real(2, 3), real(2, 1, seed=1), 0),
         (real(2, 3, 2), real(2, 3, 2, seed=1), -1, 0.5),
         (real(3), real(3, seed=1), {"dim": 0}),
-        Sample((np.zeros((2, 3)), real(2, 3, seed=1)), smooth=False),
+        rough(np.zeros((2, 3)), real(2, 3, seed=1)),
         (real(0, 3), real(0, 3)),
-        Sample((np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)), smooth=False),
+        rough(np.array([[np.nan, 1.0], [1e-30, 0.0]]), real(2, 2, seed=1)),
     ],
     kinds="iuf",
     errors=(
@@ -450,8 +450,8 @@ def _distance_reference(
         (real(2, 3), real(3, seed=1), 0.5),
         (real(3), real(3, seed=1)),
         (real(0, 3), real(3)),
-        Sample((np.ones((2, 3)), np.ones((2, 3))), smooth=False),
-        Sample((real(2, 3), real(3, seed=1), 0.0), smooth=False),
+        rough(np.ones((2, 3)), np.ones((2, 3))),
+        rough(real(2, 3), real(3, seed=1), 0.0),
     ],
     kinds="f",
     errors=(

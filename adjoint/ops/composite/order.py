@@ -18,7 +18,7 @@ from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.indexing import check_index, gathered, positions, scattered
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import given, real, whole
+from adjoint.ops.samples import given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 _TIES = np.array([[2.0, 1.0, 2.0, 1.0, 3.0], [0.0, 0.0, 5.0, 5.0, 5.0]])
@@ -91,9 +91,9 @@ _MIDDLES = given(
     (real(),),
     (real(), 0),
     (real(0, 3), 1),
-    Sample((_TIES, 1), smooth=False),
-    Sample((_GAPS, 1), smooth=False),
-    Sample((_GAPS,), smooth=False),
+    rough(_TIES, 1),
+    rough(_GAPS, 1),
+    rough(_GAPS),
 )
 _EMPTY = (
     Bad("E3006", (np.zeros((0, 3)), 0), match="empty axis"),
@@ -138,10 +138,10 @@ def _mode_row(row: Array) -> int:
         (real(2, 3),),
         (real(),),
         (real(0, 3), 1),
-        Sample((_TIES,), smooth=False),
-        Sample((_TIES.T, 0, True), smooth=False),
-        Sample((_GAPS, -1), smooth=False),
-        Sample((np.zeros((2, 4)), 0), smooth=False),
+        rough(_TIES),
+        rough(_TIES.T, 0, True),
+        rough(_GAPS, -1),
+        rough(np.zeros((2, 4)), 0),
     ),
     errors=_EMPTY,
     kinds="iuf",
@@ -194,11 +194,11 @@ def _quantile_samples() -> list[Sample]:
         Sample((x, (0.0, 0.3, 1), 0)),
         Sample((x, [0.21, 0.9], 1, True)),
         Sample((x, 0.5, None, True)),
-        Sample((x, q, -1), smooth=False),
+        rough(x, q, -1),
         Sample((real(), 0.5)),
-        Sample((_GAPS, 0.4, 1), smooth=False),
-        Sample((_TIES, 0.3, 1), smooth=False),
-        Sample((np.array([1.0, 2.0, np.inf]), 0.7), {"interpolation": "higher"}, smooth=False),
+        rough(_GAPS, 0.4, 1),
+        rough(_TIES, 0.3, 1),
+        rough(np.array([1.0, 2.0, np.inf]), 0.7, {"interpolation": "higher"}),
     ]
 
 
@@ -264,8 +264,8 @@ def _histc_reference(x: Any, bins: int = 100, min: float = 0, max: float = 0) ->
         (real(30), 5, -1.99, 1.52),
         (real(6),),
         (real(0), 3),
-        Sample((np.ones(4), 4), smooth=False),
-        Sample((np.array([0.1, 0.9, np.nan, 2.0, 1.0, 0.0]), 3, 0, 1), smooth=False),
+        rough(np.ones(4), 4),
+        rough(np.array([0.1, 0.9, np.nan, 2.0, 1.0, 0.0]), 3, 0, 1),
     ),
     ad=ZeroGradient("counts are piecewise constant"),
     errors=(

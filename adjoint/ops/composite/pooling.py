@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.errors import ShapeError
 from adjoint.ir.dtype import accumulator, dtypes, to_float
-from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
+from adjoint.ir.opdef import Bad, OpDef, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.resize import taken
 from adjoint.ops.composite.unfold import (
@@ -29,7 +29,7 @@ from adjoint.ops.composite.unfold import (
     window_plan,
 )
 from adjoint.ops.indexing import check_index, positions, scattered
-from adjoint.ops.samples import real, whole
+from adjoint.ops.samples import real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -168,9 +168,9 @@ def _holed() -> Array:
     reference=_pool_reference(lambda values, *rest: np.max(values)),
     samples=lambda: [
         *_pool_samples(),
-        Sample((_holed(), 2), smooth=False),
-        Sample((_holed(), 2, 1), {"padding": 1}, smooth=False),
-        Sample((np.ones((1, 4, 4)), 2), smooth=False),
+        rough(_holed(), 2),
+        rough(_holed(), 2, 1, {"padding": 1}),
+        rough(np.ones((1, 4, 4)), 2),
     ],
     kinds="biuf",
     errors=_POOL_ERRORS,
@@ -211,13 +211,9 @@ def _indexed(sample: Any) -> Any:
     samples=lambda: [
         (real(1, 2, 4, 4), (2, 2)),
         *map(_indexed, _pool_samples()),
-        Sample((_holed(), 2, 1), {"padding": 1, "return_indices": True}, smooth=False),
-        Sample((np.ones((1, 4, 4)), 2), {"return_indices": True}, smooth=False),
-        Sample(
-            (np.full((1, 3), -np.inf), (3,), 1),
-            {"padding": 1, "return_indices": True},
-            smooth=False,
-        ),
+        rough(_holed(), 2, 1, {"padding": 1, "return_indices": True}),
+        rough(np.ones((1, 4, 4)), 2, {"return_indices": True}),
+        rough(np.full((1, 3), -np.inf), (3,), 1, {"padding": 1, "return_indices": True}),
     ],
     kinds="biuf",
     errors=_POOL_ERRORS,

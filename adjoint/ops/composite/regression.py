@@ -14,9 +14,9 @@ import numpy as np
 from adjoint.errors import ArgumentError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import accumulator, promote, to_float
-from adjoint.ir.opdef import Bad, Sample, composite
+from adjoint.ir.opdef import Bad, composite
 from adjoint.ir.uop import UOp
-from adjoint.ops.samples import real
+from adjoint.ops.samples import real, rough
 
 Array = np.ndarray[Any, Any]
 REDUCTIONS = ("mean", "sum", "none")
@@ -68,7 +68,7 @@ def pair_samples(lo: float = -3.0, hi: float = 3.0, target: float = 0.0) -> list
         (x, near(2, 1)),
         (real(lo=lo, hi=hi), near()),
         (real(0, 3), near(0, 3), {"reduction": "sum"}),
-        Sample((real(0, 3), near(0, 3)), smooth=False),
+        rough(real(0, 3), near(0, 3)),
     ]
 
 
@@ -239,7 +239,7 @@ def _gaussian_reference(
         (real(2, 3), real(2, 3, seed=1), real(2, 3, lo=0.5, seed=2)),
         (real(2, 3), real(3, seed=1), real(2, 1, lo=0.5, seed=2), True, 0.1, "none"),
         (real(2, 3), real(3, seed=1), real(3, lo=0.5, seed=2), {"reduction": "sum"}),
-        Sample((real(2), real(2, seed=1), np.zeros(2)), {"eps": 0.1}, smooth=False),
+        rough(real(2), real(2, seed=1), np.zeros(2), {"eps": 0.1}),
     ],
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
@@ -270,7 +270,7 @@ _SIGNS = np.array([1, -1, 1])
         (real(2, 3), _SIGNS),
         (real(2, 3), real(2, 3, seed=1), "none"),
         (real(2, 3), _SIGNS, "sum"),
-        Sample((np.array([200.0, -200.0, 0.0]), _SIGNS, "none"), smooth=False),
+        rough(np.array([200.0, -200.0, 0.0]), _SIGNS, "none"),
     ],
     kinds="f",
     errors=PAIR_ERRORS,

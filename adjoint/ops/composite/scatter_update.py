@@ -13,11 +13,11 @@ import numpy as np
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, promote
-from adjoint.ir.opdef import Bad, Sample, derived, scalar_like
+from adjoint.ir.opdef import Bad, derived, scalar_like
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis
 from adjoint.ops.indexing import along, check_index, gathered, scattered, wrapped
-from adjoint.ops.samples import SPECIAL, real, whole
+from adjoint.ops.samples import SPECIAL, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -157,7 +157,7 @@ def index_fill(x: UOp, dim: int, index: UOp, value: Any) -> UOp:
         (real(3), real(2, 1, seed=1) > 0, real(3, seed=2)),
         (real(), np.array(False), 0),
         (real(0, 3), real(3) > 0, 0),
-        Sample((SPECIAL, np.isnan(SPECIAL), 0), smooth=False),
+        rough(SPECIAL, np.isnan(SPECIAL), 0),
     ],
     errors=(
         Bad("E3001", (_MATRIX, np.ones(2) > 0, 0), match="dimension 1"),
@@ -259,7 +259,7 @@ def _scatter_reduce_samples() -> list[Any]:
     ]
     odd = np.array([np.nan, 1.0, -np.inf, np.inf, 2.0])
     special = [
-        Sample((odd, 0, np.array([0, 2, 2, 4, 4]), odd[::-1].copy(), r, False), smooth=False)
+        rough(odd, 0, np.array([0, 2, 2, 4, 4]), odd[::-1].copy(), r, False)
         for r in ("sum", "amax", "amin", "mean")
     ]
     return [

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, AxisError, ShapeError
-from adjoint.ir.opdef import Bad, Sample, alias, derived
+from adjoint.ir.opdef import Bad, alias, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite import concatenate, padding, rearrange  # noqa: F401 (their records)
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis, expand, padded, reshape, sliced
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -406,7 +406,7 @@ _TRIANGLES = given(
     (real(2, 3), 10),
     (real(2, 3), -10),
     (real(0, 3),),
-    Sample((np.full((2, 2), np.nan),), smooth=False),
+    rough(np.full((2, 2), np.nan)),
 )
 _TOO_FLAT = (Bad("E3002", (_VECTOR,), match="rank 2"),)
 

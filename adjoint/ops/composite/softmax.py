@@ -13,19 +13,19 @@ import numpy as np
 from adjoint.errors import DTypeError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float
-from adjoint.ir.opdef import Bad, Sample, composite
+from adjoint.ir.opdef import Bad, composite
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import given, real, whole
+from adjoint.ops.samples import given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
 _INF = math.inf
 _EXTREMES = (
-    Sample((np.array([[1.0, -_INF, 2.0], [-_INF, -_INF, -_INF]]), 1), smooth=False),
-    Sample((np.array([[1.0, _INF, 2.0], [1.0, np.nan, 2.0]]), 1), smooth=False),
-    Sample((np.array([[300.0, 290.0, 0.0], [-300.0, -290.0, -280.0]]), 1), smooth=False),
+    rough(np.array([[1.0, -_INF, 2.0], [-_INF, -_INF, -_INF]]), 1),
+    rough(np.array([[1.0, _INF, 2.0], [1.0, np.nan, 2.0]]), 1),
+    rough(np.array([[300.0, 290.0, 0.0], [-300.0, -290.0, -280.0]]), 1),
 )
 _SAMPLES = given(
     (real(2, 3),),
@@ -36,7 +36,7 @@ _SAMPLES = given(
     (real(2, 0),),
     (real(0, 3), 1),
     (real(2, 3), -1, dtypes.float64),
-    Sample((whole(2, 3),), {"dtype": dtypes.float32}, smooth=False),
+    rough(whole(2, 3), {"dtype": dtypes.float32}),
     *_EXTREMES,
 )
 _ERRORS = (
@@ -151,7 +151,7 @@ def _logsumexp_jvp(t: Any, y: UOp, x: UOp, axis: Axis, keepdim: bool) -> UOp:
         (real(2, 3), (0, 1), True),
         (real(2, 3, 4), (0, -1)),
         (real(),),
-        Sample((real(0, 3), 0), smooth=False),
+        rough(real(0, 3), 0),
         (real(0, 3), 1),
         *_EXTREMES,
     ),

@@ -14,13 +14,13 @@ import numpy as np
 from adjoint.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, promote
-from adjoint.ir.opdef import Bad, Sample, composite, derived, scalar_like
+from adjoint.ir.opdef import Bad, composite, derived, scalar_like
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis, part_of, whole_number
 from adjoint.ops.composite.scatter_update import index_of, places_of
 from adjoint.ops.indexing import check_index, gathered, positions, wrapped
 from adjoint.ops.movement import checked_axis
-from adjoint.ops.samples import SPECIAL, given, real, whole
+from adjoint.ops.samples import SPECIAL, given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Value = TypeVar("Value")  # a node, a tensor or an array
@@ -58,10 +58,10 @@ def _sort_reference(x: Array, dim: int = -1, descending: bool = False) -> tuple[
         (real(2, 5),),
         (real(2, 5), 0, True),
         (real(2, 5), {"descending": True}),
-        Sample((_TIES,), smooth=False),
-        Sample((_TIES, 1, True), smooth=False),
-        Sample((SPECIAL,), smooth=False),
-        Sample((SPECIAL, 0, True), smooth=False),
+        rough(_TIES),
+        rough(_TIES, 1, True),
+        rough(SPECIAL),
+        rough(SPECIAL, 0, True),
         (real(),),
         (real(0, 3), 0),
         (real(2, 0),),
@@ -87,7 +87,7 @@ _PLACES = given(
     (real(2, 5), 2),
     (real(2, 5), -1, 0),
     (real(5), (1, 3)),
-    Sample((SPECIAL, 3), smooth=False),
+    rough(SPECIAL, 3),
 )
 _NO_PLACE = (Bad("E6001", (_MATRIX, 3), match="kth 3"), Bad("E3002", (_SCALAR, 0), match="scalar"))
 
@@ -121,7 +121,7 @@ def argpartition(x: UOp, kth: int | Sequence[int], dim: int = -1) -> UOp:
 
 @derived(
     reference=lambda x: np.sort(x, axis=0),
-    samples=lambda: [(real(4, 2),), (real(4),), (real(0, 3),), Sample((SPECIAL,), smooth=False)],
+    samples=lambda: [(real(4, 2),), (real(4),), (real(0, 3),), rough(SPECIAL)],
     errors=(Bad("E3002", (_SCALAR,), match="scalar"),),
     kinds="biuf",
 )
@@ -146,10 +146,10 @@ def _topk_reference(
         (real(5, 2), 3, 0, False),
         (real(2, 5), 5, -1, True, False),
         (real(2, 5), 0),
-        Sample((_TIES, 3), smooth=False),
-        Sample((_TIES, 3, 1, False), smooth=False),
-        Sample((SPECIAL, 3), smooth=False),
-        Sample((SPECIAL, 3, 0, False), smooth=False),
+        rough(_TIES, 3),
+        rough(_TIES, 3, 1, False),
+        rough(SPECIAL, 3),
+        rough(SPECIAL, 3, 0, False),
         (real(), 1),
         (real(0, 3), 2),
     ],
@@ -196,8 +196,8 @@ def _kth_reference(x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tu
         (real(2, 5), 1, 0, True),
         (real(0, 3), 3),
         (real(), 1),
-        Sample((_TIES, 4), smooth=False),
-        Sample((SPECIAL, 9), smooth=False),
+        rough(_TIES, 4),
+        rough(SPECIAL, 9),
     ],
     errors=(
         Bad("E3006", (_MATRIX, 0), match="k is at least 1"),
@@ -337,7 +337,7 @@ def take(x: UOp, index: UOp) -> UOp:
         (real(5, 3), np.array(2)),
         (real(5), whole(3)),
         (real(5, 3), whole(0, 2)),
-        Sample((real(5, 3), whole(4)), {"padding_idx": -1}, smooth=False),
+        rough(real(5, 3), whole(4), {"padding_idx": -1}),
     ],
     errors=(
         Bad("E6001", (np.ones((3, 2)), _OUT), match="out of range"),
@@ -387,13 +387,13 @@ def _search_samples() -> list[Any]:
         (np.zeros(0), real(3, lo=1.0)),
         (ladder, np.zeros(0)),
     ]
-    return [Sample((*call, right), smooth=False) for call in calls for right in (False, True)]
+    return [rough(*call, right) for call in calls for right in (False, True)]
 
 
 def _row_samples() -> list[Any]:
     rows = np.sort(real(2, 5, lo=0.5, hi=9.0, seed=1), axis=1)
     wanted = (real(2, 3, lo=0.0, hi=10.0, seed=2), rows[:, ::2].copy())
-    return [Sample((rows, values, r), smooth=False) for values in wanted for r in (False, True)]
+    return [rough(rows, values, r) for values in wanted for r in (False, True)]
 
 
 @derived(
@@ -401,7 +401,7 @@ def _row_samples() -> list[Any]:
     samples=lambda: [
         *_search_samples(),
         *_row_samples(),
-        Sample((np.arange(5.0), 2), smooth=False),
+        rough(np.arange(5.0), 2),
     ],
     errors=(
         Bad("E3003", (_MATRIX, _MATRIX[:1]), match="leading axes"),
@@ -454,9 +454,7 @@ def _precedes(found: UOp, wanted: UOp, right: bool) -> UOp:
 
 @derived(
     reference=lambda x, boundaries, right=False: _search_reference(boundaries, x, right),
-    samples=lambda: [
-        Sample((s.args[1], s.args[0], *s.args[2:]), smooth=False) for s in _search_samples()
-    ],
+    samples=lambda: [rough(s.args[1], s.args[0], *s.args[2:]) for s in _search_samples()],
     errors=(
         Bad("E3002", (_VECTOR, _MATRIX), match="boundaries are a vector"),
         Bad("E2001", (_VECTOR, 1.0), match="boundaries are a vector"),
@@ -471,6 +469,5 @@ def bucketize(x: UOp, boundaries: UOp, right: bool = False) -> UOp:
     if not isinstance(boundaries, UOp) or len(boundaries.shape) != 1:
         kind = ShapeError if isinstance(boundaries, UOp) else ArgumentError
         code = "E3002" if isinstance(boundaries, UOp) else "E2001"
-        operands = [("x", x), ("boundaries", boundaries)]
-        raise kind(code, "the boundaries are a vector", op="bucketize", operands=operands)
+        raise kind(code, "the boundaries are a vector", op="bucketize", x=x, boundaries=boundaries)
     return boundaries.searchsorted(x, right)

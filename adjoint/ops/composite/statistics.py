@@ -21,7 +21,7 @@ from adjoint.ops import reduce
 from adjoint.ops.composite import cumulative, order, softmax
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import SPECIAL, Maker, given, real, whole
+from adjoint.ops.samples import SPECIAL, Maker, given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
@@ -40,7 +40,7 @@ def over_axes(*more: tuple[Any, ...] | Sample) -> Maker:
         (real(2, 3, 4), (0, -1)),
         (real(2, 3), -2, True),
         (real(3, 0), 0),
-        Sample((SPECIAL,), smooth=False),
+        rough(SPECIAL),
         *more,
     )
 
@@ -71,8 +71,8 @@ _TYPED = over_axes(
     (real(),),
     (real(0, 3), 0),
     (real(2, 3), 1, False, dtypes.float64),
-    Sample((whole(2, 3), 1), {"dtype": dtypes.float32}, smooth=False),
-    Sample((whole(2, 3),), {"dtype": dtypes.int16}, smooth=False),
+    rough(whole(2, 3), 1, {"dtype": dtypes.float32}),
+    rough(whole(2, 3), {"dtype": dtypes.int16}),
 )
 
 
@@ -100,9 +100,7 @@ def _mean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
 
 @composite(
     reference=_mean_reference,
-    samples=over_axes(
-        (real(),), Sample((real(0, 3), 0), smooth=False), Sample((real(2, 0),), smooth=False)
-    ),
+    samples=over_axes((real(),), rough(real(0, 3), 0), rough(real(2, 0))),
     errors=AXIS_ERRORS,
 )
 def mean(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
@@ -123,9 +121,9 @@ _SPREAD = over_axes(
     (real(2, 3), 1, False, 0),
     (real(2, 3), None, False, 2),
     (real(4, 2), 0, True, 0.5),
-    Sample((np.ones((2, 3)), 1), smooth=False),
-    Sample((real(2, 1), 1), smooth=False),
-    Sample((real(),), smooth=False),
+    rough(np.ones((2, 3)), 1),
+    rough(real(2, 1), 1),
+    rough(real()),
 )
 
 
@@ -204,8 +202,8 @@ def count_nonzero(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
 
 
 _GAPS = (
-    Sample((np.array([[1.0, np.nan, 2.0], [np.nan, 3.0, 4.0]]), 1), smooth=False),
-    Sample((np.array([[1.0, np.nan], [2.0, np.nan]]), 0), smooth=False),
+    rough(np.array([[1.0, np.nan, 2.0], [np.nan, 3.0, 4.0]]), 1),
+    rough(np.array([[1.0, np.nan], [2.0, np.nan]]), 0),
 )
 
 
@@ -259,9 +257,9 @@ _ORDERS = (2, 1, 0, 3, 1.5, math.inf, -math.inf)
         Sample((real(2, 3, 4), 2.0, (0, -1))),
         Sample((real(0, 3), 2, 0)),
         Sample((real(),)),
-        Sample((np.zeros((2, 3)), 2, 1), smooth=False),
-        Sample((np.array([1.0, np.inf, -1.0]),), smooth=False),
-        Sample((np.array([1.0, np.nan]), math.inf), smooth=False),
+        rough(np.zeros((2, 3)), 2, 1),
+        rough(np.array([1.0, np.inf, -1.0])),
+        rough(np.array([1.0, np.nan]), math.inf),
     ],
     errors=(
         Bad("E3004", (real(2, 3), 2, 2), match="axis 2"),
@@ -335,8 +333,8 @@ def _normalize_reference(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-1
         (real(2, 3, 4), 3.0, 1, 1e-6),
         (real(2, 3), 2.0, 1, 50.0),
         (real(0, 3),),
-        Sample((np.zeros((2, 3)),), smooth=False),
-        Sample((np.array([[1.0, np.nan], [0.0, np.inf]]), 0), smooth=False),
+        rough(np.zeros((2, 3))),
+        rough(np.array([[1.0, np.nan], [0.0, np.inf]]), 0),
     ),
     errors=(Bad("E3004", (real(3),), match="axis 1"),),
     kinds="iuf",

@@ -18,7 +18,7 @@ from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import dtypes, to_float
-from adjoint.ir.opdef import Bad, Sample, define
+from adjoint.ir.opdef import Bad, define
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.log import log_of
 from adjoint.ops.mathematics.nodes import (
@@ -38,7 +38,7 @@ from adjoint.ops.mathematics.nodes import (
 )
 from adjoint.ops.mathematics.polynomials import COS, LGAMMA, SIN, STIRLING
 from adjoint.ops.mathematics.real_function import Array, as_float, mapped, real_function
-from adjoint.ops.samples import given, real
+from adjoint.ops.samples import given, real, rough
 
 _STIRLING_FROM = 8.0
 _CONSTANT = math.log(2 * math.pi) / 2 - 0.5
@@ -177,8 +177,8 @@ polygamma = define(
         (real(lo=0.3, hi=20), 2),
         (np.array([-0.25, -7.5, -20000.5]), 0),
         (np.array([-0.25, -7.5]), 3),
-        Sample((np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 0), smooth=False),
-        Sample((np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 1), smooth=False),
+        rough(np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 0),
+        rough(np.array([0.0, -0.0, -3.0, np.inf, -np.inf, np.nan]), 1),
     ),
     errors=(Bad("E3006", (real(2), -1), match="order"),),
     kinds="f",
