@@ -12,13 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjoint.errors import ShapeError
-from adjoint.nn.checks import (
-    check_axis,
-    check_float,
-    check_positive,
-    check_probability,
-    check_rank,
-)
+from adjoint.nn.checks import check_axis, check_float, check_positive, check_probability, check_rank
 from adjoint.nn.module import Module
 from adjoint.nn.recurrence import GRU as GRU_GATES
 from adjoint.nn.recurrence import LSTM as LSTM_GATES

@@ -345,12 +345,7 @@ def _softsign_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     return t[0] * (root * root)
 
 
-@composite(
-    reference=_softsign_reference,
-    samples=_reals(),
-    ad=Jvp(_softsign_jvp),
-    kinds="iuf",
-)
+@composite(reference=_softsign_reference, samples=_reals(), ad=Jvp(_softsign_jvp), kinds="iuf")
 def softsign(x: UOp) -> UOp:
     """`x / (1 + |x|)`; ±1 at ±inf."""
     return x.isinf().where(x.sign(), x / (1 + x.abs()))

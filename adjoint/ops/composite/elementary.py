@@ -155,13 +155,7 @@ def _close_samples() -> list[Sample]:
     ]
 
 
-@composite(
-    reference=np.isclose,
-    samples=_close_samples,
-    ad=_TRUTH,
-    errors=_MISMATCH,
-    kinds="biufc",
-)
+@composite(reference=np.isclose, samples=_close_samples, ad=_TRUTH, errors=_MISMATCH, kinds="biufc")
 def isclose(
     x: UOp, other: UOp, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> UOp:
@@ -172,13 +166,7 @@ def isclose(
     return close | (a.isnan() & b.isnan()) if equal_nan else close
 
 
-@derived(
-    reference=np.allclose,
-    samples=_close_samples,
-    ad=_TRUTH,
-    errors=_MISMATCH,
-    kinds="biufc",
-)
+@derived(reference=np.allclose, samples=_close_samples, ad=_TRUTH, errors=_MISMATCH, kinds="biufc")
 def allclose(
     x: UOp, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> UOp:
@@ -347,12 +335,7 @@ def addcdiv(x: UOp, tensor1: UOp, tensor2: UOp, value: float = 1) -> UOp:
     return x + value * tensor1 / tensor2
 
 
-@composite(
-    reference=lambda x: np.signbit(in_float(x)),
-    samples=unary(),
-    ad=_TRUTH,
-    kinds="biuf",
-)
+@composite(reference=lambda x: np.signbit(in_float(x)), samples=unary(), ad=_TRUTH, kinds="biuf")
 def signbit(x: UOp) -> UOp:
     """Whether the sign is negative; that of -0.0 is."""
     if not x.dtype.is_float:

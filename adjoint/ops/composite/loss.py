@@ -127,12 +127,7 @@ def _positional(sample: Any) -> bool:
     return len(args) > 2 and isinstance(args[2], str)
 
 
-@derived(
-    reference=_logits_reference,
-    samples=_logits_samples,
-    kinds="f",
-    errors=PAIR_ERRORS,
-)
+@derived(reference=_logits_reference, samples=_logits_samples, kinds="f", errors=PAIR_ERRORS)
 def binary_crossentropy_logits(
     x: UOp,
     Y: UOp,

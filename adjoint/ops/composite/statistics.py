@@ -225,12 +225,7 @@ def _nanmean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array
     return np.nansum(x, axis=axis, keepdims=keepdim) / there
 
 
-@composite(
-    reference=_nanmean_reference,
-    samples=over_axes(*_GAPS),
-    errors=AXIS_ERRORS,
-    kinds="iuf",
-)
+@composite(reference=_nanmean_reference, samples=over_axes(*_GAPS), errors=AXIS_ERRORS, kinds="iuf")
 def nanmean(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """Mean over axes of the elements that are not NaN."""
     axes, wide = checked_axes("nanmean", axis, x), widened(x)
