@@ -147,16 +147,11 @@ Written by `python bench/math_fit.py`, which knows what each of them is of; not 
 '''
 
 
-def rows(numbers, indent):
-    """The numbers in lines, as many in each as fit."""
-    return textwrap.wrap(
-        ", ".join(map(str, numbers)) + ",",
-        100,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def rows(start, numbers, end):
+    """The numbers in lines, as many in each as fit, between the first text and the last."""
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    text = f"({', '.join(map(str, numbers))}){end}"
+    return textwrap.wrap(text, 100, initial_indent=start, subsequent_indent=" " * 8, **options)
 
 
 def tables():
@@ -165,14 +160,14 @@ def tables():
         yield f"{name} = {{"
         for kind, degree in degrees.items():
             values, error = fit(function, interval, degree)
-            yield f'    "{kind}": (  # error {mp.nstr(error, 2)}'
-            yield from rows((repr(rounded(value, kind)) for value in values), " " * 8)
-            yield "    ),"
+            yield f"    # error {mp.nstr(error, 2)}"
+            yield from rows(f'    "{kind}": ', (repr(rounded(v, kind)) for v in values), ",")
         yield "}"
     yield "TURNS = (  # quarter turns in 1 and in 2 ** 53"
     for scale in (0, 53):
         yield f"    {turns(scale)!r},"
-    yield from (")", "TURN_WORDS = (", *rows((f"0x{word:016X}" for word in words()), " " * 4), ")")
+    yield ")"
+    yield from rows("TURN_WORDS = ", (f"0x{word:016X}" for word in words()), "")
 
 
 if __name__ == "__main__":

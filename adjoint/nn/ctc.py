@@ -6,6 +6,7 @@ forward algorithm in logarithms: one scan along time.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,7 @@ def _log_probability(
 
 def _log_sum(*values: Tensor) -> Tensor:
     """log Σ exp of values of one shape."""
-    top = values[0]
-    for value in values[1:]:
-        top = top.maximum(value)
-    top = top.detach()
+    top = reduce(lambda a, b: a.maximum(b), values).detach()
     total = sum(((value - top).exp() for value in values[1:]), (values[0] - top).exp())
     return top + total.log()
 

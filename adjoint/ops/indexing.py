@@ -9,6 +9,7 @@ repeated indices have one defined result.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -354,10 +355,7 @@ def zeros_of(x: UOp, dtype: DType | None = None) -> UOp:
 def _last_writer(x: UOp, places: tuple[UOp, ...], axes: Shape, updates: UOp) -> UOp:
     """Whether each update is the one that stays."""
     shape = places[0].shape
-    count = 1
-    for n in shape:
-        count *= n
-    order = positions(count, 0, 1, x.device).reshape(shape)
+    order = positions(prod(shape), 0, 1, x.device).reshape(shape)
     flat = tuple(x.shape[a] for a in axes)
     none = UOp._apply("const", -1, dtypes.int32, flat, x.device)
     axes_all = tuple(range(len(axes)))

@@ -8,7 +8,7 @@ All are linear; their transposes are each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -523,11 +523,9 @@ def _cat(x: UOp, *others: Any, dim: int = 0) -> UOp:
     if any(not isinstance(n, UOp) for n in nodes):
         raise ArgumentError("E2001", "joins tensors only", op="cat")
     axis = checked_axis("cat", dim, len(x.shape), x)
-    dtype = x.dtype
-    for node in nodes[1:]:
-        dtype = promote(dtype, node.dtype)
     if len(nodes) == 1:
         return x
+    dtype = reduce(promote, (n.dtype for n in nodes))
     return UOp(cat, tuple(n.cast(dtype) for n in nodes), CatArg(axis))
 
 

@@ -17,6 +17,7 @@ from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Algorithm, Counting, KernelKind, PerNode, filled_value, is_filled
 from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.uop import UOp
+from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, rough
 
@@ -102,10 +103,7 @@ def _prod_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
 def _extreme_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:
     """The tangent of the latest element that set the running extreme (ties: the latest)."""
     n = x.shape[axis]
-    shape = [1] * len(x.shape)
-    shape[axis] = n
-    ones = UOp._apply("const", 1, dtypes.int32, (n,), x.device)
-    place = (ones.scan_sum(0) - 1).reshape(shape).expand(x.shape)
+    place = positions(n, axis, len(x.shape), x.device).expand(x.shape)
     mark = -1 if not reverse else n
     where = (x.eq(y) | x.ne(x)).where(place, mark)  # a NaN sets it too
     source = where.scan_min(axis, True) if reverse else where.scan_max(axis, False)

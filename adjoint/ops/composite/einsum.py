@@ -9,6 +9,7 @@ leave the smallest tensor.
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -33,9 +34,7 @@ def einsum_nodes(formula: str, operands: list[UOp], dtype: Any = None) -> UOp:
     inputs, output = _parsed(formula, operands)
     terms, result = _lettered(formula, inputs, output, operands)
     _check_sizes(formula, terms)
-    kind = operands[0].dtype
-    for node in operands[1:]:
-        kind = promote(kind, node.dtype)
+    kind = reduce(promote, (node.dtype for node in operands))
     plain = [_distinct(x.cast(kind), letters) for x, letters in terms]
     return _contracted(plain, result).cast(kind if dtype is None else as_dtype(dtype))
 

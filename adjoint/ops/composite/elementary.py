@@ -6,6 +6,8 @@ Activation functions live in `activation.py`. Real functions of integers are com
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import add
 from typing import Any
 
 import ml_dtypes
@@ -39,11 +41,7 @@ def widened(x: UOp) -> UOp:
 
 def tangent(t: tuple[UOp | None, ...], *partials: UOp | float) -> UOp:
     """Σ tᵢ ∂ᵢ over the operands that have a tangent."""
-    terms = [d * p for d, p in zip(t, partials, strict=True) if d is not None]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
+    return reduce(add, (d * p for d, p in zip(t, partials, strict=True) if d is not None))
 
 
 def _in_one_float(op: str, *operands: UOp) -> tuple[UOp, ...]:

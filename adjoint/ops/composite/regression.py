@@ -6,6 +6,7 @@ count as floats. Elsewhere: losses of classes and probabilities (see `loss.py`).
 
 from __future__ import annotations
 
+from functools import reduce
 from math import log, pi
 from typing import Any
 
@@ -24,10 +25,8 @@ REDUCTIONS = ("mean", "sum", "none")
 
 def in_floats(*operands: UOp) -> tuple[UOp, ...]:
     """The operands in one float dtype."""
-    dtype = operands[0].dtype
-    for other in operands[1:]:
-        dtype = promote(dtype, other.dtype)
-    return tuple(x.cast(to_float(dtype)) for x in operands)
+    dtype = to_float(reduce(promote, (x.dtype for x in operands)))
+    return tuple(x.cast(dtype) for x in operands)
 
 
 def reduced(op: str, y: UOp, reduction: str, among: tuple[str, ...] = REDUCTIONS) -> UOp:
