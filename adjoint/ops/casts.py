@@ -119,10 +119,6 @@ def _bitcast_type(src: tuple[UOp, ...], arg: CastArg) -> tuple[Any, DType]:
     return (*x.shape[:-1], x.shape[-1] * before // after), arg.dtype
 
 
-def _bitcast_reference(x: Any, dtype: Any) -> Any:
-    return np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
-
-
 _BITS = Pointwise(of_types=exact.reinterpret)
 
 
@@ -138,7 +134,9 @@ bitcast = define(
     call=_bitcast,
     infer=_bitcast_type,
     ad=ZeroGradient("bits are not numbers"),
-    reference=_bitcast_reference,
+    reference=lambda x, dtype: (
+        np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
+    ),
     samples=given(
         rough(whole(2, 4), as_dtype("uint8")),
         rough(whole(2, 8), as_dtype("float64")),

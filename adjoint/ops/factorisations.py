@@ -181,17 +181,13 @@ def _outside(basis: UOp, x: UOp) -> UOp:
     return x - basis @ (mH(basis) @ x)
 
 
-def _thin(x: Any) -> Any:
-    return tuple(np.linalg.svd(x, full_matrices=False))
-
-
 svd_reduced = of_matrix(
     "svd_reduced",
     "U, S and Vᵀ with `(u * s) @ vt = x`: as many vectors as the shorter side is long.",
     square=False,
     infer=_svd_type,
     ad=Jvp(_svd_jvp),
-    reference=guarded(_NOT_FOUND, _thin),
+    reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x, full_matrices=False))),
     samples=_ANY_MATRIX,
     errors=(_NAN,),
 )

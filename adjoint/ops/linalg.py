@@ -61,10 +61,6 @@ def _same(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
     return src[0].shape, src[0].dtype
 
 
-def _batch(src: tuple[UOp, ...], arg: Any) -> tuple[Shape, DType]:
-    return src[0].shape[:-2], src[0].dtype
-
-
 inv = of_matrix(
     "inv",
     "The inverse of a square matrix.",
@@ -102,7 +98,7 @@ adjugate = of_matrix(
 det = of_matrix(
     "det",
     "The determinant of a square matrix; its gradient is right for a singular one too.",
-    infer=_batch,
+    infer=lambda src, arg: (src[0].shape[:-2], src[0].dtype),
     ad=Jvp(lambda t, y, x: trace_of_product(x.adjugate(), t[0])),
     reference=np.linalg.det,
     samples=lambda: [*_SQUARES(), Sample((np.arange(9.0).reshape(3, 3) % 4,))],
@@ -315,12 +311,8 @@ cholesky = define(
 )
 
 
-def _power_reference(x: Any, n: int) -> Any:
-    return np.linalg.matrix_power(x, n)
-
-
 @derived(
-    reference=_power_reference,
+    reference=np.linalg.matrix_power,
     samples=given(
         (regular(3, 3), 2),
         (regular(2, 3, 3), 5),

@@ -64,10 +64,6 @@ def _lars_slots(p: Tensor, o: Options) -> Slots:
     return {"momentum_buffer": p.zeros_like()} if is_on(o["momentum"]) else {}
 
 
-def _lars_shared(o: Options, t: Tensor) -> dict[str, Any]:
-    return dict(o)
-
-
 def _lars(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor, Slots]:
     rate = o["lr"]
     if is_on(o["trust_coefficient"]):
@@ -82,7 +78,7 @@ def _lars(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor
     return p - change, slots
 
 
-_LARS = Rule("lars", _lars_slots, _lars_shared, _lars)
+_LARS = Rule("lars", _lars_slots, lambda o, t: dict(o), _lars)
 
 
 def lars(

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.nn.optim.adam import adam_scalars, averaged, check_adam, moments
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on, zeros
 from adjoint.tensor import Tensor
 
 
@@ -114,10 +114,6 @@ class RAdam(Optimizer, pure=radam):
 # ---- Adamax
 
 
-def _adamax_slots(p: Tensor, o: Options) -> Slots:
-    return {"exp_avg": p.zeros_like(), "exp_inf": p.zeros_like()}
-
-
 def _adamax(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor, Slots]:
     g = g + o["decay"] * p if is_on(o["decay"]) else g
     mean = o["beta1"] * slots["exp_avg"] + o["new1"] * g
@@ -125,7 +121,7 @@ def _adamax(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tens
     return p - o["rate"] * (mean / most), {"exp_avg": mean, "exp_inf": most}
 
 
-_ADAMAX = Rule("adamax", _adamax_slots, adam_scalars, _adamax)
+_ADAMAX = Rule("adamax", zeros("exp_avg", "exp_inf"), adam_scalars, _adamax)
 
 
 def adamax(

@@ -143,6 +143,11 @@ def _zero(device: str | tuple[str, ...] | None) -> Tensor:
     return Tensor.zeros((), dtype=dtypes.int64, device=where)
 
 
+def zeros(*names: str) -> Callable[[Tensor, Options], Slots]:
+    """Slots of these names that begin as zeros."""
+    return lambda p, o: {name: p.zeros_like() for name in names}
+
+
 # ---- options
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.nn.optim.optimizer import Optimizer
-from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on
+from adjoint.nn.optim.pure import Options, PureOptimizer, Rule, Slots, check_options, is_on, zeros
 from adjoint.tensor import Tensor
 
 
@@ -17,10 +17,6 @@ def _decayed(p: Tensor, g: Tensor, o: dict[str, Any]) -> Tensor:
 # ---- Adadelta
 
 
-def _adadelta_slots(p: Tensor, o: Options) -> Slots:
-    return {"square_avg": p.zeros_like(), "acc_delta": p.zeros_like()}
-
-
 def _adadelta(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor, Slots]:
     g, rho = _decayed(p, g, o), o["rho"]
     square = rho * slots["square_avg"] + (1 - rho) * (g * g)
@@ -29,7 +25,7 @@ def _adadelta(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Te
     return p - o["lr"] * change, {"square_avg": square, "acc_delta": moved}
 
 
-_ADADELTA = Rule("adadelta", _adadelta_slots, lambda o, t: dict(o), _adadelta)
+_ADADELTA = Rule("adadelta", zeros("square_avg", "acc_delta"), lambda o, t: dict(o), _adadelta)
 
 
 def adadelta(
@@ -93,10 +89,6 @@ class Rprop(Optimizer, pure=rprop):
 # ---- ASGD
 
 
-def _asgd_slots(p: Tensor, o: Options) -> Slots:
-    return {"ax": p.zeros_like()}
-
-
 def _asgd_scalars(o: Options, t: Tensor) -> dict[str, Any]:
     done = t - 1
     eta = o["lr"] / (1 + o["lambd"] * o["lr"] * done) ** o["alpha"]
@@ -110,7 +102,7 @@ def _asgd(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor
     return new, {"ax": slots["ax"] + (new - slots["ax"]) * o["mu"]}
 
 
-_ASGD = Rule("asgd", _asgd_slots, _asgd_scalars, _asgd)
+_ASGD = Rule("asgd", zeros("ax"), _asgd_scalars, _asgd)
 
 
 def asgd(

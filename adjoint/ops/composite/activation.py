@@ -64,14 +64,11 @@ def relu6(x: UOp) -> UOp:
     return x.clamp(0, 6)
 
 
-def _hardtanh_jvp(t: Any, y: UOp, x: UOp, min_val: float, max_val: float) -> UOp:
-    return ((x > min_val) & (x < max_val)).where(t[0], 0)  # the flat side at both kinks
-
-
 @composite(
     reference=lambda x, min_val=-1, max_val=1: np.clip(x, min_val, max_val),
     samples=lambda: _off_kinks(-1, 1) + _off_kinks(-2.5, 0.5, min_val=-2.5, max_val=0.5),
-    ad=Jvp(_hardtanh_jvp),
+    # the flat side at both kinks
+    ad=Jvp(lambda t, y, x, min_val, max_val: ((x > min_val) & (x < max_val)).where(t[0], 0)),
     errors=(Bad("E2008", (real(2), 1, -1), match="min_val"),),
     kinds="f",
 )
@@ -83,14 +80,11 @@ def hardtanh(x: UOp, min_val: float = -1, max_val: float = 1) -> UOp:
     return x.clamp(min_val, max_val)
 
 
-def _hardsigmoid_jvp(t: Any, y: UOp, x: UOp, alpha: float, beta: float) -> UOp:
-    return ((y > 0) & (y < 1)).where(t[0] * alpha, 0)  # the flat side at both kinks
-
-
 @composite(
     reference=lambda x, alpha=1 / 6, beta=0.5: np.clip(alpha * x + beta, 0, 1),
     samples=lambda: _off_kinks(-3, 3) + _off_kinks(-1.5, 3.5, alpha=0.2, beta=0.3),
-    ad=Jvp(_hardsigmoid_jvp),
+    # the flat side at both kinks
+    ad=Jvp(lambda t, y, x, alpha, beta: ((y > 0) & (y < 1)).where(t[0] * alpha, 0)),
     kinds="iuf",
 )
 def hardsigmoid(x: UOp, alpha: float = 1 / 6, beta: float = 0.5) -> UOp:
@@ -351,12 +345,8 @@ def softsign(x: UOp) -> UOp:
     return x.isinf().where(x.sign(), x / (1 + x.abs()))
 
 
-def _shrink_reference(x: Any, lambd: float = 0.5) -> Array:
-    return np.where(np.abs(x) <= lambd, 0, x)
-
-
 @composite(
-    reference=_shrink_reference,
+    reference=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
     samples=lambda: _off_kinks(-0.5, 0.5) + _off_kinks(-1.25, 1.25, lambd=1.25),
     kinds="f",
 )

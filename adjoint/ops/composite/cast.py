@@ -44,12 +44,8 @@ uchar = _conversion("uchar", dtypes.uint8)
 bool_ = _conversion("bool", dtypes.bool_)
 
 
-def _type_as_reference(x: Any, other: Any) -> Any:
-    return convert(x, as_dtype(np.asarray(other).dtype))
-
-
 @derived(
-    reference=_type_as_reference,
+    reference=lambda x, other: convert(x, as_dtype(np.asarray(other).dtype)),
     samples=given(
         (whole(2, 3), real(3)),
         (real(2, 3), real()),

@@ -81,17 +81,13 @@ def _clamp_samples() -> list[Sample]:
     return [*smooth, crossed, *ints, *edges, Sample((real(0, 3), -1.0))]
 
 
-def _clamp_reference(x: Any, min_: Any = None, max_: Any = None) -> Any:
-    return np.clip(x, min_, max_)
-
-
 def _kept(x: UOp, inside: UOp) -> UOp:
     """Where x stays: inside the bound, and where it is NaN."""
     return inside | x.isnan() if x.dtype.is_float else inside
 
 
 @composite(
-    reference=_clamp_reference,
+    reference=lambda x, min_=None, max_=None: np.clip(x, min_, max_),
     samples=_clamp_samples,
     errors=(
         Bad("E2007", (real(2),), match="min_ or max_"),
@@ -172,14 +168,10 @@ def allclose(
     return x.isclose(other, rtol, atol, equal_nan).all()
 
 
-def _nan_to_num_reference(
-    x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> Any:
-    return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
-
-
 @composite(
-    reference=_nan_to_num_reference,
+    reference=lambda x, nan=0.0, posinf=None, neginf=None: np.nan_to_num(
+        x, nan=nan, posinf=posinf, neginf=neginf
+    ),
     samples=given(
         (real(2, 3),),
         rough(np.array([1.5, np.nan, -0.0])),

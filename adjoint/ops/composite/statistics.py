@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ZeroGradient
-from adjoint.ir.dtype import DType, as_dtype, dtypes, real_of, to_float, total_dtype
+from adjoint.ir.dtype import as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
 from adjoint.ir.uop import UOp
 from adjoint.ops import reduce
@@ -54,16 +54,10 @@ def _in_dtype(reduction: OpDef, x: UOp, axes: tuple[int, ...], keepdim: bool, dt
     return reduction(x.cast(kind), axes, keepdim).cast(kind)
 
 
-def _sum_reference(
-    x: Any, axis: Any = None, keepdim: bool = False, dtype: DType | None = None
-) -> Array:
-    return np.sum(x, axis=axis, keepdims=keepdim, dtype=dtype.np if dtype else None)
-
-
-def _prod_reference(
-    x: Any, axis: Any = None, keepdim: bool = False, dtype: DType | None = None
-) -> Array:
-    return np.prod(x, axis=axis, keepdims=keepdim, dtype=dtype.np if dtype else None)
+def _typed(numpy: Any) -> Any:
+    return lambda x, axis=None, keepdim=False, dtype=None: numpy(
+        x, axis=axis, keepdims=keepdim, dtype=dtype.np if dtype else None
+    )
 
 
 _TYPED = over_axes(
@@ -77,7 +71,7 @@ _TYPED = over_axes(
 
 
 @derived(
-    reference=_sum_reference,
+    reference=_typed(np.sum),
     samples=_TYPED,
     errors=(*AXIS_ERRORS, Bad("E2001", (real(2),), {"dtype": "f33"}, match="f33")),
     kinds="iuf",
@@ -87,7 +81,7 @@ def sum_(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) ->
     return _in_dtype(reduce.sum_, x, checked_axes("sum", axis, x), keepdim, dtype)
 
 
-@derived(reference=_prod_reference, samples=_TYPED, errors=AXIS_ERRORS, kinds="iuf")
+@derived(reference=_typed(np.prod), samples=_TYPED, errors=AXIS_ERRORS, kinds="iuf")
 def prod(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) -> UOp:
     """Product over axes, in `dtype` if given; else integers are multiplied in 64 bits."""
     return _in_dtype(reduce.prod, x, checked_axes("prod", axis, x), keepdim, dtype)
@@ -315,12 +309,10 @@ def norm(x: UOp, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> UOp
     return x.vector_norm(2 if p == "fro" else p, dim, keepdim)
 
 
-def _normalize_reference(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Array:
-    return in_float(x) / np.maximum(_norm_reference(x, p, dim, True), eps)
-
-
 @composite(
-    reference=_normalize_reference,
+    reference=lambda x, p=2.0, dim=1, eps=1e-12: (
+        in_float(x) / np.maximum(_norm_reference(x, p, dim, True), eps)
+    ),
     samples=given(
         (real(2, 3),),
         (real(2, 3), 1, 0),

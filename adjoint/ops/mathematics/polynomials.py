@@ -2,6 +2,7 @@
 
 Written by `python bench/math_fit.py`, which knows what each of them is of; not to be edited.
 """
+
 # fmt: off
 EXP = {
     # error 6.5e-8
