@@ -150,8 +150,9 @@ Written by `python bench/math_fit.py`, which knows what each of them is of; not 
 def rows(start, numbers, end):
     """The numbers in lines, as many in each as fit, between the first text and the last."""
     options = {"break_long_words": False, "break_on_hyphens": False}
-    text = f"({', '.join(map(str, numbers))}){end}"
-    return textwrap.wrap(text, 100, initial_indent=start, subsequent_indent=" " * 8, **options)
+    text = f"({', '.join(map(str, numbers))}){end}".replace("  # error ", "__#_error_")
+    lines = textwrap.wrap(text, 100, initial_indent=start, subsequent_indent=" " * 8, **options)
+    return [line.replace("__#_error_", "  # error ") for line in lines]
 
 
 def tables():
@@ -160,8 +161,11 @@ def tables():
         yield f"{name} = {{"
         for kind, degree in degrees.items():
             values, error = fit(function, interval, degree)
-            yield f"    # error {mp.nstr(error, 2)}"
-            yield from rows(f'    "{kind}": ', (repr(rounded(v, kind)) for v in values), ",")
+            numbers, end = (
+                (repr(rounded(v, kind)) for v in values),
+                f",  # error {mp.nstr(error, 2)}",
+            )
+            yield from rows(f'    "{kind}": ', numbers, end)
         yield "}"
     yield "TURNS = (  # quarter turns in 1 and in 2 ** 53"
     for scale in (0, 53):
