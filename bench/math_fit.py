@@ -143,6 +143,7 @@ HEADER = '''"""Polynomials, highest power first, and the digits of 2/π.
 
 Written by `python bench/math_fit.py`, which knows what each of them is of; not to be edited.
 """
+
 # fmt: off
 '''
 

@@ -14,7 +14,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, fits
 from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, PART, STORED
-from adjoint.ir.opdef import Bad, define
+from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.sizes import Size, varies
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import given
@@ -83,21 +83,29 @@ def _fill(
     return np.full(shape, value, None if dtype is None else dtype.np)
 
 
-const = define(
+_NOTHING = Linear(lambda g, **attrs: ())  # a node without sources passes nothing on
+
+
+def _leaf(name: str, doc: str, samples: Any = list, **rest: Any) -> OpDef:
+    """A record of a node without sources, whose attributes say shape, dtype and device."""
+    options: dict[str, Any] = {
+        "infer": lambda src, arg: (arg.shape, arg.dtype),
+        "device": lambda src, arg: arg.device,
+        "ad": _NOTHING,
+    } | rest
+    return define(name, doc, samples=samples, public=False, opcode=False, **options)
+
+
+const = _leaf(
     "const",
     "A tensor whose elements are all `value`.",
     arg=ConstArg,
     call=_const,
-    infer=lambda src, arg: (arg.shape, arg.dtype),
-    device=lambda src, arg: arg.device,
-    ad=Linear(lambda g, **attrs: ()),
     reference=_fill,
     samples=given((2.5, as_dtype("float32"), (2, 3)), (True,), (3, as_dtype("int8"), (0, 2))),
     errors=(Bad("E2006", (300, "uint8"), match="not a value of uint8"),),
     level="both",
     kernel=CONSTANT,
-    public=False,
-    opcode=False,
 )
 
 
@@ -111,19 +119,15 @@ def _buffer(storage: Any) -> UOp:
     return UOp(buffer, (), BufferArg(storage))
 
 
-buffer = define(
+buffer = _leaf(
     "buffer",
     "Data that exists: the storage of a realized tensor.",
     arg=BufferArg,
     call=_buffer,
     infer=lambda src, arg: (arg.buffer.shape, arg.buffer.dtype),
     device=lambda src, arg: arg.buffer.device,
-    ad=Linear(lambda g, **attrs: ()),
     reference=lambda buffer: buffer.array(),
-    samples=given(),
     kernel=STORED,
-    public=False,
-    opcode=False,
 )
 
 
@@ -142,20 +146,14 @@ def _unbound(name: str, **attrs: Any) -> Any:
     raise ArgumentError("E2002", f"input {name!r} has no value", op="input")
 
 
-input_ = define(
+input_ = _leaf(
     "input",
     "A named tensor that is not known yet: the parameter of a traced function.",
     arg=InputArg,
     call=_input,
-    infer=lambda src, arg: (arg.shape, arg.dtype),
-    device=lambda src, arg: arg.device,
-    ad=Linear(lambda g, **attrs: ()),
     reference=_unbound,
-    samples=given(),
     level="both",
     kernel=PARAMETER,
-    public=False,
-    opcode=False,
 )
 
 
@@ -187,18 +185,13 @@ def _spent_reference(name: str, **attrs: Any) -> Any:
     raise AutodiffError("E5004", problem, op="spent", help=fix)
 
 
-spent = define(
+spent = _leaf(
     "spent",
     "What is left of a traced value that was kept beyond its transform: using it is an error.",
     arg=SpentArg,
     call=_spent,
-    infer=lambda src, arg: (arg.shape, arg.dtype),
-    device=lambda src, arg: arg.device,
     ad=NotDifferentiable("the transform that traced it has ended"),
     reference=_spent_reference,
-    samples=given(),
-    public=False,
-    opcode=False,
 )
 
 

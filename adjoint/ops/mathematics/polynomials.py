@@ -2,6 +2,7 @@
 
 Written by `python bench/math_fit.py`, which knows what each of them is of; not to be edited.
 """
+
 # fmt: off
 EXP = {
     "float32": (0.0013926250394433737, 0.00836323294788599, 0.04166655242443085,
