@@ -15,6 +15,10 @@ class _Pad(Spatial, rank=1):
 
     _mode = "constant"
 
+    def __init_subclass__(cls, mode: str = "", **named: Any) -> None:
+        super().__init_subclass__(**named)
+        cls._mode = mode or cls._mode
+
     def __init__(self, padding: Any):
         count = 2 * self._rank
         single = not isinstance(padding, (tuple, list))
@@ -71,10 +75,8 @@ class ZeroPad3d(_Pad, rank=3):
     """Zeros added around the last three axes."""
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_Pad, mode="reflect"):
     """The last axis mirrored at its ends, which are not repeated."""
-
-    _mode = "reflect"
 
 
 class ReflectionPad2d(ReflectionPad1d, rank=2):
@@ -85,10 +87,8 @@ class ReflectionPad3d(ReflectionPad1d, rank=3):
     """The last three axes mirrored at their ends."""
 
 
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_Pad, mode="replicate"):
     """The ends of the last axis repeated."""
-
-    _mode = "replicate"
 
 
 class ReplicationPad2d(ReplicationPad1d, rank=2):
@@ -99,10 +99,8 @@ class ReplicationPad3d(ReplicationPad1d, rank=3):
     """The ends of the last three axes repeated."""
 
 
-class CircularPad1d(_Pad):
+class CircularPad1d(_Pad, mode="circular"):
     """The last axis as a circle."""
-
-    _mode = "circular"
 
 
 class CircularPad2d(CircularPad1d, rank=2):

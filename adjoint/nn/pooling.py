@@ -121,6 +121,10 @@ class _Adaptive(Spatial):
     _op = ""
     _repr_fields = ("output_size",)
 
+    def __init_subclass__(cls, op: str = "", **named: Any) -> None:
+        super().__init_subclass__(**named)
+        cls._op = op or cls._op
+
     def __init__(self, output_size: Any):
         op, n = type(self).__name__, self._rank
         alike = output_size is None or isinstance(output_size, int)
@@ -184,33 +188,25 @@ def _largest(x: Tensor, axis: int, out: int) -> Tensor:
 _PARTS = {"avg_pool2d": _means, "max_pool2d": _largest}
 
 
-class _AdaptiveAvgPool(_Adaptive):
-    _op = "avg_pool2d"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPool, rank=1):
+class AdaptiveAvgPool1d(_Adaptive, op="avg_pool2d", rank=1):
     """Means of (N, C, L) or (C, L) over `output_size` parts."""
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool, rank=2):
+class AdaptiveAvgPool2d(_Adaptive, op="avg_pool2d", rank=2):
     """Means of (N, C, H, W) or (C, H, W) over `output_size` parts of each axis; None keeps it."""
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool, rank=3):
+class AdaptiveAvgPool3d(_Adaptive, op="avg_pool2d", rank=3):
     """Means of (N, C, D, H, W) or (C, D, H, W) over `output_size` parts of each axis."""
 
 
-class _AdaptiveMaxPool(_Adaptive):
-    _op = "max_pool2d"
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPool, rank=1):
+class AdaptiveMaxPool1d(_Adaptive, op="max_pool2d", rank=1):
     """Largest elements of (N, C, L) or (C, L) in `output_size` parts."""
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool, rank=2):
+class AdaptiveMaxPool2d(_Adaptive, op="max_pool2d", rank=2):
     """Largest elements of (N, C, H, W) or (C, H, W) in `output_size` parts of each axis."""
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool, rank=3):
+class AdaptiveMaxPool3d(_Adaptive, op="max_pool2d", rank=3):
     """Largest elements of (N, C, D, H, W) or (C, D, H, W) in `output_size` parts of each axis."""

@@ -262,6 +262,17 @@ def scattered(
 _REDUCE = {None: "set", "add": "add", "multiply": "mul"}
 
 
+def covering(op: str, index: UOp, src: UOp) -> UOp:
+    """The part of `src` that the index speaks of."""
+    sized = len(src.shape) == len(index.shape) and all(
+        s >= i for s, i in zip(src.shape, index.shape, strict=True)
+    )
+    if not sized:
+        problem = "src is at least as large as the index along every axis"
+        raise ShapeError("E3003", problem, op=op, src=src, index=index)
+    return src.shrink([(0, i) for i in index.shape])
+
+
 def _scatter(x: UOp, dim: int, index: UOp, src: Any, reduce: str | None = None) -> UOp:
     if reduce not in _REDUCE:
         problem = f'reduce {reduce!r} is not None, "add" or "multiply"'
@@ -271,12 +282,7 @@ def _scatter(x: UOp, dim: int, index: UOp, src: Any, reduce: str | None = None) 
     indices, axes = along("scatter", x, dim, index)
     if not isinstance(src, UOp):
         src = UOp._apply("const", src, promote(x.dtype, x.dtype), index.shape, x.device)
-    if len(src.shape) != len(index.shape) or any(
-        s < i for s, i in zip(src.shape, index.shape, strict=True)
-    ):
-        problem = "src is at least as large as the index along every axis"
-        raise ShapeError("E3003", problem, op="scatter", src=src, index=index)
-    updates = src.shrink([(0, i) for i in index.shape])
+    updates = covering("scatter", index, src)
     if not axes:
         axes, x = (0,), x.reshape(1)
         indices = (UOp._apply("const", 0, dtypes.int32, (1,), x.device),)

@@ -16,7 +16,7 @@ from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, derived, scalar_like
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis
-from adjoint.ops.indexing import along, check_index, gathered, scattered, wrapped
+from adjoint.ops.indexing import along, check_index, covering, gathered, scattered, wrapped
 from adjoint.ops.samples import SPECIAL, real, rough, whole
 
 Array = np.ndarray[Any, Any]
@@ -239,14 +239,7 @@ def _reduced(values: list[Any], reduce: str) -> Any:
     array = np.array(values)
     if reduce == "mean" and array.dtype.kind in "iu":
         return array.sum(dtype=array.dtype) // array.dtype.type(len(values))
-    plain: dict[str, Any] = {
-        "sum": np.sum,
-        "prod": np.prod,
-        "mean": np.mean,
-        "amax": np.max,
-        "amin": np.min,
-    }
-    return plain[reduce](array)
+    return getattr(np, reduce)(array)
 
 
 def _scatter_reduce_samples() -> list[Any]:
@@ -299,7 +292,7 @@ def scatter_reduce(
         first, *rest = one
         return first.scatter_reduce(dim, *rest, reduce, include_self).reshape(())
     places, axes = along(op, x, dim, index_of(op, x, index))
-    updates = _covering(op, index, _like(op, x, src))
+    updates = covering(op, index, _like(op, x, src))
     start = x
     if not include_self:
         limit = x.dtype.min if reduce == "amax" else x.dtype.max
@@ -307,17 +300,6 @@ def scatter_reduce(
         start = scattered(x, places, neutral, axes)
     total = scattered(start, places, updates, axes, _MODE[reduce])
     return _divided(total, places, axes, include_self) if reduce == "mean" else total
-
-
-def _covering(op: str, index: UOp, src: UOp) -> UOp:
-    """The part of `src` that the index speaks of."""
-    sized = len(src.shape) == len(index.shape) and all(
-        s >= i for s, i in zip(src.shape, index.shape, strict=True)
-    )
-    if not sized:
-        problem = "src is at least as large as the index along every axis"
-        raise ShapeError("E3003", problem, op=op, src=src, index=index)
-    return src.shrink([(0, i) for i in index.shape])
 
 
 def _divided(total: UOp, places: tuple[UOp, ...], axes: Shape, include_self: bool) -> UOp:
