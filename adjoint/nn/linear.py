@@ -43,6 +43,8 @@ class Linear(Module):
     Both start uniform in ±1/√in_features.
     """
 
+    _repr_fields = ("in_features", "out_features")
+
     def __init__(
         self,
         in_features: int,
@@ -63,10 +65,7 @@ class Linear(Module):
         return x.linear(self.weight.T, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+        return f"{super().extra_repr()}, bias={self.bias is not None}"
 
 
 class Bilinear(Module):
@@ -74,6 +73,8 @@ class Bilinear(Module):
 
     Both start uniform in ±1/√in1_features.
     """
+
+    _repr_fields = ("in1_features", "in2_features", "out_features")
 
     def __init__(
         self,
@@ -104,7 +105,4 @@ class Bilinear(Module):
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+        return f"{super().extra_repr()}, bias={self.bias is not None}"

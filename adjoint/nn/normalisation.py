@@ -37,6 +37,7 @@ class _RunningNorm(Module):
     """What batch and instance norm share: weight, bias and running statistics per channel."""
 
     _buffers = ("running_mean", "running_var", "num_batches_tracked")
+    _repr_fields = ("eps", "momentum", "affine", "track_running_stats")
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -85,10 +86,7 @@ class _RunningNorm(Module):
             update_buffers(type(self).__name__, old, new)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
+        return f"{self.num_features}, {super().extra_repr()}"
 
 
 def _check_order(op: str, eps: Any, momentum: Any, *flags: Any) -> None:
@@ -241,6 +239,8 @@ def _shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
 class LayerNorm(Module):
     """The last axes, of shape `normalized_shape`, with mean 0 and variance 1; then weight, bias."""
 
+    _repr_fields = ("eps", "elementwise_affine")
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -261,9 +261,7 @@ class LayerNorm(Module):
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+        return f"{self.normalized_shape}, {super().extra_repr()}"
 
 
 class RMSNorm(Module):
@@ -271,6 +269,8 @@ class RMSNorm(Module):
 
     Without `eps` it is the distance of 1 to the next number of the input's dtype.
     """
+
+    _repr_fields = ("eps", "elementwise_affine")
 
     def __init__(
         self,
@@ -292,9 +292,7 @@ class RMSNorm(Module):
         return y if self.weight is None else y * self.weight
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+        return f"{self.normalized_shape}, {super().extra_repr()}"
 
 
 class GroupNorm(Module):

@@ -229,23 +229,17 @@ def _rshift_bounds(a: tuple[int, int], n: tuple[int, int]) -> tuple[Any, Any]:
     return min(values), max(values)
 
 
+_ONE_WAY: dict[str, Any] = {"kinds": "iu", "commutative": False}
 lshift = _bitwise(
-    "lshift",
-    "`x << y`.",
-    _shift(True),
-    exact.lshift,
-    kinds="iu",
-    commutative=False,
-    bounds=_lshift_bounds,
+    "lshift", "`x << y`.", _shift(True), exact.lshift, bounds=_lshift_bounds, **_ONE_WAY
 )
 rshift = _bitwise(
     "rshift",
     "`x >> y`, keeping the sign.",
     _shift(False),
     exact.rshift,
-    kinds="iu",
-    commutative=False,
     bounds=_rshift_bounds,
+    **_ONE_WAY,
 )
 
 

@@ -24,7 +24,7 @@ from adjoint.ir.opdef import Bad, OpDef, define
 from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.movement import checked_axes
-from adjoint.ops.samples import SPECIAL, real, rough
+from adjoint.ops.samples import AXIS_ERRORS, SPECIAL, real, rough
 from adjoint.ops.tree import tree_reduced
 
 Array = np.ndarray[Any, Any]
@@ -67,11 +67,7 @@ def _samples() -> list[Any]:
     ]
 
 
-_ERRORS = (
-    Bad("E3004", (real(2, 3), 2), match="axis 2"),
-    Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
-    Bad("E2001", (real(2, 3), 0.5), match="an axis is an int"),
-)
+_ERRORS = (*AXIS_ERRORS, Bad("E2001", (real(2, 3), 0.5), match="an axis is an int"))
 
 
 def reduced_axes(node: UOp) -> Letters:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ir.opdef import Sample
+from adjoint.ir.opdef import Bad, Sample
 
 Maker = Callable[[], list[Sample]]
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, 3e38])
@@ -32,6 +32,12 @@ def real(*shape: int, lo: float = -3.0, hi: float = 3.0, seed: int = 0) -> np.nd
 def whole(*shape: int, lo: int = 0, hi: int = 5, seed: int = 0) -> np.ndarray[Any, Any]:
     """Integers in [lo, hi)."""
     return np.asarray(np.floor(lo + (hi - lo) * _fractions(shape, seed)), np.int64)
+
+
+AXIS_ERRORS = (  # of every op that takes an axis or a tuple of them
+    Bad("E3004", (real(2, 3), 2), match="axis 2"),
+    Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
+)
 
 
 def unary(lo: float = -3.0, hi: float = 3.0, special: bool = True) -> Maker:

@@ -398,11 +398,7 @@ def _row_samples() -> list[Any]:
 
 @derived(
     reference=_search_reference,
-    samples=lambda: [
-        *_search_samples(),
-        *_row_samples(),
-        rough(np.arange(5.0), 2),
-    ],
+    samples=lambda: [*_search_samples(), *_row_samples(), rough(np.arange(5.0), 2)],
     errors=(
         Bad("E3003", (_MATRIX, _MATRIX[:1]), match="leading axes"),
         Bad("E3002", (_SCALAR, _VECTOR), match="scalar"),

@@ -21,14 +21,10 @@ from adjoint.ops import reduce
 from adjoint.ops.composite import cumulative, order, softmax
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.movement import checked_axes, checked_axis
-from adjoint.ops.samples import SPECIAL, Maker, given, real, rough, whole
+from adjoint.ops.samples import AXIS_ERRORS, SPECIAL, Maker, given, real, rough, whole
 
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
-AXIS_ERRORS = (
-    Bad("E3004", (real(2, 3), 2), match="axis 2"),
-    Bad("E3005", (real(2, 3), (0, -2)), match="duplicate"),
-)
 
 
 def over_axes(*more: tuple[Any, ...] | Sample) -> Maker:
