@@ -137,10 +137,7 @@ bitcast = define(
     reference=lambda x, dtype: (
         np.ascontiguousarray(x).reshape(np.shape(x)).view(as_dtype(dtype).np)
     ),
-    samples=given(
-        rough(whole(2, 4), as_dtype("uint8")),
-        rough(whole(2, 8), as_dtype("float64")),
-    ),
+    samples=given(rough(whole(2, 4), as_dtype("uint8")), rough(whole(2, 8), as_dtype("float64"))),
     errors=(Bad("E3007", (np.zeros((2, 3), np.uint8), "int32"), match="last axis"),),
     level="both",
     kinds="iu",

@@ -223,11 +223,7 @@ svd_full = of_matrix(
         (real(0, 3, 2), False),
         rough(real(2, 3)),
     ),
-    errors=(
-        RANK,
-        _NAN,
-        Bad("E2008", (real(2, 2), "reduced"), match="full_matrices"),
-    ),
+    errors=(RANK, _NAN, Bad("E2008", (real(2, 2), "reduced"), match="full_matrices")),
     kinds="fc",
 )
 def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
@@ -431,10 +427,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
         (real(0, 4, 2), real(4, 1, seed=1)),
         rough(np.ones((3, 2)), real(3, seed=1)),
     ),
-    errors=(
-        extended(RANK, real(3)),
-        Bad("E3003", (real(4, 2), real(3)), match="4 rows"),
-    ),
+    errors=(extended(RANK, real(3)), Bad("E3003", (real(4, 2), real(3)), match="4 rows")),
     kinds="fc",
 )
 def lstsq(x: UOp, b: UOp, rcond: float | None = None) -> UOp:

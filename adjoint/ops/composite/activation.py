@@ -268,11 +268,7 @@ def _gelu_jvp(t: Any, y: UOp, x: UOp, approximate: str) -> UOp:
 
 @composite(
     reference=_gelu_reference,
-    samples=lambda: [
-        *_reals()(),
-        *_reals(approximate="none")(),
-        Sample((real(2, 3), "tanh")),
-    ],
+    samples=lambda: [*_reals()(), *_reals(approximate="none")(), Sample((real(2, 3), "tanh"))],
     ad=Jvp(_gelu_jvp),
     errors=(Bad("E2008", (real(2), "erf"), match="approximate"),),
     kinds="iuf",

@@ -46,11 +46,7 @@ bool_ = _conversion("bool", dtypes.bool_)
 
 @derived(
     reference=lambda x, other: convert(x, as_dtype(np.asarray(other).dtype)),
-    samples=given(
-        (whole(2, 3), real(3)),
-        (real(2, 3), real()),
-        rough(real(2, 3), whole(2)),
-    ),
+    samples=given((whole(2, 3), real(3)), (real(2, 3), real()), rough(real(2, 3), whole(2))),
     errors=(Bad("E2001", (real(2), "float32"), match="tensor"),),
     kinds="biuf",
 )

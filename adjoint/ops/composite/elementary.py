@@ -242,10 +242,7 @@ def _sinc_jvp(t: Any, y: UOp, x: UOp) -> UOp:
 
 @composite(
     reference=lambda x: np.sinc(in_float(x)),
-    samples=lambda: [
-        *unary()(),
-        Sample((np.array([0.0, 1e-3, -0.02, 0.09, 0.1, 5.3]),)),
-    ],
+    samples=lambda: [*unary()(), Sample((np.array([0.0, 1e-3, -0.02, 0.09, 0.1, 5.3]),))],
     ad=Jvp(_sinc_jvp),
     kinds="biuf",
 )
