@@ -1,7 +1,6 @@
 """Which keys a query may look at: masks as users give them, checked and joined into one.
 
-A bool mask is true where a query may not look; a float mask is added to the scores. What may live
-here: masks. What may not: scores.
+A bool mask is true where a query may not look; a float mask is added to the scores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Modules made of modules: Sequential, ModuleList, ModuleDict, ParameterList.
 
-Their parts are attributes whose names are the numbers or keys, so state has torch's names. What may
-live here: containers. What may not: layers that compute.
+Their parts are attributes whose names are the numbers or keys, so state has torch's names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """KVCache: the keys and values of the positions that a decoder has seen, in memory of a fixed size.
 
-How far it is filled is a tensor, so one compiled program serves every step of a decoding. What may
-live here: the cache. What may not: attention.
+How far it is filled is a tensor, so one compiled program serves every step of a decoding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Losses as functions of predictions and targets, under the names of `torch.nn.functional`.
 
 Shapes must agree, since a loss that broadcasts is nearly always a mistake, and targets that cannot
-be right are errors that name one of them and its place, where their values are known. What may live
-here: losses. What may not: their layers (`loss_layers.py`).
+be right are errors that name one of them and its place, where their values are known. Elsewhere:
+their layers (`loss_layers.py`).
 """
 
 from __future__ import annotations

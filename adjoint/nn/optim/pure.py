@@ -1,8 +1,7 @@
 """The pure form of an optimiser: `init(params) -> state`, `update(grads, state, params)`.
 
 A `Rule` is the formula of one optimiser for one parameter; `PureOptimizer` applies it to a pytree.
-Nothing is changed and nothing is read, so both work inside jit, vmap, scan and grad. What may live
-here: applying a rule to a tree, and checking what is given. What may not: formulas, mutable state.
+Nothing is changed and nothing is read, so both work inside jit, vmap, scan and grad.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Learning-rate schedules as functions: from the number of steps done to a factor.
 
 The number may be a Python number, a NumPy array or a tensor, so a schedule can be printed, drawn,
-or computed inside jit and scan: `adam(lr=3e-4 * (warmup(100) * cosine(10_000)))`. What may live
-here: functions of the step alone. What may not: optimisers.
+or computed inside jit and scan: `adam(lr=3e-4 * (warmup(100) * cosine(10_000)))`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Convolution and its adjoint in any number of dimensions, and the linear layer.
 
-Images are NC* (batch, channels, then one axis per spatial dimension), filters OI*. What may live
-here: ops with weights. What may not: how windows lie (see `unfold.py`).
+Images are NC* (batch, channels, then one axis per spatial dimension), filters OI*. Elsewhere: how
+windows lie (see `unfold.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Products of vectors and matrices under their usual names, and EINSUM.
 
-All are spelled with CONTRACT or with elementwise products; what may live here is how their
-arguments are read and checked.
+All are spelled with CONTRACT or with elementwise products.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pools: one number for each window of an image, and the inverse of the maximum.
 
-All work on the last axes, one per entry of the kernel; an int kernel means two axes. What may live
-here: ops that summarise windows. What may not: anything with weights (see `convolution.py`).
+All work on the last axes, one per entry of the kernel; an int kernel means two axes. Elsewhere:
+anything with weights (see `convolution.py`).
 """
 
 from __future__ import annotations
