@@ -9,6 +9,7 @@ repeated indices have one defined result.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -317,7 +318,7 @@ def _scatter_reference(
     if mode == "set":
         view[places] = updates  # NumPy assigns in order: the last of equal indices stays
     else:
-        MODES[mode].at(view, places, updates)  # type: ignore[union-attr]
+        {**MODES, "add": np.add}[mode].at(view, places, updates)  # type: ignore[union-attr]
     return out
 
 
@@ -418,15 +419,6 @@ def _scatter_add(x: UOp, dim: int, index: UOp, src: Any) -> UOp:
     return _scatter(x, dim, index, src, "add")
 
 
-def _scatter_add_reference(x: Any, *rest: Any, axes: Shape | None = None) -> Array:
-    if axes is None:
-        return _scatter_along(np.array(x), rest, "add")
-    out = np.array(x)
-    *indices, updates = rest
-    np.add.at(_front(out, axes), _places(out, tuple(indices), axes), updates)
-    return out
-
-
 scatter_add = define(
     "scatter_add",
     "x with `src` added at `index` along `dim`; repeated indices accumulate.",
@@ -434,7 +426,7 @@ scatter_add = define(
     call=_scatter_add,
     infer=_scatter_type,
     ad=Linear(_scatter_add_transpose, tangent=_scatter_add_tangent),
-    reference=_scatter_add_reference,
+    reference=partial(_scatter_reference, mode="add", reduce="add"),
     samples=given(
         (real(4, 3), 1, whole(2, 3, lo=-3, hi=3), real(4, 3, seed=1)),
         (real(4), 0, whole(6, hi=4), real(6, seed=1)),

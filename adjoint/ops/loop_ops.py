@@ -375,24 +375,20 @@ fma: OpDef = _kernel(
 # ---- structure
 
 
-def _end_range_type(src: Nodes, arg: Any) -> Types:
-    first = src[0].op.name if src else ""
-    _need("end_range", first == "range", "ends a range", src, "E2001" if src else "E2007")
-    _effects("end_range", src[1:], src)
-    return (), VOID
+def _end_type(op: str, start: str, problem: str) -> Any:
+    def infer(src: Nodes, arg: Any) -> Types:
+        first = src[0].op.name if src else ""
+        _need(op, first == start, problem, src, "E2001" if src else "E2007")
+        _effects(op, src[1:], src)
+        return (), VOID
+
+    return infer
 
 
 def _if_type(src: Nodes, arg: Any) -> Types:
     _need("if", len(src) == 1, "takes one condition", src, "E2007")
     bool_ = src[0].dtype is dtypes.bool_ and src[0].shape == ()
     _need("if", bool_, "the condition is a scalar bool", src, "E2005")
-    return (), VOID
-
-
-def _endif_type(src: Nodes, arg: Any) -> Types:
-    first = src[0].op.name if src else ""
-    _need("endif", first == "if", "ends an if", src, "E2001" if src else "E2007")
-    _effects("endif", src[1:], src)
     return (), VOID
 
 
@@ -425,7 +421,7 @@ end_range: OpDef = _kernel(
     "end_range",
     "The end of a loop around these effects.",
     lambda loop, *effects: UOp(end_range, (loop, *effects)),
-    _end_range_type,
+    _end_type("end_range", "range", "ends a range"),
     kernel=END_RANGE,
 )
 if_: OpDef = _kernel(
@@ -439,7 +435,7 @@ endif: OpDef = _kernel(
     "endif",
     "The end of an IF around these effects.",
     lambda start, *effects: UOp(endif, (start, *effects)),
-    _endif_type,
+    _end_type("endif", "if", "ends an if"),
     kernel=END_IF,
 )
 barrier: OpDef = _kernel(

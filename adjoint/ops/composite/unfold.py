@@ -190,14 +190,8 @@ def _patches(
 ) -> list[list[list[int]]]:
     """For every window in order, the place of every element in it."""
     n = len(kernel)
-    axes = zip(
-        extents,
-        kernel,
-        each(stride, n),
-        each(dilation, n),
-        each_side(padding, n),
-        strict=True,
-    )
+    steps = (each(stride, n), each(dilation, n), each_side(padding, n))
+    axes = zip(extents, kernel, *steps, strict=True)
     windows = [axis_windows(*axis, False) for axis in axes]
     return [
         [[w[i][t] for w, i, t in zip(windows, at, tap, strict=True)] for tap in np.ndindex(*kernel)]
