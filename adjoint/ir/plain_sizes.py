@@ -10,9 +10,9 @@ from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
-from adjoint.ir.sizes import Size, varies
+from adjoint.ir.sizes import Size
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ir.values import is_known
+from adjoint.ir.values import is_known, is_size
 
 _CONST, _CAST = OPS["const"], OPS["cast"]
 
@@ -34,17 +34,13 @@ def with_plain_sizes(
 
 
 def _plain(node: UOp, src: tuple[UOp, ...], whole: bool) -> UOp:
-    if node.op is _CAST and _is_size(node.src[0]):  # a number beside floats
+    if node.op is _CAST and is_size(node.src[0]):  # a number beside floats
         value = float(node.src[0].arg.value)
         return _CONST.call(value, node.dtype, src[0].shape, src[0].device)
     arg = node.arg
     if isinstance(arg, Varying) or node.op.takes_functions:
         arg = arg.kind()(*[plain_value(value, whole) for value in arg])
     return node if src == node.src and arg == node.arg else UOp(node.op, src, arg)
-
-
-def _is_size(node: UOp) -> bool:
-    return node.op is _CONST and varies(node.arg.value)
 
 
 def plain_value(value: Any, whole: bool = False) -> Any:

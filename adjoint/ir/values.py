@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint.ir import sizes
 from adjoint.ir.arg import Varying
-from adjoint.ir.kernel_kind import STORED
+from adjoint.ir.kernel_kind import CONSTANT, STORED
 from adjoint.ir.uop import UOp, toposort
 
 
@@ -39,6 +39,11 @@ def _sizes(roots: Iterable[UOp]) -> Iterator[sizes.Size]:
     for node in toposort(roots, stop=is_known):
         if isinstance(node.arg, Varying) and not is_known(node):
             yield from sizes.sizes_in(node.arg)
+
+
+def is_size(node: UOp) -> bool:
+    """Whether the node is a constant that varies: a size."""
+    return node.op.kernel is CONSTANT and sizes.varies(node.arg.value)
 
 
 def by_name(given: Any) -> dict[str, int]:

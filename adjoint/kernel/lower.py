@@ -15,11 +15,12 @@ from typing import Any
 
 from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import CONSTANT, EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
+from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import origin_scope
+from adjoint.ir.origin import origin_scope, readable
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_size
 from adjoint.kernel.algorithms.scatter import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
@@ -96,7 +97,7 @@ class Lowering(Elements):
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
             buffers = (*buffers, self.flag[0])
-        lines = _lines(self.frame.group)
+        lines = tuple(readable(node.raw_origin for node, _ in self.frame.group.outputs))
         cost = _cost(body)
         most = _cost(body, highest) * (1 if self.grid is None else highest(self.grid.arg.size))
         given = self._parameters(body, most < _MIN_OPERATIONS)
@@ -113,7 +114,7 @@ class Lowering(Elements):
             if node.op.kernel is RANGE and not node.arg.grid:
                 found[self._number(node.arg.size)] = None
             for source in node.src:
-                if source in self._given or _is_size(source):
+                if source in self._given or is_size(source):
                     found[source] = None
         fixed = (*PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
         by = {n.src[1] for n in body if n.op.name in ("floordiv", "mod")} if self.trees else set()
@@ -463,11 +464,6 @@ class Lowering(Elements):
         return scratch
 
 
-def _is_size(node: UOp) -> bool:
-    """Whether a constant is a size that varies."""
-    return node.op.kernel is CONSTANT and varies(node.arg.value)
-
-
 def _is_expensive(node: UOp) -> bool:
     """Whether an element is worth keeping for a later loop."""
     return getattr(node.op.kernel, "cost", 1) >= EXPENSIVE
@@ -489,11 +485,6 @@ def _along(x: Affine, flat: Affine) -> tuple[Affine, int] | None:
 
 def _joining(node: UOp) -> tuple[str, Any]:
     return reduce_of(node).joining(node.dtype)
-
-
-def _lines(group: Group) -> tuple[str, ...]:
-    origins = [node.origin for node, _ in group.outputs]
-    return tuple(dict.fromkeys(str(o) for o in origins if o is not None))
 
 
 def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:

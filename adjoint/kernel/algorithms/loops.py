@@ -15,11 +15,12 @@ from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import ACCUMULATOR, CONSTANT, PHI
+from adjoint.ir.kernel_kind import ACCUMULATOR, PHI
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import divides, highest, is_one, same, varies
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_size
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
@@ -231,6 +232,6 @@ def _varying(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
     for node in body:
         loops = [number(node.arg.size)] if node.op is OPS["range"] and not node.arg.grid else []
         for source in (*loops, *node.src):
-            if source.op.kernel is CONSTANT and varies(source.arg.value):
+            if is_size(source):
                 found[source] = None
     return tuple(found)
