@@ -7,7 +7,7 @@ text of this package, the target, the processor. A later process reads it and go
 Kept of a kernel are its source and what a launch needs, not its loops; of a step's node its op, its
 attributes and the types of its operands. The user's lines are not kept: they are those of the graph
 that asks. A key that says something by identity (a function, a buffer) has no name, and its program
-is not kept. What may live here: names and files of programs. What may not: making one.
+is not kept. Elsewhere: what is done with what was read (`finish.py`).
 """
 
 from __future__ import annotations
