@@ -112,9 +112,8 @@ def _accumulate(grads: dict[UOp, Any], node: UOp, contributions: Contributions) 
         if value is None:
             continue
         if value.shape != source.shape:
-            raise InternalError(
-                f"the derivative of {node.op.name} has shape {value.shape}, not {source.shape}"
-            )
+            found = f"shape {value.shape}, not {source.shape}"
+            raise InternalError(f"the derivative of {node.op.name} has {found}")
         present = grads.get(source)
         grads[source] = value if present is None else _total(present, value)
 

@@ -216,11 +216,9 @@ def _check_laws(module: Module, profile: str) -> None:
 
 def _check_equal(what: str, got: Any, wanted: Any) -> None:
     if got != wanted:
-        raise MismatchError(
-            f"{what} is\n{got}\nexpected\n{wanted}"
-            if "\n" in str(got)
-            else f"{what} is {got}, expected {wanted}"
-        )
+        many = "\n" in str(got)
+        both = f"\n{got}\nexpected\n{wanted}" if many else f" {got}, expected {wanted}"
+        raise MismatchError(f"{what} is{both}")
 
 
 def _check_results(values: list[Any], wanted: Any) -> None:

@@ -39,9 +39,8 @@ def verify(module: Module, profile: str = "core+g") -> None:
 def is_strict(profile: str) -> bool:
     """Whether the profile is core-v1."""
     if profile not in PROFILES:
-        raise fault(
-            "E2002", f"no profile is called {profile!r}", f"profiles: {', '.join(PROFILES)}"
-        )
+        fix = f"profiles: {', '.join(PROFILES)}"
+        raise fault("E2002", f"no profile is called {profile!r}", fix)
     return profile == "core-v1"
 
 
@@ -92,9 +91,8 @@ def check_strict(instructions: Iterable[Instruction]) -> None:
             _check_strict(OPCODES.get(ins.opcode) or _generic(ins.opcode), ins.attrs)
             _check_strict_type(ins.opcode, ins.type)
         except AdjointError as error:
-            raise placed(
-                error, ins.span, f"in the definition of %{ins.id} ({ins.opcode})"
-            ) from None
+            note = f"in the definition of %{ins.id} ({ins.opcode})"
+            raise placed(error, ins.span, note) from None
 
 
 class _Leaves:
@@ -168,6 +166,5 @@ def _check_outputs(outputs: Iterable[int], types: Mapping[int, Any], names: Name
         if isinstance(types[output].dtype, tuple):
             raise fault("E2001", f"the output %{output} has several results", "use Part")
     if not count:
-        raise VerificationError(
-            "E4003", "the module has no outputs", help="end it with outputs: %0"
-        )
+        fix = "end it with outputs: %0"
+        raise VerificationError("E4003", "the module has no outputs", help=fix)

@@ -195,9 +195,8 @@ class DataDependent:
         """The op of that name applied to this tensor and others: `x.alu("add", y)`."""
         name = op.name if isinstance(op, OpDef) else op
         if name not in OPS:
-            raise UnknownNameError(
-                "E2002", f"no op {name!r}", op="alu", help=did_you_mean(name, OPS)
-            )
+            near = did_you_mean(name, OPS)
+            raise UnknownNameError("E2002", f"no op {name!r}", op="alu", help=near)
         return Lifter(type(self))(OPS[name], (self, *operands), None)
 
 

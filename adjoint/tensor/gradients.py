@@ -74,9 +74,8 @@ class Gradients:
         if not any(g is not None for g in grads) and not _any_below(self.uop, targets):
             problem = "no tensor below this one requires a gradient"
             fix = "make parameters with requires_grad=True; .detach() and .assign() end a history"
-            raise AutodiffError(
-                "E5005", problem, op="backward", operands=[("root", self)], help=fix
-            )
+            operands = [("root", self)]
+            raise AutodiffError("E5005", problem, op="backward", operands=operands, help=fix)
         for tensor, found in zip(targets, grads, strict=True):
             if found is not None:
                 new = type(tensor)(found).requires_grad_(False)
@@ -116,25 +115,21 @@ def _any_below(root: UOp, tensors: list[Any]) -> bool:
 
 def _seed(root: Any, gradient: Any) -> UOp:
     """The cotangent of the root: what is given, or 1 for a scalar."""
-    node = root.uop
+    node, operands = root.uop, [("root", root)]
     _check_float("backward", node)
     if gradient is None:
         if node.shape != ():
             problem = f"the root has {node.size} elements; only a scalar has one gradient"
             fix = "reduce it first (.sum(), .mean()), or pass gradient= of the root's shape"
-            raise AutodiffError(
-                "E5004", problem, op="backward", operands=[("root", root)], help=fix
-            )
+            raise AutodiffError("E5004", problem, op="backward", operands=operands, help=fix)
         if node.dtype.is_complex:
             problem = f"the root is {node.dtype.name}; a gradient is of a real number"
             fix = "take .real(), .imag() or .abs() first, or pass gradient="
-            raise AutodiffError(
-                "E5005", problem, op="backward", operands=[("root", root)], help=fix
-            )
+            raise AutodiffError("E5005", problem, op="backward", operands=operands, help=fix)
         return OPS["const"](1, node.dtype, (), node.device)
     given = gradient.uop if hasattr(gradient, "uop") else type(root)(gradient, root.device).uop
     if given.shape != node.shape:
-        operands = [("root", root), ("gradient", given)]
+        operands.append(("gradient", given))
         raise ShapeError("E3003", "shapes differ", op="backward", operands=operands)
     return given.cast(node.dtype)
 

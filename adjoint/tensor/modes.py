@@ -106,17 +106,12 @@ class train(Mode):
         self.value = bool(mode)
 
 
-def _training(tensor: Any) -> bool:
-    """`Tensor.training`."""
-    return training.get()
-
-
 class Modes:
     """Mixed into Tensor."""
 
     __slots__ = ()
     train, no_grad = train, no_grad
-    training: Any = property(_training)
+    training: Any = property(lambda tensor: training.get())
 
 
 class TensorClass(type):

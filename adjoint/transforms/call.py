@@ -43,10 +43,9 @@ def as_tensor(op: str, value: Any) -> Tensor:
         return value
     if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)):
         return Tensor(value)
+    problem = f"a leaf of type {type(value).__name__} is no tensor"
     fix = "mark it as not differentiated (argnums), or close over it"
-    raise ArgumentError(
-        "E2001", f"a leaf of type {type(value).__name__} is no tensor", op=op, help=fix
-    )
+    raise ArgumentError("E2001", problem, op=op, help=fix)
 
 
 Place = int | str  # of an argument: a position, or a keyword

@@ -118,9 +118,8 @@ def _bound(module: Module, inputs: Any, device: Any) -> list[Tensor]:
     declared = module.inputs
     if not isinstance(inputs, (Mapping, Sequence, np.ndarray, Tensor)):
         problem = f"inputs are a mapping by name or a sequence, not {type(inputs).__name__}"
-        raise ArgumentError(
-            "E2001", problem, help="write module.run([x, y]) or module.run({'x': x})"
-        )
+        fix = "write module.run([x, y]) or module.run({'x': x})"
+        raise ArgumentError("E2001", problem, help=fix)
     values = (
         _by_name(declared, inputs) if isinstance(inputs, Mapping) else _in_order(declared, inputs)
     )
@@ -152,14 +151,10 @@ def _tensor(ins: Instruction, value: Any, device: Any) -> Tensor:
     (name,), (dtype, shape) = ins.attrs, ins.type
     typed = isinstance(value, (Tensor, np.ndarray, np.generic))
     try:
-        place = device if isinstance(device, str) else None
-        tensor = (
-            value
-            if isinstance(value, Tensor)
-            else Tensor(
-                np.asarray(value) if typed else value, device=place, dtype=None if typed else dtype
-            )
-        )
+        tensor = value
+        if not isinstance(value, Tensor):
+            data, kind = (np.asarray(value), None) if typed else (value, dtype)
+            tensor = Tensor(data, device if isinstance(device, str) else None, kind)
     except AdjointError as error:
         raise type(error)(error.code, f"input {name!r}: {error.problem}", help=error.help) from None
     if tensor.dtype is not dtype:

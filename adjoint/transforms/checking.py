@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,11 @@ from adjoint.ir.storage import storage_error
 from adjoint.ops.leaves import checked_shape
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, scope
-from adjoint.transforms.call import as_tensor, check_inexact, name_of, result_leaves
+from adjoint.transforms.call import Fn, as_tensor, check_inexact, name_of, result_leaves
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
 from adjoint.transforms.reverse import vjp
 
-Fn = Callable[..., Any]
 Array = np.ndarray[Any, Any]
 MAX_CHECKED_ELEMENTS = 200  # of one argument in reverse mode; of more, a sample
 # Step and tolerance by dtype: the step balances the difference's own error against rounding.

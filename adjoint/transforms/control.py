@@ -6,7 +6,7 @@ gradients and vmap reach it. A random draw inside a loop gives every step its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,13 +19,12 @@ from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, KEPT, scope
-from adjoint.transforms.call import as_tensor, name_of, outside, result_leaves
+from adjoint.transforms.call import Fn, as_tensor, name_of, outside, result_leaves
 from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
 from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from adjoint.transforms.vmap import vmap
 
-Fn = Callable[..., Any]
 Leaves = list[Tensor]
 _SAME_TREE = "return the same nesting, containers and keys"
 

@@ -8,7 +8,7 @@ live here: the records, and how a function becomes such a node. What may not: an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +24,11 @@ from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
-from adjoint.transforms.call import outside, result_leaves
+from adjoint.transforms.call import Fn, outside, result_leaves
 from adjoint.transforms.effects import without_effects
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 from adjoint.transforms.traced import Absent, Call, TracedCall
-
-Fn = Callable[..., Any]
 
 
 class CallArg(Arg):

@@ -24,15 +24,8 @@ Nodes = Sequence[UOp]
 Absent = Sequence[UOp | None]  # cotangents or tangents; None is zero
 
 
-class Call(ABC):
-    """A function as the attribute of a node: a name, a body, and what its derivatives are.
-
-    Two calls are equal only if they are the same object: what users wrote cannot be compared.
-    """
-
-    def __init__(self, name: str, body: Function):
-        self.__name__ = name
-        self.body = body
+class Derivatives(ABC):
+    """Both modes, in terms of the nodes of operands and results."""
 
     @abstractmethod
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
@@ -41,6 +34,17 @@ class Call(ABC):
     @abstractmethod
     def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
         """The tangent of each result from those of the operands."""
+
+
+class Call(Derivatives):
+    """A function as the attribute of a node: a name, a body, and what its derivatives are.
+
+    Two calls are equal only if they are the same object: what users wrote cannot be compared.
+    """
+
+    def __init__(self, name: str, body: Function):
+        self.__name__ = name
+        self.body = body
 
     @abstractmethod
     def batched(self, flags: Flags, size: int) -> Call:

@@ -6,13 +6,13 @@ under its own name; `PUBLIC` lists all, `STANDARD` the standard's. May not: give
 """
 
 import sys
+from math import e, inf, nan, pi
 from types import FunctionType
 
 from adjoint.ir.spelling import has_twins, spelled
 from adjoint.tensor import _functions
 from adjoint.tensor._functions import *  # what the standard does not name
 from adjoint.tensor.array_api import (
-    constants,
     creation,
     dtypes,
     elementwise,
@@ -28,7 +28,6 @@ from adjoint.tensor.array_api import (
     statistical,
     utility,
 )
-from adjoint.tensor.array_api.constants import *
 from adjoint.tensor.array_api.creation import *
 from adjoint.tensor.array_api.dtypes import *
 from adjoint.tensor.array_api.elementwise import *
@@ -44,9 +43,9 @@ from adjoint.tensor.array_api.utility import *
 from adjoint.tensor.tensor import Tensor
 
 __array_api_version__ = "2025.12"
+newaxis: None = None
 
-__all__ = ["__array_api_version__", "fft", "linalg"]
-__all__ += constants.__all__
+__all__ = ["__array_api_version__", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
 __all__ += creation.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__

@@ -16,11 +16,11 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.batch import Flags
 from adjoint.tensor import Tensor
-from adjoint.transforms.call import name_of
+from adjoint.transforms.call import Fn, name_of
 from adjoint.transforms.custom_rules.cotangents import counted, filled, in_tree, tangents_of
 from adjoint.transforms.custom_rules.rules import CustomRule, applied, spread_cotangents
 from adjoint.transforms.pytree import TreeDef, tree_map
-from adjoint.transforms.subgraph import Arguments, Fn, custom_jvp_op, custom_vjp_op
+from adjoint.transforms.subgraph import Arguments, custom_jvp_op, custom_vjp_op
 from adjoint.transforms.traced import Absent, Nodes
 
 P = ParamSpec("P")

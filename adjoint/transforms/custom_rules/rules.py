@@ -6,7 +6,6 @@ What may live here: what every kind of user-written rule shares. What may not: t
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,15 +16,16 @@ from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
 from adjoint.tensor.tracing import KEPT, Scope, scope
+from adjoint.transforms.call import Fn
 from adjoint.transforms.custom_rules.cotangents import aligned, leaves_of
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.loops import batched_function
 from adjoint.transforms.pytree import TreeDef
-from adjoint.transforms.subgraph import Arguments, Fn, taken_apart, traced_whole
-from adjoint.transforms.traced import Absent, Call, Nodes, no_rule_for
+from adjoint.transforms.subgraph import Arguments, taken_apart, traced_whole
+from adjoint.transforms.traced import Absent, Call, Derivatives, Nodes, no_rule_for
 
 
-class CustomRule(ABC):
+class CustomRule(Derivatives):
     """A derivative in terms of the nodes of one call's arguments.
 
     `reverse` and `forward` say which of the two it has. `source` is whose rule it is, and with
@@ -36,14 +36,6 @@ class CustomRule(ABC):
     reverse: bool
     forward: bool
     source: tuple[Any, ...]
-
-    @abstractmethod
-    def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
-        """Cotangents of the arguments."""
-
-    @abstractmethod
-    def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
-        """Tangents of the results."""
 
 
 class CustomCall(Call):
