@@ -126,7 +126,7 @@ class Creation:
         kind = as_dtype(dtype or dtypes.default_float)
         wide = dtypes.float64
         place = Device.canonicalize(device)
-        index = _counting(steps, dtypes.int64, place).cast(wide)
+        index = counting(steps, dtypes.int64, place).cast(wide)
         step = (stop - start) / max(steps - 1, 1)
         values = (index * step + start).cast(wide)
         if steps > 1:  # the end is exact, whatever the rounding of the step
@@ -146,8 +146,8 @@ class Creation:
         """The n × m identity."""
         rows, columns = checked_shape("eye", (n, n if m is None else m))
         place = Device.canonicalize(device)
-        row = _counting(rows, dtypes.int32, place).reshape(rows, 1).expand(rows, columns)
-        column = _counting(columns, dtypes.int32, place).expand(rows, columns)
+        row = counting(rows, dtypes.int32, place).reshape(rows, 1).expand(rows, columns)
+        column = counting(columns, dtypes.int32, place).expand(rows, columns)
         node = row.eq(column).cast(as_dtype(dtype or dtypes.default_float))
         return cls._from(node, requires_grad)
 
@@ -217,7 +217,7 @@ def _check_range(kind: DType, first: Any, last: Any, count: int) -> None:
         raise ArgumentError("E2006", problem, op="arange", help="name a wider dtype")
 
 
-def _counting(n: int, dtype: DType, device: str) -> UOp:
+def counting(n: int, dtype: DType, device: DeviceLike) -> UOp:
     """0 … n-1."""
     ones = OPS["const"](1, dtype, (n,), device)
     return ones.scan_sum(0) - 1
@@ -226,8 +226,8 @@ def _counting(n: int, dtype: DType, device: str) -> UOp:
 def _affine(count: int, first: Any, step: Any, kind: DType, device: str) -> UOp:
     if kind.is_int and not any(isinstance(v, float) for v in (first, step)):
         wide = dtypes.uint64 if kind is dtypes.uint64 else dtypes.int64
-        return (_counting(count, wide, device) * step + first).cast(kind)
-    index = _counting(count, dtypes.int64, device).cast(dtypes.float64)
+        return (counting(count, wide, device) * step + first).cast(kind)
+    index = counting(count, dtypes.int64, device).cast(dtypes.float64)
     return (index * float(step) + float(first)).cast(kind)
 
 

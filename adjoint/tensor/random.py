@@ -24,6 +24,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.ops.movement import unpacked
 from adjoint.ops.random import threefry2x32
 from adjoint.runtime.device import Device
+from adjoint.tensor.creation import counting
 from adjoint.tensor.from_data import stored
 from adjoint.tensor.tracing import good_once, register_key
 
@@ -83,6 +84,11 @@ def key_node(device: str | tuple[str, ...]) -> UOp:
     key = stored(np.array(stream.next_key(first), np.uint64), device)
     register_key(key)
     return key
+
+
+def split(key: UOp, count: int) -> UOp:
+    """So many keys from one, along a new axis."""
+    return counting(count, dtypes.uint64, key.device).threefry(key)
 
 
 def _shape(op: str, shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -237,6 +237,15 @@ def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
         return [lift.handle(own(leaf.uop), None) for leaf in leaves]
 
 
+def example_of(node: UOp, name: str, inner: Scope, given: dict[UOp, UOp]) -> UOp:
+    """A variable of the scope for one example of a batched node; the node is given for it."""
+    one = OPS["input"](name, node.shape[1:], node.dtype, node.device)
+    symbol: UOp = OPS["unique_identity"](one)
+    inner.variables.add(symbol)
+    given[symbol] = node
+    return symbol
+
+
 def is_constant(leaf: Tensor) -> bool:
     """Whether a leaf is no float, and says that it has no gradient: a counter of a model."""
     return leaf._requires_grad is False and not leaf.uop.dtype.is_inexact

@@ -18,6 +18,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
+from adjoint.tensor.random import split
 from adjoint.tensor.tracing import DROPPED, KEPT, scope
 from adjoint.transforms.call import Fn, as_tensor, name_of, outside, result_leaves
 from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
@@ -267,8 +268,7 @@ def _with_own_keys(step: Traced, rows: list[UOp], count: int) -> tuple[Traced, l
         return step, rows
     symbols, new_rows, mapping = list(step.symbols), list(rows), {}
     for key in step.keys:
-        ones = OPS["const"](1, dtypes.uint64, (count,), key.device)
-        new_rows.append((ones.scan_sum(0) - 1).threefry(key))
+        new_rows.append(split(key, count))
         symbol = symbol_like("key", key)
         symbols.append(symbol)
         mapping[key] = symbol

@@ -18,8 +18,10 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
+from adjoint.tensor.creation import counting
+from adjoint.tensor.random import split
 from adjoint.tensor.tracing import KEPT, Axis, Scope, scope
-from adjoint.transforms.call import as_tensor, name_of, result_leaves
+from adjoint.transforms.call import as_tensor, example_of, name_of, result_leaves
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -110,13 +112,8 @@ def _inputs(
         if axis is None:
             inputs.append(leaf)
             continue
-        node = as_tensor(op, leaf).uop
-        front = node.movedim(axis, 0)
-        one = OPS["input"](f"example {number}", front.shape[1:], node.dtype, node.device)
-        symbol = OPS["unique_identity"](one)
-        inner.variables.add(symbol)
-        given[symbol] = front
-        inputs.append(Tensor(symbol))
+        front = as_tensor(op, leaf).uop.movedim(axis, 0)
+        inputs.append(Tensor(example_of(front, f"example {number}", inner, given)))
     return inputs, given
 
 
@@ -126,8 +123,7 @@ def _named(name: Any, size: int, inner: Scope, given: dict[UOp, UOp]) -> dict[UO
     index = OPS["unique_identity"](OPS["input"]("axis index", (), dtypes.int64, device))
     inner.variables.add(index)
     inner.axis = Axis(name, size, index)
-    ones = OPS["const"](1, dtypes.int64, (size,), device)
-    return {index: ones.scan_sum(0) - 1}
+    return {index: counting(size, dtypes.int64, device)}
 
 
 def _split_keys(op: str, inner: Scope, size: int, randomness: str) -> dict[UOp, UOp]:
@@ -135,13 +131,7 @@ def _split_keys(op: str, inner: Scope, size: int, randomness: str) -> dict[UOp, 
     if inner.keys and randomness == "error":
         fix = "draw outside and pass the numbers in, or randomness='different' or 'same'"
         raise AutodiffError("E5004", "random numbers are drawn inside", op=op, help=fix)
-    if randomness == "same":
-        return {}
-    given = {}
-    for key in inner.keys:
-        ones = OPS["const"](1, dtypes.uint64, (size,), key.device)
-        given[key] = (ones.scan_sum(0) - 1).threefry(key)
-    return given
+    return {} if randomness == "same" else {key: split(key, size) for key in inner.keys}
 
 
 def _placed(op: str, node: UOp, batched: bool, place: Any, size: int) -> UOp:

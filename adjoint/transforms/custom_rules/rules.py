@@ -13,10 +13,10 @@ from typing import Any
 from adjoint.batching import batch
 from adjoint.ir.batch import Flags, broadcast_batch
 from adjoint.ir.function import Function
-from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
 from adjoint.tensor.tracing import KEPT, Scope, scope
-from adjoint.transforms.call import Fn
+from adjoint.transforms.call import Fn, example_of
 from adjoint.transforms.custom_rules.cotangents import aligned, leaves_of
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.loops import batched_function
@@ -102,17 +102,10 @@ class PerExample(CustomRule):
         self, nodes: Absent, flags: Sequence[bool], given: dict[UOp, UOp], inside: Scope
     ) -> Absent:
         """One example's variables in place of the batched nodes."""
-        ones: list[UOp | None] = []
-        for node, flag in zip(nodes, flags, strict=True):
-            if node is None or not flag:
-                ones.append(node)
-                continue
-            one = OPS["input"]("example", node.shape[1:], node.dtype, node.device)
-            symbol = OPS["unique_identity"](one)
-            given[symbol] = node
-            inside.variables.add(symbol)
-            ones.append(symbol)
-        return ones
+        return [
+            node if node is None or not flag else example_of(node, "example", inside, given)
+            for node, flag in zip(nodes, flags, strict=True)
+        ]
 
     def _wide(self, found: Absent, given: dict[UOp, UOp], inside: Scope) -> Absent:
         roots = [node for node in found if node is not None]
