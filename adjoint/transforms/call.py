@@ -106,9 +106,7 @@ def select(
     places = _once(op, (*positions, *named))
     form = _form(argnums, argnames, names, len(positions))
     parts = tuple(kwargs[p] if isinstance(p, str) else args[p] for p in places)
-    leaves, treedef = tree_flatten(parts)
-    tensors = [as_tensor(op, leaf) for leaf in leaves]
-    return Selected(op, args, kwargs, places, form, tensors, treedef)
+    return Selected(op, args, kwargs, places, form, *tensor_leaves(op, parts))
 
 
 def _form(argnums: Any, argnames: Any, names: tuple[str, ...], count: int) -> Any:
@@ -280,9 +278,9 @@ def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
     return result
 
 
-def result_leaves(op: str, result: Any) -> tuple[list[Tensor], TreeDef]:
-    """The result of a function as tensors."""
-    leaves, treedef = tree_flatten(result)
+def tensor_leaves(op: str, tree: Any) -> tuple[list[Tensor], TreeDef]:
+    """The leaves of arguments or of a result, as tensors."""
+    leaves, treedef = tree_flatten(tree)
     return [as_tensor(op, leaf) for leaf in leaves], treedef
 
 

@@ -15,7 +15,7 @@ from adjoint.ir.storage import storage_error
 from adjoint.ops.leaves import checked_shape
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import DROPPED, scope
-from adjoint.transforms.call import Fn, as_tensor, check_inexact, name_of, result_leaves
+from adjoint.transforms.call import Fn, as_tensor, check_inexact, name_of, tensor_leaves
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
 from adjoint.transforms.reverse import vjp
@@ -58,7 +58,7 @@ def eval_shape(fn: Fn, *args: Any) -> Any:
         inner.effects = DROPPED
         symbols = tree_map(_symbol, args)
         inner.variables.update(t.uop for t in tree_flatten(symbols)[0] if isinstance(t, Tensor))
-        leaves, treedef = result_leaves(op, fn(*symbols))
+        leaves, treedef = tensor_leaves(op, fn(*symbols))
         types = [ShapeDtype(leaf.shape, leaf.dtype) for leaf in leaves]
     return tree_unflatten(treedef, types)
 
@@ -113,7 +113,7 @@ def check_grads(
         every = list(leaves)
         for i, value in zip(places, moved, strict=True):
             every[i] = value
-        results = result_leaves("check_grads", fn(*tree_unflatten(treedef, every)))[0]
+        results = tensor_leaves("check_grads", fn(*tree_unflatten(treedef, every)))[0]
         return [t for t in results if t.dtype.is_inexact]
 
     kind = min((t.dtype for t in tensors), key=lambda d: (d.itemsize, d.name == "float16"))

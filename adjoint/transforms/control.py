@@ -20,7 +20,7 @@ from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import split
 from adjoint.tensor.tracing import DROPPED, KEPT, scope
-from adjoint.transforms.call import Fn, as_tensor, name_of, outside, result_leaves
+from adjoint.transforms.call import Fn, as_tensor, name_of, outside, tensor_leaves
 from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
 from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -81,7 +81,7 @@ def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
         if decide()[0] is not DROPPED:
             inner.effects, inner.start = KEPT, token_symbol()
         result = fn(*tree_unflatten(treedef, map(Tensor, symbols)))
-        leaves, out_tree = result_leaves(op, result)
+        leaves, out_tree = tensor_leaves(op, result)
         outputs, keys = [leaf.uop for leaf in leaves], list(inner.keys)
         if not inner.tokens:
             return Traced(symbols, outputs, out_tree, keys)
@@ -98,8 +98,8 @@ def _handed(parts: Sequence[UOp], has_token: bool) -> Sequence[UOp]:
 
 
 def _leaves(op: str, tree: Any) -> tuple[list[UOp], TreeDef]:
-    leaves, treedef = tree_flatten(tree)
-    return [as_tensor(op, leaf).uop for leaf in leaves], treedef
+    tensors, treedef = tensor_leaves(op, tree)
+    return [t.uop for t in tensors], treedef
 
 
 def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
@@ -352,8 +352,7 @@ def associative_scan(fn: Fn, elems: Any, reverse: bool = False, axis: int = 0) -
     `fn` takes and returns trees like `elems`, and works on many elements at once.
     """
     op = f"associative_scan of {name_of(fn)}"
-    leaves, treedef = tree_flatten(elems)
-    tensors = [as_tensor(op, leaf) for leaf in leaves]
+    tensors, treedef = tensor_leaves(op, elems)
     axes = [checked_axis(op, axis, t.ndim, t.uop) for t in tensors]
     fronts = [t.movedim(a, 0) for t, a in zip(tensors, axes, strict=True)]
     count = _length(op, [t.uop for t in fronts], None)

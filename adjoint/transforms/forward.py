@@ -21,8 +21,8 @@ from adjoint.transforms.call import (
     lowered,
     name_of,
     raised,
-    result_leaves,
     select,
+    tensor_leaves,
 )
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
 
@@ -39,7 +39,7 @@ def jvp(
     given = checked_tangents(op, chosen, tangents)
     with scope(op) as inner:
         symbols, nodes, result, aux = chosen.run(fn, inner, has_aux)
-        leaves, treedef = result_leaves(op, result)
+        leaves, treedef = tensor_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         pairs = zip(nodes, given, strict=True)
         pushed = push_forward(roots, {n: t for n, t in pairs if t is not None})
@@ -81,7 +81,7 @@ def linearize(fn: Fn, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     symbols = [Tensor(symbol_like(f"t{i}", x)) for i, x in enumerate(chosen.leaves)]
     nodes = [s.uop for s in symbols]
     value, tangent, *aux = jvp(fn, primals, chosen.restore(symbols), has_aux)
-    leaves, treedef = result_leaves(op, tangent)
+    leaves, treedef = tensor_leaves(op, tangent)
 
     def fn_jvp(*tangents: Any) -> Any:
         """The tangent of the result."""

@@ -15,7 +15,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes, scope
-from adjoint.transforms.call import as_tensor, check_inexact, name_of, result_leaves
+from adjoint.transforms.call import as_tensor, check_inexact, name_of, tensor_leaves
 from adjoint.transforms.checking import ShapeDtype
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
@@ -34,7 +34,7 @@ def linear_transpose(fn: Callable[..., Any], *primals: Any) -> Callable[..., Any
         symbols = [_symbol(op, leaf) for leaf in leaves]
         inner.variables.update(symbols)
         result = fn(*tree_unflatten(in_tree, map(Tensor, symbols)))
-        outputs, out_tree = result_leaves(op, result)
+        outputs, out_tree = tensor_leaves(op, result)
         for output in outputs:
             check_inexact(op, output, "the result")
         roots = [t.uop for t in outputs]
@@ -73,14 +73,10 @@ def _check_linear(op: str, found: dict[UOp, UOp], symbols: list[UOp]) -> None:
 
 def _check_no_constant(op: str, roots: list[UOp], symbols: list[UOp]) -> None:
     """A linear function of zeros is zero."""
-    if open_scopes.get() or any(n.op.kernel is PARAMETER for n in _below(roots, symbols)):
+    below = toposort(roots, stop=set(symbols).__contains__)
+    if open_scopes.get() or any(n.op.kernel is PARAMETER for n in below):
         return
     at_zero = substitute(roots, {s: zeros_of(s) for s in symbols})
     if any(np.any(Tensor(n).numpy()) for n in at_zero):
         problem = "the function is not linear in its arguments: it is not 0 where they are"
         raise AutodiffError("E5001", problem, op=op, help="leave the constant out, or use vjp")
-
-
-def _below(roots: list[UOp], symbols: list[UOp]) -> list[UOp]:
-    ends = set(symbols)
-    return [n for n in toposort(roots, stop=ends.__contains__) if n not in ends]

@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.errors import ShapeError
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.tensor import Tensor
-from adjoint.transforms.call import as_tensor
+from adjoint.transforms.call import as_tensor, tensor_leaves
 from adjoint.transforms.pytree import (
     TreeDef,
     is_registered,
@@ -118,8 +118,7 @@ def ravel_pytree(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:
 
     The vector has the dtype that the leaves promote to; each leaf comes back in its own.
     """
-    leaves, treedef = tree_flatten(tree)
-    tensors = [as_tensor("ravel_pytree", leaf) for leaf in leaves]
+    tensors, treedef = tensor_leaves("ravel_pytree", tree)
     kind = dtypes.default_float if not tensors else tensors[0].dtype
     for tensor in tensors[1:]:
         kind = promote(kind, tensor.dtype)

@@ -27,8 +27,8 @@ from adjoint.transforms.call import (
     lowered,
     name_of,
     raised,
-    result_leaves,
     select,
+    tensor_leaves,
 )
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
@@ -105,7 +105,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     chosen = select(op, primals, {}, tuple(range(len(primals))))
     with scope(op) as inner:
         symbols, targets, result, aux = chosen.run(fn, inner, has_aux)
-        leaves, treedef = result_leaves(op, result)
+        leaves, treedef = tensor_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
     hand_over(changed)

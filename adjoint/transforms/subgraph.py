@@ -24,7 +24,7 @@ from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 from adjoint.tensor.tensor import lift
-from adjoint.transforms.call import Fn, outside, result_leaves
+from adjoint.transforms.call import Fn, outside, tensor_leaves
 from adjoint.transforms.effects import without_effects
 from adjoint.transforms.loops import bundle
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
@@ -184,7 +184,7 @@ def traced_whole(name: str, fn: Fn, tensors: list[Tensor], arguments: Arguments)
     """Run the function on tensors of its own that hold the arguments' values."""
     own = [_own(t) for t in tensors]
     symbols = [t.uop for t in own]
-    leaves, out_tree = result_leaves(name, fn(*arguments.rebuilt(own)))
+    leaves, out_tree = tensor_leaves(name, fn(*arguments.rebuilt(own)))
     outputs = [leaf.uop for leaf in leaves]
     captured = outside(outputs, set(symbols))
     body = without_effects(function_of([*symbols, *captured], outputs))

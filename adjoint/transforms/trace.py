@@ -27,8 +27,8 @@ from adjoint.transforms.call import (
     check_real,
     name_of,
     positional_names,
-    result_leaves,
     select,
+    tensor_leaves,
     variables,
 )
 from adjoint.transforms.custom_rules.cotangents import _accumulate_cotangent, _reduce_to_shape
@@ -121,7 +121,7 @@ def trace(fn: Callable[..., Any], *args: Any) -> Trace:
         inner.effects = DROPPED
         symbols = [s.uop for s in variables(chosen.leaves)]
         inner.variables.update(symbols)
-        leaves, out_tree = result_leaves(op, chosen.call(fn, [Tensor(s) for s in symbols]))
+        leaves, out_tree = tensor_leaves(op, chosen.call(fn, [Tensor(s) for s in symbols]))
         outputs = tuple(leaf.uop for leaf in leaves)
     return Trace(
         name_of(fn),

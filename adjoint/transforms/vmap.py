@@ -21,7 +21,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.creation import counting
 from adjoint.tensor.random import split
 from adjoint.tensor.tracing import KEPT, Axis, Scope, scope
-from adjoint.transforms.call import as_tensor, example_of, name_of, result_leaves
+from adjoint.transforms.call import as_tensor, example_of, name_of, tensor_leaves
 from adjoint.transforms.effects import hand_over
 from adjoint.transforms.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -60,7 +60,7 @@ def vmap(
             if axis_name is not None:
                 given |= _named(axis_name, size, inner, given)
             call_args, call_kwargs = tree_unflatten(treedef, inputs)
-            outputs, out_tree = result_leaves(op, fn(*call_args, **call_kwargs))
+            outputs, out_tree = tensor_leaves(op, fn(*call_args, **call_kwargs))
             given |= _split_keys(op, inner, size, randomness)
             results = batch([*(t.uop for t in outputs), *inner.tokens], given, size)
         nodes = [node for node, _ in results]

@@ -2,7 +2,7 @@
 
 A traced program is good for as long as all of it is the same. Tensors found on the way are inputs
 of the program: their values are fetched at every call. What may live here: finding, and asking
-all guards. What may not: tracing, or comparing (`jit_guards.py`).
+all guards. What may not: tracing, or comparing (`guards.py`).
 """
 
 from __future__ import annotations
