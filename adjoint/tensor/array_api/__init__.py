@@ -5,29 +5,16 @@ of the same name differs, it is here that the standard is followed. Every other 
 under its own name; `PUBLIC` lists all, `STANDARD` the standard's. May not: give an op its meaning.
 """
 
-import sys
-from math import e, inf, nan, pi
-from types import FunctionType
+import sys as _sys
+from types import FunctionType as _FunctionType
 
-from adjoint.ir.spelling import has_twins, spelled
+from adjoint.ir.spelling import has_twins as _has_twins
+from adjoint.ir.spelling import spelled as _spelled
 from adjoint.tensor import _functions
 from adjoint.tensor._functions import *  # what the standard does not name
-from adjoint.tensor.array_api import (
-    creation,
-    dtypes,
-    elementwise,
-    fft,
-    indexing,
-    info,
-    linalg,
-    manipulation,
-    products,
-    searching,
-    sets,
-    sorting,
-    statistical,
-    utility,
-)
+from adjoint.tensor.array_api import fft as fft
+from adjoint.tensor.array_api import linalg as linalg
+from adjoint.tensor.array_api.constants import *
 from adjoint.tensor.array_api.creation import *
 from adjoint.tensor.array_api.dtypes import *
 from adjoint.tensor.array_api.elementwise import *
@@ -40,30 +27,22 @@ from adjoint.tensor.array_api.sets import *
 from adjoint.tensor.array_api.sorting import *
 from adjoint.tensor.array_api.statistical import *
 from adjoint.tensor.array_api.utility import *
-from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.tensor import Tensor as _Tensor
 
 __array_api_version__ = "2025.12"
-newaxis: None = None
-
-__all__ = ["__array_api_version__", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
-__all__ += creation.__all__
-__all__ += dtypes.__all__
-__all__ += elementwise.__all__
-__all__ += indexing.__all__
-__all__ += info.__all__
-__all__ += manipulation.__all__
-__all__ += products.__all__
-__all__ += searching.__all__
-__all__ += sets.__all__
-__all__ += sorting.__all__
-__all__ += statistical.__all__
-__all__ += utility.__all__
-STANDARD: tuple[str, ...] = tuple(__all__)
+_PARTS = (
+    *("constants", "creation", "dtypes", "elementwise", "indexing", "info", "manipulation"),
+    *("products", "searching", "sets", "sorting", "statistical", "utility"),
+)
+STANDARD: tuple[str, ...] = (
+    *("__array_api_version__", "fft", "linalg"),
+    *(name for part in _PARTS for name in _sys.modules[f"{__name__}.{part}"].__all__),
+)
+PUBLIC: tuple[str, ...] = (*STANDARD, *_functions.__all__)
+globals()["__all__"] = list(PUBLIC)  # a checker of types, which reads no sums, takes all names
 for _name in STANDARD:  # by either name of an option; see ir/spelling.py
-    if isinstance(_function := globals()[_name], FunctionType) and has_twins(_function):
-        globals()[_name] = spelled(_function)
+    if isinstance(_function := globals()[_name], _FunctionType) and _has_twins(_function):
+        globals()[_name] = _spelled(_function)
         if _name in linalg.__all__:  # the extension has the same products
             setattr(linalg, _name, globals()[_name])
-__all__ += _functions.__all__
-PUBLIC: tuple[str, ...] = tuple(__all__)
-Tensor._namespace = sys.modules[__name__]
+_Tensor._namespace = _sys.modules[__name__]
