@@ -43,7 +43,9 @@ def toy_reduction() -> OpDef:
     return reduction(
         "toy_parity",
         "The exclusive or of all bits along axes.",
-        numpy=np.bitwise_xor.reduce,
+        reference=lambda x, axis=None, keepdim=False: np.bitwise_xor.reduce(
+            x, axis=axis, keepdims=keepdim
+        ),
         ad=ZeroGradient("bits are not numbers"),
         kernel=Reduce("bitwise_xor", lambda dtype: 0),
         kinds="iu",
