@@ -255,12 +255,12 @@ class _Walk:
 
     def finish(self, node: UOp) -> None:
         """The final form of a node whose sources are done: mostly itself, or itself on others."""
-        done, present = self.done, node
+        done, present, found = self.done, node, None
         for source in node.src:
             if done[source] is not source:
                 present = self.rebuilt(node)
+                found = done.get(present)
                 break
-        found = done.get(present)
         if found is None:
             rules = self.rules_of(present)
             target = self.ruled(present, rules) if rules or self.fixed is not None else present

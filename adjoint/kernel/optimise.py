@@ -71,7 +71,7 @@ def _are_apart(new: dict[UOp, UOp]) -> bool:
 
 def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
     """What is needed: in its order what stays, the rest as far out as its sources allow."""
-    needed = set(toposort([n for n in new.values() if n.dtype is VOID or n.op is _UPDATE]))
+    needed = _needed(list(new.values()))
     loops = Loops()
     for old, node in new.items():
         if opens(old):
@@ -86,12 +86,26 @@ def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
     return loops.body
 
 
+def _needed(images: list[UOp]) -> set[UOp]:
+    """What changes memory or a register, and all that it needs."""
+    needed: set[UOp] = set()
+    for node in reversed(images):
+        if node in needed or node.dtype is VOID or node.op is _UPDATE:
+            needed.add(node)
+            needed.update(node.src)
+    made = needed.difference(images)  # by rules, on the way to one of the images
+    needed.update(toposort(made, stop=lambda n: n in needed and n not in made))
+    return needed
+
+
 def _parameters(program: LoopProgram, body: Iterable[UOp]) -> Iterator[UOp]:
     """The parameters that are still used, and what has been worked out from some."""
+    if not program.parameters:
+        return
     before, now = _constants(program.body), _constants(body)
     kinds = {node.dtype for node in program.parameters}
     yield from (n for n in program.parameters if n in now)
-    for node in now if kinds else ():
+    for node in now:
         made = node not in before and node.dtype in kinds
         if made and float(node.arg.value) not in PLAIN_NUMBERS:
             yield node
