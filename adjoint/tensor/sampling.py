@@ -20,6 +20,7 @@ from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, dtypes, promote, to_float
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.ops.composite.normalization import attention_weights, check_attention
 from adjoint.ops.indexing import positions
 from adjoint.tensor.from_data import stored
 from adjoint.tensor.lift import Lifter
@@ -159,7 +160,7 @@ class Sampling:
             return Lifter(type(self))(OPS["attention"], operands, named)
         if enable_gqa:
             key, value = (_shared_heads(self, t) for t in (key, value))
-        weights = _attention_weights(self, key, attn_mask, is_causal)
+        weights = _attention_weights(self, key, value, attn_mask, is_causal)
         return weights.dropout(dropout_p) @ value
 
 
@@ -309,18 +310,9 @@ def _shared_heads(q: Any, t: Any) -> Any:
     return t.repeat_interleave(q.shape[-3] // t.shape[-3], dim=-3)
 
 
-def _attention_weights(q: Any, key: Any, mask: Any, is_causal: bool) -> Any:
+def _attention_weights(q: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> Any:
+    keep = None if mask is None else mask.uop
+    check_attention(q.uop, key.uop, value.uop, keep, is_causal)
     wide = promote(promote(q.dtype, key.dtype), dtypes.float32)
     scores = (q.cast(wide) @ key.cast(wide).transpose(-2, -1)) * (1 / sqrt(q.shape[-1]))
-    if is_causal:
-        if mask is not None:
-            problem = "attn_mask and is_causal exclude each other"
-            raise ArgumentError("E2007", problem, op="scaled_dot_product_attention")
-        rows, columns = scores.shape[-2:]
-        row = positions(rows, 0, 2, q.uop.device)
-        mask = type(q)(positions(columns, 1, 2, q.uop.device) <= row)
-    if mask is not None and mask.dtype.is_bool:
-        scores = mask.where(scores, -float("inf"))
-    elif mask is not None:
-        scores = scores + mask
-    return scores.softmax(-1).cast(q.dtype)
+    return type(q)(attention_weights(scores.uop, keep, is_causal).cast(q.dtype))

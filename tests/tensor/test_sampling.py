@@ -347,6 +347,22 @@ def test_causal_attention_and_shared_heads(p):
     np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.5])
+@pytest.mark.parametrize("kind", ["bool", "added"])
+def test_a_query_that_may_look_at_nothing_gathers_zeros(p, kind):
+    q, k, v = map(Tensor, qkv())
+    q.requires_grad = True
+    seen = np.ones((5, 6), bool)
+    seen[2] = False
+    mask = Tensor(seen if kind == "bool" else np.where(seen, 0.0, -np.inf))
+    with Tensor.train():
+        got = q.scaled_dot_product_attention(k, v, mask, dropout_p=p)
+    got.sum().backward()
+    assert not got.numpy()[..., 2, :].any()
+    assert np.isfinite(got.numpy()).all()
+    assert np.isfinite(q.grad.numpy()).all()
+
+
 def test_attention_dropout_of_one_leaves_nothing():
     q, k, v = map(Tensor, qkv())
     with Tensor.train():

@@ -332,7 +332,7 @@ def attention(
     `is_causal` keeps keys up to the query's position. `enable_gqa` lets a head of key and value
     serve several of q. Scores are kept in float32 or wider.
     """
-    _check_attention(q, key, value, mask, is_causal)
+    check_attention(q, key, value, mask, is_causal)
     dtype = to_float(promote(promote(q.dtype, key.dtype), value.dtype))
     a, b, c = (x.cast(accumulator(dtype)) for x in (q, key, value))
     if enable_gqa:
@@ -342,14 +342,15 @@ def attention(
     shape = scores.shape
     if enable_gqa:
         scores = scores.reshape(*shape[:-4], shape[-4] * shape[-3], *shape[-2:])
-    weights = _weights(scores, mask, is_causal)
+    weights = attention_weights(scores, mask, is_causal)
     y = (weights.reshape(shape) if enable_gqa else weights) @ c
     if enable_gqa:
         y = y.reshape(*y.shape[:-4], y.shape[-4] * y.shape[-3], *y.shape[-2:])
     return y.cast(dtype)
 
 
-def _check_attention(q: UOp, key: UOp, value: UOp, mask: UOp | None, is_causal: bool) -> None:
+def check_attention(q: UOp, key: UOp, value: UOp, mask: UOp | None, is_causal: bool) -> None:
+    """E2xxx or E3xxx if these are no operands of attention."""
     op, operands = "attention", [("q", q), ("key", key), ("value", value)]
     if min(q.ndim, key.ndim, value.ndim) < 2:
         raise ShapeError("E3002", "operands have rank 2 or more", op=op, operands=operands)
@@ -379,7 +380,8 @@ def _per_group(q: UOp, key: UOp, value: UOp) -> tuple[UOp, UOp, UOp]:
     return split, shared[0], shared[1]
 
 
-def _weights(scores: UOp, mask: UOp | None, is_causal: bool) -> UOp:
+def attention_weights(scores: UOp, mask: UOp | None, is_causal: bool) -> UOp:
+    """How much of every value a query gets; a query that may look at nothing gets zeros."""
     if is_causal:
         rank = scores.ndim
         row = positions(scores.shape[-2], rank - 2, rank, scores.device)
