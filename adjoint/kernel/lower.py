@@ -161,7 +161,8 @@ class Lowering(Elements):
     def _tree(self, number: int) -> Tree:
         sizes = self.counters.stages[number].sizes
         make = lambda size, lanes, run: self._range(size, lanes, False, run)  # noqa: E731
-        loops = LineLoops(prod(sizes), make, self.index, self._index.__setitem__, sizes[-1])
+        row = sizes[-1] if sizes else 1  # the last block of a long sum may be one element
+        loops = LineLoops(prod(sizes), make, self.index, self._index.__setitem__, row)
         return loops.tree(self.choice.lanes != "outer")
 
     def _open_tiles(self, loops: list[IndexVar]) -> None:

@@ -8,7 +8,7 @@ from adjoint import BoundsError, Tensor, grad, jit
 from tests.support.devices import on
 
 LENGTHS = [1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 33, 100, 255, 256, 257, 273, 1000, 4095, 4096, 4097]
-LONG = [4111, 4352, 8192, 8200, 65536, 65541, 100003, 300 * 4096 + 17]
+LONG = [4111, 4352, 8192, 8200, 32769, 65536, 65537, 65541, 100003, 300 * 4096 + 17]
 DTYPES = ["float16", "float32", "float64"]
 EPS = 2.0**-24
 
@@ -81,6 +81,19 @@ def test_a_long_sum_has_the_bits_of_the_reference(length):
     with on("REF"):
         wanted = bits(Tensor(x).sum().numpy())
     assert bits(Tensor(x).sum().numpy()) == wanted
+
+
+@pytest.mark.parametrize("rest", [1, 2, 16, 17])
+@pytest.mark.parametrize("blocks", [1, 2, 7, 8, 9, 15, 16, 17, 40])
+def test_a_sum_may_end_with_a_block_of_any_length(blocks, rest):
+    length = 4096 * blocks + rest
+    for shape, axis in (((length,), 0), ((2, length), 1), ((length, 3), 0), ((length, 1), None)):
+        x, found = values(*shape), []
+        for device in ("REF", "CPU"):
+            given = Tensor(x, device=device)
+            results = (given.sum(axis), given.mean(axis), given.var(axis))
+            found.append([bits(result.numpy()) for result in results])
+        assert found[0] == found[1], shape
 
 
 @pytest.mark.parametrize("shape", [(3, 7, 9), (4, 16, 49), (4, 3, 784), (9, 4, 17), (40, 2, 130)])
