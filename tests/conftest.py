@@ -53,6 +53,23 @@ def _compiled_anew(request):
 
 
 @pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """An empty folder for compiled programs, for one test; no code is kept in memory either."""
+    from adjoint.runtime import cache, compiler  # not before the environment is set
+
+    def forget():
+        cache._checked.cache_clear()
+        cache._sizes.forget()
+
+    monkeypatch.setenv("ADJOINT_CACHE", "1")
+    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "cache"))
+    forget()
+    compiler.forget()
+    yield tmp_path / "cache"
+    forget()
+
+
+@pytest.fixture
 def golden(request):
     """A function of a file and a text: the file has this text, or gets it with --update-golden."""
     update = request.config.getoption("--update-golden")

@@ -149,9 +149,27 @@ class Programs:
 
 
 @cache
-def _loaded(name: str) -> Any:
-    """A module of the engine that is loaded when it is first needed."""
-    return undisturbed(partial(import_module, f"adjoint.engine.{name}"))
+def _store() -> Any:
+    """Programs on disk, and how one is finished: loaded when the first program is wanted."""
+
+    def load() -> Any:
+        from adjoint.engine import finish, stored_programs
+
+        return stored_programs, finish
+
+    return undisturbed(load)
+
+
+@cache
+def _compiler() -> Any:
+    """The pipeline, with the whole compiler behind it: loaded when something must be compiled."""
+
+    def load() -> Any:
+        from adjoint.engine import pipeline
+
+        return pipeline
+
+    return undisturbed(load)
 
 
 @cache
@@ -165,19 +183,19 @@ def load_backend(name: str) -> Backend:
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
     """A program for the graph, with these constants as arguments: from the disk, or compiled."""
     bindings_of(roots)  # one value for each variable
-    backend, stored = load_backend(key.backend), _loaded("stored_programs")
+    backend, (stored, finish) = load_backend(key.backend), _store()
     name = stored.name_of(key.structure, key.values, lifted, backend)
     kept = None if name is None else stored.read(name, roots)
     if kept is not None:
         with span("load", "compile"):
-            program = _loaded("finish").finished(kept.schedule, kept.sources, backend)
+            program = finish.finished(kept.schedule, kept.sources, backend)
         return CachedProgram(program, lifted, kept.picks)
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])
     picks, outputs = _picks(nodes, parameters)
     with span("build", "compile"):
-        unit = _loaded("pipeline").build(outputs, parameters, backend)
+        unit = _compiler().build(outputs, parameters, backend)
     if name is not None:
         stored.write(name, stored.StoredProgram(unit.main, dict(unit.sources), picks), roots)
     return CachedProgram(unit.program, lifted, picks)

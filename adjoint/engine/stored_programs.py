@@ -35,7 +35,7 @@ from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity
 from adjoint.ir.opdef import OPS, OpDef, is_shipped
-from adjoint.ir.origin import PACKAGE, Site, enter_origin, leave_origin
+from adjoint.ir.origin import LOADED, PACKAGE, Site, enter_origin, leave_origin
 from adjoint.ir.uop import UOp, make_node, toposort
 from adjoint.ops.leaves import InputArg
 from adjoint.runtime import cache as disk
@@ -132,13 +132,16 @@ def _plain(value: Any) -> Any:
 def _version() -> bytes:
     """A hash of the state of this package's files, nothing if they are no files.
 
-    It is told by sizes and times; by contents where an installer gave all files the same time.
+    It is told by sizes and times; by contents where an installer gave all files the same time. Of a
+    package that has changed since it was loaded the files do not say what runs: nothing is kept.
     """
     listed = [os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names]
     files = sorted(name for name in listed if name.endswith(".py"))
     try:
         states = [(name, os.stat(name)) for name in files]
         found = [(name, state.st_size, state.st_mtime_ns) for name, state in states]
+        if any(state.st_ctime_ns >= LOADED for _, state in states):
+            return b""
         if len({time for _, _, time in found}) == 1:
             found = [(name, size, _contents(name)) for name, size, _ in found]
     except OSError:

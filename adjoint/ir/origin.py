@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -39,6 +40,7 @@ class Site:
         object.__setattr__(self, "backward", other)
 
 
+LOADED = time.time_ns()  # when this package was: files that change later are not what runs
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 _EXAMPLES = PACKAGE + "examples" + os.sep  # programs of users, that happen to be shipped
 _RUNNER = "<frozen runpy>"  # which runs programs for us

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import time
 import zlib
 from dataclasses import replace
 
@@ -27,14 +28,9 @@ pytestmark = pytest.mark.usefixtures("cpu", "stored")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    place = tmp_path / "cache"
-    monkeypatch.setenv("ADJOINT_CACHE", "1")
-    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(place))
-    cache._checked.cache_clear()
+def folder(own_cache):
     forget()
-    yield place
-    cache._checked.cache_clear()
+    return own_cache
 
 
 def forget():
@@ -213,16 +209,32 @@ def test_what_a_program_depends_on_is_in_its_name(monkeypatch):
     assert len(set(names)) == 4
 
 
-def test_a_change_of_the_package_is_another_version(monkeypatch, tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """A folder in place of the package's, whose files count as older than the process."""
     monkeypatch.setattr(stored_programs, "PACKAGE", str(tmp_path))
+    monkeypatch.setattr(stored_programs, "LOADED", time.time_ns() + 3600 * 10**9)
+    return tmp_path
+
+
+def test_a_change_of_the_package_is_another_version(package):
+    (package / "a.py").write_text("x = 1\n")
     versions = [stored_programs._version.__wrapped__()]
-    (tmp_path / "a.py").write_text("x = 12\n")
+    (package / "a.py").write_text("x = 12\n")
     versions.append(stored_programs._version.__wrapped__())
-    (tmp_path / "a.py").unlink()
+    (package / "a.py").unlink()
     versions.append(stored_programs._version.__wrapped__())
     assert len(set(versions)) == 3
     assert versions[2] == b""
+
+
+def test_a_package_that_has_changed_since_it_was_loaded_keeps_nothing(package, monkeypatch):
+    """What runs is the old text, what the files say is the new one."""
+    (package / "a.py").write_text("x = 1\n")
+    os.utime(package / "a.py", (0, 0))  # a time that is put back does not hide the change
+    assert stored_programs._version.__wrapped__()
+    monkeypatch.setattr(stored_programs, "LOADED", time.time_ns() - 3600 * 10**9)
+    assert not stored_programs._version.__wrapped__()
 
 
 def test_what_is_compared_by_identity_has_no_name():
@@ -267,12 +279,11 @@ def test_the_values_of_arguments_are_not_in_the_name(folder, no_compiler):
         assert np.array_equal((Tensor(A) * rate).numpy(), A * np.float32(rate))
 
 
-def test_a_name_holds_while_files_of_one_time_are_as_they_are(monkeypatch, tmp_path):
-    monkeypatch.setattr(stored_programs, "PACKAGE", str(tmp_path))
+def test_a_name_holds_while_files_of_one_time_are_as_they_are(package):
     versions = []
     for text in ("x = 1", "x = 2", "x = 1"):
-        (tmp_path / "a.py").write_text(text)
-        os.utime(tmp_path / "a.py", (0, 0))
+        (package / "a.py").write_text(text)
+        os.utime(package / "a.py", (0, 0))
         versions.append(stored_programs._version.__wrapped__())
     assert versions[0] == versions[2] != versions[1]
 

@@ -20,16 +20,8 @@ AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    place = tmp_path / "cache"
-    monkeypatch.setenv("ADJOINT_CACHE", "1")
-    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(place))
-    cache._checked.cache_clear()
-    cache._sizes.forget()
-    compiler.forget()
-    yield place
-    cache._checked.cache_clear()
-    cache._sizes.forget()
+def folder(own_cache):
+    return own_cache
 
 
 def compiled_anew(number: int) -> bool:
