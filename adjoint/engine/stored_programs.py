@@ -140,7 +140,7 @@ def _version() -> bytes:
     try:
         states = [(name, os.stat(name)) for name in files]
         found = [(name, state.st_size, state.st_mtime_ns) for name, state in states]
-        if any(state.st_ctime_ns >= LOADED for _, state in states):
+        if max([state.st_ctime_ns for _, state in states], default=0) >= LOADED:
             return b""
         if len({time for _, _, time in found}) == 1:
             found = [(name, size, _contents(name)) for name, size, _ in found]
