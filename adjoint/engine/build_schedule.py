@@ -6,14 +6,14 @@ After: `library gemm (s2, s0, s1)`, `kernel exp(s3, s2)`; slots s0 … s3 withou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.function import Function
-from adjoint.ir.origin import places_of
+from adjoint.ir.origin import places_of, readable
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
@@ -21,11 +21,12 @@ from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.lower import lower
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
-from adjoint.schedule.groups import Fused, Work
+from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, matrix_base, sorts
 from adjoint.schedule.strategy import LOOPS
 from adjoint.stages import (
     ControlStep,
+    Group,
     HostStep,
     KernelStep,
     LibraryStep,
@@ -50,12 +51,14 @@ class _Builder:
         self.fused, self.made, self.target = fused, made, target
         self.slots: list[Slot] = []
         self.slot_of: dict[UOp, int] = {}
+        self.lowered: dict[Any, tuple[LoopProgram, int | None]] = {}  # and which node it checks
+        self.makes: dict[LoopProgram, list[UOp]] = {}  # all that is computed by each
 
     def schedule(self) -> Schedule:
         graph = self.fused.graph
         inputs = tuple(self._slot(node) for node in graph.inputs)
         constants = tuple((self._slot(n), known_value(v)) for n, v in graph.constants)
-        steps = tuple(self._step(work) for work in self.fused.work)
+        steps = self._with_lines([self._step(work) for work in self.fused.work])
         outputs = tuple(self._slot(node) for node in graph.roots)
         types = tuple((node.dtype, tuple(map(int, node.shape))) for node in graph.roots)
         return Schedule(steps, tuple(self.slots), inputs, outputs, 0, constants, types)
@@ -90,11 +93,37 @@ class _Builder:
 
     def _kernel(self, work: Work) -> KernelStep:
         assert work.group is not None
-        program, checked = lower(work.group, _name(work), self.target)
+        program, checked = self._lowered(work, work.group)
         nodes = [*work.nodes, *work.group.inputs]
         slots = [self._slot(n) for n in nodes]
         places = places_of(work.nodes, work.group.inputs)
         return self._flagged(program, slots, work.nodes[0], checked, places)
+
+    def _lowered(self, work: Work, group: Group) -> tuple[LoopProgram, UOp | None]:
+        """The loops of a group and of all that are like it; the node whose index this one checks.
+
+        A source names the lines of all of them.
+        """
+        nodes = nodes_of(group)
+        key = group_key(group, nodes)
+        if key not in self.lowered:
+            program, checked = lower(group, _name(work), self.target)
+            self.lowered[key] = program, None if checked is None else nodes.index(checked)
+        program, place = self.lowered[key]
+        self.makes.setdefault(program, []).extend(work.nodes)
+        return program, None if place is None else nodes[place]
+
+    def _with_lines(self, steps: Sequence[Step]) -> tuple[Step, ...]:
+        new = {
+            program: replace(program, lines=tuple(readable(n.raw_origin for n in nodes)))
+            for program, nodes in self.makes.items()
+        }
+        return tuple(
+            replace(step, program=new[step.program])
+            if isinstance(step, KernelStep) and step.program in new
+            else step
+            for step in steps
+        )
 
     def _flagged(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import product, repeat
+from itertools import product
 from typing import Any
 
 from adjoint.errors import InternalError
@@ -190,24 +190,24 @@ def bind(name: str, pattern: Pattern) -> Apply:
 
 def matches(pattern: Pattern, node: UOp) -> Iterator[Bindings]:
     """Every way the node matches. Recursion follows the pattern, which is shallow."""
-    for variant in _variants(pattern):
+    for variant in variants(pattern):
         bound: Bindings = {}
-        if _takes(variant, node, bound):
+        if takes(variant, node, bound):
             yield bound
 
 
 @cache
-def _variants(pattern: Pattern) -> tuple[Pattern, ...]:
+def variants(pattern: Pattern) -> tuple[Pattern, ...]:
     """The pattern with the sources of every op that commutes in either order."""
     if not isinstance(pattern, Apply):
         return (pattern,)
-    plain = [replace(pattern, src=src) for src in product(*map(_variants, pattern.src))]
+    plain = [replace(pattern, src=src) for src in product(*map(variants, pattern.src))]
     if not OPS[pattern.op].commutative or len(pattern.src) != 2:
         return tuple(plain)
     return (*plain, *(replace(variant, swapped=True) for variant in plain))
 
 
-def _takes(pattern: Any, node: UOp, bound: Bindings) -> bool:
+def takes(pattern: Any, node: UOp, bound: Bindings) -> bool:
     """Whether the node matches as the variant is written; what its names stand for is bound."""
     kind = type(pattern)
     if kind is Var:
@@ -238,7 +238,13 @@ def _takes_applied(pattern: Apply, node: UOp, bound: Bindings) -> bool:
         wanted = bound.setdefault(value.name, actual) if isinstance(value, Attr) else frozen(value)
         if wanted != actual:
             return False
-    return False not in map(_takes, pattern.src, src, repeat(bound))
+    for part, source in zip(pattern.src, src, strict=True):
+        if type(part) is Var and not part.const:  # mostly
+            if bound.setdefault(part.name, source) is not source:
+                return False
+        elif not takes(part, source, bound):
+            return False
+    return True
 
 
 def is_number(node: UOp) -> bool:

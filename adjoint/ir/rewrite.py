@@ -16,9 +16,9 @@ from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.match_table import Matcher, MatchTable, TypeTests
 from adjoint.ir.opdef import OpDef
-from adjoint.ir.origin import ScopePlace, enter_origin, leave_origin, origin_scope
-from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, admits, applied, fill, matches
-from adjoint.ir.uop import UOp, make_node, rebuild, toposort
+from adjoint.ir.origin import enter_origin, leave_origin
+from adjoint.ir.pattern import Attr, Bindings, Pattern, Var, admits, applied, fill, takes, variants
+from adjoint.ir.uop import UOp, make_known, rebuild, toposort
 
 Keep = Callable[[UOp], bool]
 
@@ -98,8 +98,9 @@ class Rule:
 
     def apply(self, node: UOp, keep: Keep | None = None) -> UOp | None:
         """What the node becomes, or None; operands that `keep` holds for stay operands."""
-        for bound in matches(self.pattern, node):
-            if self.when is None or self.when(bound):
+        for variant in variants(self.pattern):
+            bound: Bindings = {}
+            if takes(variant, node, bound) and (self.when is None or self.when.test(bound)):
                 result = self._replaced(bound, node)
                 if result is None or result is node or not self._may_stand(result, node):
                     continue
@@ -226,11 +227,8 @@ def rewrite(
     """
     wanted = list(roots)
     order = toposort(wanted)
-    with origin_scope(None) as place:
-        walk = _Walk(rules, keep, fixed, 1000 + 100 * len(order), place)
-        for node in order:
-            if node not in walk.done:
-                walk.finish(node)
+    walk = _Walk(rules, keep, fixed, 1000 + 100 * len(order))
+    walk.run(order)
     if fired is not None:
         fired.update(walk.fired)
     return [walk.done[root] for root in wanted]
@@ -238,39 +236,38 @@ def rewrite(
 
 class _Walk:
     """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
-    maps a node under work to the one whose final form will be its own; `place` is the origin of
-    what is built."""
+    maps a node under work to the one whose final form will be its own."""
 
-    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "place", "rules_of")
+    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "rules_of")
 
-    def __init__(
-        self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int, place: ScopePlace
-    ):
+    def __init__(self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int):
         self.rules_of = Matcher(rules.table).rules
-        self.keep, self.fixed, self.budget, self.place = keep, fixed, budget, place
+        self.keep, self.fixed, self.budget = keep, fixed, budget
         self.done: dict[UOp, UOp] = {}
         self.next: dict[UOp, UOp] = {}
         self.active: set[UOp] = set()
         self.fired: list[str] = []
 
-    def finish(self, node: UOp) -> None:
-        """The final form of a node whose sources are done: mostly itself, or itself on others."""
-        done, present, found = self.done, node, None
-        for source in node.src:
-            if done[source] is not source:
-                present = self.rebuilt(node)
-                found = done.get(present)
-                break
-        if found is None:
-            rules = self.rules_of(present)
-            target = self.ruled(present, rules) if rules or self.fixed is not None else present
-            found = present if target is present else done.get(target)
-            if found is None:
-                self.next[present] = target
-                self.settle(present)
-                found = done[present]
-            done[present] = found
-        done[node] = found
+    def run(self, order: Iterable[UOp]) -> None:
+        """The final form of every node, sources first: mostly itself, or itself on others."""
+        done, rules_of, has_fixed = self.done, self.rules_of, self.fixed is not None
+        for node in order:
+            present = node
+            for source in node.src:
+                if done[source] is not source:
+                    present = self.rebuilt(node)
+                    break
+            if present not in done:
+                rules = rules_of(present)
+                target = self.ruled(present, rules) if rules or has_fixed else present
+                if target is present:
+                    done[present] = present
+                elif target in done:
+                    done[present] = done[target]
+                else:
+                    self.next[present] = target
+                    self.settle(present)
+            done[node] = done[present]
 
     def settle(self, root: UOp) -> None:
         stack = [root]
@@ -313,9 +310,9 @@ class _Walk:
 
     def rebuilt(self, node: UOp) -> UOp:
         """The node on the final forms of its sources, which have their types."""
-        self.place.raw = node.raw_origin
         src = tuple(map(self.done.__getitem__, node.src))
-        return make_node(node.op, src, node.arg, node.shape, node.dtype)
+        known = node.shape, node.dtype, node.device, node._origin
+        return make_known(node.op, src, node.arg, *known)
 
     def ruled(self, node: UOp, rules: tuple[Rule, ...]) -> UOp:
         """What the first of the rules that applies makes of the node, or itself."""

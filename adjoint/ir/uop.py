@@ -165,22 +165,31 @@ def make_node(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any)
     return node if other is ref else _settle(table, key, ref, node)
 
 
-def make_leaf(op: OpDef, arg: Any, shape: Any, dtype: Any, device: Any, origin: Any) -> UOp:
-    """The same for a node without sources whose device and origin are known: two calls less."""
-    key = ((), arg)
-    ref = op.nodes.get(key)
-    present = None if ref is None else ref()
-    if present is not None:
-        return present
+def make_known(
+    op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any, device: Any, origin: Any
+) -> UOp:
+    """The same where device and origin are known too, of a leaf or of a node like another."""
+    table = op.nodes
+    key = src if arg is None else (src, arg)
+    ref = table.get(key)
+    if ref is not None:
+        present = ref()
+        if present is not None:
+            return present
     node: Any = _new(_Unfinished)
-    node.op, node.src, node.arg = op, (), arg
-    node.shape, node.dtype, node.device = shape, dtype, device
-    node._origin, node.realized = origin, None
+    node.op = op
+    node.src = src
+    node.arg = arg
+    node.shape = shape
+    node.dtype = dtype
+    node.device = device
+    node._origin = origin
+    node.realized = None
     node.__class__ = UOp
     ref = Dropping(node, drop)
-    ref.drop = partial(remove_dead, op.nodes, key)
-    other = op.nodes.setdefault(key, ref)
-    return node if other is ref else _settle(op.nodes, key, ref, node)
+    ref.drop = partial(remove_dead, table, key)
+    other = table.setdefault(key, ref)
+    return node if other is ref else _settle(table, key, ref, node)
 
 
 _new = object.__new__

@@ -17,7 +17,7 @@ from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import origin_scope, readable
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_size
@@ -97,13 +97,12 @@ class Lowering(Elements):
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
             buffers = (*buffers, self.flag[0])
-        lines = tuple(readable(node.raw_origin for node, _ in self.frame.group.outputs))
         cost = _cost(body)
         most = _cost(body, highest) * (1 if self.grid is None else highest(self.grid.arg.size))
         given = self._parameters(body, most < _MIN_OPERATIONS)
         plain = not self.frame.group.reduced
         pairs = _in_place(body, buffers) if plain else ()
-        program = LoopProgram(name, buffers, (), body, self.grid, cost, lines, given, pairs, most)
+        program = LoopProgram(name, buffers, (), body, self.grid, cost, (), given, pairs, most)
         return program, None if self.flag is None else self.flag[1]
 
     def _parameters(self, body: tuple[UOp, ...], small: bool) -> tuple[UOp, ...]:

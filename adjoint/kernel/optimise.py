@@ -10,8 +10,9 @@ may not: any rule.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from adjoint.ir.dtype import VOID
 from adjoint.ir.kernel_kind import closes, opens
@@ -26,7 +27,7 @@ from adjoint.stages import LoopProgram
 fired: Counter[str] = Counter()  # how often each rule applied in this process
 _REGISTER, _UPDATE, _LOOP = OPS["define_acc"], OPS["phi"], OPS["range"]
 _CONSTANT = OPS["const"]
-_STAYING = (OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE)
+_STAYING = {OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE, _LOOP}
 
 
 def optimised(program: LoopProgram) -> LoopProgram:
@@ -35,10 +36,13 @@ def optimised(program: LoopProgram) -> LoopProgram:
     has_registers = any(node.op is _REGISTER for node in program.body)
     fixed = _ReadsRegister() if has_registers else None
     images = rewrite(program.body, rules, fired=fired, fixed=fixed)
-    new = dict(zip(program.body, images, strict=True))
-    if images == list(program.body) or not _are_apart(new):
+    if images == list(program.body):
         return program
-    body = _in_order(new)
+    new = dict(zip(program.body, images, strict=True))
+    staying = {node for node in program.body if node.op in _STAYING or node.dtype is VOID}
+    if not _are_apart(staying, new):
+        return program
+    body = _in_order(new, staying)
     grid = None if program.grid is None else new[program.grid]
     parameters = tuple(_parameters(program, body))
     return replace(program, body=body, grid=grid, parameters=parameters)
@@ -59,46 +63,48 @@ class _ReadsRegister:
         return False
 
 
+def _are_apart(staying: Iterable[UOp], new: dict[UOp, UOp]) -> bool:
+    """Whether no two loads or stores have become one: memory may have changed between them."""
+    kept = [image for image in map(new.__getitem__, staying) if _stays(image)]
+    return len(set(kept)) == len(kept)
+
+
 def _stays(node: UOp) -> bool:
     return node.op in _STAYING or node.dtype is VOID
 
 
-def _are_apart(new: dict[UOp, UOp]) -> bool:
-    """Whether no two loads or stores have become one: memory may have changed between them."""
-    kept = [image for old, image in new.items() if _stays(old) and _stays(image)]
-    return len(set(kept)) == len(kept)
-
-
-def _in_order(new: dict[UOp, UOp]) -> tuple[UOp, ...]:
+def _in_order(new: dict[UOp, UOp], staying: set[UOp]) -> tuple[UOp, ...]:
     """What is needed: in its order what stays, the rest as far out as its sources allow."""
     needed = _needed(list(new.values()))
     loops = Loops()
     for old, node in new.items():
-        if opens(old):
+        if old not in staying:
+            if node in needed and not _stays(node):
+                loops.place(node)
+        elif opens(old):
             loops.enter(node)
         elif closes(old):
             loops.leave()
         elif node in needed:
             if not _stays(node):
                 loops.place(node)
-            elif _stays(old):
+            else:
                 loops.here(node)
     return loops.body
 
 
 def _needed(images: list[UOp]) -> set[UOp]:
     """What changes memory or a register, and all that it needs."""
-    needed: set[UOp] = set()
+    needed = {node for node in images if node.dtype is VOID or node.op is _UPDATE}
     for node in reversed(images):
-        if node in needed or node.dtype is VOID or node.op is _UPDATE:
-            needed.add(node)
+        if node in needed:
             needed.update(node.src)
     made = needed.difference(images)  # by rules, on the way to one of the images
     needed.update(toposort(made, stop=lambda n: n in needed and n not in made))
     return needed
 
 
-def _parameters(program: LoopProgram, body: Iterable[UOp]) -> Iterator[UOp]:
+def _parameters(program: LoopProgram, body: Sequence[UOp]) -> Iterator[UOp]:
     """The parameters that are still used, and what has been worked out from some."""
     if not program.parameters:
         return
@@ -111,15 +117,12 @@ def _parameters(program: LoopProgram, body: Iterable[UOp]) -> Iterator[UOp]:
             yield node
 
 
-def _constants(body: Iterable[UOp]) -> dict[UOp, None]:
+def _constants(body: Sequence[UOp]) -> dict[UOp, None]:
     """The numbers in a program, lengths of loops among them."""
-    found: dict[UOp, None] = {}
-    for node in body:
-        if node.op is _LOOP and not node.arg.grid:
-            found[number(node.arg.size, node.dtype)] = None
-        for source in node.src:
-            if source.op is _CONSTANT:
-                found[source] = None
+    lengths = [n for n in body if n.op is _LOOP and not n.arg.grid]
+    found = dict.fromkeys(number(n.arg.size, n.dtype) for n in lengths)
+    operands = dict.fromkeys(chain.from_iterable([n.src for n in body]))
+    found.update(dict.fromkeys(n for n in operands if n.op is _CONSTANT))
     return found
 
 

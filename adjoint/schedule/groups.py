@@ -6,10 +6,13 @@ After: [library: contract], [kernel: exp over loops (m, n), reading the product]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from adjoint.ir.uop import UOp
+from adjoint.ir.kernel_kind import is_constant
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.fuse import Fuser, Unit
 from adjoint.schedule.strategy import strategy_of
 from adjoint.stages import Graph, Group, Index, Strategy
@@ -86,3 +89,34 @@ def _group(fuser: Fuser, unit: Unit) -> Group:
     sizes = tuple(fuser.atoms.sizes[a] for a in numbers)
     inputs = tuple(n for n in unit.reads if n not in unit.outputs)
     return Group(outputs, inputs, sizes, outer, reduced)
+
+
+def group_key(group: Group, nodes: Sequence[UOp]) -> tuple[Any, ...]:
+    """What a group computes: groups with one key have the same loops. With sizes that vary, none is
+    like another.
+
+    `nodes` are those of the group, sources first (`nodes_of`); inputs are known by their types.
+    """
+    numbers: dict[UOp, int] = {}
+    items: list[Any] = []
+    inputs = set(group.inputs)
+    for node in nodes:
+        if varies(*node.shape):
+            return (group,)
+        numbers[node] = len(numbers)
+        if is_constant(node):
+            items.append(node)
+        elif node in inputs:
+            items += (node.shape, node.dtype)
+        else:
+            items += (node.op, node.arg, node.shape, node.dtype, *[numbers[s] for s in node.src])
+    items += [numbers[node] for node in group.inputs]
+    items += [(numbers[node], index) for node, index in group.outputs]
+    items += [(numbers[node], index, loops) for node, index, loops in group.reduced]
+    return (*items, group.sizes, group.outer, len(group.inputs), len(group.outputs))
+
+
+def nodes_of(group: Group) -> list[UOp]:
+    """The inputs of a group and all nodes between them and its results, sources first."""
+    roots = [*group.inputs, *(node for node, _ in group.outputs)]
+    return toposort(roots, stop=set(group.inputs).__contains__)

@@ -15,7 +15,7 @@ from adjoint.errors import DeviceError, ScalarError, ShapeError, UnknownNameErro
 from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp, make_leaf
+from adjoint.ir.uop import UOp, make_known
 from adjoint.runtime.device import Device
 from adjoint.tensor import from_data, tracing
 from adjoint.tensor._twins import Twins
@@ -167,7 +167,7 @@ class Tensor(
             shape = buffer.shape
             if sizes.living and shape == node.shape:
                 shape = sizes.settled(node.shape)
-            new = make_leaf(_BUFFER, arg, shape, buffer.dtype, device, node._origin)
+            new = make_known(_BUFFER, (), arg, shape, buffer.dtype, device, node._origin)
             if not sizes.alike(new.shape, shape):
                 return  # the memory of another tensor, of a size that does not vary
             with writing:

@@ -17,7 +17,7 @@ from adjoint.engine.step_facts import FlagError
 from adjoint.ir import sizes
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp, make_leaf
+from adjoint.ir.uop import UOp, make_known
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
@@ -254,4 +254,4 @@ def buffer_node(buffer: Buffer, like: UOp) -> UOp:
     shape = buffer.shape
     if sizes.living and shape == like.shape:
         shape = sizes.settled(like.shape)
-    return make_leaf(_BUFFER, arg, shape, buffer.dtype, buffer.device, like._origin)
+    return make_known(_BUFFER, (), arg, shape, buffer.dtype, buffer.device, like._origin)
