@@ -275,8 +275,8 @@ def _divided(
     """Which operand gives the rows, and the letters of batch, rows and columns.
 
     If the result ends in rows of one operand and columns of the other, whatever is before them can
-    be the batch, and the library writes the result as it lies; an operand without a letter of the
-    batch is used again. Else rows and columns are all letters of one operand, and views follow.
+    be the batch, and the library writes the result as it lies; an operand without the letters of
+    the batch is used again. Else rows and columns are all letters of one operand, and views follow.
     """
     out, sides = spec.out, ((node.src[0], spec.lhs), (node.src[1], spec.rhs))
     both = [c for c in out if c in spec.lhs and c in spec.rhs]
@@ -287,13 +287,19 @@ def _divided(
         rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
         batch = rest[: len(rest) - len(rows)]
         large = prod(sizes[c] for c in rows + columns) >= _LEAST
-        if columns and (list(batch) == both or (rows and large)):
+        if columns and (list(batch) == both or (rows and large and _has_strides(batch, spec))):
             return first, second, batch, rows, columns
     batch = "".join(both)
     first, second = sides
     rows = "".join(c for c in out if c in first[1] and c not in batch)
     columns = "".join(c for c in out if c in second[1] and c not in batch)
     return first, second, batch, rows, columns
+
+
+def _has_strides(batch: str, spec: axes.Letters) -> bool:
+    """Whether operands have the whole batch or none of it: one that lacks a letter among others
+    would be written out over it."""
+    return all(set(batch).issubset(term) or set(batch).isdisjoint(term) for term in spec.terms)
 
 
 def _ending(letters: str, wanted: list[bool]) -> str:

@@ -356,3 +356,13 @@ def test_control_flow_is_native():
     assert controls(grad(lambda x: scanned(x)[1].sum()), floats(1000, 16))[0] == 2
     assert controls(lambda x: while_loop(lambda v: v.sum() < 9, lambda v: v * 2, x), X)[0] == 1
     assert controls(lambda x: cond(x.sum() > 0, lambda v: v @ v.T, lambda v: v @ v.T, x), X)[0] == 1
+
+
+def test_the_gradient_of_a_convolution_repeats_no_weights():
+    def loss(x, w):
+        return (x.conv2d(w) ** 2).sum()
+
+    text = lower(grad(loss, argnums=(0, 1)))(floats(4, 16, 28, 28), floats(32, 16, 3, 3)).explain()
+    products = [line for line in text.splitlines() if "gemm" in line]
+    assert [line.split()[3].split("x")[0] for line in products] == ["4", "1", "1"]  # batches
+    assert "expand" not in text
