@@ -22,6 +22,10 @@ class Ops:
         return x.T.contiguous()
 
     @staticmethod
+    def swap(x: Tensor, a: int, b: int) -> Tensor:
+        return x.transpose(a, b)
+
+    @staticmethod
     def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return x @ weight + bias
 

@@ -13,7 +13,7 @@ from jax import lax
 
 
 class Ops:
-    tanh, sqrt, sum = jnp.tanh, jnp.sqrt, jnp.sum
+    tanh, sqrt, sum, swap = jnp.tanh, jnp.sqrt, jnp.sum, jnp.swapaxes
     sigmoid, softmax = staticmethod(jax.nn.sigmoid), staticmethod(jax.nn.softmax)
 
     @staticmethod

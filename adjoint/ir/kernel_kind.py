@@ -318,6 +318,11 @@ def _is_real(node: UOp) -> bool:
     return "c" not in [getattr(part.dtype, "kind", "c") for part in parts]
 
 
+def is_counting(node: UOp) -> bool:
+    """Whether an element is a multiple of its place, and no operand is read."""
+    return type(node.op.kernel) is not Pointwise and type(kernel_of(node)) is Counting
+
+
 def pointwise_of(op: OpDef) -> Pointwise | None:
     """How kernels compute an element of the op, if they do so element by element."""
     kernel = op.kernel

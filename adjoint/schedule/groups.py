@@ -13,8 +13,9 @@ from typing import Any
 from adjoint.ir.kernel_kind import is_constant
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule.fuse import Fuser, Unit
+from adjoint.schedule.fuse import Fuser
 from adjoint.schedule.strategy import strategy_of
+from adjoint.schedule.units import Unit
 from adjoint.stages import Graph, Group, Index, Strategy
 from adjoint.target import Target
 

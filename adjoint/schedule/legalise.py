@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 from adjoint.errors import BoundsError
-from adjoint.ir import axes
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Identity, Library, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
@@ -27,7 +26,8 @@ from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
-from adjoint.schedule.strategy import is_matrix_product, product_dtype
+from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
+from adjoint.schedule.strategy import product_dtype
 from adjoint.target import Target
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
@@ -212,125 +212,6 @@ def _checked(index: UOp, size: int) -> UOp:
     return gathered(table, (index,), (0,))
 
 
-# ---- contractions
-
-
-def _sum_of_nothing(node: UOp) -> UOp | None:
-    """a contraction over an axis without elements = 0"""
-    return _filled(node, 0) if node.size and 0 in _sizes(node).values() else None
-
-
-def _sum_of_one(node: UOp) -> UOp | None:
-    """a contraction over axes of one element = a product"""
-    spec, sizes = axes.parse(node.arg.spec), _sizes(node)
-    alone = node.size and all(is_one(sizes[c]) for c in spec.summed)
-    return _products(node, spec) if alone else None
-
-
-def _matrices(node: UOp) -> UOp | None:
-    """a contraction = a product of matrices between views"""
-    if not node.size or not is_matrix_product(node):
-        return None
-    return _matrix_product(node, axes.parse(node.arg.spec), _sizes(node))
-
-
-def _sizes(node: UOp) -> dict[str, int]:
-    """The length of every letter of a contraction."""
-    spec, (a, b) = axes.parse(node.arg.spec), node.src
-    return dict(zip(spec.lhs + spec.rhs, a.shape + b.shape, strict=True))
-
-
-def _products(node: UOp, spec: axes.Letters) -> UOp:
-    """Nothing to sum: the operands spread over the result and multiplied."""
-    spread = []
-    for x, term in zip(node.src, spec.terms, strict=True):
-        order = [term.index(c) for c in spec.out if c in term]
-        order += [i for i, c in enumerate(term) if c not in spec.out]
-        shape = [x.shape[term.index(c)] if c in term else 1 for c in spec.out]
-        spread.append(x.permute(order).reshape(shape).expand(node.shape))
-    product = spread[0] * spread[1]
-    return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
-
-
-def _matrix_product(node: UOp, spec: axes.Letters, sizes: dict[str, int]) -> UOp:
-    """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
-    (a, left), (b, right), batch, rows, columns = _divided(node, spec, sizes)
-    summed = _summed_order(spec.summed, left, right)
-    m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
-    lhs = _arranged(a, left, batch, rows + summed, sizes, (m, k))
-    rhs = _arranged(b, right, batch, summed + columns, sizes, (k, n))
-    product = lhs.contract(rhs, "bmk,bkn->bmn")
-    order = batch + rows + columns
-    found = product.reshape([sizes[c] for c in order])
-    return found.permute([order.index(c) for c in spec.out])
-
-
-Operand = tuple[UOp, str]
-_LEAST = 1 << 12  # elements of a product that is worth a call of its own
-
-
-def _divided(
-    node: UOp, spec: axes.Letters, sizes: dict[str, int]
-) -> tuple[Operand, Operand, str, str, str]:
-    """Which operand gives the rows, and the letters of batch, rows and columns.
-
-    If the result ends in rows of one operand and columns of the other, whatever is before them can
-    be the batch, and the library writes the result as it lies; an operand without the letters of
-    the batch is used again. Else rows and columns are all letters of one operand, and views follow.
-    """
-    out, sides = spec.out, ((node.src[0], spec.lhs), (node.src[1], spec.rhs))
-    both = [c for c in out if c in spec.lhs and c in spec.rhs]
-    for first, second in (sides, sides[::-1]):
-        only = [c in second[1] and c not in first[1] for c in out]
-        columns = _ending(out, only)
-        rest = out[: len(out) - len(columns)]
-        rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
-        batch = rest[: len(rest) - len(rows)]
-        large = prod(sizes[c] for c in rows + columns) >= _LEAST
-        if columns and (list(batch) == both or (rows and large and _has_strides(batch, spec))):
-            return first, second, batch, rows, columns
-    batch = "".join(both)
-    first, second = sides
-    rows = "".join(c for c in out if c in first[1] and c not in batch)
-    columns = "".join(c for c in out if c in second[1] and c not in batch)
-    return first, second, batch, rows, columns
-
-
-def _has_strides(batch: str, spec: axes.Letters) -> bool:
-    """Whether operands have the whole batch or none of it: one that lacks a letter among others
-    would be written out over it."""
-    return all(set(batch).issubset(term) or set(batch).isdisjoint(term) for term in spec.terms)
-
-
-def _ending(letters: str, wanted: list[bool]) -> str:
-    """The longest end of the letters that is wanted throughout."""
-    count = 0
-    while count < len(letters) and wanted[len(letters) - 1 - count]:
-        count += 1
-    return letters[len(letters) - count :]
-
-
-def _summed_order(summed: str, left: str, right: str) -> str:
-    """The order of the summed letters in an operand whose last axes they are, if there is one."""
-    for term in (left, right):
-        order = "".join(c for c in term if c in summed)
-        if term.endswith(order) or term.startswith(order):
-            return order
-    return "".join(c for c in left if c in summed)
-
-
-def _arranged(
-    x: UOp, letters: str, batch: str, matrix: str, sizes: dict[str, int], shape: tuple[int, int]
-) -> UOp:
-    """An operand as (batch, row, column); a letter of the batch that it lacks is repeated."""
-    own = [c for c in batch if c in letters]
-    order = [letters.index(c) for c in (*own, *matrix)]
-    lead = [sizes[c] if c in letters else 1 for c in batch]
-    full = [sizes[c] for c in batch]
-    parts = x.permute(order).reshape(*lead, *(sizes[c] for c in matrix))
-    return parts.expand(*full, *(sizes[c] for c in matrix)).reshape(prod(full), *shape)
-
-
 # ---- the rules
 
 
@@ -382,10 +263,10 @@ def legal_rules(target: Target) -> RuleSet:
     rules = _RULES + RuleSet(
         (
             Rule("reduction_in_blocks", _REDUCTION, long),
-            Rule("contraction_of_nothing", _CONTRACTION, _sum_of_nothing),
+            Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
             Rule("wider_contraction", _CONTRACTION, wider),
-            Rule("contraction_of_one", _CONTRACTION, _sum_of_one),
-            Rule("product_of_matrices", _CONTRACTION, _matrices),
+            Rule("contraction_of_one", _CONTRACTION, sum_of_one),
+            Rule("product_of_matrices", _CONTRACTION, matrices),
         )
     )
     return rules

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any
 
-from adjoint.ir.kernel_kind import Read, View, reduce_of
+from adjoint.ir.kernel_kind import Read, reduce_of
 from adjoint.ir.sizes import divides, is_one, same
 from adjoint.ir.uop import UOp
 
@@ -21,7 +22,7 @@ Index = tuple[Axis, ...]
 _DEEPEST = 2  # divisions inside one another: an index doubles with each of them
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Followed:
     """A coordinate as index maps compute with it: which axes it is made of, of which extent.
 
@@ -44,7 +45,7 @@ class Followed:
 _NOWHERE = Followed(((),), 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Space:
     """What the index map of one node is evaluated over."""
 
@@ -67,8 +68,10 @@ class Atoms:
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self.images: dict[int, Axis | None] = {}  # of which atoms; None: many places read one
-        self.depths: dict[int, int] = {}  # of images: how many divisions are inside one another
+        self._depths: dict[int, int] = {}  # of images: how many divisions are inside one another
+        self._tangled: set[int] = set()  # images with too many of them
         self._parts: dict[int, Axis] = {}
+        self._split = self._parts.keys()
         self._known: dict[Any, int] = {}
 
     def new(self, size: int) -> Axis:
@@ -87,19 +90,24 @@ class Atoms:
             (found,) = self.new(size)
             self._known[key] = found
             self.images[found] = of
-            below = max((self.depths.get(a, 0) for a in of or ()), default=0)
-            self.depths[found] = below + divided
+            below = max([self._depths.get(a, 0) for a in of or ()], default=0)
+            self._depths[found] = below + divided
+            if below + divided > _DEEPEST:
+                self._tangled.add(found)
         return (found,)
 
     def whole(self, axis: Axis) -> Axis:
         """The axis in atoms that are not split."""
-        if self._parts.keys().isdisjoint(axis):
+        if self._split.isdisjoint(axis):
             return axis
         return tuple(p for a in axis for p in self.whole(self._parts.get(a, (a,))))
 
     def settled(self, index: Index) -> Index:
         """The index in atoms that are not split."""
-        return tuple([self.whole(axis) for axis in index])
+        for axis in index:
+            if not self._split.isdisjoint(axis):
+                return tuple([self.whole(axis) for axis in index])
+        return index
 
     def count(self, atoms: Any) -> int:
         """How many index points these atoms have."""
@@ -107,11 +115,10 @@ class Atoms:
 
     def roots(self, index: Index) -> set[int] | None:
         """The counters that the index depends on; None if it reads places more than once."""
-        found: set[int] = set()
-        for atom in (a for axis in self.settled(index) for a in axis):
-            if atom not in self.images:
-                found.add(atom)
-                continue
+        atoms = set(chain(*self.settled(index)))
+        images = atoms & self.images.keys()
+        found = atoms - images
+        for atom in images:
             of = self.images[atom]
             below = None if of is None else self.roots((of,))
             if below is None:
@@ -121,7 +128,7 @@ class Atoms:
 
     def tangled(self, index: Index) -> bool:
         """Whether so many divisions are inside one another that memory is better."""
-        return any(self.depths.get(a, 0) > _DEEPEST for axis in index for a in axis)
+        return not self._tangled.isdisjoint(chain(*index))
 
     def split(self, atom: int, outer: int) -> Axis | None:
         """The atom as (outer, inner); None if it does not divide or is an image."""
@@ -136,9 +143,12 @@ class Atoms:
 
     def reshaped(self, node: UOp, index: Index, shape: Sequence[int]) -> Index:
         """The atoms in order, dealt out to the axes of another shape."""
-        flat = [a for axis in self.settled(index) for a in axis][::-1]
+        flat = list(chain(*self.settled(index)))[::-1]
         result: list[Axis] = []
         for extent in shape:
+            if flat and same(self.sizes[flat[-1]], extent):  # mostly
+                result.append((flat.pop(),))
+                continue
             axis = self._taken(flat, extent)
             if axis is None:
                 return self._images(node, index, shape)
@@ -166,15 +176,13 @@ class Atoms:
         return tuple(taken)
 
     def _images(self, node: UOp, index: Index, shape: Sequence[int]) -> Index:
-        of = tuple(a for axis in index for a in axis)
+        of = tuple(chain(*index))
         return tuple([self.image((node, i, of), n, of, True) for i, n in enumerate(shape)])
 
     def through(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         """The operands of a view, each with the index at which it is read."""
-        at, view = _followed(index, node.shape), node.op.kernel
-        assert isinstance(view, View)
-        reads = view.index_map(node, at, _Space(self, node))
-        return self._read(node, reads)
+        at, space = _followed(index, node.shape), _Space(self, node)
+        return self._read(node, node.op.kernel.index_map(node, at, space))
 
     def reduced(self, node: UOp, index: Index) -> tuple[list[tuple[UOp, Index]], Index]:
         """The operands of a reduction with their indices, and the axes it loops over."""
@@ -189,15 +197,13 @@ class Atoms:
 
     def _places(self, node: UOp, number: int, read: Read) -> Index:
         """The axes that an operand's follow: an axis that is moved follows an image of them."""
-        shape = read.source.shape
-        return tuple(
-            [
-                at.axes[0]
-                if not at.moved and same(at.extent, n)
-                else self.image((node, number, d, at.axes), n, _of(at))
-                for d, (at, n) in enumerate(zip(read.place, shape, strict=True))
-            ]
-        )
+        found: list[Axis] = []
+        for at, n in zip(read.place, read.source.shape, strict=True):
+            if at.moved or not same(at.extent, n):
+                found.append(self.image((node, number, len(found), at.axes), n, _of(at)))
+            else:
+                found.append(at.axes[0])
+        return tuple(found)
 
 
 def _of(at: Followed) -> Axis | None:

@@ -109,9 +109,10 @@ def product_dtype(node: UOp, target: Target) -> DType:
     16-bit floats are multiplied and added in float32 and rounded once. A library or a matrix unit
     of the target that takes them as they are does that itself; else they are made float32 first.
     """
-    narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
+    if node.dtype not in (dtypes.float16, dtypes.bfloat16):
+        return node.dtype
     takes = library_takes(node.dtype, target) or unit_takes(node.dtype, target)
-    return dtypes.float32 if narrow and not takes else node.dtype
+    return node.dtype if takes else dtypes.float32
 
 
 def unit_takes(dtype: DType, target: Target) -> bool:

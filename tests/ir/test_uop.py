@@ -152,6 +152,15 @@ def test_substitution_does_not_walk_replacements():
     assert substitute([x.exp()], {x: x.log()}) == [x.log().exp()]
 
 
+def test_a_node_on_other_sources_is_where_they_are_and_keeps_its_line():
+    node = leaf().reshape(6)
+    for device in ("CPU", "REF"):
+        new = rebuild(node, (OPS["input"]("other", (2, 3), "float32", device),))
+        assert (new.device, new.shape, new.raw_origin) == (device, (6,), node.raw_origin)
+    narrow = rebuild(node, (OPS["input"]("other", (2, 3), "float16", "CPU"),))
+    assert (narrow.dtype.name, narrow.raw_origin) == ("float16", node.raw_origin)
+
+
 def test_rebuilding_checks_the_new_sources():
     with pytest.raises(ShapeError):
         rebuild(leaf().reshape(6), (leaf("y", (5,)),))

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from adjoint import Variable
 from adjoint.errors import BoundsError
 from adjoint.ir.expand import expand
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import Var
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
+from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.legalise import legal_rules
 from adjoint.target import TARGETS
@@ -85,3 +87,26 @@ def test_what_a_rule_makes_is_left_as_it_is():
 def test_rules_of_kinds_print_what_they_are_about():
     assert str(RULES["identity"]) == "identity: detach(x) = x"
     assert str(RULES["arg_extreme"].pattern) == "node of argmax or argmin"
+
+
+SPECS = ["mk,kn->mn", "km,kn->mn", "mk,nk->nm", "bmk,kn->bmn", "bmk,bkn->mbn", "km,nkb->bnm"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("count", [2, Variable("n", 1, 8).bind(2)])
+def test_products_of_one_form_keep_their_own_operands_dtypes_and_lines(spec, count):
+    """What a contraction becomes is looked up by letters and sizes alone."""
+    sizes = {"b": 3, "m": 4, "k": 5, "n": count}
+    terms, out = spec.split("->")
+    for dtype in ("float32", "float64", "float32"):
+        x, y = (
+            given(name, *(sizes[c] for c in term), dtype=dtype)
+            for name, term in zip(("left", "right"), terms.split(","), strict=True)
+        )
+        node = x.contract(y, spec)
+        (found,) = rewrite_once([node], RULES)
+        assert (found.shape, found.dtype) == (node.shape, node.dtype)
+        assert [varies(n) for n in found.shape] == [varies(sizes[c]) for c in out]
+        inner = toposort([found])
+        assert {n for n in inner if n.op.name == "input"} == {x, y}
+        assert {n.raw_origin for n in inner if n not in (x, y)} == {node.raw_origin}

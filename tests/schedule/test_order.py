@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, checkpoint, grad, hessian, jit
-from adjoint.schedule.fuse import Fuser, Unit
-from adjoint.target import TARGETS, Limits
+from adjoint.schedule.units import Order, Spans, Unit
+from adjoint.target import Limits
 from tests.support.devices import SUMMED, on, same
 
 UNARY = [
@@ -77,32 +77,90 @@ def units(*levels):
     return [Unit("kernel", Limits(), {}, low, high) for low, high in levels]
 
 
+def linked(made, edges):
+    order = Order()
+    for unit in made:
+        order.widen(unit, unit.high)
+    for maker, user in edges:
+        order.link(maker, [user])
+    return order
+
+
+def reached(first):
+    found, stack = set(), [first]
+    while stack:
+        new = [u for u in stack.pop().users if u not in found]
+        found.update(new)
+        stack.extend(new)
+    return found
+
+
 def test_a_way_down_through_several_wide_steps_is_a_way():
-    fuser = Fuser([], TARGETS["CPU"])
-    first, upper, lower, last = chain = units((10, 10), (7, 12), (2, 8), (3, 3))
-    fuser.wide = {upper: None, lower: None}
-    for maker, user in pairwise(chain):
-        maker.users[user] = None
-    assert fuser._before(first, last)
-    assert not fuser._before(last, first)
+    first, _, _, last = chain = units((10, 10), (7, 12), (2, 8), (3, 3))
+    order = linked(chain, pairwise(chain))
+    assert order.before(first, last)
+    assert not order.before(last, first)
+
+
+def random_steps(rng, count=12):
+    spans = [sorted(rng.sample(range(12), 2)) if rng.random() < 0.5 else None for _ in range(count)]
+    made = units(*(span or [n, n] for n, span in enumerate(spans)))
+    pairs = [(a, b) for a in made for b in made if a is not b and b.high > a.low]
+    edges = [pair for pair in pairs if rng.random() < 0.15]
+    rng.shuffle(edges)
+    return made, linked(made, edges)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_one_step_is_before_another_where_a_path_leads_there(seed):
-    """Levels only spare a search: they never hide a path."""
-    rng = random.Random(seed)
-    spans = [sorted(rng.sample(range(12), 2)) if rng.random() < 0.5 else None for _ in range(12)]
-    made = units(*(span or [n, n] for n, span in enumerate(spans)))
-    fuser = Fuser([], TARGETS["CPU"])
-    fuser.wide = {unit: None for unit in made if unit.low < unit.high}
-    for maker in made:
-        maker.users = {u: None for u in made if u.high > maker.low and rng.random() < 0.15}
-        maker.users.pop(maker, None)
+    """Levels and the tree only spare a search: they neither hide a path nor invent one."""
+    made, order = random_steps(random.Random(seed))
     for first in made:
-        reached, stack = set(), [first]
-        while stack:
-            new = [u for u in stack.pop().users if u not in reached]
-            reached.update(new)
-            stack.extend(new)
         for last in made:
-            assert last is first or fuser._before(first, last) == (last in reached)
+            assert last is first or order.before(first, last) == (last in reached(first))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_step_that_stands_for_two_is_before_what_either_was_before(seed):
+    rng = random.Random(seed)
+    made, order = random_steps(rng)
+    while len(made) > 2:
+        old, new = rng.sample(made, 2)
+        if new in reached(old) or old in reached(new):
+            made.remove(old)  # asked no more; its ways stay
+            continue
+        after = {u: reached(u) for u in made}
+        order.replace(old, new)
+        made.remove(old)
+        for first in made:
+            ends = after[first] | (after[old] | after[new] if {old, new} & after[first] else set())
+            ends |= after[old] if first is new else set()
+            ends |= {new} if old in ends else set()
+            for last in made:
+                assert last is first or order.before(first, last) == (last in ends)
+
+
+def test_a_way_of_a_thousand_steps_is_found_without_looking_at_each():
+    """Every step has a second user which leads nowhere."""
+    chain = units(*((n, n) for n in range(1000)))
+    ends = units(*((n + 1, n + 1) for n in range(999)))
+    order, asked = Order(), []
+    for n in reversed(range(999)):
+        order.link(chain[n], [ends[n], chain[n + 1]])
+    counted = type("Counted", (dict,), {"__iter__": lambda d: asked.append(1) or dict.__iter__(d)})
+    for unit in chain:
+        unit.users = counted(unit.users)
+    assert order.before(chain[0], chain[-1])
+    assert not order.before(chain[-1], chain[0])
+    assert len(asked) < 20
+
+
+def test_ranges_of_levels_that_overlap_are_one():
+    spans = Spans()
+    for low, high in ((7, 9), (1, 3), (4, 7)):
+        spans.add(low, high)
+    assert [spans.lowest(n) for n in range(11)] == [0, 1, 1, 3, 4, 4, 4, 7, 7, 9, 10]
+    assert [spans.highest(n) for n in range(11)] == [0, 1, 3, 3, 4, 7, 7, 7, 9, 9, 10]
+    spans.add(2, 5)
+    assert [spans.lowest(n) for n in range(11)] == [0, 1, 1, 1, 1, 1, 1, 7, 7, 9, 10]
+    assert [spans.highest(n) for n in range(11)] == [0, 1, 7, 7, 7, 7, 7, 7, 9, 9, 10]

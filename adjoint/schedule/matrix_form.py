@@ -1,0 +1,177 @@
+"""A contraction in the words of kernels: a constant, a product, or a product of matrices.
+
+Before: contract(a, b, "bqhd,bkhd->bhqk").
+After: views of a and b as (batch, row, column), their product, and a view of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from adjoint.ir import axes
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.sizes import cached, is_one
+from adjoint.ir.uop import UOp, make_node
+from adjoint.schedule.strategy import is_matrix_product
+
+Shape = tuple[int, ...]
+
+
+def sum_of_nothing(node: UOp) -> UOp | None:
+    """a contraction over an axis without elements = 0"""
+    empty = 0 in node.src[0].shape or 0 in node.src[1].shape
+    if not empty or not node.size:
+        return None
+    found: UOp = OPS["const"](0, node.dtype, node.shape, node.device)
+    return found
+
+
+def sum_of_one(node: UOp) -> UOp | None:
+    """a contraction over axes of one element = a product"""
+    alone = node.size and _is_of_one(node.arg.spec, node.src[0].shape)
+    return _products(node, axes.parse(node.arg.spec)) if alone else None
+
+
+def matrices(node: UOp) -> UOp | None:
+    """a contraction = a product of matrices between views"""
+    if not node.size or not is_matrix_product(node):
+        return None
+    (a, b), form = node.src, _matrix_form(node.arg.spec, *(x.shape for x in node.src))
+    lhs, rhs = (b, a) if form.swapped else (a, b)
+    product = _viewed(lhs, form.lhs).contract(_viewed(rhs, form.rhs), "bmk,bkn->bmn")
+    return _viewed(product, form.result)
+
+
+@cached(4096)
+def _is_of_one(text: str, left: Shape) -> bool:
+    """Whether every axis that is summed has one element."""
+    spec = axes.parse(text)
+    return all(is_one(n) for c, n in zip(spec.lhs, left, strict=True) if c in spec.summed)
+
+
+def _products(node: UOp, spec: axes.Letters) -> UOp:
+    """Nothing to sum: the operands spread over the result and multiplied."""
+    spread = []
+    for x, term in zip(node.src, spec.terms, strict=True):
+        order = [term.index(c) for c in spec.out if c in term]
+        order += [i for i, c in enumerate(term) if c not in spec.out]
+        shape = [x.shape[term.index(c)] if c in term else 1 for c in spec.out]
+        spread.append(x.permute(order).reshape(shape).expand(node.shape))
+    product = spread[0] * spread[1]
+    return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
+
+
+# ---- products of matrices
+
+Views = tuple[tuple[OpDef, Any, Shape], ...]  # ops with one operand, their attributes and shapes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _MatrixForm:
+    """How the operands of a product of matrices, and its result, are seen."""
+
+    swapped: bool  # the second operand gives the rows
+    lhs: Views
+    rhs: Views
+    result: Views
+
+
+def _viewed(x: UOp, views: Views) -> UOp:
+    for op, arg, shape in views:
+        x = make_node(op, (x,), arg, shape, x.dtype)
+    return x
+
+
+@cached(4096)
+def _matrix_form(text: str, left: Shape, right: Shape) -> _MatrixForm:
+    """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
+    spec = axes.parse(text)
+    sizes = dict(zip(spec.lhs + spec.rhs, left + right, strict=True))
+    x, y = (OPS["input"](name, s, dtypes.float32, None) for name, s in (("x", left), ("y", right)))
+    (a, left_term), (b, right_term), batch, rows, columns = _divided(
+        ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes
+    )
+    summed = _summed_order(spec.summed, left_term, right_term)
+    m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
+    lhs = _arranged(a, left_term, batch, rows + summed, sizes, (m, k))
+    rhs = _arranged(b, right_term, batch, summed + columns, sizes, (k, n))
+    product, order = lhs.contract(rhs, "bmk,bkn->bmn"), batch + rows + columns
+    found = product.reshape([sizes[c] for c in order]).permute([order.index(c) for c in spec.out])
+    return _MatrixForm(a is y, _views(lhs, a), _views(rhs, b), _views(found, product))
+
+
+def _views(node: UOp, base: UOp) -> Views:
+    """The views between a node and what is below them, that first."""
+    found = []
+    while node is not base:
+        found.append((node.op, node.arg, node.shape))
+        node = node.src[0]
+    return tuple(reversed(found))
+
+
+Operand = tuple[UOp, str]
+_LEAST = 1 << 12  # elements of a product that is worth a call of its own
+
+
+def _divided(
+    sides: tuple[Operand, Operand], out: str, sizes: dict[str, int]
+) -> tuple[Operand, Operand, str, str, str]:
+    """Which operand gives the rows, and the letters of batch, rows and columns.
+
+    If the result ends in rows of one operand and columns of the other, whatever is before them can
+    be the batch, and the library writes the result as it lies; an operand without the letters of
+    the batch is used again. Else rows and columns are all letters of one operand, and views follow.
+    """
+    both = [c for c in out if c in sides[0][1] and c in sides[1][1]]
+    for first, second in (sides, sides[::-1]):
+        only = [c in second[1] and c not in first[1] for c in out]
+        columns = _ending(out, only)
+        rest = out[: len(out) - len(columns)]
+        rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
+        batch = rest[: len(rest) - len(rows)]
+        large = prod(sizes[c] for c in rows + columns) >= _LEAST
+        if columns and (list(batch) == both or (rows and large and _has_strides(batch, sides))):
+            return first, second, batch, rows, columns
+    batch = "".join(both)
+    first, second = sides
+    rows = "".join(c for c in out if c in first[1] and c not in batch)
+    columns = "".join(c for c in out if c in second[1] and c not in batch)
+    return first, second, batch, rows, columns
+
+
+def _has_strides(batch: str, sides: tuple[Operand, Operand]) -> bool:
+    """Whether operands have the whole batch or none of it: one that lacks a letter among others
+    would be written out over it."""
+    return all(set(batch).issubset(term) or set(batch).isdisjoint(term) for _, term in sides)
+
+
+def _ending(letters: str, wanted: list[bool]) -> str:
+    """The longest end of the letters that is wanted throughout."""
+    count = 0
+    while count < len(letters) and wanted[len(letters) - 1 - count]:
+        count += 1
+    return letters[len(letters) - count :]
+
+
+def _summed_order(summed: str, left: str, right: str) -> str:
+    """The order of the summed letters in an operand whose last axes they are, if there is one."""
+    for term in (left, right):
+        order = "".join(c for c in term if c in summed)
+        if term.endswith(order) or term.startswith(order):
+            return order
+    return "".join(c for c in left if c in summed)
+
+
+def _arranged(
+    x: UOp, letters: str, batch: str, matrix: str, sizes: dict[str, int], shape: tuple[int, int]
+) -> UOp:
+    """An operand as (batch, row, column); a letter of the batch that it lacks is repeated."""
+    own = [c for c in batch if c in letters]
+    order = [letters.index(c) for c in (*own, *matrix)]
+    lead = [sizes[c] if c in letters else 1 for c in batch]
+    full = [sizes[c] for c in batch]
+    parts = x.permute(order).reshape(*lead, *(sizes[c] for c in matrix))
+    return parts.expand(*full, *(sizes[c] for c in matrix)).reshape(prod(full), *shape)

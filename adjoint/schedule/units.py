@@ -1,0 +1,154 @@
+"""Steps while kernels are being formed, and which of them needs which.
+
+A step joins another only if nothing would have to run both before and after the two. `Order` says
+so: levels, which rise from a node to its users, rule out most pairs; of the others a search from
+both ends tells, and a tree of steps, each under one of its users, tells most of those at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from adjoint.ir.uop import UOp
+from adjoint.schedule.loop_axes import Axis, Index
+from adjoint.target import Limits
+
+_MAX_SEARCHED = 2000  # steps that a search for a way looks at before it gives up
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A step: what it computes and what it reads from memory."""
+
+    kind: str
+    limits: Limits
+    outputs: dict[UOp, Index]
+    low: int  # the level of the first of its results, and of the last
+    high: int
+    reads: dict[UOp, None] = field(default_factory=dict)
+    users: dict[Unit, None] = field(default_factory=dict)
+    outer: Axis | None = None
+    reduced: dict[UOp, tuple[Index, Index]] = field(default_factory=dict)  # where, over what
+    waits: dict[UOp, None] = field(default_factory=dict)  # what must be done before it
+    members: int = 0  # how many nodes are computed inside
+    weight: int = 0  # what they cost together
+    depth: int = 0  # in the tree of `Order`, with the user it is under and one much further up
+    above: Unit | None = None
+    far_above: Unit | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is large enough: compiling takes more than linear time, walks go deep."""
+        limits = self.limits
+        return self.members > limits.kernel_nodes or self.weight > limits.kernel_cost
+
+
+class Spans:
+    """Ranges of levels, those that overlap as one."""
+
+    def __init__(self) -> None:
+        self._lows: list[int] = []
+        self._highs: list[int] = []
+
+    def add(self, low: int, high: int) -> None:
+        """One range more."""
+        first, last = bisect_right(self._highs, low), bisect_left(self._lows, high)
+        if first < last:
+            low, high = min(low, self._lows[first]), max(high, self._highs[last - 1])
+        self._lows[first:last], self._highs[first:last] = [low], [high]
+
+    def lowest(self, level: int) -> int:
+        """Where the range that the level lies in begins; the level itself if it lies in none."""
+        found = bisect_right(self._highs, level)
+        return min(level, self._lows[found]) if found < len(self._lows) else level
+
+    def highest(self, level: int) -> int:
+        """Where the range that the level lies in ends; the level itself if it lies in none."""
+        found = bisect_left(self._lows, level) - 1
+        return max(level, self._highs[found]) if found >= 0 else level
+
+
+class Order:
+    """Which step needs which."""
+
+    def __init__(self) -> None:
+        self._makers: dict[Unit, dict[Unit, None]] = {}
+        self._wide = Spans()  # of steps with results of several levels: ways back down
+
+    def widen(self, unit: Unit, level: int) -> None:
+        """The step has a result of that level too."""
+        unit.low, unit.high = min(unit.low, level), max(unit.high, level)
+        if unit.low < unit.high:
+            self._wide.add(unit.low, unit.high)
+
+    def link(self, maker: Unit, users: Iterable[Unit]) -> None:
+        """These steps need what the maker makes."""
+        new = dict.fromkeys(users)
+        if new and maker.above is None and maker not in self._makers:
+            _put_under(maker, max(new, key=lambda unit: unit.depth))
+        maker.users.update(new)
+        for user in new:
+            self._makers.setdefault(user, {})[maker] = None
+
+    def replace(self, old: Unit, new: Unit) -> None:
+        """One step makes and needs from now on what the other did."""
+        for maker in self._makers.pop(old, {}):
+            del maker.users[old]
+            self.link(maker, [new])
+        for user in old.users:
+            del self._makers[user][old]
+        self.link(new, old.users)
+        self.widen(new, old.low)
+        self.widen(new, old.high)
+
+    def before(self, first: Unit, last: Unit) -> bool:
+        """Whether `last` needs something that `first` makes, as far as one can see."""
+        low, high = self._wide.lowest(first.low), self._wide.highest(last.high)
+        if low >= last.high:
+            return False
+        if _is_under(first, last):
+            return True
+        up = _Search(first, lambda unit: [u for u in unit.users if u.low <= high])
+        down = _Search(last, lambda unit: [m for m in self._makers.get(unit, ()) if m.high >= low])
+        while up.stack and down.stack:
+            if any(unit in down.seen for unit in up.step()):
+                return True
+            if any(unit in up.seen or _is_under(first, unit) for unit in down.step()):
+                return True
+            if len(up.seen) + len(down.seen) > _MAX_SEARCHED:
+                return True
+        return False
+
+
+class _Search:
+    """Steps that are reached from one of them."""
+
+    def __init__(self, start: Unit, following: Callable[[Unit], list[Unit]]):
+        self.seen, self.stack, self.following = {start}, [start], following
+
+    def step(self) -> list[Unit]:
+        """What is reached first from the next of them."""
+        new = [unit for unit in self.following(self.stack.pop()) if unit not in self.seen]
+        self.seen.update(new)
+        self.stack += new
+        return new
+
+
+# ---- the tree: a step's way up is one of many, but a long one
+
+
+def _put_under(unit: Unit, above: Unit) -> None:
+    """Pointers that go one step up, and 1, 3, 7, … steps: a way of n steps takes log n of them."""
+    far = above.far_above or above
+    further = far.far_above or far
+    equal = above.depth - far.depth == far.depth - further.depth
+    unit.depth, unit.above, unit.far_above = above.depth + 1, above, further if equal else above
+
+
+def _is_under(unit: Unit, other: Unit) -> bool:
+    """Whether the way up from one step leads to another."""
+    while unit.above is not None and unit.far_above is not None and unit.depth > other.depth:
+        unit = unit.far_above if unit.far_above.depth >= other.depth else unit.above
+    return unit is other
