@@ -188,6 +188,7 @@ site: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/autodiff.py
+	$(BIN)/python bench/first_call.py
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/overhead_steps.py
 	$(BIN)/python bench/path.py
