@@ -19,6 +19,7 @@ import numpy as np
 
 from adjoint import config
 from adjoint.engine.graph_key import GraphKey, close_over_parameters
+from adjoint.ir.collector import collector_paused
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
@@ -183,6 +184,11 @@ def load_backend(name: str) -> Backend:
 def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
     """A program for the graph, with these constants as arguments: from the disk, or compiled."""
     bindings_of(roots)  # one value for each variable
+    with collector_paused():
+        return _made(key, roots, lifted)
+
+
+def _made(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
     backend, (stored, finish) = load_backend(key.backend), _store()
     name = stored.name_of(key.structure, key.values, lifted, backend)
     kept = None if name is None else stored.read(name, roots)

@@ -271,22 +271,18 @@ def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
 
     On sources of the same types it has the node's own type, under whatever defaults it was made.
     """
-    if node._origin is not None and all(map(_is_like, src, node.src)):
-        known = node.shape, node.dtype, node.device, node._origin
-        return make_known(node.op, src, node.arg, *known)
-    with origins.origin_scope(node._origin):
-        for new, old in zip(src, node.src, strict=True):
-            if new.dtype is not old.dtype or not alike(new.shape, old.shape):
-                return UOp(node.op, src, node.arg)
-        return make_node(node.op, src, node.arg, node.shape, node.dtype)
+    op, arg, origin = node.op, node.arg, node._origin
+    same = len(src) == len(node.src) and all(map(_has_type_of, src, node.src))
+    if same and origin is not None:
+        device = _device_of(op, src, arg)
+        return make_known(op, src, arg, node.shape, node.dtype, device, origin)
+    with origins.origin_scope(origin):
+        return make_node(op, src, arg, node.shape, node.dtype) if same else UOp(op, src, arg)
 
 
-def _is_like(new: UOp, old: UOp) -> bool:
-    """Whether users of one node have the same type and device if they use the other."""
-    if new is old:
-        return True
-    alike_types = new.dtype is old.dtype and alike(new.shape, old.shape)
-    return alike_types and bool(new.device == old.device)
+def _has_type_of(new: UOp, old: UOp) -> bool:
+    """Whether users of a node have the same type if they use another."""
+    return new is old or (new.dtype is old.dtype and alike(new.shape, old.shape))
 
 
 def live_nodes() -> int:

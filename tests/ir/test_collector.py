@@ -1,10 +1,12 @@
 """The garbage collector around graphs: rare or paused inside, and as it was afterwards."""
 
 import gc
+from contextlib import nullcontext
 
 import pytest
 
-from adjoint import Tensor, grad
+from adjoint import Tensor, grad, jit
+from adjoint.engine import program_cache
 from adjoint.ir.collector import collector_paused, collector_rare
 
 
@@ -18,6 +20,35 @@ def test_collections_are_rare_inside_grad_and_as_before_afterwards():
     grad(lambda x: grad(fn)(x).sum())(Tensor([1.0, 2.0]))
     assert seen[0][0] > usual[0]
     assert gc.get_threshold() == usual
+
+
+def test_collections_are_rare_while_jit_traces_and_as_before_afterwards():
+    usual, seen = gc.get_threshold(), []
+
+    @jit
+    def fn(x):
+        seen.append(gc.get_threshold())
+        return x * 3
+
+    fn(Tensor([1.0, 2.0], device="CPU"))
+    assert seen[0][0] > usual[0]
+    assert gc.get_threshold() == usual
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_is_collected_while_a_program_is_made(fails, monkeypatch):
+    seen = []
+
+    def made(key, roots, lifted):
+        seen.append(gc.isenabled())
+        if fails:
+            raise KeyboardInterrupt
+        return "program"
+
+    monkeypatch.setattr(program_cache, "_made", made)
+    with pytest.raises(KeyboardInterrupt) if fails else nullcontext():
+        assert program_cache.make(None, [], ()) == "program"
+    assert (seen, gc.isenabled()) == ([False], True)
 
 
 def test_an_error_restores_the_collector():

@@ -20,6 +20,7 @@ import numpy as np
 
 from adjoint.engine.observers import watch
 from adjoint.errors import ArgumentError, AutodiffError
+from adjoint.ir.collector import collector_rare
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.origin import readable, user_place
@@ -161,7 +162,10 @@ class Jitted(Generic[P, R]):
             return found
         with turn.lock:
             found = self._tried(key, args, kwargs, leaves)  # another thread may have traced it
-            return self._traced(key, leaves, treedef, args, kwargs) if found is MISSING else found
+            if found is not MISSING:
+                return found
+            with collector_rare():
+                return self._traced(key, leaves, treedef, args, kwargs)
 
     def _tried(self, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
         """The result by a trace that fits, or MISSING."""
