@@ -131,15 +131,16 @@ class Fuser:
 
     def _flow(self, node: UOp, unit: Unit, index: Index) -> None:
         """The operands of a node inside a kernel are read there, at the index that follows."""
+        facts, settled = self.facts[node], self.atoms.settled
         unit.members += 1
-        unit.weight += self.facts[node].weight
-        settled = self.atoms.settled
-        for source, at in self._operands(node, unit, index):
+        unit.weight += facts.weight
+        for source, at in self._operands(node, facts.kind, unit, index):
             self.uses.setdefault(source, {})[(unit, settled(at))] = None
 
-    def _operands(self, node: UOp, unit: Unit, index: Index) -> Iterable[tuple[UOp, Index]]:
+    def _operands(
+        self, node: UOp, kind: str, unit: Unit, index: Index
+    ) -> Iterable[tuple[UOp, Index]]:
         """What a node at an index reads, and where."""
-        kind = self.facts[node].kind
         if kind == VIEW:
             if node.op.kernel.waits:
                 unit.waits.update(dict.fromkeys(node.src[1:]))
@@ -150,7 +151,7 @@ class Fuser:
             return pairs
         if type(node.op.kernel) is Gather:
             return self._gathered(node, index)
-        return () if is_counting(node) else [(source, index) for source in node.src]
+        return () if is_counting(node) else zip(node.src, repeat(index))
 
     def _gathered(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         data, indices = node.src[0], node.src[1:]
@@ -210,6 +211,8 @@ class Fuser:
 
     def _once(self, unit: Unit, index: Index) -> bool:
         """Whether computing at this index does nothing twice that could be done once."""
+        if len(unit.outputs) == 1 and index in map(self.atoms.settled, unit.outputs.values()):
+            return True
         found = self.atoms.roots(index)
         if found is None:
             return False

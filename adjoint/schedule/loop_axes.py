@@ -104,9 +104,10 @@ class Atoms:
 
     def settled(self, index: Index) -> Index:
         """The index in atoms that are not split."""
-        for axis in index:
-            if not self._split.isdisjoint(axis):
-                return tuple([self.whole(axis) for axis in index])
+        if self._parts:
+            for axis in index:
+                if not self._split.isdisjoint(axis):
+                    return tuple([self.whole(axis) for axis in index])
         return index
 
     def count(self, atoms: Any) -> int:
@@ -181,8 +182,11 @@ class Atoms:
 
     def through(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         """The operands of a view, each with the index at which it is read."""
+        view = node.op.kernel
+        if view.aliases and len(node.src) == 1:  # the same elements in the same order
+            return [(node.src[0], self.reshaped(node, index, node.src[0].shape))]
         at, space = _followed(index, node.shape), _Space(self, node)
-        return self._read(node, node.op.kernel.index_map(node, at, space))
+        return self._read(node, view.index_map(node, at, space))
 
     def reduced(self, node: UOp, index: Index) -> tuple[list[tuple[UOp, Index]], Index]:
         """The operands of a reduction with their indices, and the axes it loops over."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from adjoint.ir.kernel_kind import View
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule import classify
-from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW
+from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW, weight
 from adjoint.schedule.strategy import step_kind
 from adjoint.target import Target
 
@@ -22,7 +21,7 @@ class Facts:
     level: int  # above those of all its operands
     cost: int  # of one element computed anew from what will be in memory
     reduces: bool  # whether a reduction may share its kernel
-    pieces: int  # from how many places an element may come, each of which a kernel has code for
+    pieces: int  # from how many places an element may come, each of which its users have code for
     movable: bool = True  # whether code for it may be written wherever it is read
 
 
@@ -35,23 +34,26 @@ def facts_of(roots: Sequence[UOp], target: Target) -> dict[UOp, Facts]:
 
 
 def _facts(node: UOp, below: list[Facts], target: Target) -> Facts:
-    kind = step_kind(node, target)
-    level = 1 + max([b.level for b in below], default=0)
-    reduces = kind == REDUCE or (kind in (VIEW, POINTWISE) and any(b.reduces for b in below))
-    kernel = node.op.kernel
-    weight = classify.weight(node)
-    found = Facts(kind, weight, level, _cost(node, kind, weight, below), reduces, 1)
-    if type(kernel) is View and kernel.joins:
-        found.pieces = sum([b.pieces if b.movable else 1 for b in below])
-        found.movable = found.pieces <= max(target.limits.joined_pieces, len(below))
-    elif below:
-        found.pieces = max([b.pieces if b.movable else 1 for b in below])
+    kind, own = step_kind(node, target), weight(node)
+    level, cost, pieces, reduces = 0, own, 1, False
+    for operand in below:
+        level = operand.level if operand.level > level else level
+        pieces = operand.pieces if operand.pieces > pieces else pieces
+        cost += operand.cost
+        reduces = reduces or operand.reduces
+    found = Facts(kind, own, level + 1, cost, reduces, pieces)
+    if kind != POINTWISE:
+        _view_or_step(node, below, found, target)
     return found
 
 
-def _cost(node: UOp, kind: str, weight: int, below: list[Facts]) -> int:
-    if kind == POINTWISE:
-        return weight + sum([b.cost for b in below])
-    if kind != VIEW or node.op.kernel.repeats:  # what is spread is done once outside, or in memory
-        return 1
-    return below[0].cost
+def _view_or_step(node: UOp, below: list[Facts], found: Facts, target: Target) -> None:
+    """What differs where elements are moved, or are in memory."""
+    kernel, kind = node.op.kernel, found.kind
+    found.reduces = kind == REDUCE or (kind == VIEW and found.reduces)
+    spread = kind != VIEW or kernel.repeats  # what is spread is done once outside, or in memory
+    found.cost = 1 if spread else below[0].cost
+    if type(kernel) is View and kernel.joins:
+        pieces = sum([operand.pieces for operand in below])
+        found.movable = pieces <= max(target.limits.joined_pieces, len(below))
+        found.pieces = pieces if found.movable else 1
