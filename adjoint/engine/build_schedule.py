@@ -22,7 +22,7 @@ from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.lower import lower
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
-from adjoint.schedule.layout import gemm_of, matrix_base, sorts
+from adjoint.schedule.layout import gemm_of, sorts
 from adjoint.schedule.strategy import LOOPS
 from adjoint.stages import (
     ControlStep,
@@ -157,8 +157,8 @@ class _Builder:
 
     def _library(self, work: Work) -> LibraryStep:
         node = work.nodes[0]
-        operands = [matrix_base(s) for s in node.src]
-        return LibraryStep(gemm_of(node), tuple(map(self._slot, (node, *operands))), node)
+        gemm, operands = gemm_of(node)
+        return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
 
 
 _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {  # by what a row of the table uses

@@ -14,7 +14,13 @@ from adjoint.stages import Gemm
 
 def matrix_base(node: UOp) -> UOp:
     """What must be in memory for a matrix operand: below its views, or the operand itself."""
-    return base_of(node) if _as_it_lies(node) is not None else node
+    return _operand(node)[0]
+
+
+def _operand(node: UOp) -> tuple[UOp, tuple[int, ...]]:
+    """What must be in memory for a matrix operand, and the strides at which it is read there."""
+    strides = _as_it_lies(node)
+    return (node, strides_of(node.shape)) if strides is None else (base_of(node), strides)
 
 
 def _as_it_lies(node: UOp) -> tuple[int, ...] | None:
@@ -83,25 +89,17 @@ def counts_along(node: UOp) -> int | None:
     return next((d for d, c in enumerate(counters) if index[0] == var(c) != ZERO), None)
 
 
-def gemm_of(node: UOp) -> Gemm:
-    """The library call for a product "bmk,bkn->bmn" whose operands lie as `matrix_base` says."""
-    a, b = node.src
-    batch, m, n = node.shape
-    return Gemm(
-        node.dtype,
-        int(batch),
-        int(m),
-        int(n),
-        int(a.shape[2]),
-        _operand_strides(a),
-        _operand_strides(b),
-        (int(m * n), int(n), 1),
-    )
+def gemm_of(node: UOp) -> tuple[Gemm, tuple[UOp, UOp]]:
+    """The library call for a product "bmk,bkn->bmn", and its operands as `matrix_base` says."""
+    (a, left), (b, right) = map(_operand, node.src)
+    batch, m, n = map(int, node.shape)
+    summed, out = int(node.src[0].shape[2]), (m * n, n, 1)
+    return Gemm(node.dtype, batch, m, n, summed, _ints(left), _ints(right), out), (a, b)
 
 
-def _operand_strides(node: UOp) -> tuple[int, int, int]:
-    batch, row, column = _as_it_lies(node) or strides_of(node.shape)
-    return int(batch), int(row), int(column)
+def _ints(strides: tuple[int, ...]) -> tuple[int, int, int]:
+    batch, row, column = map(int, strides)
+    return batch, row, column
 
 
 def sorts(node: UOp) -> UOp | None:
