@@ -1,6 +1,7 @@
 """What a graph computes, as a key: two graphs that differ only in their buffers have one key.
 
-Constants are kept beside the key, so that a program may take them as arguments. A program has
+Constants, and where slices of buffers begin, are kept beside the key, so that a program may take
+them as arguments. A program has
 parameters where the graph has buffers (`close_over_parameters`), and runs on one backend.
 """
 
@@ -13,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.memory_reads import is_slice
 from adjoint.ir import sizes
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
@@ -26,7 +28,7 @@ from adjoint.target import DEFAULT_BACKEND, targets_of
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
 )
-_COPY, _RESHAPE = OPS["copy"], OPS["reshape"]
+_COPY, _RESHAPE, _SHRINK = OPS["copy"], OPS["reshape"], OPS["shrink"]
 _backends: dict[Any, str | None] = {None: ""}  # by device, filled as devices are seen
 
 
@@ -36,8 +38,8 @@ class GraphKey:
 
     structure: tuple[Any, ...]
     leaves: list[UOp]
-    constants: list[UOp]
-    values: tuple[Any, ...]  # of the constants
+    constants: list[UOp]  # and slices of leaves
+    values: tuple[Any, ...]  # of the constants; where the slices begin
     backend: str  # the name of the backend that all nodes are on
 
 
@@ -75,12 +77,16 @@ def _memory(device: Any) -> str:
 
 
 def graph_key(
-    roots: Sequence[UOp], parameters: Sequence[UOp] = (), backend: str = ""
+    roots: Sequence[UOp],
+    parameters: Sequence[UOp] = (),
+    backend: str = "",
+    slices: bool = False,
 ) -> GraphKey | None:
     """One walk, sources first; None if the nodes on the way are not all on one backend.
 
     A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
-    as leaves, in front of the others. Every graph that is computed passes here, at well below a
+    as leaves, in front of the others. With `slices`, where a slice of a value begins is beside the
+    key, as a constant is. Every graph that is computed passes here, at well below a
     microsecond a node: the loop calls a function only where something is unusual.
     """
     numbers = _numbered(roots, parameters)
@@ -101,6 +107,11 @@ def graph_key(
                 continue
             if op is _COPY and crosses(node):  # between programs, never inside one
                 return None
+            if slices and op is _SHRINK and is_slice(node):
+                items += (op, node.shape, node.arg.step, numbers[src[0]])
+                constants.append(node)
+                devices.add(node.device)
+                continue
             items += (op, _plain(node.arg) if op.takes_functions else node.arg)
             if op.body is not None:  # of integers: the default float when it was made
                 items.append(node.dtype)
@@ -189,7 +200,7 @@ def _function_key(function: Function) -> tuple[Any, ...]:
 def close_over_parameters(
     roots: Sequence[UOp], leaves: Sequence[UOp], lifted: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
-    """The graph with parameters instead of leaves and of the `lifted` constants, and those.
+    """The graph with parameters instead of leaves and of `lifted` constants and slices, and those.
 
     Identities are gone: they only keep equal values apart. So are devices and what moves between
     them: a program runs in one place.
@@ -200,9 +211,10 @@ def close_over_parameters(
     parameters = [make(UniqueName(f"a{i}"), shape(n), n.dtype) for i, n in enumerate(leaves)]
     new: dict[UOp, UOp] = dict(zip(leaves, parameters, strict=True))
     for i, node in enumerate(lifted):
-        scalar = make(UniqueName(f"c{i}"), (), node.dtype)
-        parameters.append(scalar)
-        new[node] = scalar.expand(node.shape) if node.shape else scalar
+        own = node.shape if node.src else ()  # a slice is given whole, a constant once
+        given = make(UniqueName(f"c{i}"), own, node.dtype)
+        parameters.append(given)
+        new[node] = given if own == node.shape else given.expand(node.shape)
     _substitute(roots, new)
     return [new[root] for root in roots], parameters
 

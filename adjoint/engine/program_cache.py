@@ -1,8 +1,10 @@
 """Programs by what they compute: the same graph on other buffers is a look-up.
 
 A constant is part of a program until it has had several values; then the program takes it as an
-argument, so that a changing learning rate costs no compile. The least recently used programs are
-given up. Elsewhere: keys (`graph_key.py`), programs of earlier processes (`stored_programs.py`).
+argument, so that a changing learning rate costs no compile. So it is with slices of values: where
+one begins somewhere else, the program takes what the slice shows. The least recently used programs
+are given up. Elsewhere: keys (`graph_key.py`), programs of earlier processes
+(`stored_programs.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 
 from adjoint import config
 from adjoint.engine.graph_key import GraphKey, close_over_parameters
+from adjoint.engine.memory_reads import moved, slice_argument, slices_inside
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
@@ -41,7 +44,7 @@ class CachedProgram:
     """A program for a graph: which constants are arguments, and where the roots' values are."""
 
     program: Program
-    lifted: tuple[int, ...]  # positions in `key.values`
+    lifted: tuple[int, ...]  # positions in `key.constants`
     picks: tuple[tuple[bool, int], ...]  # per root: (is it a leaf, number of the leaf or output)
 
     def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Buffer]:
@@ -59,17 +62,16 @@ class CachedProgram:
         ]
 
     def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
-        """The constants of this graph that the program takes as arguments."""
-        device = self.program.backend.target.name
-        return tuple(_scalar(key.constants[i], device) for i in self.lifted)
+        """The constants and slices of this graph that the program takes as arguments.
 
-
-def moved(buffer: Buffer, device: Any) -> Buffer:
-    """A buffer as one of another device of this machine; a file's contents are read now."""
-    if buffer.device == device:
-        return buffer
-    array = buffer.array()
-    return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
+        Memory of a slice is lent to the run; a result that could be such memory has a copy.
+        """
+        device, simple = self.program.backend.target.name, self.program.plan.simple
+        copied = not simple or any(leaf for leaf, _ in self.picks)
+        nodes = (key.constants[i] for i in self.lifted)
+        return tuple(
+            slice_argument(node, copied) if node.src else _scalar(node, device) for node in nodes
+        )
 
 
 def _scalar(node: UOp, device: str) -> Buffer:
@@ -84,6 +86,7 @@ class _Family:
     lock: threading.Lock = field(default_factory=threading.Lock)
     exact: dict[tuple[Any, ...], CachedProgram] = field(default_factory=dict)
     generic: CachedProgram | None = None
+    inside: tuple[int, ...] | None = None  # slices that stay inside programs, once that is known
     fixed: tuple[Any, ...] = ()  # of the generic program: the values it has inside
 
     def find(self, values: tuple[Any, ...]) -> CachedProgram | None:
@@ -119,6 +122,11 @@ class Programs:
         found = family.exact.get(key.values)
         if found is not None:
             return found
+        if family.inside is None:
+            family.inside = slices_inside(key.constants, roots)
+        if family.inside:
+            starts = tuple([key.values[i] for i in family.inside])
+            family = self._family((*key.structure, starts))
         with family.lock:
             found = family.find(key.values)
             return self._made(family, key, roots) if found is None else found
@@ -137,11 +145,12 @@ class Programs:
 
     def _made(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         seen = [*family.exact, key.values]
-        if len(seen) <= VALUES:
-            bound = family.exact[key.values] = make(key, roots, ())
-            return bound
         columns = list(zip(*seen, strict=True))
         lifted = tuple(i for i, column in enumerate(columns) if len(set(column)) > 1)
+        sliced = all(key.constants[i].src for i in lifted)
+        if len(seen) <= (1 if sliced else VALUES):
+            bound = family.exact[key.values] = make(key, roots, ())
+            return bound
         if family.generic is not None:  # one more constant turned out to change
             lifted = tuple(sorted({*lifted, *family.generic.lifted}))
         family.fixed = tuple(v for i, v in enumerate(key.values) if i not in set(lifted))

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from adjoint.engine import interpreter
+from adjoint.engine import interpreter, memory_reads
 from adjoint.engine.graph_key import GraphKey, close_over_parameters, crosses, graph_key
 from adjoint.engine.interpreter import check_single, run, schedule
+from adjoint.engine.memory_reads import moved
 from adjoint.engine.observers import watch
-from adjoint.engine.program_cache import PROGRAMS, load_backend, moved
+from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.errors import BoundsError, DeviceError
@@ -44,8 +45,14 @@ def realize(*nodes: UOp) -> None:
 
 
 def compute(todo: list[UOp]) -> None:
-    """Hang values on nodes: by a program if one backend has the whole graph, else side by side."""
-    key = graph_key(todo)
+    """Hang values on nodes: from memory where they are there, by a program if one backend has the
+    whole graph, else side by side."""
+    for node in todo:
+        node.realized = memory_reads.read(node)
+    todo = [node for node in todo if node.realized is None]
+    if not todo:
+        return
+    key = graph_key(todo, slices=True)
     if key is not None:
         _run_program(todo, key)
         return

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.engine.graph_key import GraphKey, backend_name, crosses, graph_key
-from adjoint.engine.program_cache import PROGRAMS, CachedProgram, moved
+from adjoint.engine.memory_reads import moved
+from adjoint.engine.program_cache import PROGRAMS, CachedProgram
 from adjoint.ir.function import UniqueName
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort

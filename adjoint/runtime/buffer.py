@@ -112,6 +112,11 @@ class Buffer:
         view.flags.writeable = False
         return view
 
+    @property
+    def on_host(self) -> bool:
+        """Whether the host can read the contents where they lie."""
+        return self._array is not None or memory_of(self.device).addressable
+
     def _contents(self) -> Array:
         if self._array is None:
             block: Any = self._block

@@ -21,6 +21,7 @@ from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
 from adjoint.tensor.index import IndexPlan, plan_of
 from adjoint.tensor.lift import Lifter, passed_on
+from adjoint.tensor.memory_views import shows_memory, unbuilt
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import WRITERS, become, same_place, tie, writing
 
@@ -40,8 +41,10 @@ class Indexing:
         if plan.picks:
             return make(taken(self.uop, plan), passed_on(self._requires_grad))
         with writing:
-            made = make(taken(self.uop, plan), passed_on(self._requires_grad))
-            return tie(self, made, viewed, (plan,))
+            flag = passed_on(self._requires_grad)
+            if shows_memory(self, flag):
+                return unbuilt(self, flag, viewed, plan)
+            return tie(self, make(taken(self.uop, plan), flag), viewed, (plan,))
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         plan = plan_of("setitem", self.uop, key)

@@ -19,6 +19,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
+from adjoint.tensor import memory_views
 from adjoint.tensor.dlpack import array_from, capsule_of
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
@@ -38,6 +39,9 @@ class Interchange:
 
     def _buffer(self: Any) -> Buffer:
         """The storage, computed if need be and brought to the host."""
+        seen = memory_views.copied(self)
+        if seen is not None:
+            return seen
         source = self if Device.is_host(self.device) else self.to("CPU")
         while True:
             node = source.uop
@@ -59,6 +63,9 @@ class Interchange:
 
     def item(self: Any) -> Any:
         """The value of a tensor of one element, as a Python number."""
+        seen = memory_views.peeked(self)
+        if seen is not None and seen.size == 1:
+            return _python(seen.reshape(()))
         if self.uop.size != 1:
             problem = f"{self.uop.size} elements are not one"
             fix = ".tolist() or .numpy() give them all"

@@ -20,6 +20,7 @@ from adjoint.errors import VerificationError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.function import input_like
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import inverse, padded
 from adjoint.tensor import marked
@@ -63,7 +64,7 @@ class Storage:
             marked.moves(handle)
             if tie.call is None:
                 handle.uop = node
-            elif _has_node(handle):
+            elif has_node(handle):
                 del handle.uop
             if flag and not tie.cut:
                 handle._requires_grad = True
@@ -75,7 +76,7 @@ def _root_gone(storage: weakref.ref[Storage], root: Any) -> None:
     found = storage()
     with writing:
         left = [] if found is None else list(found.living())
-        if len(left) == 1 and _has_node(left[0]):
+        if len(left) == 1 and has_node(left[0]):
             _untie(left[0])
 
 
@@ -86,7 +87,9 @@ class Tie:
     handle shows; the tie of the whole has none.
     """
 
-    __slots__ = ("args", "call", "cut", "kwargs", "number", "prev", "repeats", "storage", "via")
+    __slots__ = (
+        *("args", "call", "cut", "kwargs", "number", "place", "prev", "repeats", "storage", "via"),
+    )
     storage: Storage
     prev: Tie | None
     call: Callable[..., Any] | None
@@ -95,6 +98,7 @@ class Tie:
     number: int | None
     cut: bool  # made inside no_grad: what it shows has no history
     repeats: bool  # several elements may be one of the base: they cannot be written
+    place: Any  # the line that made a view whose node is built later
     via: Any  # the handle it was made from, weakly, if that has gradients of its own
 
     def path(self) -> list[Tie]:
@@ -173,7 +177,7 @@ def tie(
     made.cut = child._requires_grad is False and parent._requires_grad is not False
     if call is _BITCAST:
         made.cut = True
-    made.via = None
+    made.via = made.place = None
     if above.call is not None and marked.is_marked(parent):
         made.via = weakref.ref(parent)
     child._tie = made
@@ -238,7 +242,7 @@ def base_of(tensor: Any) -> Any:
 
 def reread(tensor: Any) -> UOp:
     """The node of a view that has none: what it shows now."""
-    with writing:
+    with writing, origin_scope(tensor._tie.place):
         node: UOp = tensor._tie.read()
         tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
     return node
@@ -354,12 +358,18 @@ def _untie(tensor: Any) -> Tie | None:
     return tensor._tie
 
 
-def _has_node(tensor: Any) -> bool:
+def node_of(tensor: Any) -> UOp | None:
+    """Its node, None of a view that has none: one is built when it is asked for."""
     try:
-        object.__getattribute__(tensor, "uop")
+        node: UOp = object.__getattribute__(tensor, "uop")
     except AttributeError:
-        return False
-    return True
+        return None
+    return node
+
+
+def has_node(tensor: Any) -> bool:
+    """Whether its node is there."""
+    return node_of(tensor) is not None
 
 
 # ---- inverses

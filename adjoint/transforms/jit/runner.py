@@ -14,8 +14,9 @@ import numpy as np
 
 from adjoint.engine.graph_key import common_backend, graph_key
 from adjoint.engine.interpreter import check_device, run_function
+from adjoint.engine.memory_reads import moved
 from adjoint.engine.observers import watch
-from adjoint.engine.program_cache import PROGRAMS, moved
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.engine.sides import Sides, divided
 from adjoint.engine.step_facts import FlagError
 from adjoint.ir.effect import effects_muted

@@ -1,0 +1,128 @@
+"""Values that are in memory already, under other indices: they are copied out, and nothing is
+scheduled or compiled for them.
+
+Before: reshape(shrink(x, [3:4]), []) of a tensor that has a value. After: a copy of its element 3.
+
+What may live here: which nodes such values are, and reading them. What may not: arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.engine.interpreter import check_device
+from adjoint.ir.arg import Varying
+from adjoint.ir.expand import expand
+from adjoint.ir.kernel_kind import STORED, Identity, Library, View
+from adjoint.ir.opdef import attributes
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, storage
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
+
+Array = np.ndarray[Any, Any]
+MOST = 1 << 14  # elements; what is longer, a kernel copies on all threads
+
+
+def read(node: UOp) -> Buffer | None:
+    """The value of a node that only shows elements of a value that is there; None for others."""
+    if type(node.op.kernel) not in _SHOWING or type(node.device) is not str:
+        return None
+    steps, base = _steps(node)
+    if base is None:
+        return None
+    whole: Buffer = storage(base)
+    if not steps:
+        return moved(whole, node.device)
+    check_device(node)
+    if whole.device == node.device and all(step.op.kernel.aliases for step in steps):
+        return whole.viewed(node.shape, node.dtype)
+    if node.size > MOST or not is_near(whole):
+        return None
+    return Buffer(_shown(whole.array(), steps).copy(), node.device)
+
+
+_SHOWING = (View, Identity)
+
+
+def is_near(buffer: Buffer) -> bool:
+    """Whether the host has the contents, or gets them by copying little."""
+    return buffer.on_host or buffer.nbytes <= MOST
+
+
+def moved(buffer: Buffer, device: Any) -> Buffer:
+    """A buffer as one of another device of this machine; a file's contents are read now."""
+    if buffer.device == device:
+        return buffer
+    array = buffer.array()
+    return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
+
+
+def is_slice(node: UOp) -> bool:
+    """Whether a SHRINK shows a value in the host's memory: few elements, or a run of them."""
+    if node.size > MOST and not _is_run(node):
+        return False
+    _, base = _steps(node)
+    if base is None or type(node.device) is not str:
+        return False
+    device = storage(base).device
+    return device == node.device and Device.is_host(device)
+
+
+def _is_run(node: UOp) -> bool:
+    """Whether the elements that a SHRINK of a value takes lie one after another."""
+    (x,), extents = node.src, node.shape
+    if not is_known(x) or any(step != 1 for step in node.arg.step):
+        return False
+    cut = [axis for axis, n in enumerate(extents) if n != x.shape[axis]]
+    return not cut or all(n == 1 for n in extents[: cut[-1]])
+
+
+def slices_inside(constants: Sequence[UOp], roots: Sequence[UOp]) -> tuple[int, ...]:
+    """The numbers of slices that a program must read where they lie: all of them, if there may be
+    products. In which order those are added up depends on how their operands lie."""
+    slices = tuple([i for i, node in enumerate(constants) if node.src])
+    if slices and any(map(_may_multiply, toposort(expand(roots), stop=is_known))):
+        return slices
+    return ()
+
+
+def _may_multiply(node: UOp) -> bool:
+    product = type(node.op.kernel) is Library and node.dtype.is_inexact
+    return product or node.op.takes_functions
+
+
+def slice_argument(node: UOp, copy: bool) -> Buffer:
+    """The elements of an `is_slice` node for a program to read: a copy if need be or asked for."""
+    steps, base = _steps(node)
+    assert base is not None
+    array = _shown(storage(base).array(), steps)
+    return Buffer(array.copy() if copy else np.ascontiguousarray(array), node.device)
+
+
+def _steps(node: UOp) -> tuple[list[UOp], UOp | None]:
+    """The views from a value that is there to the node, the last first, and where that hangs."""
+    steps: list[UOp] = []
+    while node.realized is None:
+        kernel = node.op.kernel
+        if kernel is STORED:
+            break
+        if isinstance(node.arg, Varying):  # its sizes vary
+            return steps, None
+        if type(kernel) is View and len(node.src) == 1 and kernel.fill is None:
+            steps.append(node)
+            (node,) = node.src
+        elif type(kernel) is Identity:
+            node = node.src[kernel.operand]
+        else:
+            return steps, None
+    return steps, node
+
+
+def _shown(array: Array, steps: list[UOp]) -> Array:
+    for step in reversed(steps):
+        array = step.op.reference(array, **attributes(step))
+    return array
