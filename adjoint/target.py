@@ -70,8 +70,11 @@ class Target:
     cores: int | None = None  # that share one kernel; None: as many as the machine has
     caches: tuple[int, ...] = (1 << 16,)  # bytes that stay near a core, the nearest first
     cache_line: int = 64  # bytes; every value begins on one
+    streamed_bytes: int = 32 << 20  # of a result that no cache holds until it is read again
     index_bits: int = 64  # of the indices of a kernel, where all of them fit
     matrix_units: tuple[MatrixUnit, ...] = ()
+    near_bytes: int = 8 << 20  # of an operand that is still near a core when it is read again
+    total_bytes: int = 256 << 10  # of totals that stay near a core, where sums go line by line
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
@@ -149,6 +152,7 @@ class Processor:
     rounding: bool  # rounds a float to a whole number
     needs: tuple[str, ...] = ()
     features: str = ""  # beyond those that the name stands for, as LLVM writes them
+    fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
 
 
 _V2 = ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3")
@@ -185,7 +189,7 @@ _NAMED = {
     "znver4": ("x86-64-v4", "avx512_bf16 avx512_vbmi2 avx512_vnni avx512ifma gfni sha_ni sse4a"),
     "znver5": ("x86-64-v4", "avx512_bf16 avx512_vp2intersect avx_vnni gfni movdiri sha_ni sse4a"),
 }
-ARM64 = Processor("generic", 128, False, True, True)
+ARM64 = Processor("generic", 128, False, True, True, fence="")
 _ARM = ("generic", "apple-m1", "apple-m2", "apple-m3", "cortex-a72", "cortex-a76", "neoverse-n1")
 
 

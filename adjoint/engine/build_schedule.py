@@ -19,7 +19,7 @@ from adjoint.ir.values import known_value
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
-from adjoint.kernel.lower import lower
+from adjoint.kernel.loop_program import lower
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts

@@ -126,13 +126,14 @@ class LoopCounters:
 
     def go(self, position: Affine) -> None:
         """From here on the loops are at a position, counted in row-major order."""
-        self._at(unflattened(position, self.sizes))
+        self.go_each(unflattened(position, self.sizes))
 
     def go_to(self, line: Affine, column: Affine) -> None:
         """From here on the last loop is at a column, those around it at a line."""
-        self._at((*unflattened(line, self.sizes[:-1]), column))
+        self.go_each((*unflattened(line, self.sizes[:-1]), column))
 
-    def _at(self, each: Sequence[Affine]) -> None:
+    def go_each(self, each: Sequence[Affine]) -> None:
+        """From here on the counters are at these positions."""
         pairs = zip(each, self.runs, strict=True)
         self.places = [x for at, run in pairs for x in unflattened(at, run)]
 

@@ -8,7 +8,7 @@ machine's load or the number of threads, so the same group always gives the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -17,7 +17,8 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
-from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, in_runs
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, adds, in_runs
+from adjoint.ops.tree import BLOCK, LANES
 from adjoint.target import Target
 
 
@@ -33,7 +34,9 @@ class Choice:
     last: tuple[int, ...]  # in each stage, the run that goes innermost
     tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
     strip: int = 16  # how long such strips are
+    square: bool = False  # whether a strip is as long as the lanes: registers are transposed
     scratch: int = 0  # bytes of a row that may be kept for a later stage
+    columns: int = 0  # that are added up side by side, line by line, where there are sums of them
     exact: bool = False  # for the sizes as they are, not for all that they can be
 
 
@@ -46,10 +49,12 @@ class Probe(ElementWalk):
         self.others: list[Affine] = []
         self.ops = 0
         self.itemsize = 1
+        self.bytes: dict[Affine, int] = {}  # of an element that is loaded there
         self._places: dict[Any, Affine] = {}
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> None:
         self.memory.append(place)
+        self.bytes[place] = max(node.dtype.itemsize, self.bytes.get(place, 1))
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
 
@@ -120,14 +125,18 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     )
     tiny = highest(points) * max(probe.ops, 1) < target.little_work
     width = _width(probe, size, gathers, tiny, target) if lanes != "none" else 1
-    if lanes == "outer" and width == target.most_lanes:
+    columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
+    if lanes == "outer" and width == target.most_lanes and not columns:
         width = _strip(probe, size, target)
     if width < target.fewest_lanes:
-        lanes, width = "none", 1
-    strip = target.cache_line // 4  # elements of four bytes
-    tile = _tile(frame, counters, stages, inner_best, memory, strip) if lanes == "inner" else None
-    last = tuple(b.run for b in inner_best)
-    return Choice(outer, stages, lanes, width, outer_best.run, last, tile, strip, target.caches[0])
+        lanes, width, columns = "none", 1, 0
+    last, scratch = tuple(b.run for b in inner_best), target.caches[0]
+    choice = Choice(
+        outer, stages, lanes, width, outer_best.run, last, scratch=scratch, columns=columns
+    )
+    if lanes != "inner" or frame.outer or frame.group.reduced:
+        return choice
+    return _tiled(choice, counters, inner_best[0], probe, tiny, target)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -156,26 +165,27 @@ def _alike(x: Affine, outer: IndexVar, inner: IndexVar) -> bool:
     return a is not None and b is not None and same(a, b * inner.size)
 
 
-def _tile(
-    frame: LoopStages,
-    counters: Assignment,
-    stages: tuple[Runs, ...],
-    best: list[_Best],
-    memory: Sequence[Affine],
-    strip: int,
-) -> int | None:
+def _tiled(
+    choice: Choice, counters: Assignment, best: _Best, probe: Probe, tiny: bool, target: Target
+) -> Choice:
     """A loop along which memory is contiguous that is read across it by the lanes: a transpose.
 
-    Small strips of both loops use all of a cache line before it is gone.
+    Small strips of both loops use all of a cache line before it is gone. Where all sizes are known
+    they are squares of lines, which are transposed in registers.
     """
-    if frame.outer or frame.group.reduced or best[0].size < strip or best[0].last is None:
-        return None
-    across = [x for x in memory if _score(x.factor(best[0].last)) < 0]
-    for number, members in enumerate(in_runs(counters.stages[0].vars, stages[0])):
-        along = any(_score(x.factor(members[-1])) == _ALONG for x in across)
-        if number != best[0].run and along and _size(members) >= strip:
-            return number
-    return None
+    strip = target.cache_line // 4  # elements of four bytes
+    across = [x for x in probe.memory if best.last and _score(x.factor(best.last)) < 0]
+    for number, members in enumerate(in_runs(counters.stages[0].vars, choice.stages[0])):
+        along = [x for x in across if _score(x.factor(members[-1])) == _ALONG]
+        if number == best.run or not along or min(best.size, _size(members)) < strip:
+            continue
+        if tiny or varies(*[v.size for v in counters.stages[0].vars]):
+            return replace(choice, tile=number, strip=strip)
+        side = min(best.size, _size(members))
+        line = target.cache_line // max(probe.bytes.get(x, 1) for x in along)
+        strip = min(line, target.most_lanes, 1 << (side.bit_length() - 1))
+        return replace(choice, tile=number, strip=strip, square=True, width=strip)
+    return choice
 
 
 def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
@@ -194,6 +204,8 @@ def _size(members: Sequence[IndexVar]) -> int:
 
 
 _ALONG = 4
+_LINES = 64  # of memory, from which on sums go from line to line
+_STRIPS = 8  # of columns, which threads share
 
 
 def _score(factor: int | None) -> int:
@@ -227,6 +239,22 @@ def _width(probe: Probe, size: int, gathers: bool, tiny: bool, target: Target) -
     while width > size:
         width //= 2
     return max(width, 1)
+
+
+def _columns(frame: LoopStages, probe: Probe, size: int, target: Target) -> int:
+    """How many columns are added up side by side where lines of memory are read one after another,
+    all lanes of the tree in turn: their totals stay in a cache. None of a sum that is short, or has
+    so many blocks that theirs would not; what is small is in a cache itself."""
+    (stage, *others) = frame.stages
+    count, sizes = prod(stage.sizes), (*stage.sizes, *[frame.group.sizes[a] for a in frame.outer])
+    if others or stage.stores or not all(adds(node) for node, _, _ in stage.reductions):
+        return 0
+    if varies(*sizes) or count < _LINES or prod(sizes) * probe.itemsize < target.near_bytes:
+        return 0
+    kept = len(stage.reductions) * (2 * LANES + -(-count // BLOCK)) * probe.itemsize
+    most = min(target.total_bytes // kept, size // _STRIPS)
+    width = 1 << max(most.bit_length() - 1, 0)
+    return width if width >= target.most_lanes else 0
 
 
 def _strip(probe: Probe, size: int, target: Target) -> int:

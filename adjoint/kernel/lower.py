@@ -2,8 +2,8 @@
 
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
 the maximum, one that sums and keeps the exponentials, one that divides and stores. Elsewhere: the
-choice of loops (`loop_strategy.py`), the order of nodes (`loop_order.py`), arithmetic in terms of
-basic ops (`decompose.py`).
+choice of loops (`loop_strategy.py`), sums of columns (`column_sums.py`), the order of nodes
+(`loop_order.py`), arithmetic in terms of basic ops (`decompose.py`).
 """
 
 from __future__ import annotations
@@ -17,38 +17,25 @@ from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_size
 from adjoint.kernel.algorithms.scatter import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node
-from adjoint.kernel.elements import INDICES, PLAIN_NUMBERS, Elements, WideIndexError
+from adjoint.kernel.elements import PLAIN_NUMBERS, Elements
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
-from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, adds, frame_of
+from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, adds
 from adjoint.kernel.loop_strategy import Choice
-from adjoint.kernel.product_order import choice_of
 from adjoint.kernel.reduction_lines import LineLoops
 from adjoint.kernel.reduction_tree import Copy, Spot, Tree, TreePart
 from adjoint.ops.mathematics.nodes import cast, compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
-from adjoint.stages import Group, Index, LoopProgram
-from adjoint.target import Target
+from adjoint.stages import Index, LoopProgram
 
 _MIN_OPERATIONS = 1 << 22  # operations below which a kernel is not worth a source of its own
+_SQUARES = 4  # one after another: what is written of a line of memory is longer than a cache line
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
-
-
-def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
-    """The program, and the node whose index it checks if it has a flag."""
-    frame = frame_of(group)
-    choice = choice_of(frame, target)
-    with origin_scope(group.outputs[0][0].raw_origin):  # else each node looks for the user's frame
-        try:
-            return Lowering(frame, choice, INDICES[target.index_bits]).program(name)
-        except WideIndexError:
-            return Lowering(frame, choice, dtypes.int64).program(name)
 
 
 class Lowering(Elements):
@@ -63,6 +50,7 @@ class Lowering(Elements):
         self.stage = 0
         self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last
         self.paths: list[list[tuple[UOp, ...]]] = [[] for _ in frame.stages]  # of loops
+        self.row_paths: list[tuple[UOp, ...]] = []  # where what is stored once per row is found
         self.trees: dict[int, Tree] = {}  # stages in which floats are added up
         self.flat: dict[int, Affine] = {}  # the position in the loops of a stage
         self.spots: tuple[Spot, ...] = ()  # where the element that is being written may lie
@@ -92,15 +80,16 @@ class Lowering(Elements):
         self.effects[-1] += self._row_stores()
         for number, paths in enumerate(self.paths):
             self.nest.stage(paths, self.effects[number])
-        self.nest.stage([], self.effects[-1])
+        self.nest.stage(self.row_paths, self.effects[-1])
         body = tuple(self.nest.listed())
         buffers = tuple(self.buffers.values())
         if self.flag is not None:
             buffers = (*buffers, self.flag[0])
         cost = _cost(body)
         most = _cost(body, highest) * (1 if self.grid is None else highest(self.grid.arg.size))
-        given = self._parameters(body, most < _MIN_OPERATIONS)
-        plain = not self.frame.group.reduced
+        known = self.choice.square or self.choice.columns  # whose code is about its sizes
+        given = self._parameters(body, most < _MIN_OPERATIONS and not known)
+        plain = not self.frame.group.reduced and not known  # squares may overlap
         pairs = _in_place(body, buffers) if plain else ()
         program = LoopProgram(name, buffers, (), body, self.grid, cost, (), given, pairs, most)
         return program, None if self.flag is None else self.flag[1]
@@ -134,7 +123,8 @@ class Lowering(Elements):
         plain = not self.frame.group.reduced and len(self.frame.stages) == 1
         inner = [self._ordered(c, n) for n, c in enumerate(self.counters.stages)]
         if plain and choice.tile is not None:
-            self._open_tiles(inner[0])
+            open_tiles = self._open_squares if choice.square else self._open_tiles
+            open_tiles(inner[0])
             return
         if plain and inner[0]:
             cut = len(inner[0]) - (
@@ -183,6 +173,35 @@ class Lowering(Elements):
             count = None if whole else UOp(OPS["minimum"], (left, self._number(step)))
             loop = self._range(step, lanes, count=count)
             self._index[counter] = UOp(OPS["add"], (first, loop))
+            inside.append(loop)
+        self.paths[0] = [tuple(inside)]
+
+    def _open_squares(self, loops: list[IndexVar]) -> None:
+        """The grid goes along lines of the operand; inside, a few squares, which renderers
+        transpose in registers. The last square of a loop begins where it ends with the loop.
+
+        Before: for i, for j: out[i, j] = x[j, i]. After: squares of 16 by 16, four along j.
+        """
+        assert self.choice.tile is not None
+        across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
+        side = self.choice.strip
+        rows, columns = (IndexVar(-(-v.size // side)) for v in (across, lane))
+        several = IndexVar(-(-columns.size // _SQUARES))
+        self._open_grid([*(v for v in loops[:-1] if v is not across), several, rows], 1)
+        first = var(several) * _SQUARES
+        left = UOp(OPS["minimum"], (self.index(first * -1 + columns.size), self._number(_SQUARES)))
+        turn = IndexVar(_SQUARES)
+        self._index[turn] = self._range(
+            _SQUARES, count=None if columns.size % _SQUARES == 0 else left
+        )
+        inside = [self._index[turn]]
+        starts = ((across, var(rows), 1), (lane, first + var(turn), side))
+        for counter, tile, lanes in starts:
+            start = self.index(tile * side)
+            if counter.size % side:
+                start = UOp(OPS["minimum"], (start, self._number(counter.size - side)))
+            loop = self._range(side, lanes)
+            self._index[counter] = UOp(OPS["add"], (start, loop))
             inside.append(loop)
         self.paths[0] = [tuple(inside)]
 
@@ -287,7 +306,7 @@ class Lowering(Elements):
         for node, index, places in self.frame.stages[number].reductions:
             value = self._summand(node, index, places)
             if not adds(node):
-                neutral = self._constant(_joining(node)[1], value.dtype)
+                neutral = self._constant(joining(node)[1], value.dtype)
                 value = self.select(once, value, neutral) if once else value
                 self._reduce(node, value, copy.loops, {})
                 continue
@@ -313,13 +332,13 @@ class Lowering(Elements):
         """A part of a tree whose summands are in scratch."""
         place = self.index(at)
         for node, line in lines.items():
-            neutral = self._constant(_joining(node)[1], compute_dtype(node.dtype))
+            neutral = self._constant(joining(node)[1], compute_dtype(node.dtype))
             inside = (self.condition(part.gate), neutral) if part.gate else ()
             self._reduce(node, OPS["load"](line, place, *inside), part.loops, last)
 
     def _risen(self, node: UOp, total: UOp, loops: tuple[UOp, ...]) -> UOp:
         """A total of the innermost loop, added up in each loop around it in turn."""
-        op, _ = _joining(node)
+        op, _ = joining(node)
         for depth in range(len(loops) - 1, -1, -1):
             acc = self._accumulator(node, loops[:depth], loops[depth : depth + 1])
             total = OPS["phi"](acc, UOp(OPS[op], (acc, total)), loops[depth])
@@ -330,7 +349,7 @@ class Lowering(Elements):
         self, node: UOp, around: tuple[UOp, ...], inside: tuple[UOp, ...], start: UOp | None = None
     ) -> UOp:
         if start is None:
-            start = self._constant(_joining(node)[1], compute_dtype(node.dtype))
+            start = self._constant(joining(node)[1], compute_dtype(node.dtype))
         acc: UOp = OPS["define_acc"](start, next(self._ids))
         self.nest.register(acc, around, inside)
         return acc
@@ -341,6 +360,8 @@ class Lowering(Elements):
 
     def _store(self, node: UOp, at: At, gate: Gate = ()) -> UOp:
         value = self.value(node, at, gate)
+        if node.dtype is not value.dtype and value.op.name == "cast":
+            value = value.src[0] if value.src[0].dtype is node.dtype else value  # as it was
         if node.dtype is not value.dtype:
             value = UOp(OPS["cast"], (value,), OPS["cast"].arg(node.dtype))  # type: ignore[misc]
         place = self.index(flattened(at, node.shape))
@@ -350,7 +371,7 @@ class Lowering(Elements):
     def _summand(self, node: UOp, index: Index, places: Index) -> UOp:
         """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
         kind = compute_dtype(node.dtype)
-        total = self._constant(_joining(node)[1], kind)
+        total = self._constant(joining(node)[1], kind)
         for spot in self._spotted(self.stage):
             at, loops = (self.counters.at(i, node, self.stage) for i in (index, places))
             operands, inside = reduced_operands(node, at, loops)
@@ -363,7 +384,7 @@ class Lowering(Elements):
     def _reduce(
         self, node: UOp, value: UOp, loops: tuple[UOp, ...], before: dict[UOp, UOp]
     ) -> None:
-        op, _ = _joining(node)
+        op, _ = joining(node)
         if not loops:
             self.results[node] = rounded(value, node.dtype)
             return
@@ -483,7 +504,8 @@ def _along(x: Affine, flat: Affine) -> tuple[Affine, int] | None:
     )
 
 
-def _joining(node: UOp) -> tuple[str, Any]:
+def joining(node: UOp) -> tuple[str, Any]:
+    """The op of a reduction, and what it leaves alone."""
     return reduce_of(node).joining(node.dtype)
 
 

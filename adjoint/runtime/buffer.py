@@ -21,6 +21,7 @@ from adjoint.ir.dtype import DType, as_dtype
 from adjoint.runtime.memory import HOST, MemoryBlock, memory_of
 
 Array = np.ndarray[Any, Any]
+_LARGE = 1 << 16  # bytes
 
 
 def in_bytes(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
@@ -28,6 +29,16 @@ def in_bytes(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     if array.dtype == dtype.np:
         return array.reshape(shape)
     return np.ascontiguousarray(array).reshape(-1).view(dtype.np).reshape(shape)
+
+
+def copied(array: Array) -> Array:
+    """A row-major copy. A large one begins on a cache line, in pages that were used before if there
+    are such: NumPy's memory is neither."""
+    if array.nbytes < _LARGE:
+        return np.array(array, order="C", copy=True)
+    found = HOST.allocate(array.nbytes).read(array.nbytes).view(array.dtype).reshape(array.shape)
+    np.copyto(found, array)
+    return found
 
 
 def row_major(arrays: Sequence[Any]) -> list[Array]:

@@ -55,13 +55,16 @@ class Cells:
         return self.address + 8 * index
 
 
-def chunk_of(extent: int, cost: int, threads: int | None = None) -> int:
-    """How much of a grid is done at a time: all of it when it is small, else a share of it."""
+def chunk_of(extent: int, cost: int, threads: int | None = None, lanes: int = 1) -> int:
+    """How much of a grid is done at a time: all of it when it is small, else a share of it, which
+    whole groups of lanes make up."""
     least = -(-CHUNK // max(1, cost))
     count = the_pool().threads if threads is None else threads
     share = -(-extent // (8 * count))
     most = max(1, LONG // max(1, cost))
-    return max(1, min(max(least, share), most, extent)) if extent > least else max(1, extent)
+    if extent <= least:
+        return max(1, extent)
+    return max(1, min(-(-min(max(least, share), most) // lanes) * lanes, extent))
 
 
 class NativeProgram:

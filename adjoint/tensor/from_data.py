@@ -19,7 +19,7 @@ from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
-from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer
+from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer, copied
 from adjoint.runtime.device import Device
 from adjoint.tensor.types import DeviceLike
 
@@ -139,7 +139,7 @@ def _from_array(array: Array, dtype: DType | None) -> Array:
         raise DTypeError("E2005", problem, op="Tensor", help="take .real first")
     kind = as_dtype(array.dtype.newbyteorder("=")) if dtype is None else dtype
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return np.array(convert(native, kind), order="C", copy=True)
+    return copied(convert(native, kind))
 
 
 def _from_sequence(data: Any, dtype: DType | None) -> Array:

@@ -119,8 +119,9 @@ def _arguments(
 
 def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
     program = step.program
-    extent = 1 if program.grid is None else int(program.grid.arg.size)
-    chunk = chunk_of(extent, program.cost, TARGETS["CPU"].cores)
+    grid = None if program.grid is None else program.grid.arg
+    extent, lanes = (1, 1) if grid is None else (int(grid.size), int(grid.lanes))
+    chunk = chunk_of(extent, program.cost, TARGETS["CPU"].cores, lanes)
     given = [cell_of(node) for node in program.parameters]
     arguments = _arguments(table, step.slots, given, fixups)
     region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))

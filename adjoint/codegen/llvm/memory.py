@@ -14,10 +14,12 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import gate_of
 from adjoint.ir.uop import UOp
 
+_LEAST_STREAMED, _MOST_ALIGNED = 16, 64  # bytes of a vector
+
 
 def load(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> Value:
     """The value of a LOAD."""
-    buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
+    buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     given = gate_of(node)
     gate = None if given is None else value_of[given]
     alt = value_of[node.src[3]] if gate is not None and len(node.src) > 3 else None
@@ -26,9 +28,9 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> Value:
     return _load_lanes(w, node.dtype, buffer, index, gate, alt)
 
 
-def store(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> None:
-    """A STORE."""
-    buffer, index = value_of[node.src[0]], _wide(w, value_of[node.src[1]], node.src[1].dtype)
+def store(w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = False) -> None:
+    """A STORE; `streams`: past the caches, where whole vectors are stored at their alignment."""
+    buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     value, dtype = value_of[node.src[2]], node.src[2].dtype
     given = gate_of(node)
     gate = None if given is None else value_of[given]
@@ -39,10 +41,10 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value]) -> None:
         w.effect(f"store {kind} {_to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
         return
     vector = _to_memory(w, w.vector(value, dtype), dtype, w.lanes)
-    _store_lanes(w, dtype, buffer, index, vector, gate)
+    _store_lanes(w, dtype, buffer, index, vector, gate, streams)
 
 
-def _wide(w: Writer, index: Value, dtype: DType) -> Value:
+def wide(w: Writer, index: Value, dtype: DType) -> Value:
     """The index in 64 bits."""
     if dtype.bits == 64:
         return index
@@ -60,7 +62,7 @@ def _load_one(
 ) -> Value:
     held = None if gate is None else _any_lane(w, gate)
     pointer = _pointer(w, dtype, buffer, index.name, held, 1)
-    found = _from_memory(w, w.emit(f"load {ty.memory_type(dtype)}, ptr {pointer}"), dtype, 1)
+    found = from_memory(w, w.emit(f"load {ty.memory_type(dtype)}, ptr {pointer}"), dtype, 1)
     value = Value(found, 0, w.level)
     if gate is None or alt is None:
         return value
@@ -114,7 +116,7 @@ def _load_lanes(
     mask = _lane_mask(w, gate)
     access = _load_masked if consecutive else _gather
     found = access(w, dtype, buffer, index, mask, rest or "zeroinitializer")
-    return Value(_from_memory(w, found, dtype, w.lanes), None, w.level)
+    return Value(from_memory(w, found, dtype, w.lanes), None, w.level)
 
 
 def _load_plain(w: Writer, dtype: DType, buffer: Value, index: Value, gate: Value | None) -> str:
@@ -122,7 +124,7 @@ def _load_plain(w: Writer, dtype: DType, buffer: Value, index: Value, gate: Valu
     pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
     kind = ty.memory_type(dtype, w.lanes)
     found = w.emit(f"load {kind}, ptr {pointer}, align {dtype.itemsize}")
-    return _from_memory(w, _turned(w, index, kind, found), dtype, w.lanes)
+    return from_memory(w, _turned(w, index, kind, found), dtype, w.lanes)
 
 
 def _load_masked(
@@ -149,7 +151,13 @@ def _gather(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, oth
 
 
 def _store_lanes(
-    w: Writer, dtype: DType, buffer: Value, index: Value, vector: str, gate: Value | None
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: Value,
+    vector: str,
+    gate: Value | None,
+    streams: bool,
 ) -> None:
     kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
     short = ty.suffix(ty.memory_type(dtype), w.lanes)
@@ -163,13 +171,35 @@ def _store_lanes(
     if w.mask is None and (gate is None or gate.stride == 0):
         held = None if gate is None else gate.name
         pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
-        w.effect(f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}")
+        plain = f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}"
+        whole = dtype.itemsize * w.lanes
+        if streams and gate is None and whole >= _LEAST_STREAMED and w.processor.fence:
+            _stream(w, plain, pointer, min(whole, _MOST_ALIGNED))
+        else:
+            w.effect(plain)
         return
     element = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {_lowest(w, index)}")
     mask = _turned(w, index, truth, _lane_mask(w, gate))
     name = f"llvm.masked.store.{short}.p0"
     w.effect(w.call("void", name, f"{kind} {vector}", f"ptr {pointer}", align, f"{truth} {mask}"))
+
+
+def _stream(w: Writer, plain: str, pointer: str, alignment: int) -> None:
+    """A store past the caches where the address is aligned, which only a run can tell."""
+    w.streams = True
+    address = w.emit(f"ptrtoint ptr {pointer} to i64")
+    rest = w.emit(f"and i64 {address}, {alignment - 1}")
+    fits = w.emit(f"icmp eq i64 {rest}, 0")
+    past, through, after = w.new_label(), w.new_label(), w.new_label()
+    w.effect(f"br i1 {fits}, label %{past}, label %{through}")
+    w.start_block(past)
+    w.effect(f"{plain.rpartition(' ')[0]} {alignment}, !nontemporal !{{i32 1}}")
+    w.effect(f"br label %{after}")
+    w.start_block(through)
+    w.effect(plain)
+    w.effect(f"br label %{after}")
+    w.start_block(after)
 
 
 def _pointers(w: Writer, dtype: DType, buffer: Value, index: Value) -> str:
@@ -204,7 +234,8 @@ def _turned(w: Writer, index: Value, kind: str, vector: str) -> str:
     return w.emit(f"shufflevector {kind} {vector}, {kind} poison, {pick}")
 
 
-def _from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+def from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+    """What was loaded, as it is in a register."""
     if not dtype.is_bool:
         return name
     return w.emit(f"icmp ne {ty.vector_of('i8', lanes)} {name}, zeroinitializer")

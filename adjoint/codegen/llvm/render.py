@@ -9,21 +9,26 @@ the outermost of their loops ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
 
 from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.cast import convert
-from adjoint.codegen.llvm.memory import load, store
+from adjoint.codegen.llvm.memory import from_memory, load, store
 from adjoint.codegen.llvm.ops import apply, node_value
+from adjoint.codegen.llvm.squares import Squares, kept, taken, transposed
 from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.loop_tree import Block
-from adjoint.ir.uop import UOp
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
 from adjoint.stages import LoopProgram, Source
 from adjoint.target import Processor
 
+_GLOBAL = OPS["define_global"]
+_UNROLLED_SQUARE = 1024  # nodes; a longer loop over a square reads its columns from memory
 _UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
@@ -56,6 +61,8 @@ class _Renderer:
         self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
+        self.squares = Squares(program)
+        self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
             "load": self.load,
@@ -73,10 +80,12 @@ class _Renderer:
             w.entry.append(f"  %spare = alloca [{w.spare} x i8], align 64")
         comments = [f"; {line}" for line in self.program.lines]
         head = f"define void {name}(ptr noalias %args, i64 %begin, i64 %end) #0 {{"
-        body = flatten(["start:", w.entry, w.lines], [])
         width = w.processor.width
         marks = f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{width}"'
         attributes = f'attributes #0 = {{ nounwind "no-trapping-math"="true" {marks} }}'
+        if w.streams:
+            w.effect(w.call("void", w.processor.fence))
+        body = flatten(["start:", w.entry, w.lines], [])
         tail = ["  ret void", "}", *w.declared.values(), attributes, *_loop_marks(w.loops), ""]
         return "\n".join([*comments, head, *body, *tail])
 
@@ -131,10 +140,17 @@ class _Renderer:
     def load(self, node: UOp) -> None:
         if node.shape:
             raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
-        self.value[node] = load(self.w, node, self.value)
+        column = self.column.get(node)
+        if column is None:
+            self.value[node] = load(self.w, node, self.value)
+        else:
+            found = from_memory(self.w, column(), node.dtype, self.w.lanes)
+            self.value[node] = Value(found, None, self.w.level)
 
     def store(self, node: UOp) -> None:
-        store(self.w, node, self.value)
+        buffer = node.src[0]
+        streams = buffer.op is _GLOBAL and buffer.arg.index in self.program.streams
+        store(self.w, node, self.value, streams)
 
     def define_local(self, node: UOp) -> None:
         name, kind = self.w.fresh(), ty.memory_type(node.arg.dtype)
@@ -254,6 +270,10 @@ class _Renderer:
 
     def sized(self, block: Block, head: UOp) -> None:
         """A loop whose length is known."""
+        across = self.squares.loads(block)
+        if across:
+            self.square(block, head, across)
+            return
         start, size, lanes = head.arg.start, head.arg.size, block.lanes
         full = size - size % lanes
         if full == lanes:
@@ -268,6 +288,44 @@ class _Renderer:
             w.mask = ty.first_lanes(size - full, lanes)
             self.group(block, head, _number(start + full))
             w.mask = None
+
+    def square(self, block: Block, head: UOp, loads: list[UOp]) -> None:
+        """A loop around lanes with loads across them, which are made before it."""
+        w, size = self.w, head.arg.size
+        found = self.transposed(block, loads)
+        if size * sum(1 for _ in block.nodes()) <= _UNROLLED_SQUARE:
+            for turn in range(size):
+                self.column = {
+                    n: partial(columns.__getitem__, turn) for n, columns in found.items()
+                }
+                self.group(block, head, _number(head.arg.start + turn))
+        else:
+            w.lanes = size
+            rows = {node: kept(w, node, columns) for node, columns in found.items()}
+            w.lanes = 1
+            self.column = {n: partial(self.taken, n, m, head) for n, m in rows.items()}
+            self.repeat(block, head, str(head.arg.start), str(head.arg.start + size), guarded=False)
+        self.column = {}
+
+    def taken(self, node: UOp, memory: str, head: UOp) -> str:
+        """A column of a square, from memory."""
+        return taken(self.w, node, memory, self.value[head])
+
+    def transposed(self, block: Block, loads: list[UOp]) -> dict[UOp, list[str]]:
+        """The columns of the squares that loads read, from what their indices are at first."""
+        w, inner = self.w, block.blocks[0]
+        assert block.head is not None
+        assert inner.head is not None
+        w.lanes = inner.lanes
+        self.value[block.head] = _number(block.head.arg.start)
+        self.value[inner.head] = _number(inner.head.arg.start)._replace(stride=1)
+        needed = set(toposort([node.src[1] for node in loads]))
+        for item in (*block.items, *inner.items):
+            if not isinstance(item, Block) and item in needed:
+                self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
+        found = {n: transposed(w, n, self.value[n.src[0]], self.value[n.src[1]]) for n in loads}
+        w.lanes = 1
+        return found
 
     def straight(self, block: Block) -> float:
         """How many nodes a turn of a loop is, as code without a branch; infinite if it has one."""

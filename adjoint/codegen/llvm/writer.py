@@ -44,6 +44,7 @@ class Writer:
         self.values: dict[UOp, Value] = {}
         self.declared: dict[str, str] = {}
         self.loops = 0
+        self.streams = False  # whether a store goes past the caches
         self.spare = 0  # bytes of memory to access where a gate is closed
         self._count = 0
         self._vectors: dict[tuple[str, int, int], str] = {}

@@ -1,0 +1,124 @@
+"""Loads of a square of memory, transposed in registers.
+
+    for a in 0 .. 16: for i in 0 .. 16, 16 side by side: out[a, i] = x[i, a]
+
+Lane i of turn a reads the element a of line i: the turns together read whole lines, one per lane.
+So the lines are loaded as vectors in front of the loop, and the square is transposed: in each step
+two vectors swap the halves, quarters, … of theirs that are in each other's place.
+"""
+
+from __future__ import annotations
+
+from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.memory import wide
+from adjoint.codegen.llvm.writer import Value, Writer
+from adjoint.ir.kernel_kind import LOAD, STORE, gate_of
+from adjoint.ir.loop_tree import Block
+from adjoint.ir.uop import UOp
+from adjoint.stages import LoopProgram
+
+_LINEAR = ("add", "sub", "mul")
+_MOST = 64  # turns of a loop
+
+
+class Squares:
+    """The loads of a program that can be made in front of a loop."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        self._written = {n.src[0] for n in program.body if n.op.kernel is STORE}
+        self._given = set(program.parameters)
+        self._steps: dict[tuple[UOp, UOp], int | None] = {}
+
+    def loads(self, block: Block) -> list[UOp]:
+        """The loads of a loop around lanes that read lines of memory across the lanes."""
+        turn, inner = block.head, block.blocks
+        if turn is None or len(inner) != 1 or inner[0].blocks:
+            return []
+        lane = inner[0].head
+        if lane is None or not inner[0].is_loop or turn.src or lane.src:
+            return []
+        if not 4 <= turn.arg.size <= _MOST or not turn.arg.size == lane.arg.size == lane.arg.lanes:
+            return []
+        return [node for node in inner[0].nodes() if self._is_across(node, turn, lane)]
+
+    def _is_across(self, node: UOp, turn: UOp, lane: UOp) -> bool:
+        if node.op.kernel is not LOAD or gate_of(node) is not None or node.src[0] in self._written:
+            return False
+        index = node.src[1]
+        return self._step(index, turn) == 1 and self._step(index, lane) not in (None, 0, 1, -1)
+
+    def _step(self, index: UOp, loop: UOp) -> int | None:
+        """How much a turn of a loop moves an index; None if that is not known."""
+        key = (index, loop)
+        if key not in self._steps:
+            self._steps[key] = self._find_step(index, loop)
+        return self._steps[key]
+
+    def _find_step(self, index: UOp, loop: UOp) -> int | None:
+        if index is loop:
+            return 1
+        steps = [self._step(source, loop) for source in index.src]
+        if not any(step != 0 for step in steps):
+            return 0
+        name = index.op.name
+        if name not in _LINEAR or None in steps:
+            return None
+        a, b = (step or 0 for step in steps)
+        if name != "mul":
+            return a + b if name == "add" else a - b
+        factor = index.src[0] if a == 0 else index.src[1]
+        known = factor.op.name == "const" and factor not in self._given
+        return (a + b) * int(factor.arg.value) if known else None
+
+
+def transposed(w: Writer, node: UOp, buffer: Value, index: Value) -> list[str]:
+    """What a load finds in memory in each turn of the loop, whose first has this index."""
+    start = wide(w, index, node.src[1].dtype)
+    kind, lanes = ty.memory_type(node.dtype), w.lanes
+    square = ty.memory_type(node.dtype, lanes)
+    assert start.stride is not None
+    lines = []
+    for lane in range(lanes):
+        at = w.emit(f"add i64 {start.name}, {lane * start.stride}") if lane else start.name
+        pointer = w.emit(f"getelementptr inbounds {kind}, ptr {buffer.name}, i64 {at}")
+        lines.append(w.emit(f"load {square}, ptr {pointer}, align {node.dtype.itemsize}"))
+    return _transposed(w, square, lines)
+
+
+def kept(w: Writer, node: UOp, columns: list[str]) -> str:
+    """Memory of the function with the columns of a square, one after another."""
+    kind, memory = ty.memory_type(node.dtype, w.lanes), w.fresh()
+    w.entry.append(f"  {memory} = alloca [{len(columns)} x {kind}], align 64")
+    for number, column in enumerate(columns):
+        place = w.emit(f"getelementptr inbounds {kind}, ptr {memory}, i64 {number}")
+        w.effect(f"store {kind} {column}, ptr {place}")
+    return memory
+
+
+def taken(w: Writer, node: UOp, memory: str, turn: Value) -> str:
+    """The column of a turn."""
+    kind, at = ty.memory_type(node.dtype, w.lanes), wide(w, turn, node.src[1].dtype)
+    place = w.emit(f"getelementptr inbounds {kind}, ptr {memory}, i64 {at.name}")
+    return w.emit(f"load {kind}, ptr {place}")
+
+
+def _transposed(w: Writer, kind: str, lines: list[str]) -> list[str]:
+    """Columns for lines: halves are swapped, then quarters, until single elements are."""
+    step = len(lines) // 2
+    while step:
+        low, high = (_picked(len(lines), step, upper) for upper in (False, True))
+        for i in [i for i in range(len(lines)) if not i & step]:
+            both = f"shufflevector {kind} {lines[i]}, {kind} {lines[i + step]}"
+            lines[i], lines[i + step] = w.emit(f"{both}, {low}"), w.emit(f"{both}, {high}")
+        step //= 2
+    return lines
+
+
+def _picked(size: int, step: int, upper: bool) -> str:
+    """The parts of two vectors that belong to the first, or to the second, of them."""
+    own = range(size)
+    if upper:
+        order = [i + step if not i & step else size + i for i in own]
+    else:
+        order = [i if not i & step else size + i - step for i in own]
+    return f"<{size} x i32> <" + ", ".join(f"i32 {i}" for i in order) + ">"

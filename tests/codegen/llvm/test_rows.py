@@ -1,0 +1,200 @@
+"""Transposes in registers, sums line by line, and stores past the caches: they give what the
+interpreter of kernels finds, on every width of registers, for every element, at any alignment."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor
+from adjoint.backends.cpu.backend import CpuBackend
+from adjoint.backends.cpu.bind import cell_of
+from adjoint.engine.pipeline import compile_graph
+from adjoint.ir.opdef import OPS
+from adjoint.runtime.interpret import interpret
+from adjoint.stages import KernelStep
+from adjoint.target import TARGETS
+from adjoint.tensor.tensor import lift
+from tests.codegen.llvm.kernels import Compiled
+
+RNG = np.random.default_rng(0)
+WIDTHS = (128, 256, 512)
+LARGE = replace(
+    TARGETS["CPU"], little_work=0, near_bytes=0, streamed_bytes=1
+)  # every kernel is a large one
+
+
+class LargeBackend(CpuBackend):
+    target = LARGE
+
+
+def values(dtype, *shape):
+    return (RNG.standard_normal(shape) * 50).astype(dtype)
+
+
+def kernels(fn, *arrays):
+    """The kernels of a function, as they are for large arrays, and its schedule."""
+    inputs = [OPS["input"](f"x{i}", a.shape, Tensor(a).dtype, "CPU") for i, a in enumerate(arrays)]
+    root = fn(*(lift.handle(node, None) for node in inputs)).uop
+    plan = compile_graph([root], inputs, LargeBackend())
+    assert all(isinstance(step, KernelStep) for step in plan.steps)
+    return plan
+
+
+def only_kernel(fn, *arrays):
+    (step,) = kernels(fn, *arrays).steps
+    return step.program
+
+
+def shifted(array, by):
+    """A copy that begins so many bytes behind a cache line."""
+    room = np.empty(array.nbytes + 128, np.uint8)
+    start = -room.ctypes.data % 64 + by
+    found = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+def found_by(run, program, arrays, wanted, by=0):
+    out = shifted(np.zeros_like(wanted), by)
+    if isinstance(run, Compiled):
+        run(out, *arrays, variables=[cell_of(node) for node in program.parameters])
+    else:
+        run(out, *arrays)
+    np.testing.assert_array_equal(
+        out.view(f"u{out.itemsize}"), wanted.view(f"u{out.itemsize}"), program.name
+    )
+
+
+DTYPES = ("bool", "int8", "uint16", "float16", "int32", "float32", "int64", "float64")
+SHAPES = ((64, 64), (65, 67), (16, 100), (130, 17))
+
+
+def squares(program):
+    return "shufflevector" in Compiled(program).text
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_transpose_of_any_element_is_one_of_registers(dtype, shape):
+    x = values(dtype, *shape)
+    program = only_kernel(lambda x: x.T.contiguous(), x)
+    assert squares(program)
+    wanted = np.ascontiguousarray(x.T)
+    found_by(lambda *a: interpret(program, a), program, [x], wanted)
+    for width in WIDTHS:
+        run = Compiled(program, width)
+        for by in (0, 8, 16):
+            found_by(run, program, [x], wanted, by)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (2, 0, 1), (1, 2, 0), (1, 0, 2)])
+@pytest.mark.parametrize("shape", [(3, 37, 20), (18, 2, 33), (17, 19, 23)])
+def test_any_two_axes_change_places(shape, order):
+    x = values("float32", *shape)
+    program = only_kernel(lambda x: x.permute(*order).contiguous(), x)
+    wanted = np.ascontiguousarray(x.transpose(order))
+    for width in WIDTHS:
+        found_by(Compiled(program, width), program, [x], wanted)
+
+
+FUSED = {
+    "with a sum": lambda x, y: x.T + y,
+    "backwards": lambda x, y: x.flip(0).T - y,
+    "twice": lambda x, y: x.T * y + x.T.flip(1),
+    "of a part": lambda x, y: x[2:, 1:].T + y[1:, 2:],
+    "with much to do": lambda x, y: (x.T.tanh() * y.exp()).sin() + (x.T + y).tanh().cos(),
+    "of comparisons": lambda x, y: (x.T < y).where(x.T, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_a_transposed_operand_inside_a_kernel_gives_the_bits_of_the_interpreter(name):
+    x, y = values("float32", 50, 41), values("float32", 41, 50)
+    program = only_kernel(FUSED[name], x, y)
+    wanted = np.empty_like(FUSED[name](Tensor(x, device="REF"), Tensor(y, device="REF")).numpy())
+    interpret(program, [wanted, x, y])
+    for width in WIDTHS[1:]:  # 128 bits have no fused multiply-add
+        found_by(Compiled(program, width), program, [x, y], wanted)
+        found_by(Compiled(program, width), program, [x, y], wanted, by=4)
+
+
+def test_squares_that_overlap_never_write_to_an_operand():
+    x, y = values("float32", 50, 41), values("float32", 41, 50)
+    assert only_kernel(lambda x, y: x.T + y, x, y).in_place == ()
+
+
+@pytest.mark.parametrize("length", [2, 15, 16, 31, 32, 33, 1000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_stores_past_the_caches_write_what_others_do_at_any_alignment(dtype, length):
+    x = values(dtype, 3, length)
+    program = only_kernel(lambda x: x[:, ::-1].contiguous(), x)
+    wanted = np.ascontiguousarray(x[:, ::-1])
+    assert program.streams == (0,)
+    for width in WIDTHS:
+        run = Compiled(program, width)
+        for by in range(0, 64, max(8, x.itemsize)):
+            found_by(run, program, [x], wanted, by)
+
+
+def test_a_kernel_that_stores_past_the_caches_ends_with_a_fence():
+    x = values("float32", 4, 256)
+    text = Compiled(only_kernel(lambda x: x * 2, x)).text
+    assert "!nontemporal" in text
+    assert text.index("!nontemporal") < text.index("sfence()") < text.index("ret void")
+
+
+def test_short_results_stay_in_the_caches():
+    x = Tensor(values("float32", 4, 256))
+    assert "nontemporal" not in Compiled(small_kernel(x)).text
+
+
+def small_kernel(x):
+    node = OPS["input"]("x", x.shape, x.dtype, "CPU")
+    root = (lift.handle(node, None) * 2).uop
+    (step,) = compile_graph([root], [node], CpuBackend()).steps
+    return step.program
+
+
+SUMS = {
+    "a sum": lambda x: x.sum(0),
+    "a mean of what is computed": lambda x: (x * x + 1).mean(0),
+    "a product": lambda x: (1 + x / 64).prod(0),
+    "a variance, both ways": lambda x: x.sum(0) * (x * 2).sum(0),
+}
+LINES = (64, 100, 256, 257, 300, 768, 4096, 4097, 8200)
+
+
+@pytest.mark.parametrize("count", LINES)
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_down_columns_go_line_by_line_and_give_the_bits_of_the_reference(name, count):
+    for columns in (256, 300) if count < 1000 else (256,):
+        x = RNG.standard_normal((count, columns)).astype(np.float32)
+        program = only_kernel(SUMS[name], x)
+        assert any(n.op.name == "define_local" for n in program.body)
+        wanted = SUMS[name](Tensor(x, device="REF")).numpy()
+        for width in WIDTHS[1:]:
+            found_by(Compiled(program, width), program, [x], wanted)
+
+
+@pytest.mark.parametrize("axes", [0, 1, (0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sums_of_any_axes_and_floats_give_the_bits_of_the_reference(dtype, axes):
+    x = RNG.standard_normal((5, 70, 4, 256)).astype(dtype)
+    program = only_kernel(lambda x: x.sum(axes), x)
+    wanted = Tensor(x, device="REF").sum(axes).numpy()
+    found_by(Compiled(program), program, [x], wanted)
+
+
+@pytest.mark.parametrize("count", [64, 100, 300])
+def test_the_interpreter_finds_the_same_sums_of_columns(count):
+    x = RNG.standard_normal((count, 256)).astype(np.float32)
+    program = only_kernel(lambda x: x.sum(0), x)
+    wanted = Tensor(x, device="REF").sum(0).numpy()
+    found_by(lambda *a: interpret(program, a), program, [x], wanted)
+
+
+def test_a_sum_of_zeros_that_are_negative_is_positive():
+    x = np.full((70, 256), -0.0, np.float32)
+    program = only_kernel(lambda x: x.sum(0), x)
+    found_by(Compiled(program), program, [x], np.zeros(256, np.float32))
