@@ -107,7 +107,7 @@ class LoopProgram:
     parameters: tuple[UOp, ...] = ()  # constants that a launch gives, in cells behind `variables`
     in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
     most: int = 0  # scalar ops of the longest launch, where sizes vary
-    streams: tuple[int, ...] = ()  # results that go past the caches: they are longer than these
+    far: tuple[int, ...] = ()  # buffers that are longer than the caches: nothing of one stays there
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Target:
     cores: int | None = None  # that share one kernel; None: as many as the machine has
     caches: tuple[int, ...] = (1 << 16,)  # bytes that stay near a core, the nearest first
     cache_line: int = 64  # bytes; every value begins on one
-    streamed_bytes: int = 32 << 20  # of a result that no cache holds until it is read again
+    far_bytes: int = 32 << 20  # of a value that no cache holds until it is read again
     index_bits: int = 64  # of the indices of a kernel, where all of them fit
     matrix_units: tuple[MatrixUnit, ...] = ()
     near_bytes: int = 8 << 20  # of an operand that is still near a core when it is read again

@@ -27,12 +27,10 @@ def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | N
             program, node = kind(frame, choice, INDICES[target.index_bits]).program(name)
         except WideIndexError:
             program, node = kind(frame, choice, dtypes.int64).program(name)
-    return replace(program, streams=_streams(program, target.streamed_bytes)), node
+    return replace(program, far=_far(program, target.far_bytes)), node
 
 
-def _streams(program: LoopProgram, least: int) -> tuple[int, ...]:
-    """The results that are so long that a cache keeps none of one until it is read."""
+def _far(program: LoopProgram, least: int) -> tuple[int, ...]:
+    """The buffers that are so long that a cache keeps none of one until it is read again."""
     arguments = [buffer.arg for buffer in program.buffers]
-    return tuple(
-        a.index for a in arguments if a.mutable and lowest(a.size) * a.dtype.itemsize >= least
-    )
+    return tuple(a.index for a in arguments if lowest(a.size) * a.dtype.itemsize >= least)

@@ -14,10 +14,12 @@ from math import inf
 
 from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.ahead import rows_ahead
 from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.memory import from_memory, load, store
 from adjoint.codegen.llvm.ops import apply, node_value
 from adjoint.codegen.llvm.squares import Squares, kept, taken, transposed
+from adjoint.codegen.llvm.steps import Steps
 from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
@@ -29,6 +31,7 @@ from adjoint.target import Processor
 
 _GLOBAL = OPS["define_global"]
 _UNROLLED_SQUARE = 1024  # nodes; a longer loop over a square reads its columns from memory
+_UNROLLED_LARGE = 192  # of a kernel that has much to do
 _UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
@@ -61,7 +64,10 @@ class _Renderer:
         self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
-        self.squares = Squares(program)
+        self.unrolled = _UNROLLED_LARGE if program.far else _UNROLLED
+        steps = Steps(program)
+        self.squares = Squares(program, steps)
+        self.ahead = rows_ahead(program, self.nest.root, steps)
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
@@ -142,15 +148,15 @@ class _Renderer:
             raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
         column = self.column.get(node)
         if column is None:
-            self.value[node] = load(self.w, node, self.value)
+            self.value[node] = load(self.w, node, self.value, self.ahead.get(node, 0))
         else:
             found = from_memory(self.w, column(), node.dtype, self.w.lanes)
             self.value[node] = Value(found, None, self.w.level)
 
     def store(self, node: UOp) -> None:
         buffer = node.src[0]
-        streams = buffer.op is _GLOBAL and buffer.arg.index in self.program.streams
-        store(self.w, node, self.value, streams)
+        far = buffer.op is _GLOBAL and buffer.arg.index in self.program.far
+        store(self.w, node, self.value, far)
 
     def define_local(self, node: UOp) -> None:
         name, kind = self.w.fresh(), ty.memory_type(node.arg.dtype)
@@ -278,7 +284,7 @@ class _Renderer:
         full = size - size % lanes
         if full == lanes:
             self.group(block, head, _number(start))
-        elif lanes == 1 and size * self.straight(block) <= _UNROLLED:
+        elif lanes == 1 and size * self.straight(block) <= self.unrolled:
             for turn in range(size):
                 self.group(block, head, _number(start + turn))
         elif full:

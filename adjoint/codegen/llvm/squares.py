@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.memory import wide
+from adjoint.codegen.llvm.steps import Steps
 from adjoint.codegen.llvm.writer import Value, Writer
 from adjoint.ir.kernel_kind import LOAD, STORE, gate_of
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
-_LINEAR = ("add", "sub", "mul")
 _MOST = 64  # turns of a loop
 
 
 class Squares:
     """The loads of a program that can be made in front of a loop."""
 
-    def __init__(self, program: LoopProgram) -> None:
+    def __init__(self, program: LoopProgram, steps: Steps) -> None:
         self._written = {n.src[0] for n in program.body if n.op.kernel is STORE}
-        self._given = set(program.parameters)
-        self._steps: dict[tuple[UOp, UOp], int | None] = {}
+        self._steps = steps
 
     def loads(self, block: Block) -> list[UOp]:
         """The loads of a loop around lanes that read lines of memory across the lanes."""
@@ -44,31 +43,8 @@ class Squares:
     def _is_across(self, node: UOp, turn: UOp, lane: UOp) -> bool:
         if node.op.kernel is not LOAD or gate_of(node) is not None or node.src[0] in self._written:
             return False
-        index = node.src[1]
-        return self._step(index, turn) == 1 and self._step(index, lane) not in (None, 0, 1, -1)
-
-    def _step(self, index: UOp, loop: UOp) -> int | None:
-        """How much a turn of a loop moves an index; None if that is not known."""
-        key = (index, loop)
-        if key not in self._steps:
-            self._steps[key] = self._find_step(index, loop)
-        return self._steps[key]
-
-    def _find_step(self, index: UOp, loop: UOp) -> int | None:
-        if index is loop:
-            return 1
-        steps = [self._step(source, loop) for source in index.src]
-        if not any(step != 0 for step in steps):
-            return 0
-        name = index.op.name
-        if name not in _LINEAR or None in steps:
-            return None
-        a, b = (step or 0 for step in steps)
-        if name != "mul":
-            return a + b if name == "add" else a - b
-        factor = index.src[0] if a == 0 else index.src[1]
-        known = factor.op.name == "const" and factor not in self._given
-        return (a + b) * int(factor.arg.value) if known else None
+        along, across = (self._steps.of(node.src[1], loop) for loop in (turn, lane))
+        return along == 1 and across not in (None, 0, 1, -1)
 
 
 def transposed(w: Writer, node: UOp, buffer: Value, index: Value) -> list[str]:

@@ -15,12 +15,12 @@ from adjoint.runtime.interpret import interpret
 from adjoint.stages import KernelStep
 from adjoint.target import TARGETS
 from adjoint.tensor.tensor import lift
-from tests.codegen.llvm.kernels import Compiled
+from tests.codegen.llvm.kernels import Compiled, guarded
 
 RNG = np.random.default_rng(0)
 WIDTHS = (128, 256, 512)
 LARGE = replace(
-    TARGETS["CPU"], little_work=0, near_bytes=0, streamed_bytes=1
+    TARGETS["CPU"], little_work=0, near_bytes=0, far_bytes=1
 )  # every kernel is a large one
 
 
@@ -130,7 +130,7 @@ def test_stores_past_the_caches_write_what_others_do_at_any_alignment(dtype, len
     x = values(dtype, 3, length)
     program = only_kernel(lambda x: x[:, ::-1].contiguous(), x)
     wanted = np.ascontiguousarray(x[:, ::-1])
-    assert program.streams == (0,)
+    assert 0 in program.far
     for width in WIDTHS:
         run = Compiled(program, width)
         for by in range(0, 64, max(8, x.itemsize)):
@@ -198,3 +198,27 @@ def test_a_sum_of_zeros_that_are_negative_is_positive():
     x = np.full((70, 256), -0.0, np.float32)
     program = only_kernel(lambda x: x.sum(0), x)
     found_by(Compiled(program), program, [x], np.zeros(256, np.float32))
+
+
+def asked(program):
+    """How many lines of memory a kernel asks for, as its text has it."""
+    return Compiled(program).text.count("call void @llvm.prefetch")
+
+
+def test_a_kernel_that_goes_over_its_rows_again_asks_for_the_next():
+    x = values("float32", 64, 4096)
+    assert asked(only_kernel(lambda x: x.softmax(1), x)) > 0
+    assert asked(only_kernel(lambda x: x * 2 + 1, x)) == 0  # memory is read as it lies
+    assert asked(small_kernel(Tensor(x))) == 0
+
+
+@pytest.mark.parametrize("length", [100, 1000, 4096])
+@pytest.mark.parametrize("name", ["softmax", "layernorm", "var"])
+def test_what_is_asked_for_behind_the_last_row_is_never_read(name, length):
+    x = values("float32", 5, length)
+    program = only_kernel(lambda x: getattr(x, name)(-1), x)
+    room = guarded(x, True)
+    wanted = np.empty_like(getattr(Tensor(x, device="REF"), name)(-1).numpy())
+    interpret(program, [wanted, x])
+    for width in WIDTHS[1:]:
+        found_by(Compiled(program, width), program, [room], wanted)
