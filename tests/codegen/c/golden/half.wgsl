@@ -11,6 +11,6 @@ struct Given { n0: f32, iterations: vec2<i32> }
   let ridx0: i32 = i32(tid.x);
   if (ridx0 < iterations) {
     let val0: f16 = in0[ridx0];
-    out0[ridx0] = f16(f32(f16((f32(val0)*n0))));
+    out0[ridx0] = f16((f32(val0)*n0));
   }
 }
