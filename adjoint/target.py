@@ -25,6 +25,7 @@ class Limits:
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
     loop_products: int = 8  # that loops add up sooner than a library does
+    tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays
     cheap: int = 8  # cost up to which an expression is computed again rather than stored
     ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
     longest_ranked: int = 128  # such row
@@ -46,6 +47,19 @@ class MatrixUnit:
 
     dtype: str
     sums: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The part of a product whose sums a kernel holds in registers: rows, and bytes of each."""
+
+    rows: int
+    row_bytes: int
+    dtypes: tuple[str, ...] = ("float32", "float64")
+
+    def lanes(self, itemsize: int) -> int:
+        """Columns side by side."""
+        return self.row_bytes // itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,7 @@ class Target:
     far_bytes: int = 32 << 20  # of a value that no cache holds until it is read again
     index_bits: int = 64  # of the indices of a kernel, where all of them fit
     matrix_units: tuple[MatrixUnit, ...] = ()
+    tile: Tile | None = None  # of a product; None: kernels write none in tiles
     near_bytes: int = 8 << 20  # of an operand that is still near a core when it is read again
     total_bytes: int = 256 << 10  # of totals that stay near a core, where sums go line by line
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
@@ -153,6 +168,15 @@ class Processor:
     needs: tuple[str, ...] = ()
     features: str = ""  # beyond those that the name stands for, as LLVM writes them
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
+
+
+def tile_of(processor: Processor) -> Tile | None:
+    """What the registers of a processor hold, beside a row of the panel: by how many there are and
+    how wide they are. None where fused multiply-adds are slow: tiles are made of them."""
+    if not processor.fused:
+        return None
+    rows = 6 if processor.width == 256 else 12  # of 16 registers, or of 32
+    return Tile(rows, 2 * processor.width // 8)
 
 
 _V2 = ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3")

@@ -20,10 +20,11 @@ from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
+from adjoint.kernel.tiles import lower_tiles
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts
-from adjoint.schedule.strategy import LOOPS
+from adjoint.schedule.strategy import LOOPS, TILES
 from adjoint.stages import (
     ControlStep,
     Group,
@@ -107,7 +108,8 @@ class _Builder:
         nodes = nodes_of(group)
         key = group_key(group, nodes)
         if key not in self.lowered:
-            program, checked = lower(group, _name(work), self.target)
+            assert work.strategy is not None
+            program, checked = _LOWERINGS[work.strategy.use](group, _name(work), self.target)
             self.lowered[key] = program, None if checked is None else nodes.index(checked)
         program, place = self.lowered[key]
         self.makes.setdefault(program, []).extend(work.nodes)
@@ -161,8 +163,10 @@ class _Builder:
         return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
 
 
+_LOWERINGS = {LOOPS: lower, TILES: lower_tiles}
 _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {  # by what a row of the table uses
     LOOPS: _Builder._kernel,
+    TILES: _Builder._kernel,
     LIBRARY: _Builder._library,
     SPECIAL: _Builder._special,
     SORT: _Builder._sort,

@@ -27,7 +27,7 @@ from adjoint.schedule.classify import (
     SORT,
     VIEW,
 )
-from adjoint.schedule.layout import matrix_base, sorts
+from adjoint.schedule.layout import below_windows, matrix_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
 from adjoint.schedule.units import Order, Unit
@@ -148,8 +148,14 @@ class Fuser:
         if kind == REDUCE:
             pairs, loops = self.atoms.reduced(node, index)
             unit.reduced[node] = (index, loops)
+            if self.facts[node].tiled:
+                unit.tiled = True
+                for operand in (matrix_base(node.src[0]), below_windows(node.src[1])):
+                    if operand is not None:  # which is read again and again
+                        self.needs.setdefault(operand, {})[unit] = None
             return pairs
         if type(node.op.kernel) is Gather:
+            unit.checks = True
             return self._gathered(node, index)
         return () if is_counting(node) else zip(node.src, repeat(index))
 
@@ -193,7 +199,13 @@ class Fuser:
         if self._are_done(uses):
             return False
         if kind == REDUCE:
-            return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
+            tiled = self.facts[node].tiled
+            return len(uses) == 1 and all(
+                (not tiled or self._is_plain(unit, index)) and self._makes_row(unit, index)
+                for unit, index in uses
+            )
+        if type(node.op.kernel) is Gather and any(unit.tiled for unit in units):
+            return False
         facts = self.facts[node]
         if facts.cost <= self.limits.cheap:
             return True
@@ -235,8 +247,16 @@ class Fuser:
         sets = [set(chain(*settled(index))) for index in unit.outputs.values()]
         return max(sets, key=len) if sets else set()
 
+    def _is_plain(self, unit: Unit, index: Index) -> bool:
+        """Whether a kernel without sums computes its elements each from the one at this index."""
+        found, settled = set(chain(*index)), self.atoms.settled
+        alone = unit.outer is None and not unit.reduced and not unit.checks
+        return alone and all(found == set(chain(*settled(i))) for i in unit.outputs.values())
+
     def _makes_row(self, unit: Unit, index: Index) -> bool:
         """Whether something at this index can be a row of the kernel; if so, it is from now on."""
+        if unit.tiled:
+            return False
         found = set(chain(*index))
         if not self.atoms.images.keys().isdisjoint(found):
             return False
@@ -263,6 +283,8 @@ class Fuser:
                 continue
             if kind == REDUCE and any(u is unit and at != index for u, at in uses):
                 continue  # a kernel sums it once; other places would need it in memory
+            if self.facts[node].tiled and not self._is_plain(unit, index):
+                continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
             fits = row or (kind == POINTWISE and inside == self._domain(unit))
             if kind == REDUCE and not row:

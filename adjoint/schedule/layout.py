@@ -8,19 +8,34 @@ from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import cast
 from adjoint.ops.indexing import counts_up, unwrapped
+from adjoint.ops.movement import expand, reshape
+from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.stages import Gemm
 
 
 def matrix_base(node: UOp) -> UOp:
-    """What must be in memory for a matrix operand: below its views, or the operand itself."""
+    """What must be in memory for a matrix operand: below its views, or the operand itself, without
+    the batch if that only repeats it."""
     return _operand(node)[0]
 
 
 def _operand(node: UOp) -> tuple[UOp, tuple[int, ...]]:
     """What must be in memory for a matrix operand, and the strides at which it is read there."""
     strides = _as_it_lies(node)
-    return (node, strides_of(node.shape)) if strides is None else (base_of(node), strides)
+    if strides is not None:
+        return base_of(node), strides
+    once = _once(node)
+    batch, row, column = strides_of(node.shape)
+    return (node, (batch, row, column)) if once is None else (once, (0, row, column))
+
+
+def _once(node: UOp) -> UOp | None:
+    """The one matrix that all of a batch is, if it is one that is repeated."""
+    if node.op is not reshape or node.src[0].op is not expand:
+        return None
+    matrix: UOp = node.src[0].src[0]
+    return matrix if matrix.size == node.shape[1] * node.shape[2] < node.size else None
 
 
 def _as_it_lies(node: UOp) -> tuple[int, ...] | None:
@@ -42,6 +57,22 @@ def base_of(node: UOp) -> UOp:
     while _is_strided(node):
         node = node.src[0]
     return node
+
+
+def below_windows(node: UOp) -> UOp | None:
+    """What the windows of an operand show, each element many times; None if there are none."""
+    found = False
+    while type(node.op.kernel) is View and len(node.src) == 1 and node.op.kernel.fill is None:
+        found = found or node.op is window
+        node = node.src[0]
+    return node if found else None
+
+
+def run_length(node: UOp) -> int:
+    """How many columns of an operand are surely one axis of what is below."""
+    while node.op is reshape:
+        node = node.src[0]
+    return int(node.shape[-1])
 
 
 def _is_strided(node: UOp) -> bool:

@@ -20,13 +20,14 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, is_one
-from adjoint.ir.uop import UOp
+from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
+from adjoint.schedule.products import has_windows, product_rules
 from adjoint.schedule.strategy import product_dtype
 from adjoint.target import Target
 
@@ -35,6 +36,8 @@ fired: Counter[str] = Counter()  # how often each rule applied in this process
 
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
+    if has_windows(toposort(roots)):
+        roots = rewrite_once(roots, product_rules(target), fired)
     return rewrite_once(roots, legal_rules(target), fired)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjoint.ir.kernel_kind import View
+from adjoint.ir.kernel_kind import Library, View
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW, weight
-from adjoint.schedule.strategy import step_kind
+from adjoint.schedule.strategy import TILES, choose, step_kind
 from adjoint.target import Target
 
 
@@ -22,6 +22,7 @@ class Facts:
     cost: int  # of one element computed anew from what will be in memory
     reduces: bool  # whether a reduction may share its kernel
     pieces: int  # from how many places an element may come, each of which its users have code for
+    tiled: bool = False  # whether it is a product in tiles
     movable: bool = True  # whether code for it may be written wherever it is read
 
 
@@ -53,6 +54,7 @@ def _view_or_step(node: UOp, below: list[Facts], found: Facts, target: Target) -
     found.reduces = kind == REDUCE or (kind == VIEW and found.reduces)
     spread = kind != VIEW or kernel.repeats  # what is spread is done once outside, or in memory
     found.cost = 1 if spread else below[0].cost
+    found.tiled = type(kernel) is Library and choose(node, target).use == TILES
     if type(kernel) is View and kernel.joins:
         pieces = sum([operand.pieces for operand in below])
         found.movable = pieces <= max(target.limits.joined_pieces, len(below))

@@ -25,11 +25,11 @@ from adjoint.ir.kernel_kind import (
     View,
     kernel_of,
 )
-from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.rewrite import rewrite
 from adjoint.ir.tensor_rules import tensor_rules
 from adjoint.ir.uop import UOp, toposort
+from adjoint.ops.logic import copied
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
 _DEEDS = (Host, Gather, Algorithm, HandBuilt, Control)
@@ -79,7 +79,7 @@ def _own(new: UOp, old: UOp, owners: dict[UOp, UOp]) -> UOp:
         if not given and owners.setdefault(home, was) is was:
             return new
         with origin_scope(old.raw_origin):
-            new = _copied(new)  # a copy of a copy, if the first one is another result already
+            new = copied(new)  # a copy of a copy, if the first one is another result already
 
 
 def memory_of(node: UOp) -> UOp:
@@ -97,8 +97,3 @@ def memory_of(node: UOp) -> UOp:
 def _is_given(node: UOp) -> bool:
     """Whether the node's memory is the caller's."""
     return isinstance(node.op.kernel, Leaf) and node.op.kernel is not CONSTANT
-
-
-def _copied(node: UOp) -> UOp:
-    """The same values in other memory, for every dtype."""
-    return OPS["where"](OPS["const"](True, "bool", node.shape, node.device), node, node)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.schedule.classify import (
     CONTROL,
@@ -27,11 +28,11 @@ from adjoint.schedule.classify import (
     kind_of,
     summed_size,
 )
-from adjoint.schedule.layout import sorts
+from adjoint.schedule.layout import run_length, sorts, strides_over
 from adjoint.stages import Strategy
 from adjoint.target import Target
 
-LOOPS = "loops"
+LOOPS, TILES = "loops", "tiles"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +41,7 @@ class Row:
 
     name: str
     when: Callable[[UOp, Target], bool]
-    use: str  # LOOPS, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
+    use: str  # LOOPS, TILES, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
     why: str
 
 
@@ -58,6 +59,26 @@ def _is_short_product(node: UOp, target: Target) -> bool:
     return prod(node.shape) == 0 or summed_size(node) <= target.limits.loop_products
 
 
+_SHORTEST_RUN = 8  # columns that are worth reading side by side
+
+
+def _is_tiled(node: UOp, target: Target) -> bool:
+    tile = target.tile
+    if tile is None or kind_of(node) != LIBRARY or node.dtype.name not in tile.dtypes:
+        return False
+    if varies(*node.shape) or len(node.shape) != 3:
+        return False
+    (_, m, n), k = node.shape, summed_size(node)
+    fills = m >= 2 * tile.rows and n >= tile.lanes(node.dtype.itemsize)
+    return fills and m * n * k >= target.limits.tiled_products and _lies_along(node.src[1])
+
+
+def _lies_along(node: UOp) -> bool:
+    """Whether columns next to one another lie so in memory, at least some at a time."""
+    strides = strides_over(node)
+    return run_length(node) >= _SHORTEST_RUN if strides is None else strides[2] <= 1
+
+
 def _is_of_host(node: UOp, target: Target) -> bool:
     constant = kind_of(node) == LEAF and not isinstance(node.dtype, tuple)
     return kind_of(node) == HOST or (constant and node.dtype.is_complex)
@@ -69,6 +90,7 @@ ROWS = (
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
+    Row("tiles", _is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
     Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
     Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),
@@ -91,7 +113,9 @@ def strategy_of(nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target
     products = [n for n in (*reduced, *nodes) if kind_of(n) == LIBRARY]
     node = products[0] if products else nodes[0]
     row = choose(node, target)
-    others = [r.name for r in ROWS if r.use in (LOOPS, LIBRARY) and r is not row and products]
+    others = [
+        r.name for r in ROWS if r.use in (LOOPS, TILES, LIBRARY) and r is not row and products
+    ]
     return Strategy(row.name, row.use, row.why, tuple(others))
 
 

@@ -34,6 +34,8 @@ class Unit:
     waits: dict[UOp, None] = field(default_factory=dict)  # what must be done before it
     members: int = 0  # how many nodes are computed inside
     weight: int = 0  # what they cost together
+    checks: bool = False  # whether it reads at indices that it computes
+    tiled: bool = False  # whether it is a product in tiles, and what is done to its elements
     depth: int = 0  # in the tree of `Order`, with the user it is under and one much further up
     above: Unit | None = None
     far_above: Unit | None = None

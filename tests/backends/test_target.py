@@ -16,7 +16,7 @@ from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
-from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target
+from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target, Tile
 
 CPU = TARGETS["CPU"]
 
@@ -85,6 +85,12 @@ CHANGES = {
     "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
     "little_work": (lambda x: x + 1, [LONG], {"little_work": 1 << 30}),
     "libraries": (lambda x: x @ x.T, [floats(20, 30)], {"libraries": ()}),
+    "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(4, 32)}),
+    "limits.tiled_products": (
+        lambda x: x @ x,
+        [floats(48, 48)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1)},
+    ),
     "limits.kernel_nodes": (chain, [ROWS], {"limits": Limits(2)}),
     "limits.kernel_cost": (chain, [ROWS], {"limits": Limits(kernel_cost=10)}),
     "limits.joined_pieces": (

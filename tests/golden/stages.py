@@ -11,20 +11,23 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
+from unittest.mock import patch
 
 from adjoint import Tensor, lower
+from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.c.render import LANGUAGES, render_all
 from adjoint.codegen.llvm.render import render
 from adjoint.codegen.show import show
 from adjoint.module import differentiate
 from adjoint.stages import LoopProgram
-from adjoint.target import PROCESSORS
+from adjoint.target import PROCESSORS, TARGETS, tile_of
 from adjoint.transforms.capture import capture
 from adjoint.transforms.lower import Lowered
 from tests.golden.programs import PROGRAMS, Program
 
 FOLDER = Path(__file__).parent
 _PROCESSOR = PROCESSORS["x86_64"]["x86-64-v3"]
+_TARGET = replace(TARGETS["CPU"], tile=tile_of(_PROCESSOR))
 
 
 def module(program: Program) -> str:
@@ -79,7 +82,9 @@ STAGES: dict[str, Callable[[Lowered], str]] = {
 def texts(name: str) -> dict[str, str]:
     """The texts of a program, by the names of the files that keep them."""
     program = PROGRAMS[name]
-    lowered = lower(program.fn)(*program.args)
+    with patch.object(BACKEND, "target", _TARGET):
+        lowered = lower(program.fn)(*program.args)
+        lowered.plan  # noqa: B018 (made when it is asked for)
     found = {"module.core": module(program)}
     if program.has_gradient:
         found["gradient.core"] = gradient(program)

@@ -1,5 +1,7 @@
 """How many kernels and library calls programs become on CPU, and that Python runs no step."""
 
+from math import prod
+
 import numpy as np
 import pytest
 
@@ -222,7 +224,7 @@ def test_running_sums_and_scattering_are_one_kernel():
 
 
 def test_a_convolution_is_its_windows_and_a_product():
-    image, filters, bias = floats(4, 8, 16, 16), floats(16, 8, 3, 3), floats(16)
+    image, filters, bias = floats(4, 6, 16, 16), floats(16, 6, 3, 3), floats(16)  # no tiles
     assert counts(lambda x, f: x.conv2d(f, padding=1), image, filters) == (1, 1, 0)
     fn = grad(lambda x, f: (x.conv2d(f, padding=1) ** 2).sum(), (0, 1))
     kernel_count, products, host = counts(fn, image, filters)
@@ -362,7 +364,7 @@ def test_the_gradient_of_a_convolution_repeats_no_weights():
     def loss(x, w):
         return (x.conv2d(w) ** 2).sum()
 
-    text = lower(grad(loss, argnums=(0, 1)))(floats(4, 16, 28, 28), floats(32, 16, 3, 3)).explain()
-    products = [line for line in text.splitlines() if "gemm" in line]
-    assert [line.split()[3].split("x")[0] for line in products] == ["4", "1", "1"]  # batches
-    assert "expand" not in text
+    x, w = floats(7, 16, 28, 28), floats(32, 16, 3, 3)
+    plan = lower(grad(loss, argnums=(0, 1)))(x, w).plan
+    repeated = [slot.shape for slot in plan.slots if prod(slot.shape) == 7 * w.size]
+    assert repeated == []

@@ -1,5 +1,7 @@
 """Rules of `legalise`: each applies to a graph made for it, and what it makes has the same bits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,12 @@ from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.legalise import legal_rules
-from adjoint.target import TARGETS
+from adjoint.schedule.products import product_rules
+from adjoint.target import TARGETS, Limits, Tile
 from tests.ir.instances import evaluated, same_bits
 
-RULES = legal_rules(TARGETS["CPU"])
+TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=Limits(tiled_products=1))
+RULES = product_rules(TARGET) + legal_rules(TARGET)
 
 
 def given(name, *shape, dtype="float32"):
@@ -29,7 +33,29 @@ def direct(name, x, **attrs):
 
 X, LONG, PLACES = given("x", 4, 3), given("x", 1 << 16), given("t", 4, 1, dtype="int64")
 HALVES = given("x", 4, 3, dtype="float16") @ given("y", 3, 5, dtype="float16")
+
+
+def gradient(spec="bouv,ocij->bcuvij", gaps=(1, 1)):
+    """Of a convolution by its picture."""
+    g, w = given("g", 2, 3, 5, 6), given("w", 3, 4, 3, 2)
+    left, right = (g, w) if spec.startswith("b") else (w, g)
+    shape = (2, 4, 5 + 2 * gaps[0], 6 + gaps[1])
+    return left.contract(right, spec).fold(shape, (2, 3), (3, 2), 1, gaps)
+
+
+def windows(x):
+    return x.window((2, 3), (3, 2))
+
+
 CASES = {
+    "fold_of_product": [gradient(), gradient("ocij,bouv->bcuvij"), gradient(gaps=(2, 3))],
+    "part_of_windows": [
+        rewrite_once([gradient()], product_rules(TARGET))[0].shrink((0, 2), (1, 3), (1, 6), (0, 5))
+    ],
+    "channels_last": [
+        given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 9, 7, 7)), "bouv,bcuvij->ocij"),
+        windows(given("x", 2, 9, 7, 7)).contract(given("g", 2, 3, 5, 6), "bcuvij,bouv->coij"),
+    ],
     "identity": [X.detach(), X.contiguous(), X.copy("REF")],
     "same_view": [direct("reshape", X, shape=(4, 3))],
     "reduction_of_nothing": [given("x", 0, 3).sum(0), given("x", 4, 0).prod(1)],

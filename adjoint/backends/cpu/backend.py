@@ -6,6 +6,8 @@ What may live here: the protocol's methods. What may not: how any one of them is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from adjoint.backends.cpu.bind import NativeSteps
 from adjoint.runtime.compiler import Code, compile_source, machine
@@ -13,7 +15,7 @@ from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
 from adjoint.runtime.processor import processor
 from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
-from adjoint.target import TARGETS
+from adjoint.target import TARGETS, Target, tile_of
 
 _LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is like
 
@@ -21,9 +23,13 @@ _LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is 
 class CpuBackend:
     """See `Backend`."""
 
-    target = TARGETS["CPU"]
     memory = HOST
     language = "llvm"
+
+    @cached_property
+    def target(self) -> Target:
+        """The CPU, with tiles as large as the registers of this one allow: they change no bit."""
+        return replace(TARGETS["CPU"], tile=tile_of(processor()))
 
     def machine(self) -> bytes:
         """Of the processor, and of LLVM."""

@@ -1,0 +1,312 @@
+"""A product of matrices as tiles whose sums stay in registers.
+
+Before: out[m, n] = relu(sum over k of lhs[m, k] * rhs[k, n] + bias[n]).
+After, for every panel of W columns and every share of the rows (the grid):
+    for every block of k:
+        panel[k, j] = rhs[k, first + j], through whatever views and ops are below it
+        for every R rows: for k: sum[i, j] = fma(lhs[row + i, k], panel[k, j], sum[i, j])
+        the sums added to those of the blocks before
+    the rest of the group on each total, stored
+Products are added in the order of k, one fused multiply-add after the other, in blocks of fixed
+length, and the blocks in their order: which tiles there are changes no bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from adjoint.errors import InternalError
+from adjoint.ir.affine import ZERO, Affine, IndexVar, Loaded, flattened, unflattened, var
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import Loops, number
+from adjoint.kernel.decompose import decompose_node
+from adjoint.kernel.elements import Elements
+from adjoint.kernel.index_maps import At, Gate, reduced_operands
+from adjoint.ops.mathematics.nodes import compute_dtype, fma
+from adjoint.stages import Group, Index, LoopProgram
+from adjoint.target import Target, Tile
+
+BLOCK = 512  # products that are added one after another; then blocks are
+_FEWEST_PIECES = 32  # of the grid, so that threads share the work evenly, as long as each has
+_FEWEST_TILES = 4  # of rows, for which it packs a panel
+_PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
+_TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
+
+
+Block = tuple[Affine, int]  # of k: where it starts, and its length
+
+
+def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, None]:
+    """The loops of a group that has one product and what is done to its elements."""
+    if target.tile is None or len(group.reduced) != 1:
+        raise InternalError(f"kernel {name} is not one product in tiles")
+    with origin_scope(group.outputs[0][0].raw_origin):
+        return TileLowering(group, target.tile).program(name), None
+
+
+class TileLowering(Elements):
+    """One kernel being written."""
+
+    def __init__(self, group: Group, tile: Tile):
+        super().__init__(group.inputs, dtypes.int64)
+        self.group, self.tile = group, tile
+        self.node, self.at, self.summed = group.reduced[0]
+        self.kind = compute_dtype(self.node.dtype)
+        self.lanes = tile.lanes(self.kind.itemsize)
+        self.loops = Loops()
+        self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
+        self.total: UOp | None = None  # of the element that is being finished
+        self.batch, self.rows, self.columns = map(self._length, self.at)
+        self.length = prod(map(self._length, self.summed))
+        self.whole = self.length * self.lanes * self.kind.itemsize <= _PANEL_BYTES
+        for i, (node, _) in enumerate(group.outputs):
+            self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
+        for i, node in enumerate(group.inputs):
+            self.buffers[node] = self.loops.buffer(f"in{i}", node.dtype, node.size)
+
+    def _length(self, axis: Sequence[int]) -> int:
+        return prod(self.group.sizes[a] for a in axis)
+
+    # ---- the whole
+
+    def program(self, name: str) -> LoopProgram:
+        lanes, loops = self.lanes, self.loops
+        panels, (share, parts) = -(-self.columns // lanes), self._shares()
+        size = self.length if self.whole else BLOCK
+        panel = loops.local("panel", self.kind, size * lanes)
+        totals = loops.local("totals", self.kind, share * self.tile.rows * lanes)
+        with loops.grid(self.batch * panels * parts) as position:
+            piece = self._counter(self.batch * panels * parts, position)
+            batch, at_panel, part = unflattened(piece, (self.batch, panels, parts))
+            self._go(self.at[0], batch)
+            tiles = Tiles(panel, totals, at_panel, part * share, share, parts)
+            if self.whole:
+                self._pack(tiles, None)
+            if self.length > BLOCK:
+                self._clear(tiles)
+            self._add_blocks(tiles)
+            self._finish(tiles)
+        work = 2 * self.length * lanes * -(-self.rows // parts)
+        return loops.program(self.group.outputs[0][0], name, work)
+
+    def _shares(self) -> tuple[int, int]:
+        """Tiles of rows in a piece of the grid, and pieces beside one another in a panel."""
+        tiles = -(-self.rows // self.tile.rows)
+        panels = self.batch * -(-self.columns // self.lanes)
+        most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize)
+        share = min(most, max(_FEWEST_TILES, tiles * panels // _FEWEST_PIECES), tiles)
+        return share, -(-tiles // share)
+
+    def _counter(self, size: int, node: UOp) -> Affine:
+        """A loop as part of an index."""
+        counter = IndexVar(size)
+        self._index[counter] = node
+        return var(counter)
+
+    def _lanes(self, at_panel: Affine) -> UOp | None:
+        """How many columns the panel has, where the last has fewer."""
+        if self.columns % self.lanes == 0:
+            return None
+        left = self.index(at_panel * -self.lanes + self.columns)
+        return UOp(OPS["minimum"], (left, number(self.lanes)))
+
+    def _go(self, axis: Sequence[int], position: Affine) -> None:
+        """From here on these loops are at a position, counted in row-major order."""
+        places = unflattened(position, tuple(self.group.sizes[a] for a in axis))
+        self.atoms.update(zip(axis, places, strict=True))
+
+    def _place(self, index: Index) -> At:
+        return tuple(self._axis(axis) for axis in index)
+
+    def _axis(self, axis: Sequence[int]) -> Affine:
+        total = ZERO
+        for atom in axis:
+            total = total * self.group.sizes[atom] + self.atoms[atom]
+        return total
+
+    # ---- blocks of k
+
+    def _clear(self, tiles: Tiles) -> None:
+        lanes = self.lanes
+        rows = tiles.share * self.tile.rows
+        with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as row:
+            place = self._beside(self._counter(rows, row), lane)
+            self.loops.store(tiles.totals, place, number(0.0, self.kind))
+
+    def _add_blocks(self, tiles: Tiles) -> None:
+        whole, left = divmod(self.length, BLOCK)
+        if whole > 1:
+            with self.loops.loop(whole) as turn:
+                self._add_block(tiles, self._counter(whole, turn) * BLOCK, BLOCK)
+        elif whole:
+            self._add_block(tiles, ZERO, BLOCK)
+        if left:
+            self._add_block(tiles, Affine(whole * BLOCK), left)
+
+    def _add_block(self, tiles: Tiles, start: Affine, size: int) -> None:
+        if not self.whole:
+            self._pack(tiles, (start, size))
+        whole, left = divmod(self.rows, self.tile.rows)
+        if whole:
+            last = tiles.share * tiles.parts - whole  # tiles that the last share has less
+            with self._turns(tiles, whole, bool(last)) as turn:
+                self._add_tile(tiles, turn, self.tile.rows, start, size)
+        if left:
+            place = Affine(whole) + tiles.first * -1
+            if tiles.parts == 1:
+                self._add_tile(tiles, place, left, start, size)
+                return
+            inside = UOp(OPS["minimum"], (self.index(place * -1 + tiles.share), number(1)))
+            with self.loops.loop(1, count=inside):  # once where the tile is in this share
+                self._add_tile(tiles, place, left, start, size)
+
+    @contextmanager
+    def _turns(self, tiles: Tiles, whole: int, fewer: bool) -> Iterator[Affine]:
+        """The tiles of a share that have all their rows."""
+        count = None
+        if fewer:
+            left = self.index(tiles.first * -1 + whole)
+            count = UOp(OPS["minimum"], (left, number(tiles.share)))
+        with self.loops.loop(tiles.share, count=count) as turn:
+            yield self._counter(tiles.share, turn)
+
+    def _pack(self, tiles: Tiles, block: Block | None) -> None:
+        """The columns of the panel, next to one another for each k of a block, or for all."""
+        loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
+        if sum(self.group.sizes[a] > 1 for a in self.at[2]) > 1:
+            self._pack_runs(tiles, block)
+            return
+        with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
+            self._go(self.at[2], first + self._counter(lanes, lane))
+            self._pack_lines(tiles, block, lane)
+
+    def _pack_runs(self, tiles: Tiles, block: Block | None) -> None:
+        """The same where columns are places of a picture: run by run along its last axis, so that
+        numbers that lie side by side are read side by side."""
+        loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
+        *outer, last = [a for a in self.at[2] if self.group.sizes[a] > 1]
+        width, height = self.group.sizes[last], self._length(outer)
+        most = (lanes - 2) // width + 2  # runs that as many columns as there are lanes can touch
+        with loops.loop(most) as turn:
+            row = self.index(first // width + self._counter(most, turn))
+            begin = UOp(OPS["mul"], (row, number(width)))
+            end = UOp(OPS["add"], (begin, number(width)))
+            from_ = UOp(OPS["maximum"], (begin, self.index(first)))
+            to = UOp(OPS["minimum"], (end, self.index(first + lanes)))
+            to = UOp(OPS["minimum"], (to, number(self.columns)))
+            count = UOp(OPS["sub"], (to, from_))
+            wide = min(lanes, 1 << (width - 1).bit_length())
+            with loops.loop(wide, wide, count) as lane:
+                self._go(outer, var(Loaded(row, height)))
+                column = UOp(OPS["add"], (UOp(OPS["sub"], (from_, begin)), lane))
+                self.atoms[last] = var(Loaded(column, width))
+                place = UOp(OPS["sub"], (from_, self.index(first)))
+                self._pack_lines(tiles, block, UOp(OPS["add"], (place, lane)))
+
+    def _pack_lines(self, tiles: Tiles, block: Block | None, at: UOp) -> None:
+        if block is None:
+            self._pack_nested(tiles, [a for axis in self.summed for a in axis], ZERO, at)
+            return
+        start, size = block
+        with self.loops.loop(size) as turn:
+            k = self._counter(size, turn)
+            self._go([a for axis in self.summed for a in axis], start + k)
+            self.loops.store(tiles.panel, self._beside(k, at), self._operand(1))
+
+    def _pack_nested(self, tiles: Tiles, atoms: Sequence[int], k: Affine, at: UOp) -> None:
+        """A loop for each axis that is summed, the last innermost: no index is divided."""
+        if not atoms:
+            self.loops.store(tiles.panel, self._beside(k, at), self._operand(1))
+            return
+        size = self.group.sizes[atoms[0]]
+        with self.loops.loop(size) as turn:
+            self.atoms[atoms[0]] = self._counter(size, turn)
+            self._pack_nested(tiles, atoms[1:], k * size + self.atoms[atoms[0]], at)
+
+    def _beside(self, line: Affine, lane: UOp) -> UOp:
+        """A place in a line of as many numbers as there are lanes."""
+        return UOp(OPS["add"], (self.index(line * self.lanes), lane))
+
+    def _operand(self, which: int) -> UOp:
+        """An element of an operand at the present k and row or column."""
+        places, gate = reduced_operands(self.node, self._place(self.at), self._place(self.summed))
+        if gate:
+            raise InternalError(f"{self.node}: a product reads no element under a condition")
+        return self.value(self.node.src[which], places[which])
+
+    def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
+        """The sums of some rows over a block, added to what is there."""
+        loops, lanes = self.loops, self.lanes
+        first = (tiles.first + turn) * self.tile.rows
+        with loops.loop(lanes, lanes) as lane:
+            sums = self._sums(tiles.panel, first, rows, lane, (start, size))
+            for i, total in enumerate(sums):
+                place = self._beside(turn * self.tile.rows + i, lane)
+                if self.length > BLOCK:
+                    total = UOp(OPS["add"], (loops.load(tiles.totals, place), total))
+                loops.store(tiles.totals, place, total)
+
+    def _sums(self, panel: UOp, first: Affine, rows: int, lane: UOp, block: Block) -> list[UOp]:
+        loops, (start, size) = self.loops, block
+        sums = [loops.register(number(0.0, self.kind)) for _ in range(rows)]
+        found = []
+        with loops.loop(size) as turn:
+            k = self._counter(size, turn)
+            right = loops.load(panel, self._beside(start + k if self.whole else k, lane))
+            self._go([a for axis in self.summed for a in axis], start + k)
+            for i, total in enumerate(sums):
+                self._go(self.at[1], first + i)
+                left = self._operand(0)
+                found.append(loops.update(total, fma(left, right, total), turn))
+        return found
+
+    # ---- results
+
+    def _finish(self, tiles: Tiles) -> None:
+        """What the group does to each total."""
+        loops, lanes, step = self.loops, self.lanes, self.tile.rows
+        count = None
+        if tiles.share * tiles.parts * step != self.rows:
+            left = self.index(tiles.first * -step + self.rows)
+            count = UOp(OPS["minimum"], (left, number(tiles.share * step)))
+        with loops.loop(tiles.share * step, count=count) as turn:
+            row = self._counter(tiles.share * step, turn)
+            with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
+                self._go(self.at[1], tiles.first * step + row)
+                self._go(self.at[2], tiles.panel_at * lanes + self._counter(lanes, lane))
+                self.total = loops.load(tiles.totals, self._beside(row, lane))
+                for node, index in self.group.outputs:
+                    self._store(node, self._place(index))
+
+    def _store(self, node: UOp, at: At) -> None:
+        value = self.value(node, at)
+        if node.dtype is not value.dtype:
+            value = UOp(OPS["cast"], (value,), OPS["cast"].arg(node.dtype))  # type: ignore[misc]
+        self.loops.store(self.buffers[node, "out"], self.index(flattened(at, node.shape)), value)
+
+    # ---- elements
+
+    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
+        return decompose_node(node, tuple(operands))
+
+    def reduction(self, node: UOp, at: At) -> UOp:
+        assert self.total is not None
+        return self.total
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tiles:
+    """What a piece of the grid works on: tiles of rows from `first` on, a panel of columns."""
+
+    panel: UOp  # scratch: a block of columns
+    totals: UOp  # scratch: the sums so far
+    panel_at: Affine
+    first: Affine
+    share: int
+    parts: int

@@ -1,0 +1,158 @@
+"""Rules about products with windows, before they become products of matrices.
+
+Before: fold(contract(g, w, "bouv,ocij->bcuvij")), the gradient of a convolution by its picture,
+whose product is as large as all windows of the picture. After: contract(window(pad(g)), flip(w)), a
+convolution too. Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
+After: the same of a picture whose channels lie side by side, which are the columns then.
+What may live here: rules. What may not: matrices (`legalise.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+
+from adjoint.ir import axes
+from adjoint.ir.pattern import AnyNode
+from adjoint.ir.rewrite import Rule, RuleSet
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp
+from adjoint.ops.contract import contract
+from adjoint.ops.logic import copied
+from adjoint.ops.movement import flip, padded, shrink
+from adjoint.ops.window import fold, window
+from adjoint.target import Target
+
+
+def _of_windows(node: UOp, target: Target) -> UOp | None:
+    product = node.src[0]
+    if set(node.arg.stride) != {1}:
+        return None
+    spec, rank = axes.parse(product.arg.spec), len(node.shape)
+    places, taps = {spec.out[a] for a in node.arg.axis}, spec.out[rank:]
+    for which in (0, 1):
+        picture, weights = spec.terms[which], spec.terms[1 - which]
+        apart = places.isdisjoint(weights) and set(taps).isdisjoint(picture)
+        rows = prod(
+            n
+            for c, n in zip(weights, product.src[1 - which].shape, strict=True)
+            if c in spec.out[:rank] and c not in picture
+        )
+        fits = places.issubset(picture) and set(taps).issubset(weights)
+        if apart and fits and _fill(rows, target):
+            return _product(node, spec, which)
+    return None
+
+
+def _product(node: UOp, spec: axes.Letters, which: int) -> UOp:
+    """The product of all windows of one operand with the other, whose taps are turned around."""
+    x, y = (node.src[0].src[i] for i in (which, 1 - which))
+    letters, others = spec.terms[which], spec.terms[1 - which]
+    rank = len(node.shape)
+    taps, along = spec.out[rank:], [letters.index(spec.out[a]) for a in node.arg.axis]
+    reach = [0] * len(letters)
+    for d, size, gap in zip(along, node.arg.size, node.arg.dilation, strict=True):
+        reach[d] = (size - 1) * gap
+    windows = padded(x, reach, reach).window(along, node.arg.size, 1, node.arg.dilation)
+    turned = y.flip(*[others.index(c) for c in taps])
+    terms = [f"{letters}{taps}", others]
+    operands = [windows, turned]
+    if which:
+        terms, operands = terms[::-1], operands[::-1]
+    return operands[0].contract(operands[1], f"{','.join(terms)}->{spec.out[:rank]}")
+
+
+def _part_of_windows(node: UOp) -> UOp | None:
+    """shrink(contract(window(pad(g)), flip(w))) = the product of those windows alone"""
+    product, (start, stop, step) = node.src[0], node.arg
+    if product.op is not contract or set(step) != {1} or not _is_made_here(product.src):
+        return None
+    spec = axes.parse(product.arg.spec)
+    bounds = dict(zip(spec.out, zip(start, stop, strict=True), strict=True))
+    parts = [
+        x.shrink([bounds.get(c, (0, n)) for c, n in zip(term, x.shape, strict=True)])
+        for x, term in zip(product.src, spec.terms, strict=True)
+    ]
+    return parts[0].contract(parts[1], product.arg.spec)
+
+
+def _is_made_here(operands: Sequence[UOp]) -> bool:
+    """Whether the operands are those of a fold that has become a product: it has no other use."""
+    ops = {node.op for node in operands}
+    return ops == {window, flip}
+
+
+# ---- channels side by side
+
+_FEWEST = 8  # channels that are worth it
+
+
+def _by_channels(node: UOp, target: Target) -> UOp | None:
+    for which in (0, 1):
+        spec, windows = axes.parse(node.arg.spec), node.src[which]
+        if windows.op is window:
+            rank, term = len(windows.src[0].shape), spec.terms[which]
+            own = [c for c in term[:rank] if c in spec.out and c not in spec.terms[1 - which]]
+            kept = set(term[rank:]).issubset(spec.out) and len(own) == 1
+            rows = prod(n for c, n in zip(spec.out, node.shape, strict=True) if c not in term)
+            wide = kept and windows.shape[term.index(own[0])] >= _FEWEST
+            if wide and _fill(rows, target):
+                return _with_channels_last(node, spec, which, own[0])
+    return None
+
+
+def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str) -> UOp:
+    windows, axis = node.src[which], spec.terms[which].index(channels)
+    x = windows.src[0]
+    order = [d for d in range(len(x.shape)) if d != axis] + [axis]
+    picture = copied(x.permute(order)).permute([order.index(d) for d in range(len(order))])
+    operands = list(node.src)
+    operands[which] = UOp(window, (picture,), windows.arg)
+    taps = spec.terms[which][len(x.shape) :]
+    out = "".join(c for c in spec.out if c not in taps and c != channels) + taps + channels
+    product = operands[0].contract(operands[1], f"{','.join(spec.terms)}->{out}")
+    return product.permute([out.index(c) for c in spec.out])
+
+
+@cache
+def product_rules(target: Target) -> RuleSet:
+    """The rules for a target: about products that are large enough for its tiles."""
+
+    def windows(node: UOp) -> UOp | None:
+        """fold(contract(g, w)) = contract(window(pad(g)), flip(w)), windows one step apart"""
+        return _of_windows(node, target) if _is_large(node.src[0], target) else None
+
+    def channels(node: UOp) -> UOp | None:
+        """contract(g, window(x)) = the same with the channels of x last in memory, taps kept"""
+        return _by_channels(node, target) if _is_large(node, target) else None
+
+    return RuleSet(
+        (
+            Rule("fold_of_product", AnyNode("node", (fold.name,)), windows),
+            Rule("part_of_windows", AnyNode("node", (shrink.name,)), _part_of_windows),
+            Rule("channels_last", AnyNode("node", (contract.name,)), channels),
+        )
+    )
+
+
+def _fill(rows: int, target: Target) -> bool:
+    """Whether there are enough rows for tiles."""
+    return target.tile is not None and rows >= 2 * target.tile.rows
+
+
+def _is_large(node: UOp, target: Target) -> bool:
+    """Whether a node is a product that tiles may compute."""
+    if node.op is not contract or target.tile is None or varies(*node.shape):
+        return False
+    spec = axes.parse(node.arg.spec)
+    pairs = zip(spec.terms, node.src, strict=True)
+    sizes = {c: n for term, x in pairs for c, n in zip(term, x.shape, strict=True)}
+    return node.dtype.name in target.tile.dtypes and (
+        prod(sizes.values()) >= target.limits.tiled_products
+    )
+
+
+def has_windows(nodes: Sequence[UOp]) -> bool:
+    """Whether there is anything that these rules are about."""
+    return any(node.op is fold or node.op is window for node in nodes)
