@@ -2,12 +2,13 @@
 
 A step joins another only if nothing would have to run both before and after the two. `Order` says
 so: levels, which rise from a node to its users, rule out most pairs; of the others a search from
-both ends tells, and a tree of steps, each under one of its users, tells most of those at once.
+both ends tells, which is over soon: what is used far away is mostly used nearby as well.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -36,9 +37,6 @@ class Unit:
     weight: int = 0  # what they cost together
     checks: bool = False  # whether it reads at indices that it computes
     tiled: bool = False  # whether it is a product in tiles, and what is done to its elements
-    depth: int = 0  # in the tree of `Order`, with the user it is under and one much further up
-    above: Unit | None = None
-    far_above: Unit | None = None
 
     @property
     def full(self) -> bool:
@@ -87,11 +85,8 @@ class Order:
 
     def link(self, maker: Unit, users: Iterable[Unit]) -> None:
         """These steps need what the maker makes."""
-        new = dict.fromkeys(users)
-        if new and maker.above is None and maker not in self._makers:
-            _put_under(maker, max(new, key=lambda unit: unit.depth))
-        maker.users.update(new)
-        for user in new:
+        for user in users:
+            maker.users[user] = None
             self._makers.setdefault(user, {})[maker] = None
 
     def replace(self, old: Unit, new: Unit) -> None:
@@ -110,14 +105,10 @@ class Order:
         low, high = self._wide.lowest(first.low), self._wide.highest(last.high)
         if low >= last.high:
             return False
-        if _is_under(first, last):
-            return True
         up = _Search(first, lambda unit: [u for u in unit.users if u.low <= high])
         down = _Search(last, lambda unit: [m for m in self._makers.get(unit, ()) if m.high >= low])
-        while up.stack and down.stack:
-            if any(unit in down.seen for unit in up.step()):
-                return True
-            if any(unit in up.seen or _is_under(first, unit) for unit in down.step()):
+        while up.next and down.next:
+            if not down.seen.isdisjoint(up.step()) or not up.seen.isdisjoint(down.step()):
                 return True
             if len(up.seen) + len(down.seen) > _MAX_SEARCHED:
                 return True
@@ -125,32 +116,14 @@ class Order:
 
 
 class _Search:
-    """Steps that are reached from one of them."""
+    """Steps that are reached from one of them, the nearest first."""
 
     def __init__(self, start: Unit, following: Callable[[Unit], list[Unit]]):
-        self.seen, self.stack, self.following = {start}, [start], following
+        self.seen, self.next, self.following = {start}, deque([start]), following
 
     def step(self) -> list[Unit]:
         """What is reached first from the next of them."""
-        new = [unit for unit in self.following(self.stack.pop()) if unit not in self.seen]
+        new = [unit for unit in self.following(self.next.popleft()) if unit not in self.seen]
         self.seen.update(new)
-        self.stack += new
+        self.next += new
         return new
-
-
-# ---- the tree: a step's way up is one of many, but a long one
-
-
-def _put_under(unit: Unit, above: Unit) -> None:
-    """Pointers that go one step up, and 1, 3, 7, … steps: a way of n steps takes log n of them."""
-    far = above.far_above or above
-    further = far.far_above or far
-    equal = above.depth - far.depth == far.depth - further.depth
-    unit.depth, unit.above, unit.far_above = above.depth + 1, above, further if equal else above
-
-
-def _is_under(unit: Unit, other: Unit) -> bool:
-    """Whether the way up from one step leads to another."""
-    while unit.above is not None and unit.far_above is not None and unit.depth > other.depth:
-        unit = unit.far_above if unit.far_above.depth >= other.depth else unit.above
-    return unit is other

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, checkpoint, grad, hessian, jit
+from adjoint.schedule import units as units_module
 from adjoint.schedule.units import Order, Spans, Unit
 from adjoint.target import Limits
 from tests.support.devices import SUMMED, on, same
@@ -113,7 +114,7 @@ def random_steps(rng, count=12):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_one_step_is_before_another_where_a_path_leads_there(seed):
-    """Levels and the tree only spare a search: they neither hide a path nor invent one."""
+    """Levels only spare a search: they never hide a path."""
     made, order = random_steps(random.Random(seed))
     for first in made:
         for last in made:
@@ -140,19 +141,26 @@ def test_a_step_that_stands_for_two_is_before_what_either_was_before(seed):
                 assert last is first or order.before(first, last) == (last in ends)
 
 
-def test_a_way_of_a_thousand_steps_is_found_without_looking_at_each():
-    """Every step has a second user which leads nowhere."""
+def looked_at(order, first, last):
+    """How many steps a search takes a step from."""
+    with pytest.MonkeyPatch.context() as patch:
+        looks, step = [], units_module._Search.step
+        patch.setattr(units_module._Search, "step", lambda s: looks.append(1) or step(s))
+        order.before(first, last)
+    return len(looks)
+
+
+def test_a_search_ends_where_either_side_is_exhausted():
+    """One of two has a thousand steps after it, or before it, and the other none."""
     chain = units(*((n, n) for n in range(1000)))
-    ends = units(*((n + 1, n + 1) for n in range(999)))
-    order, asked = Order(), []
-    for n in reversed(range(999)):
-        order.link(chain[n], [ends[n], chain[n + 1]])
-    counted = type("Counted", (dict,), {"__iter__": lambda d: asked.append(1) or dict.__iter__(d)})
-    for unit in chain:
-        unit.users = counted(unit.users)
-    assert order.before(chain[0], chain[-1])
-    assert not order.before(chain[-1], chain[0])
-    assert len(asked) < 20
+    early, late = units((0, 0), (999, 999))
+    order = linked([*chain, early, late], pairwise(chain))
+    order.link(chain[0], [late])
+    order.link(early, [chain[-1]])
+    assert not order.before(early, late)
+    assert looked_at(order, early, late) < 5
+    assert not order.before(chain[1], late)
+    assert looked_at(order, chain[1], late) < 5
 
 
 def test_ranges_of_levels_that_overlap_are_one():
@@ -164,3 +172,37 @@ def test_ranges_of_levels_that_overlap_are_one():
     spans.add(2, 5)
     assert [spans.lowest(n) for n in range(11)] == [0, 1, 1, 1, 1, 1, 1, 7, 7, 9, 10]
     assert [spans.highest(n) for n in range(11)] == [0, 1, 7, 7, 7, 7, 7, 7, 9, 9, 10]
+
+
+def gradients(layer, count):
+    """The gradients of so many layers by their weights."""
+    start = Tensor(np.ones((4, 8), np.float32), device="CPU")
+    weights = [Tensor(np.eye(8, dtype=np.float32), device="CPU") for _ in range(count)]
+
+    def loss(weights):
+        x = start
+        for w in weights:
+            x = layer(x, w)
+        return x.sum()
+
+    return grad(loss)(weights)
+
+
+LAYERS = {
+    "plain": lambda x, w: (x @ w).tanh(),
+    "residual": lambda x, w: x + (x.layernorm() @ w).relu(),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_twice_the_layers_take_twice_the_looks(name, monkeypatch):
+    """Steps that are looked at, while kernels are formed, to find whether one needs another."""
+    looks, step = [], units_module._Search.step
+    monkeypatch.setattr(units_module._Search, "step", lambda s: looks.append(1) or step(s))
+    counts = []
+    for count in (25, 50):
+        looks.clear()
+        first, *rest = gradients(LAYERS[name], count)
+        first.schedule(*rest)
+        counts.append(len(looks))
+    assert counts[1] <= 2.5 * counts[0] + 20
