@@ -340,7 +340,8 @@ class Fuser:
     # ---- kernels side by side
 
     def _merge_siblings(self) -> None:
-        """Reductions over the same loops are one kernel: the gradients of scale and shift."""
+        """Reductions over the same loops are one kernel: the gradients of scale and shift. One that
+        is full is left as it is, and the next begins another, which is mostly like it."""
         groups: dict[tuple[object, ...], list[Unit]] = {}
         for unit in self.units:
             key = self._sibling_key(unit)
@@ -349,7 +350,9 @@ class Fuser:
         for members in groups.values():
             first, *rest = members
             for other in rest:
-                if not self.steps.before(first, other) and not self.steps.before(other, first):
+                if first.full:
+                    first = other
+                elif not self.steps.before(first, other) and not self.steps.before(other, first):
                     self._merge(first, other)
 
     def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
@@ -369,6 +372,8 @@ class Fuser:
         first.reduced[node] = first.reduced[mine]
         first.reads.update(other.reads)
         first.waits.update(other.waits)
+        first.members += other.members
+        first.weight += other.weight
         self.steps.replace(other, first)
         self.maker[node] = first
         del self.units[other]

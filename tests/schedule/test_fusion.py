@@ -281,3 +281,24 @@ def test_memory_is_used_again():
     chain = [Lifetime(1000, i, i + 1) for i in range(50)]
     assert place(chain, 64)[1] <= 3 * 1024
     assert place([], 64) == ([], 0)
+
+
+# ---- reductions side by side
+
+
+def test_many_reductions_over_the_same_loops_are_few_kernels_none_of_which_is_too_large():
+    limit = BACKEND.target.limits.kernel_nodes
+    rows = [given(4, 8, name=f"x{i}") for i in range(3 * limit)]
+    work = divide([x.sum(0) for x in rows]).work
+    results = [len(w.nodes) for w in work]
+    assert (sum(results), len(work)) == (3 * limit, 3)
+    assert max(results) <= limit + 1
+
+
+@pytest.mark.parametrize("count", [2, 150])
+def test_reductions_side_by_side_give_what_each_alone_gives(count):
+    values = np.random.default_rng(0).standard_normal((count, 4, 8), np.float32)
+    first, *rest = together = [Tensor(v, device="CPU").sum(0) for v in values]
+    first.realize(*rest)
+    alone = [Tensor(v, device="CPU").sum(0) for v in values]
+    assert [t.numpy().tobytes() for t in together] == [t.numpy().tobytes() for t in alone]
