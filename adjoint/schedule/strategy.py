@@ -59,7 +59,8 @@ def _is_short_product(node: UOp, target: Target) -> bool:
     return prod(node.shape) == 0 or summed_size(node) <= target.limits.loop_products
 
 
-_SHORTEST_RUN = 8  # columns that are worth reading side by side
+_SHORTEST_RUN = 8  # columns that are worth reading side by side; else a panel is packed slowly,
+_MANY_ROWS = 1024  # which does not matter if so many use it
 
 
 def _is_tiled(node: UOp, target: Target) -> bool:
@@ -70,7 +71,8 @@ def _is_tiled(node: UOp, target: Target) -> bool:
         return False
     (_, m, n), k = node.shape, summed_size(node)
     fills = m >= 2 * tile.rows and n >= tile.lanes(node.dtype.itemsize)
-    return fills and m * n * k >= target.limits.tiled_products and _lies_along(node.src[1])
+    large = m * n * k >= target.limits.tiled_products
+    return fills and large and (m >= _MANY_ROWS or _lies_along(node.src[1]))
 
 
 def _lies_along(node: UOp) -> bool:

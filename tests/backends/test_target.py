@@ -38,7 +38,8 @@ def text(fn, *arrays, **changed):
     plan = compile_graph(*graph(fn, *arrays), backend(**changed))
     slots = [(slot.shape, slot.offset) for slot in plan.slots]
     steps = [(str(step), str(step.strategy)) for step in plan.steps]
-    return "\n".join([*map(show, plan.programs()), str(slots), str(steps)])
+    far = [program.far for program in plan.programs()]
+    return "\n".join([*map(show, plan.programs()), str(slots), str(steps), str(far)])
 
 
 def value(fn, *arrays, **changed):
@@ -85,6 +86,13 @@ CHANGES = {
     "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
     "little_work": (lambda x: x + 1, [LONG], {"little_work": 1 << 30}),
     "libraries": (lambda x: x @ x.T, [floats(20, 30)], {"libraries": ()}),
+    "far_bytes": (lambda x: x + 1, [LONG], {"far_bytes": 1}),
+    "near_bytes": (lambda x: x.sum(0), [floats(2048, 600)], {"near_bytes": 0}),
+    "total_bytes": (
+        lambda x: x.sum(0),
+        [floats(4096, 600)],
+        {"near_bytes": 0, "total_bytes": 1 << 12},
+    ),
     "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(4, 32)}),
     "limits.tiled_products": (
         lambda x: x @ x,

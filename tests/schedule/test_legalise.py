@@ -63,6 +63,10 @@ CASES = {
     "arg_extreme": [X.argmax(1), X.argmin(0)],
     "no_element": [],  # an error: below
     "picked_elements": [X.scatter_add(1, PLACES, given("u", 4, 1))],
+    "fold_side_by_side": [
+        given("x", 3, 2, 4, 2, 3).fold((3, 4, 12), (1, 2), (2, 3), (2, 3)),
+        given("x", 2, 4, 3, dtype="int32").fold((2, 14), (1,), 3, 3),
+    ],
     "reduction_in_blocks": [LONG.sum(), LONG.max(), given("x", 2, (1 << 15) + 7).sum(1)],
     "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],
     "wider_contraction": [HALVES],
