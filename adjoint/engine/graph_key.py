@@ -41,6 +41,7 @@ class GraphKey:
     constants: list[UOp]  # and slices of leaves
     values: tuple[Any, ...]  # of the constants; where the slices begin
     backend: str  # the name of the backend that all nodes are on
+    wanted: int = 0  # so many roots, the last ones, are values to keep if that changes nothing
 
 
 def backend_name(device: Any) -> str | None:
@@ -81,13 +82,15 @@ def graph_key(
     parameters: Sequence[UOp] = (),
     backend: str = "",
     slices: bool = False,
+    wanted: int = 0,
 ) -> GraphKey | None:
     """One walk, sources first; None if the nodes on the way are not all on one backend.
 
     A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
     as leaves, in front of the others. With `slices`, where a slice of a value begins is beside the
-    key, as a constant is. Every graph that is computed passes here, at well below a
-    microsecond a node: the loop calls a function only where something is unusual.
+    key, as a constant is. The last `wanted` roots may be left out by a program. Every graph that is
+    computed passes here, at well below a microsecond a node: the loop calls a function only where
+    something is unusual.
     """
     numbers = _numbered(roots, parameters)
     leaves: list[UOp] = [*parameters]
@@ -129,9 +132,9 @@ def graph_key(
         _check_devices(numbers)
         return None
     items += [numbers[root] for root in roots]
-    items.append(found)
+    items += (found, wanted)
     values = tuple([node.arg[0] for node in constants]) if constants else ()
-    return GraphKey(tuple(items), leaves, constants, values, found)
+    return GraphKey(tuple(items), leaves, constants, values, found, wanted)
 
 
 def _numbered(roots: Sequence[UOp], parameters: Sequence[UOp]) -> dict[UOp, int]:

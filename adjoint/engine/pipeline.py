@@ -104,13 +104,27 @@ def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Comp
 def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:
     """The graph to compile: one of plain sizes, if its values would depend on what varies."""
     graph = Graph(tuple(roots), tuple(inputs))
-    whole = varying.settled(graph, backend.target, lambda g: _groups(g, backend))
+    whole = varying.settled(graph, backend.target, lambda g: groups_of(g, backend))
     return Compilation(backend, {MAIN: whole})
 
 
-def _groups(graph: Graph, backend: Backend) -> list[Group]:
+def groups_of(graph: Graph, backend: Backend) -> list[Group]:
     """What the nodes of a graph, and of its functions, would be fused to."""
-    unit = Compilation(backend, {MAIN: graph})
-    for row in PASSES[: [row.name for row in PASSES].index("strategy")]:
-        unit = row.run(unit)
+    unit = run_until(Compilation(backend, {MAIN: graph}), "strategy")
     return [w.group for part in unit.parts.values() for w in part.work if w.group is not None]
+
+
+def run_until(unit: Compilation, name: str) -> Compilation:
+    """The compilation before the pass of that name, neither counted nor shown: to look ahead."""
+    for row in PASSES[: _names().index(name)]:
+        unit = row.run(unit)
+    return unit
+
+
+def run_pass(unit: Compilation, name: str) -> Compilation:
+    """The compilation after that pass alone, to look ahead."""
+    return PASSES[_names().index(name)].run(unit)
+
+
+def _names() -> list[str]:
+    return [row.name for row in PASSES]

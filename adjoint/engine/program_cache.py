@@ -45,20 +45,22 @@ class CachedProgram:
 
     program: Program
     lifted: tuple[int, ...]  # positions in `key.constants`
-    picks: tuple[tuple[bool, int], ...]  # per root: (is it a leaf, number of the leaf or output)
+    # per root: (is it a leaf, number of the leaf or output); None if it is left out
+    picks: tuple[tuple[bool, int] | None, ...]
 
-    def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Buffer]:
-        """The buffers of the roots, on the devices asked for."""
+    def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Any]:
+        """The buffers of the roots, on the devices asked for; None for those that are left out."""
         devices = asked
         if self.lifted:
             buffers = [*buffers, *self.arguments(key)]
         if len(self.picks) != len(self.program.schedule.outputs):
-            own = {i: d for (leaf, i), d in zip(self.picks, asked, strict=True) if not leaf}
+            chosen = [(p, d) for p, d in zip(self.picks, asked, strict=True) if p is not None]
+            own = {i: d for (leaf, i), d in chosen if not leaf}
             devices = [own[i] for i in sorted(own)]
         found = self.program.run(buffers, devices)
         return [
-            moved(buffers[i], device) if leaf else found[i]
-            for (leaf, i), device in zip(self.picks, asked, strict=True)
+            None if pick is None else moved(buffers[pick[1]], device) if pick[0] else found[pick[1]]
+            for pick, device in zip(self.picks, asked, strict=True)
         ]
 
     def arguments(self, key: GraphKey) -> tuple[Buffer, ...]:
@@ -67,7 +69,7 @@ class CachedProgram:
         Memory of a slice is lent to the run; a result that could be such memory has a copy.
         """
         device, simple = self.program.backend.target.name, self.program.plan.simple
-        copied = not simple or any(leaf for leaf, _ in self.picks)
+        copied = not simple or any(pick is not None and pick[0] for pick in self.picks)
         nodes = (key.constants[i] for i in self.lifted)
         return tuple(
             slice_argument(node, copied) if node.src else _scalar(node, device) for node in nodes
@@ -183,6 +185,18 @@ def _compiler() -> Any:
 
 
 @cache
+def _keeper() -> Any:
+    """What decides which values are kept, with the compiler behind it."""
+
+    def load() -> Any:
+        from adjoint.engine import kept_values
+
+        return kept_values
+
+    return undisturbed(load)
+
+
+@cache
 def load_backend(name: str) -> Backend:
     """The backend of a target, loaded when something is compiled for it."""
     module = undisturbed(partial(import_module, f"adjoint.backends.{name}"))
@@ -208,7 +222,8 @@ def _made(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Cache
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])
-    picks, outputs = _picks(nodes, parameters)
+    chosen = _kept(nodes, parameters, key.wanted, backend) if key.wanted else nodes
+    picks, outputs = _picks(chosen, parameters)
     with span("build", "compile"):
         unit = _compiler().build(outputs, parameters, backend)
     if name is not None:
@@ -216,12 +231,25 @@ def _made(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Cache
     return CachedProgram(unit.program, lifted, picks)
 
 
-def _picks(nodes: Sequence[UOp], parameters: Sequence[UOp]) -> tuple[Any, list[UOp]]:
+def _kept(
+    nodes: Sequence[UOp], parameters: Sequence[UOp], wanted: int, backend: Backend
+) -> list[UOp | None]:
+    """The nodes, None for those of the last ones that the program does not keep."""
+    needed, asked = nodes[:-wanted], nodes[-wanted:]
+    found = _keeper().kept(needed, asked, parameters, backend)
+    return [*needed, *[node if node in found else None for node in asked]]
+
+
+def _picks(nodes: Sequence[UOp | None], parameters: Sequence[UOp]) -> tuple[Any, list[UOp]]:
     """Where the value of each node will be, and the nodes that a program must compute."""
     places = {node: i for i, node in enumerate(parameters)}
-    outputs = list(dict.fromkeys(node for node in nodes if node not in places))
+    outputs = list(dict.fromkeys(n for n in nodes if n is not None and n not in places))
     numbers = {node: i for i, node in enumerate(outputs)}
-    return tuple((n in places, places[n] if n in places else numbers[n]) for n in nodes), outputs
+    return tuple([None if n is None else _pick(n, places, numbers) for n in nodes]), outputs
+
+
+def _pick(node: UOp, places: dict[UOp, int], numbers: dict[UOp, int]) -> tuple[bool, int]:
+    return (True, places[node]) if node in places else (False, numbers[node])
 
 
 PROGRAMS = Programs()

@@ -65,6 +65,19 @@ def compute(todo: list[UOp]) -> None:
             node.realized = None
 
 
+def compute_keeping(node: UOp, wanted: Sequence[UOp]) -> None:
+    """Compute a node, and keep those of the nodes below it that its program can keep."""
+    node.realized = memory_reads.read(node)
+    if node.realized is not None:
+        return
+    todo = [node, *wanted]
+    key = graph_key(todo, slices=True, wanted=len(wanted))
+    if key is None:
+        compute([node])
+    else:
+        _run_program(todo, key)
+
+
 def _run_program(todo: list[UOp], key: GraphKey) -> None:
     for root in todo:
         if type(root.dtype) is tuple:

@@ -50,7 +50,7 @@ class StoredProgram(NamedTuple):
 
     schedule: Schedule
     sources: dict[LoopProgram, Source]
-    picks: tuple[tuple[bool, int], ...]
+    picks: tuple[tuple[bool, int] | None, ...]
 
 
 def read(name: str, roots: Sequence[UOp]) -> StoredProgram | None:

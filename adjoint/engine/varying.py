@@ -28,7 +28,7 @@ Fuse = Callable[[Graph], Sequence[Any]]  # the groups that a graph is divided in
 
 def settled(graph: Graph, target: Target, groups: Fuse) -> Graph:
     """The graph itself, or with plain sizes if its values would depend on what varies."""
-    if not _is_varying(graph) or not _adds_by_length(graph.roots, target):
+    if not _is_varying(graph) or not adds_by_length(graph.roots, target):
         return graph
     plain = _without_variables(graph)
     orders = [[orders_of(g, target) for g in groups(some)] for some in (graph, plain)]
@@ -39,13 +39,13 @@ def _is_varying(graph: Graph) -> bool:
     return sizes.living and any(isinstance(n.arg, Varying) for n in toposort(graph.roots))
 
 
-def _adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
+def adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
     """Whether a product of floats is added up by loops, also inside functions."""
     for node in toposort(expand(roots)):
         if type(node.op.kernel) is Library and node.dtype.is_inexact and _by_loops(node, target):
             return True
         if node.op.takes_functions and any(
-            _adds_by_length(f.outputs, target) for f in functions_of(node)
+            adds_by_length(f.outputs, target) for f in functions_of(node)
         ):
             return True
     return False

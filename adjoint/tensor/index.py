@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, BoundsError, DTypeError, IndexKindError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
@@ -23,6 +22,7 @@ from adjoint.ir.values import known_value
 from adjoint.ops.indexing import wrapped
 from adjoint.runtime.device import Device
 from adjoint.tensor import from_data as load
+from adjoint.tensor import held
 from adjoint.tensor.tracing import check_concrete
 
 Array = np.ndarray[Any, Any]
@@ -134,7 +134,7 @@ def host_values(node: UOp) -> Array:
     far = node.device is not None and not Device.is_host(node.device)
     near = OPS["copy"](node, "CPU") if far else node
     check_concrete([near])
-    engine.realize(near)
+    held.read(near)
     return known_value(near)
 
 

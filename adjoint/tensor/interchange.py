@@ -19,7 +19,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
-from adjoint.tensor import memory_views
+from adjoint.tensor import held, memory_views
 from adjoint.tensor.dlpack import array_from, capsule_of
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
@@ -46,6 +46,8 @@ class Interchange:
         while True:
             node = source.uop
             check_concrete([node])
+            if node.size == 1:  # what comes next may depend on it
+                held.read(node)
             source.realize()
             found = storage(node) or storage(source.uop)
             if found is not None:  # else another thread wrote in between: the new value, then

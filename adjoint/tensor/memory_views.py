@@ -35,7 +35,7 @@ def shows_memory(base: Any, flag: Any) -> bool:
     """Whether a view of the tensor, that requires gradients by `flag`, may go without a node."""
     tie = base._tie
     whole = tie is None or tie.call is None
-    return not flag and whole and is_known(base.uop) and not open_scopes.get() and not sizes.living
+    return not flag and whole and is_known(base.uop) and not open_scopes.get()
 
 
 def unbuilt(base: Any, flag: Any, call: Any, plan: IndexPlan) -> Tensor:
@@ -51,10 +51,10 @@ def unbuilt(base: Any, flag: Any, call: Any, plan: IndexPlan) -> Tensor:
 def peeked(tensor: Any) -> Array | None:
     """The elements that a view without a node shows, where they lie; None for other tensors."""
     plan = _plan_of(tensor)
-    if plan is None or watch.on or open_scopes.get() or sizes.living:
+    if plan is None or watch.on or open_scopes.get():
         return None
     node = tensor._tie.storage.node
-    if not is_known(node):
+    if not is_known(node) or (sizes.living and sizes.varies(*node.shape, *plan.view_shape)):
         return None
     buffer: Buffer = storage(node)
     if buffer.shape != node.shape or not is_near(buffer):

@@ -358,18 +358,13 @@ def _untie(tensor: Any) -> Tie | None:
     return tensor._tie
 
 
-def node_of(tensor: Any) -> UOp | None:
-    """Its node, None of a view that has none: one is built when it is asked for."""
-    try:
-        node: UOp = object.__getattribute__(tensor, "uop")
-    except AttributeError:
-        return None
-    return node
-
-
 def has_node(tensor: Any) -> bool:
-    """Whether its node is there."""
-    return node_of(tensor) is not None
+    """Whether its node is there; a view builds it when it is asked for."""
+    try:
+        object.__getattribute__(tensor, "uop")
+    except AttributeError:
+        return False
+    return True
 
 
 # ---- inverses

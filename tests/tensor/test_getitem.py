@@ -151,12 +151,13 @@ def test_index_with_tensors_is_lazy():
 
 def test_mask_is_computed_and_the_values_are_not():
     x = Tensor(filled(5)) + 0
-    chosen = x > 2
-    got = x[chosen]
+    y, chosen = x * 3, x > 2
+    got = y[chosen]
     assert got.shape == (2,)
     assert is_known(chosen.uop)
-    assert not is_known(x.uop)
-    assert got.tolist() == [3, 4]
+    assert is_known(x.uop)  # on the way to the mask, and still held
+    assert not is_known(y.uop)
+    assert got.tolist() == [9, 12]
 
 
 @pytest.mark.parametrize("flag", [True, False, None])

@@ -56,10 +56,10 @@ class Runner:
             key = graph_key(function.outputs, function.inputs, backend)
         if key is not None:
             bound = PROGRAMS.find(key, function.outputs)
-            made.program, made.picks = bound.program, bound.picks
+            made.program, made.picks = bound.program, tuple(filter(None, bound.picks))
             known = key.leaves[len(function.inputs) :]  # constants that were computed before
             made.extra = (*map(storage, known), *bound.arguments(key))
-            own = {i: d for (leaf, i), d in zip(bound.picks, devices, strict=True) if not leaf}
+            own = {i: d for (leaf, i), d in zip(made.picks, devices, strict=True) if not leaf}
             made.place = tuple(own[i] for i in sorted(own))
             made.direct = bound.picks == tuple((False, i) for i in range(len(nodes)))
         elif nodes:

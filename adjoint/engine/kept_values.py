@@ -1,0 +1,54 @@
+"""Which values a program gives besides the one it is for, when they are wanted but not needed.
+
+Before: the graph of a number that Python reads, and results on the way that are used elsewhere.
+After: those results that the program may write without computing anything in another way.
+
+Arithmetic of elements and sums are the same whatever is written. The order in which loops add up a
+product of matrices follows what they are fused with (`kernel/product_order.py`): where it would be
+another one, only results are kept that are in memory anyway. What may live here: this decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjoint.backends.protocol import Backend
+from adjoint.engine import pipeline
+from adjoint.engine.compilation import MAIN, Compilation
+from adjoint.engine.varying import adds_by_length
+from adjoint.ir.uop import UOp
+from adjoint.kernel.product_order import orders_of
+from adjoint.stages import Graph
+
+
+def kept(
+    needed: Sequence[UOp], wanted: Sequence[UOp], inputs: Sequence[UOp], backend: Backend
+) -> set[UOp]:
+    """The wanted nodes that are kept, of a graph over inputs alone."""
+    if not adds_by_length([*needed, *wanted], backend.target):
+        return set(wanted)
+    alone = _orders(needed, inputs, backend)
+    for some in (list(wanted), _in_memory(needed, wanted, inputs, backend)):
+        if _orders([*needed, *some], inputs, backend) == alone:
+            return set(some)
+    return set()
+
+
+def _orders(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> list[str]:
+    """The orders of all products, in any order themselves."""
+    groups = pipeline.groups_of(Graph(tuple(roots), tuple(inputs)), backend)
+    return sorted(repr(order) for group in groups for order in orders_of(group, backend.target))
+
+
+def _in_memory(
+    needed: Sequence[UOp], wanted: Sequence[UOp], inputs: Sequence[UOp], backend: Backend
+) -> list[UOp]:
+    """The wanted nodes that are written to memory even if they are not wanted."""
+    whole = Compilation(backend, {MAIN: Graph((*needed, *wanted), tuple(inputs))})
+    whole = pipeline.run_until(whole, "fuse")
+    roots = whole.main.roots
+    less = Compilation(backend, {**whole.parts, MAIN: Graph(roots[: len(needed)], tuple(inputs))})
+    fused = pipeline.run_pass(less, "fuse").main
+    written = {node for work in fused.work for node in work.nodes}
+    ends = zip(wanted, roots[len(needed) :], strict=True)
+    return [node for node, end in ends if fused.storage(end) in written]

@@ -1,0 +1,103 @@
+"""What is kept when Python looks at a number or a mask: results on the way, if needed elsewhere.
+
+A loop that asks `if float(error) < limit` would otherwise compute, at every turn, what led to all
+the turns before. Kept are results of arithmetic, small ones, that something besides the graph of
+the value refers to: a tensor, or another graph. Views are not: which memory a product of matrices
+reads is part of how it is computed. A value that is kept hangs on its node; no tensor changes, and
+none loses its history. What may live here: finding such results. What may not: computing them.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from sys import getrefcount
+
+from adjoint.engine import realize as engine
+from adjoint.engine.observers import watch
+from adjoint.ir import sizes
+from adjoint.ir.kernel_kind import Identity, Leaf, Memory, PerNode, View
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known
+from adjoint.runtime.buffer import Buffer
+from adjoint.tensor.tracing import open_scopes
+
+MOST = 1 << 14  # elements of a result that is kept
+BUDGET = 1 << 26  # bytes of all of them together
+_OWN = 4  # references of `_wanted` itself: the list, the table, the loop and the call
+_NEAR = (View, Identity, Leaf, Memory, PerNode)  # kinds that compute nothing, or say little of it
+
+
+def read(node: UOp) -> None:
+    """Compute a node for Python to look at, and keep what else is needed of the way to it."""
+    if is_known(node):
+        return
+    apart = open_scopes.get() or watch.on or _memory.kept > BUDGET
+    wanted = [] if apart else _wanted(node)
+    if not wanted:
+        engine.realize(node)
+        return
+    engine.compute_keeping(node, wanted)
+    for other in wanted:
+        if other.realized is not None:
+            _memory.note(other.realized)
+
+
+class _Memory:
+    """How many bytes are kept: histories of tensors hold them, however long they are."""
+
+    def __init__(self) -> None:
+        self.kept = 0
+        self._lock = threading.RLock()  # a collection may run `_gone` while `note` has it
+
+    def note(self, buffer: Buffer) -> None:
+        """Count a buffer for as long as it is there."""
+        with self._lock:
+            self.kept += buffer.nbytes
+        weakref.finalize(buffer, self._gone, buffer.nbytes).atexit = False
+
+    def _gone(self, size: int) -> None:
+        with self._lock:
+            self.kept -= size
+
+
+_memory = _Memory()
+
+
+def _wanted(root: UOp) -> list[UOp]:
+    """The results below the root that something besides its graph refers to, sources first."""
+    order = toposort([root], stop=is_known)
+    if sizes.living and any(sizes.varies(*node.shape) for node in order):
+        return []
+    uses: dict[UOp, int] = dict.fromkeys(order, 0)
+    for node in order:
+        if not is_known(node):
+            for source in node.src:
+                uses[source] += 1
+    held = [node for node in order if getrefcount(node) > uses[node] + _OWN]
+    if len(held) < 2:  # the root
+        return []
+    computed = _computed(order)
+    found = dict.fromkeys(_below_views(node) for node in held)
+    return [n for n in found if n is not root and n in computed and _is_kept(n, root)]
+
+
+def _computed(order: list[UOp]) -> set[UOp]:
+    """What depends on a value; the rest are constants, which no program needs as inputs."""
+    found: set[UOp] = set()
+    for node in order:
+        if is_known(node) or not found.isdisjoint(node.src):
+            found.add(node)
+    return found
+
+
+def _below_views(node: UOp) -> UOp:
+    """The result that a chain of views and identities shows."""
+    while node.src and not is_known(node) and type(node.op.kernel) in (View, Identity):
+        node = node.src[getattr(node.op.kernel, "operand", 0)]
+    return node
+
+
+def _is_kept(node: UOp, root: UOp) -> bool:
+    near = is_known(node) or type(node.op.kernel) in _NEAR or node.device != root.device
+    return not near and type(node.dtype) is not tuple and node.size <= MOST
