@@ -109,7 +109,7 @@ class _Builder:
         key = group_key(group, nodes)
         if key not in self.lowered:
             assert work.strategy is not None
-            program, checked = _LOWERINGS[work.strategy.use](group, _name(work), self.target)
+            program, checked = LOWERINGS[work.strategy.use](group, _name(work), self.target)
             self.lowered[key] = program, None if checked is None else nodes.index(checked)
         program, place = self.lowered[key]
         self.makes.setdefault(program, []).extend(work.nodes)
@@ -163,8 +163,8 @@ class _Builder:
         return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
 
 
-_LOWERINGS = {LOOPS: lower, TILES: lower_tiles}
-_BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {  # by what a row of the table uses
+LOWERINGS = {LOOPS: lower, TILES: lower_tiles}  # by what a row of the table uses
+_BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
     LOOPS: _Builder._kernel,
     TILES: _Builder._kernel,
     LIBRARY: _Builder._library,

@@ -124,5 +124,5 @@ def _steps(node: UOp) -> tuple[list[UOp], UOp | None]:
 
 def _shown(array: Array, steps: list[UOp]) -> Array:
     for step in reversed(steps):
-        array = step.op.reference(array, **attributes(step))
+        array = np.asarray(step.op.reference(array, **attributes(step)))  # not NumPy's scalar
     return array

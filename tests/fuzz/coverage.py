@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from adjoint.engine import build_schedule, passes
@@ -33,7 +34,7 @@ class Coverage:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """The compiler is looked at inside."""
-        fuse, lower = passes.fuse_groups, build_schedule.lower
+        fuse, lowerings = passes.fuse_groups, dict(build_schedule.LOWERINGS)
 
         def fused(graph: Any, target: Any) -> Fused:
             found = fuse(graph, target)
@@ -41,21 +42,23 @@ class Coverage:
                 self.seen |= set(_words(work))
             return found
 
-        def lowered(group: Any, name: str, target: Any) -> Any:
-            found = lower(group, name, target)
+        def lowered(use: str, group: Any, name: str, target: Any) -> Any:
+            found = lowerings[use](group, name, target)
             program = found[0]
             lanes = max((n.arg.lanes for n in program.body if n.op.name == "range"), default=1)
             grid = "pieces" if program.grid is not None else "one piece"
-            self.seen.add(f"strategy: {'lanes' if lanes > 1 else 'single'}, {grid}")
+            self.seen.add(f"strategy: {use}, {'lanes' if lanes > 1 else 'single'}, {grid}")
             if program.in_place:
                 self.seen.add("strategy: in place")
             return found
 
-        passes.fuse_groups, build_schedule.lower = fused, lowered
+        passes.fuse_groups = fused
+        build_schedule.LOWERINGS.update({use: partial(lowered, use) for use in lowerings})
         try:
             yield
         finally:
-            passes.fuse_groups, build_schedule.lower = fuse, lower
+            passes.fuse_groups = fuse
+            build_schedule.LOWERINGS.update(lowerings)
 
 
 def _fired() -> Counter[str]:
