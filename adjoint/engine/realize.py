@@ -72,10 +72,12 @@ def compute_keeping(node: UOp, wanted: Sequence[UOp]) -> None:
         return
     todo = [node, *wanted]
     key = graph_key(todo, slices=True, wanted=len(wanted))
-    if key is None:
-        compute([node])
-    else:
+    if key is not None:
         _run_program(todo, key)
+    elif side_of(node) is None:  # the interpreter computes a node as it does alone
+        compute([*wanted, node])
+    else:
+        compute([node])
 
 
 def _run_program(todo: list[UOp], key: GraphKey) -> None:
