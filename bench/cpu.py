@@ -4,6 +4,7 @@ Each library runs in a process of its own, with all workloads of `cpu_workloads.
 alternate between them, and those that wait are stopped, so that their threads do not disturb. The
 values of every workload are compared with NumPy's before it is timed.
 Usage: python bench/cpu.py [--only NAME] [--peers torch,torch.compile,jax] [--quick] [--recycle]
+[--least]
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -37,6 +39,7 @@ class Contestant:
     python: str
     options: tuple[str, ...]
     limit: float
+    typical: Callable[[list[float]], float] = median  # of the times of a round, and of rounds
     worker: Any = None
     version: str = ""
     times: dict[str, list[float]] = field(default_factory=dict)
@@ -74,11 +77,11 @@ class Contestant:
         if isinstance(found, dict):
             self.failed[workload.name] = found["failed"]
         else:
-            self.times.setdefault(workload.name, []).append(median(found))
+            self.times.setdefault(workload.name, []).append(self.typical(found))
 
     def median(self, workload: Workload) -> float | None:
         found = self.times.get(workload.name)
-        return median(found) if found else None
+        return self.typical(found) if found else None
 
     def close(self) -> None:
         if self.worker is not None:
@@ -87,11 +90,12 @@ class Contestant:
 
 
 def contestants(options: argparse.Namespace) -> list[Contestant]:
-    found = [Contestant("Adjoint", "adjoint", sys.executable, (), options.limit)]
+    typical = min if options.least else median
+    found = [Contestant("Adjoint", "adjoint", sys.executable, (), options.limit, typical)]
     for title, (library, *mode) in PEERS.items():
         if title in options.peers.split(","):
             python = peers.interpreter(library, options.python)
-            found.append(Contestant(title, library, python, tuple(mode), options.limit))
+            found.append(Contestant(title, library, python, tuple(mode), options.limit, typical))
     return found
 
 
@@ -143,7 +147,7 @@ def report(text: str, all_: list[Contestant], options: argparse.Namespace) -> st
 
 {text}
 
-Median milliseconds of a run, float32, everything jitted where the library can; results into new
+{"Least" if options.least else "Median"} milliseconds of a run, float32, everything jitted where the library can; results into new
 buffers, with {memory}. Training steps are forward, backward and update. The floor is the flops of
 the products at {options.gflops:g} GFLOP/s plus the least traffic at {options.bandwidth:g} GB/s
 (`--gflops`, `--bandwidth`: what the machine does), with nothing for exp or tanh. A ratio above 1
@@ -163,6 +167,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="workloads whose name has one of these in it")
     parser.add_argument("--quick", action="store_true", help="two short rounds")
     parser.add_argument("--recycle", action="store_true", help="malloc keeps freed memory")
+    parser.add_argument("--least", action="store_true", help="the least time, not the median")
     parser.add_argument("--gflops", type=float, default=181.8, help="float32, all threads")
     parser.add_argument("--bandwidth", type=float, default=50.0, help="GB/s, read and write")
     peers.add_options(parser)

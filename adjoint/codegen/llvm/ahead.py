@@ -1,11 +1,12 @@
-"""Rows of memory that are asked for one turn of a loop before they are read.
+"""Rows of memory that are asked for one turn of the grid before they are read.
 
 A kernel that goes over a row several times reads memory in its first loop alone; in the others
-memory has nothing to do. So each loop asks for the next row of one operand, the last for that which
-is read there alone. Where rows are read a piece at a time, a piece asks for that of the next row.
+memory has nothing to do. So its loops ask for the next row, each for a share of an operand.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.steps import Steps
@@ -20,18 +21,27 @@ _LINE = 64  # bytes of a cache line
 _MOST = 1 << 17  # bytes of a row: two of each operand stay near a core
 
 
-def rows_ahead(program: LoopProgram, root: Block, steps: Steps) -> dict[UOp, int]:
-    """The loads that ask for a row to come, and how many elements further it lies."""
+class Ahead(NamedTuple):
+    """What a load asks for: of the next row, which is `step` elements further in the loop `grid`,
+    the share that is its loop's, one of `shares`."""
+
+    step: int
+    share: int
+    shares: int
+    grid: UOp
+
+
+def rows_ahead(program: LoopProgram, root: Block, steps: Steps) -> dict[UOp, Ahead]:
+    """The loads that ask for a row to come."""
     far = {buffer for buffer in program.buffers if buffer.arg.index in program.far}
-    if not far:
+    rows = next((block for block in root.blocks if block.head is program.grid), None)
+    if not far or rows is None or rows.head is None or len(rows.blocks) < 2:
         return {}
-    found = _pieces(root, far, steps)
-    grid = next((block for block in root.blocks if block.head is program.grid), None)
-    if grid is None or grid.head is None or len(grid.blocks) < 2:
-        return found
-    for loads in _asking([_loads(stage, far) for stage in grid.blocks]):
-        found |= {node: steps.of(node.src[1], grid.head) or 0 for node in loads}
-    return {node: step for node, step in found.items() if _is_row(node, step)}
+    grid, found = rows.head, dict[UOp, Ahead]()
+    work = [sum(1 for _ in stage.nodes()) for stage in rows.blocks]
+    for loads, share, shares in _asking([_loads(stage, far) for stage in rows.blocks], work):
+        found |= {n: Ahead(steps.of(n.src[1], grid) or 0, share, shares, grid) for n in loads}
+    return {node: ahead for node, ahead in found.items() if _is_row(node, ahead.step)}
 
 
 def _loads(block: Block, far: set[UOp]) -> dict[UOp, list[UOp]]:
@@ -43,42 +53,40 @@ def _loads(block: Block, far: set[UOp]) -> dict[UOp, list[UOp]]:
     return found
 
 
-def _asking(loads: list[dict[UOp, list[UOp]]]) -> list[list[UOp]]:
-    """For each operand the loads of one stage: of the last of those that ask for the fewest others;
-    operands with the least choice choose first."""
+def _asking(loads: list[dict[UOp, list[UOp]]], work: list[int]) -> list[tuple[list[UOp], int, int]]:
+    """For each operand the loads of the stages that ask for it, each for its share: of those that
+    ask for the fewest others, and of these not the short ones. Operands with the least choice
+    choose first."""
     busy = [0] * len(loads)
     buffers = list(dict.fromkeys(buffer for found in loads for buffer in found))
     chosen = []
     for buffer in sorted(buffers, key=lambda b: sum(b in found for found in loads)):
-        number = -min((busy[i], -i) for i, found in enumerate(loads) if buffer in found)[1]
-        busy[number] += 1
-        chosen.append(loads[number][buffer])
+        stages = [i for i, found in enumerate(loads) if buffer in found]
+        least = min(busy[i] for i in stages)
+        stages = [i for i in stages if busy[i] == least]
+        most = max(work[i] for i in stages)
+        stages = [i for i in stages if 2 * work[i] >= most]
+        shares = 1 << (len(stages).bit_length() - 1)
+        for share, number in enumerate(stages[-shares:]):
+            busy[number] += 1
+            chosen.append((loads[number][buffer], share, shares))
     return chosen
-
-
-def _pieces(block: Block, far: set[UOp], steps: Steps) -> dict[UOp, int]:
-    """Loads in a loop with lanes whose next piece of memory is not where this one ends."""
-    found: dict[UOp, int] = {}
-    head = block.head
-    for inner in block.blocks:
-        found |= _pieces(inner, far, steps)
-        lane = inner.head
-        if inner.lanes == 1 or lane is None or head is None or not block.is_loop or head.arg.grid:
-            continue
-        for node in [n for nodes in _loads(inner, far).values() for n in nodes]:
-            step = steps.of(node.src[1], head)
-            if step is not None and abs(step) > lane.arg.size:
-                found[node] = step
-    return found
 
 
 def _is_row(node: UOp, step: int) -> bool:
     return _LINE <= abs(step) * node.dtype.itemsize <= _MOST
 
 
-def ask(w: Writer, dtype: DType, buffer: str, index: str, step: int) -> None:
-    """Memory is asked for the lines that lie so many elements further; there may be nothing."""
-    for first in range(0, w.lanes, max(_LINE // dtype.itemsize, 1)):
-        at = w.emit(f"add i64 {index}, {step + first}")
-        pointer = w.emit(f"getelementptr {ty.memory_type(dtype)}, ptr {buffer}, i64 {at}")
+def ask(w: Writer, dtype: DType, buffer: str, index: str, ahead: Ahead, row: str) -> None:
+    """Memory is asked for the lines of what is ahead; there may be nothing. `row` is the number of
+    the row that is read."""
+    start = w.emit(f"mul i64 {row}, {ahead.step}")
+    inside = w.emit(f"sub i64 {index}, {start}")
+    part = w.emit(f"ashr i64 {inside}, {ahead.shares.bit_length() - 1}")
+    own = ahead.step + ahead.share * (ahead.step // ahead.shares)
+    begin = w.emit(f"add i64 {start}, {own}")
+    for first in range(0, max(w.lanes // ahead.shares, 1), max(_LINE // dtype.itemsize, 1)):
+        at = w.emit(f"add i64 {begin}, {part}")
+        place = w.emit(f"add i64 {at}, {first}")
+        pointer = w.emit(f"getelementptr {ty.memory_type(dtype)}, ptr {buffer}, i64 {place}")
         w.effect(w.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", "i32 2", "i32 1"))

@@ -9,7 +9,7 @@ spare memory of the function, which costs no branch; else the access is masked.
 from __future__ import annotations
 
 from adjoint.codegen.llvm import types as ty
-from adjoint.codegen.llvm.ahead import ask
+from adjoint.codegen.llvm.ahead import Ahead, ask
 from adjoint.codegen.llvm.writer import Value, Writer
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import gate_of
@@ -18,14 +18,14 @@ from adjoint.ir.uop import UOp
 _LEAST_STREAMED, _MOST_ALIGNED = 16, 64  # bytes of a vector
 
 
-def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: int = 0) -> Value:
-    """The value of a LOAD; `ahead`: what lies so many elements further is asked for."""
+def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None = None) -> Value:
+    """The value of a LOAD; `ahead`: what is asked for as well."""
     buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     given = gate_of(node)
     gate = None if given is None else value_of[given]
     alt = value_of[node.src[3]] if gate is not None and len(node.src) > 3 else None
-    if ahead and index.stride == 1:
-        ask(w, node.dtype, buffer.name, index.name, ahead)
+    if ahead is not None and index.stride == 1:
+        ask(w, node.dtype, buffer.name, index.name, ahead, value_of[ahead.grid].name)
     if index.stride == 0:
         return _load_one(w, node.dtype, buffer, index, gate, alt)
     return _load_lanes(w, node.dtype, buffer, index, gate, alt)

@@ -148,7 +148,7 @@ class _Renderer:
             raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
         column = self.column.get(node)
         if column is None:
-            self.value[node] = load(self.w, node, self.value, self.ahead.get(node, 0))
+            self.value[node] = load(self.w, node, self.value, self.ahead.get(node))
         else:
             found = from_memory(self.w, column(), node.dtype, self.w.lanes)
             self.value[node] = Value(found, None, self.w.level)

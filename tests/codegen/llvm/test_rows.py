@@ -15,6 +15,7 @@ from adjoint.runtime.interpret import interpret
 from adjoint.stages import KernelStep
 from adjoint.target import TARGETS
 from adjoint.tensor.tensor import lift
+from tests.codegen.c.native_c import compiled
 from tests.codegen.llvm.kernels import Compiled, guarded
 
 RNG = np.random.default_rng(0)
@@ -222,3 +223,29 @@ def test_what_is_asked_for_behind_the_last_row_is_never_read(name, length):
     interpret(program, [wanted, x])
     for width in WIDTHS[1:]:
         found_by(Compiled(program, width), program, [room], wanted)
+
+
+def test_the_rest_of_a_row_and_rows_of_two_operands_are_found_in_every_way(tmp_path):
+    """The same programs as C, where nothing is asked for, stored past caches or transposed."""
+    x, y = values("float32", 70, 300), values("float32", 300, 70)
+    functions = [
+        lambda x, y: (x * y.T).softmax(1),
+        lambda x, y: (x.T * y).sum(1),
+        lambda x, y: (x * y.T).sum(0),
+        lambda x, y: x.layernorm() * y.T,
+    ]
+    programs = [s.program for fn in functions for s in kernels(fn, x, y).steps[:1]]
+    wanted = [np.full(p.buffers[0].arg.size, 0.5, np.float32) for p in programs]
+    for program, function, out in zip(programs, compiled(programs, tmp_path), wanted, strict=True):
+        inputs = operands(program, x, y)
+        cells = [out, *inputs]
+        parameters = [cell_of(node) for node in program.parameters]
+        given = np.array([*(a.ctypes.data for a in cells), *parameters], np.int64)
+        function(given.ctypes.data, 0, 1 if program.grid is None else program.grid.arg.size)
+        found_by(Compiled(program), program, inputs, out)
+
+
+def operands(program, x, y):
+    """The inputs of a program: those of its buffers that it only reads, by their order."""
+    read = [buffer.arg for buffer in program.buffers if not buffer.arg.mutable]
+    return [x, y][: len(read)]
