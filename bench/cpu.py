@@ -142,12 +142,13 @@ def table(all_: list[Contestant], workloads: list[Workload], options: argparse.N
 def report(text: str, all_: list[Contestant], options: argparse.Namespace) -> str:
     versions = {c.library: c.version for c in all_}
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    title = "Least" if options.least else "Median"
     memory = "malloc told to keep freed memory" if options.recycle else "malloc as it comes"
     return f"""# Whole computations on the CPU
 
 {text}
 
-{"Least" if options.least else "Median"} milliseconds of a run, float32, everything jitted where the library can; results into new
+{title} milliseconds of a run, float32, everything jitted where the library can; results into new
 buffers, with {memory}. Training steps are forward, backward and update. The floor is the flops of
 the products at {options.gflops:g} GFLOP/s plus the least traffic at {options.bandwidth:g} GB/s
 (`--gflops`, `--bandwidth`: what the machine does), with nothing for exp or tanh. A ratio above 1

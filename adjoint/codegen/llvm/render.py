@@ -31,7 +31,7 @@ from adjoint.target import Processor
 
 _GLOBAL = OPS["define_global"]
 _UNROLLED_SQUARE = 1024  # nodes; a longer loop over a square reads its columns from memory
-_UNROLLED_LARGE = 192  # of a kernel that has much to do
+_UNROLLED_ROWS = 192  # of a kernel that goes over long rows of memory several times
 _UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
@@ -64,10 +64,10 @@ class _Renderer:
         self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
-        self.unrolled = _UNROLLED_LARGE if program.far else _UNROLLED
         steps = Steps(program)
         self.squares = Squares(program, steps)
         self.ahead = rows_ahead(program, self.nest.root, steps)
+        self.unrolled = _UNROLLED_ROWS if self.ahead else _UNROLLED
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
