@@ -25,7 +25,9 @@ class Limits:
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
     loop_products: int = 8  # that loops add up sooner than a library does
-    tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays
+    tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
+    tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
+    tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
     cheap: int = 8  # cost up to which an expression is computed again rather than stored
     ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
     longest_ranked: int = 128  # such row

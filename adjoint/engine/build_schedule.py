@@ -106,9 +106,9 @@ class _Builder:
         A source names the lines of all of them.
         """
         nodes = nodes_of(group)
-        key = group_key(group, nodes)
+        assert work.strategy is not None
+        key = (work.strategy.use, group_key(group, nodes))
         if key not in self.lowered:
-            assert work.strategy is not None
             program, checked = LOWERINGS[work.strategy.use](group, _name(work), self.target)
             self.lowered[key] = program, None if checked is None else nodes.index(checked)
         program, place = self.lowered[key]

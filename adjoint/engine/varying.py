@@ -1,9 +1,9 @@
 """Graphs whose sizes vary, and those that are compiled for the numbers they have now.
 
 The order in which loops add up a product of matrices follows their lengths, and what they are fused
-with (sums have one order, `ops/tree.py`). A value never depends on whether a size varies: where
-such an order would be another one, the graph is compiled with plain sizes. What may live here: this
-decision.
+with (sums have one order, `ops/tree.py`); tiles have an order of their own, and are for plain
+sizes. A value never depends on whether a size varies: where such an order would be another one, the
+graph is compiled with plain sizes. What may live here: this decision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adjoint.ir.plain_sizes import with_plain_sizes
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.product_order import orders_of
 from adjoint.schedule.classify import summed_size
-from adjoint.schedule.strategy import library_takes, product_dtype
+from adjoint.schedule.strategy import are_many, library_takes, product_dtype
 from adjoint.stages import Graph, functions_of
 from adjoint.target import Target
 
@@ -40,7 +40,7 @@ def _is_varying(graph: Graph) -> bool:
 
 
 def adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
-    """Whether a product of floats is added up by loops, also inside functions."""
+    """Whether a product of floats is added up by loops or tiles, also inside functions."""
     for node in toposort(expand(roots)):
         if type(node.op.kernel) is Library and node.dtype.is_inexact and _by_loops(node, target):
             return True
@@ -53,7 +53,8 @@ def adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
 
 def _by_loops(node: UOp, target: Target) -> bool:
     taken = node.dtype.is_complex or library_takes(product_dtype(node, target), target)
-    return not taken or summed_size(node) <= target.limits.loop_products
+    short = summed_size(node) <= target.limits.loop_products
+    return not taken or short or are_many(node, target)
 
 
 def _without_variables(graph: Graph) -> Graph:

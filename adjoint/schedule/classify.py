@@ -43,6 +43,14 @@ def summed_size(node: UOp) -> int:
     return prod(sizes[c] for c in spec.summed)
 
 
+def product_count(node: UOp) -> int:
+    """How many products a contraction adds up in all, with the sizes that it has now."""
+    spec = axes.parse(node.arg.spec)
+    pairs = zip(spec.terms, node.src, strict=True)
+    sizes = {c: int(n) for term, x in pairs for c, n in zip(term, x.shape, strict=True)}
+    return prod(sizes.values())
+
+
 def weight(node: UOp) -> int:
     """The cost of the op itself, for one element."""
     return getattr(node.op.kernel, "cost", 1)

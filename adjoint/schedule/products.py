@@ -22,6 +22,7 @@ from adjoint.ops.contract import contract
 from adjoint.ops.logic import copied
 from adjoint.ops.movement import flip, padded, shrink
 from adjoint.ops.window import fold, window
+from adjoint.schedule.strategy import are_many
 from adjoint.target import Target
 
 
@@ -40,7 +41,7 @@ def _of_windows(node: UOp, target: Target) -> UOp | None:
             if c in spec.out[:rank] and c not in picture
         )
         fits = places.issubset(picture) and set(taps).issubset(weights)
-        if apart and fits and _fill(rows, target):
+        if apart and fits and rows >= target.limits.tiled_rows:
             return _product(node, spec, which)
     return None
 
@@ -97,7 +98,7 @@ def _by_channels(node: UOp, target: Target) -> UOp | None:
             kept = set(term[rank:]).issubset(spec.out) and len(own) == 1
             rows = prod(n for c, n in zip(spec.out, node.shape, strict=True) if c not in term)
             wide = kept and windows.shape[term.index(own[0])] >= _FEWEST
-            if wide and _fill(rows, target):
+            if wide and rows >= target.limits.tiled_rows:
                 return _with_channels_last(node, spec, which, own[0])
     return None
 
@@ -121,11 +122,11 @@ def product_rules(target: Target) -> RuleSet:
 
     def windows(node: UOp) -> UOp | None:
         """fold(contract(g, w)) = contract(window(pad(g)), flip(w)), windows one step apart"""
-        return _of_windows(node, target) if _is_large(node.src[0], target) else None
+        return _of_windows(node, target) if _is_product(node.src[0], target) else None
 
     def channels(node: UOp) -> UOp | None:
         """contract(g, window(x)) = the same with the channels of x last in memory, taps kept"""
-        return _by_channels(node, target) if _is_large(node, target) else None
+        return _by_channels(node, target) if _is_product(node, target) else None
 
     return RuleSet(
         (
@@ -136,21 +137,9 @@ def product_rules(target: Target) -> RuleSet:
     )
 
 
-def _fill(rows: int, target: Target) -> bool:
-    """Whether there are enough rows for tiles."""
-    return target.tile is not None and rows >= 2 * target.tile.rows
-
-
-def _is_large(node: UOp, target: Target) -> bool:
+def _is_product(node: UOp, target: Target) -> bool:
     """Whether a node is a product that tiles may compute."""
-    if node.op is not contract or target.tile is None or varies(*node.shape):
-        return False
-    spec = axes.parse(node.arg.spec)
-    pairs = zip(spec.terms, node.src, strict=True)
-    sizes = {c: n for term, x in pairs for c, n in zip(term, x.shape, strict=True)}
-    return node.dtype.name in target.tile.dtypes and (
-        prod(sizes.values()) >= target.limits.tiled_products
-    )
+    return node.op is contract and not varies(*node.shape) and are_many(node, target)
 
 
 def has_windows(nodes: Sequence[UOp]) -> bool:

@@ -26,6 +26,7 @@ from adjoint.schedule.classify import (
     SORT,
     SPECIAL,
     kind_of,
+    product_count,
     summed_size,
 )
 from adjoint.schedule.layout import run_length, sorts, strides_over
@@ -69,10 +70,17 @@ def _is_tiled(node: UOp, target: Target) -> bool:
         return False
     if varies(*node.shape) or len(node.shape) != 3:
         return False
-    (_, m, n), k = node.shape, summed_size(node)
-    fills = m >= 2 * tile.rows and n >= tile.lanes(node.dtype.itemsize)
-    large = m * n * k >= target.limits.tiled_products
-    return fills and large and (m >= _MANY_ROWS or _lies_along(node.src[1]))
+    _, m, n = node.shape
+    fills = m >= target.limits.tiled_rows and n >= target.limits.tiled_columns
+    return fills and are_many(node, target) and (m >= _MANY_ROWS or _lies_along(node.src[1]))
+
+
+def are_many(node: UOp, target: Target) -> bool:
+    """Whether a contraction adds up so many products that tiles may compute it."""
+    tile = target.tile
+    if tile is None or node.dtype.name not in tile.dtypes:
+        return False
+    return product_count(node) >= target.limits.tiled_products
 
 
 def _lies_along(node: UOp) -> bool:

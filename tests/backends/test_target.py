@@ -99,6 +99,16 @@ CHANGES = {
         [floats(48, 48)],
         {"tile": Tile(4, 32), "limits": Limits(tiled_products=1)},
     ),
+    "limits.tiled_rows": (
+        lambda x: x[:9] @ x,
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_rows=4)},
+    ),
+    "limits.tiled_columns": (
+        lambda x: x @ x[:, :9],
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_columns=4)},
+    ),
     "limits.kernel_nodes": (chain, [ROWS], {"limits": Limits(2)}),
     "limits.kernel_cost": (chain, [ROWS], {"limits": Limits(kernel_cost=10)}),
     "limits.joined_pieces": (

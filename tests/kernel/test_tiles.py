@@ -1,16 +1,19 @@
 """Products of matrices in tiles: every shape, what is fused around them, and the order of sums."""
 
+from dataclasses import replace
 from fractions import Fraction
 from textwrap import dedent
 
 import numpy as np
 import pytest
 
-from adjoint import DeviceError, Tensor, grad, jit, lower
+from adjoint import DeviceError, Tensor, Variable, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
+from adjoint.ir.opdef import OPS
 from adjoint.kernel.tiles import BLOCK
 from adjoint.runtime.processor import features, machine_kind
-from adjoint.target import PROCESSORS, known_processor, tile_of
+from adjoint.schedule.strategy import choose
+from adjoint.target import PROCESSORS, TARGETS, known_processor, tile_of
 from tests.support.processes import printed
 
 pytestmark = [
@@ -206,6 +209,31 @@ def test_neither_threads_nor_the_width_of_registers_change_a_bit():
             continue
         settings.append({"ADJOINT_CPU": name})
     assert len({printed("-c", SCRIPT, **setting) for setting in settings}) == 1
+
+
+@pytest.mark.parametrize("m", [3, 30, 100, 128])
+def test_a_size_that_varies_changes_no_bit(m):
+    generator = np.random.default_rng(m)
+    a, b = (generator.standard_normal(s).astype(np.float32) for s in ((m, 784), (784, 512)))
+    a, b = Tensor(a).realize(), Tensor(b).realize()
+    varying = jit(lambda a, b: (a @ b).relu(), dynamic={"a": {0: Variable("rows", 1, 256)}})
+    assert varying(a, b).numpy().tobytes() == (a @ b).relu().numpy().tobytes()
+
+
+def test_which_products_are_tiles_does_not_follow_from_the_registers():
+    tiles = {tile_of(p) for known in PROCESSORS.values() for p in known.values()} - {None}
+    for m, n, k in (
+        (6, 16, 20000),
+        (12, 100, 2000),
+        (24, 32, 2000),
+        (23, 64, 2000),
+        (30, 31, 4000),
+    ):
+        product = OPS["input"]("a", (1, m, k), "float32").contract(
+            OPS["input"]("b", (1, k, n), "float32"), "bmk,bkn->bmn"
+        )
+        rows = {choose(product, replace(TARGETS["CPU"], tile=tile)).name for tile in tiles}
+        assert rows == {"tiles" if m >= 24 and n >= 32 else "matrix product"}
 
 
 def test_tiles_fit_the_registers():

@@ -18,7 +18,7 @@ from adjoint.schedule.products import product_rules
 from adjoint.target import TARGETS, Limits, Tile
 from tests.ir.instances import evaluated, same_bits
 
-TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=Limits(tiled_products=1))
+TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=Limits(tiled_products=1, tiled_rows=1))
 RULES = product_rules(TARGET) + legal_rules(TARGET)
 
 
