@@ -8,7 +8,6 @@ Usage: python bench/overhead_steps.py [--old CHECKOUT] [--rounds N] [--check] [-
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import json
@@ -177,16 +176,11 @@ def write(text: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", action="store_true", help="this process, as JSON")
-    parser.add_argument("--old", type=Path, help="a checkout of another commit")
-    parser.add_argument("--rounds", type=int, default=5)
-    peers.add_options(parser)
-    options = parser.parse_args()
+    options = peers.commit_options(__doc__, rounds=5)
     if options.measure:
         print(json.dumps(measure()))
         return 0
-    checkouts = [peers.HERE.parent, *([options.old.resolve()] if options.old else [])]
+    checkouts = peers.checkouts(options)
     now, old = [*measured(checkouts, options.rounds), {}][:2]
     command = ["git", "-C", str(options.old), "rev-parse", "--short", "HEAD"]
     name = subprocess.check_output(command, text=True).strip() if options.old else ""

@@ -33,6 +33,21 @@ class DiedError(Exception):
     """A worker ended without an answer."""
 
 
+def commit_options(doc: str | None, rounds: int) -> argparse.Namespace:
+    """The options of a bench that measures this commit beside another, each in processes."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--measure", action="store_true", help="this process, as JSON")
+    parser.add_argument("--old", type=Path, help="a checkout of another commit")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    add_options(parser)
+    return parser.parse_args()
+
+
+def checkouts(options: argparse.Namespace) -> list[Path]:
+    """This one, and the other that is asked for."""
+    return [HERE.parent, *([options.old.resolve()] if options.old else [])]
+
+
 def add_options(parser: ArgumentParser) -> None:
     """The options that every benchmark has."""
     parser.add_argument(

@@ -9,7 +9,6 @@ Usage: python bench/start.py [--old CHECKOUT] [--rounds N] [--check] [--no-write
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
@@ -150,16 +149,11 @@ calls are the first of the process, "again" the same call once more, the least o
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", action="store_true", help="this process, as JSON")
-    parser.add_argument("--old", type=Path, help="a checkout of another commit")
-    parser.add_argument("--rounds", type=int, default=3)
-    peers.add_options(parser)
-    options = parser.parse_args()
+    options = peers.commit_options(__doc__, rounds=3)
     if options.measure:
         print(json.dumps(measure()))
         return 0
-    checkouts = [peers.HERE.parent, *([options.old.resolve()] if options.old else [])]
+    checkouts = peers.checkouts(options)
     found: list[list[dict[str, float]]] = [[] for _ in checkouts]
     for _ in range(options.rounds):
         for checkout, times in zip(checkouts, found, strict=True):
