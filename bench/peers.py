@@ -11,7 +11,7 @@ import platform
 import select
 import subprocess
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ class DiedError(Exception):
     """A worker ended without an answer."""
 
 
-def commit_options(doc: str | None, rounds: int) -> argparse.Namespace:
+def commit_options(doc: str | None, rounds: int) -> Namespace:
     """The options of a bench that measures this commit beside another, each in processes."""
-    parser = argparse.ArgumentParser(description=doc)
+    parser = ArgumentParser(description=doc)
     parser.add_argument("--measure", action="store_true", help="this process, as JSON")
     parser.add_argument("--old", type=Path, help="a checkout of another commit")
     parser.add_argument("--rounds", type=int, default=rounds)
@@ -43,7 +43,7 @@ def commit_options(doc: str | None, rounds: int) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def checkouts(options: argparse.Namespace) -> list[Path]:
+def checkouts(options: Namespace) -> list[Path]:
     """This one, and the other that is asked for."""
     return [HERE.parent, *([options.old.resolve()] if options.old else [])]
 
