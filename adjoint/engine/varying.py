@@ -1,9 +1,9 @@
 """Graphs whose sizes vary, and those that are compiled for the numbers they have now.
 
 The order in which loops add up a product of matrices follows their lengths, and what they are fused
-with (sums have one order, `ops/tree.py`); tiles have an order of their own, and are for plain
-sizes. A value never depends on whether a size varies: where such an order would be another one, the
-graph is compiled with plain sizes. What may live here: this decision.
+with (sums have one order, `ops/tree.py`); tiles have an order of their own. A value never depends
+on whether a size varies: where such an order would be another one, the graph is compiled with plain
+sizes. What may live here: this decision.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from adjoint.ir import sizes
 from adjoint.ir.arg import Varying
 from adjoint.ir.expand import expand
 from adjoint.ir.kernel_kind import Library
-from adjoint.ir.plain_sizes import with_plain_sizes
+from adjoint.ir.plain_sizes import plain_value, with_plain_sizes
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.product_order import orders_of
 from adjoint.schedule.classify import summed_size
-from adjoint.schedule.strategy import are_many, library_takes, product_dtype
-from adjoint.stages import Graph, functions_of
+from adjoint.schedule.strategy import TILES, are_many, choose, library_takes, product_dtype
+from adjoint.stages import Graph, Group, functions_of
 from adjoint.target import Target
 
 Fuse = Callable[[Graph], Sequence[Any]]  # the groups that a graph is divided into
@@ -31,8 +31,20 @@ def settled(graph: Graph, target: Target, groups: Fuse) -> Graph:
     if not _is_varying(graph) or not adds_by_length(graph.roots, target):
         return graph
     plain = _without_variables(graph)
-    orders = [[orders_of(g, target) for g in groups(some)] for some in (graph, plain)]
+    orders = [[_orders(g, target) for g in groups(some)] for some in (graph, plain)]
     return graph if orders[0] == orders[1] else plain
+
+
+def _orders(group: Group, target: Target) -> list[Any]:
+    """In which order each product of a group is added up."""
+    tiled = [row for row in group.reduced if choose(row[0], target).use == TILES]
+    if not tiled:
+        return orders_of(group, target)
+    numbers = plain_value(group.sizes)
+    return [
+        (TILES, node.arg, node.dtype, [numbers[a] for axis in summed for a in axis])
+        for node, _, summed in tiled
+    ]
 
 
 def _is_varying(graph: Graph) -> bool:

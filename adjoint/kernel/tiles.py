@@ -8,7 +8,8 @@ After, for every panel of W columns and every share of the rows (the grid):
         the sums added to those of the blocks before
     the rest of the group on each total, stored
 Products are added in the order of k, one fused multiply-add after the other, in blocks of fixed
-length, and the blocks in their order: which tiles there are changes no bit.
+length, and the blocks in their order: which tiles there are changes no bit. Sizes may vary: loops
+run as often as the sizes of a launch say, and memory is as large as the largest size asks for.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from adjoint.errors import InternalError
@@ -23,6 +25,7 @@ from adjoint.ir.affine import ZERO, Affine, IndexVar, Loaded, flattened, unflatt
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
+from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.kernel.decompose import decompose_node
@@ -40,6 +43,7 @@ _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, ther
 
 
 Block = tuple[Affine, int]  # of k: where it starts, and its length
+_MIN = OPS["minimum"]
 
 
 def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, None]:
@@ -64,7 +68,8 @@ class TileLowering(Elements):
         self.total: UOp | None = None  # of the element that is being finished
         self.batch, self.rows, self.columns = map(self._length, self.at)
         self.length = prod(map(self._length, self.summed))
-        self.whole = self.length * self.lanes * self.kind.itemsize <= _PANEL_BYTES
+        self.longest = highest(self.length)
+        self.whole = self.longest * self.lanes * self.kind.itemsize <= _PANEL_BYTES
         for i, (node, _) in enumerate(group.outputs):
             self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
         for i, node in enumerate(group.inputs):
@@ -78,7 +83,7 @@ class TileLowering(Elements):
     def program(self, name: str) -> LoopProgram:
         lanes, loops = self.lanes, self.loops
         panels, (share, parts) = -(-self.columns // lanes), self._shares()
-        size = self.length if self.whole else BLOCK
+        size = self.longest if self.whole else BLOCK
         panel = loops.local("panel", self.kind, size * lanes)
         totals = loops.local("totals", self.kind, share * self.tile.rows * lanes)
         with loops.grid(self.batch * panels * parts) as position:
@@ -88,7 +93,7 @@ class TileLowering(Elements):
             tiles = Tiles(panel, totals, at_panel, part * share, share, parts)
             if self.whole:
                 self._pack(tiles, None)
-            if self.length > BLOCK:
+            if self.longest > BLOCK:
                 self._clear(tiles)
             self._add_blocks(tiles)
             self._finish(tiles)
@@ -100,7 +105,8 @@ class TileLowering(Elements):
         tiles = -(-self.rows // self.tile.rows)
         panels = self.batch * -(-self.columns // self.lanes)
         most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize)
-        share = min(most, max(_FEWEST_TILES, tiles * panels // _FEWEST_PIECES), tiles)
+        pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
+        share = min(most, max(_FEWEST_TILES, pieces), highest(tiles))
         return share, -(-tiles // share)
 
     def _counter(self, size: int, node: UOp) -> Affine:
@@ -111,10 +117,10 @@ class TileLowering(Elements):
 
     def _lanes(self, at_panel: Affine) -> UOp | None:
         """How many columns the panel has, where the last has fewer."""
-        if self.columns % self.lanes == 0:
+        if divides(self.lanes, self.columns):
             return None
         left = self.index(at_panel * -self.lanes + self.columns)
-        return UOp(OPS["minimum"], (left, number(self.lanes)))
+        return UOp(_MIN, (left, number(self.lanes)))
 
     def _go(self, axis: Sequence[int], position: Affine) -> None:
         """From here on these loops are at a position, counted in row-major order."""
@@ -137,49 +143,59 @@ class TileLowering(Elements):
         rows = tiles.share * self.tile.rows
         with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as row:
             place = self._beside(self._counter(rows, row), lane)
-            self.loops.store(tiles.totals, place, number(0.0, self.kind))
+            self.loops.store(tiles.totals, place, number(-0.0, self.kind))
 
     def _add_blocks(self, tiles: Tiles) -> None:
+        if self.longest <= BLOCK:
+            self._add_block(tiles, ZERO, self.length)
+            return
         whole, left = divmod(self.length, BLOCK)
-        if whole > 1:
+        if is_one(whole):
+            self._add_block(tiles, ZERO, BLOCK)
+        else:
             with self.loops.loop(whole) as turn:
                 self._add_block(tiles, self._counter(whole, turn) * BLOCK, BLOCK)
-        elif whole:
-            self._add_block(tiles, ZERO, BLOCK)
-        if left:
-            self._add_block(tiles, Affine(whole * BLOCK), left)
+        if not same(left, 0):
+            with self._where_positive(Affine(left)):
+                self._add_block(tiles, Affine(whole * BLOCK), left)
+
+    @contextmanager
+    def _where_positive(self, *numbers: Affine) -> Iterator[None]:
+        """What follows only where all of these numbers are above 0."""
+        open_ones = [self.index(x) for x in numbers if lowest(x.bounds()[0]) < 1]
+        if not open_ones:
+            yield
+            return
+        count = reduce(lambda a, b: UOp(_MIN, (a, b)), [*open_ones, number(1)])
+        with self.loops.loop(1, count=count):
+            yield
 
     def _add_block(self, tiles: Tiles, start: Affine, size: int) -> None:
         if not self.whole:
             self._pack(tiles, (start, size))
         whole, left = divmod(self.rows, self.tile.rows)
-        if whole:
-            last = tiles.share * tiles.parts - whole  # tiles that the last share has less
-            with self._turns(tiles, whole, bool(last)) as turn:
+        if highest(whole):
+            with self._turns(tiles, whole) as turn:
                 self._add_tile(tiles, turn, self.tile.rows, start, size)
-        if left:
+        if not same(left, 0):
             place = Affine(whole) + tiles.first * -1
-            if tiles.parts == 1:
-                self._add_tile(tiles, place, left, start, size)
-                return
-            inside = UOp(OPS["minimum"], (self.index(place * -1 + tiles.share), number(1)))
-            with self.loops.loop(1, count=inside):  # once where the tile is in this share
+            with self._where_positive(Affine(left), place * -1 + tiles.share):  # it is in the share
                 self._add_tile(tiles, place, left, start, size)
 
     @contextmanager
-    def _turns(self, tiles: Tiles, whole: int, fewer: bool) -> Iterator[Affine]:
+    def _turns(self, tiles: Tiles, whole: int) -> Iterator[Affine]:
         """The tiles of a share that have all their rows."""
         count = None
-        if fewer:
+        if not same(tiles.share * tiles.parts, whole):  # the last share has fewer
             left = self.index(tiles.first * -1 + whole)
-            count = UOp(OPS["minimum"], (left, number(tiles.share)))
+            count = UOp(_MIN, (left, number(tiles.share)))
         with self.loops.loop(tiles.share, count=count) as turn:
             yield self._counter(tiles.share, turn)
 
     def _pack(self, tiles: Tiles, block: Block | None) -> None:
         """The columns of the panel, next to one another for each k of a block, or for all."""
         loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
-        if sum(self.group.sizes[a] > 1 for a in self.at[2]) > 1:
+        if len(self._loops_of(self.at[2])) > 1:
             self._pack_runs(tiles, block)
             return
         with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
@@ -190,24 +206,28 @@ class TileLowering(Elements):
         """The same where columns are places of a picture: run by run along its last axis, so that
         numbers that lie side by side are read side by side."""
         loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
-        *outer, last = [a for a in self.at[2] if self.group.sizes[a] > 1]
+        *outer, last = self._loops_of(self.at[2])
         width, height = self.group.sizes[last], self._length(outer)
-        most = (lanes - 2) // width + 2  # runs that as many columns as there are lanes can touch
-        with loops.loop(most) as turn:
+        most = (lanes - 2) // max(lowest(width), 1) + 2  # runs that so many columns can touch
+        touched = (first + (lanes - 1)) // width + first // width * -1 + 1
+        with loops.loop(most, count=self.index(touched) if varies(width) else None) as turn:
             row = self.index(first // width + self._counter(most, turn))
             begin = UOp(OPS["mul"], (row, number(width)))
             end = UOp(OPS["add"], (begin, number(width)))
             from_ = UOp(OPS["maximum"], (begin, self.index(first)))
-            to = UOp(OPS["minimum"], (end, self.index(first + lanes)))
-            to = UOp(OPS["minimum"], (to, number(self.columns)))
+            to = UOp(_MIN, (end, self.index(first + lanes)))
+            to = UOp(_MIN, (to, number(self.columns)))
             count = UOp(OPS["sub"], (to, from_))
-            wide = min(lanes, 1 << (width - 1).bit_length())
+            wide = min(lanes, 1 << (highest(width) - 1).bit_length())
             with loops.loop(wide, wide, count) as lane:
                 self._go(outer, var(Loaded(row, height)))
                 column = UOp(OPS["add"], (UOp(OPS["sub"], (from_, begin)), lane))
                 self.atoms[last] = var(Loaded(column, width))
                 place = UOp(OPS["sub"], (from_, self.index(first)))
                 self._pack_lines(tiles, block, UOp(OPS["add"], (place, lane)))
+
+    def _loops_of(self, axis: Sequence[int]) -> list[int]:
+        return [a for a in axis if not is_one(self.group.sizes[a])]
 
     def _pack_lines(self, tiles: Tiles, block: Block | None, at: UOp) -> None:
         if block is None:
@@ -243,25 +263,33 @@ class TileLowering(Elements):
     def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
         """The sums of some rows over a block, added to what is there."""
         loops, lanes = self.loops, self.lanes
-        first = (tiles.first + turn) * self.tile.rows
+        at = self._rows((tiles.first + turn) * self.tile.rows, rows)
         with loops.loop(lanes, lanes) as lane:
-            sums = self._sums(tiles.panel, first, rows, lane, (start, size))
-            for i, total in enumerate(sums):
+            for i, total in enumerate(self._sums(tiles.panel, at, lane, (start, size))):
                 place = self._beside(turn * self.tile.rows + i, lane)
-                if self.length > BLOCK:
+                if self.longest > BLOCK:
                     total = UOp(OPS["add"], (loops.load(tiles.totals, place), total))
                 loops.store(tiles.totals, place, total)
 
-    def _sums(self, panel: UOp, first: Affine, rows: int, lane: UOp, block: Block) -> list[UOp]:
+    def _rows(self, first: Affine, rows: int) -> list[Affine]:
+        """Where the rows of a tile are. If their number varies there are as many as a tile can
+        have: those beyond the last are the last once more, and are not stored."""
+        if not varies(rows):
+            return [first + i for i in range(rows)]
+        last, most = self.index(Affine(self.rows - 1)), min(self.tile.rows, highest(self.rows))
+        places = [UOp(_MIN, (self.index(first + i), last)) for i in range(most)]
+        return [var(Loaded(place, self.rows)) for place in places]
+
+    def _sums(self, panel: UOp, rows: list[Affine], lane: UOp, block: Block) -> list[UOp]:
         loops, (start, size) = self.loops, block
-        sums = [loops.register(number(0.0, self.kind)) for _ in range(rows)]
+        sums = [loops.register(number(0.0, self.kind)) for _ in rows]
         found = []
         with loops.loop(size) as turn:
             k = self._counter(size, turn)
             right = loops.load(panel, self._beside(start + k if self.whole else k, lane))
             self._go([a for axis in self.summed for a in axis], start + k)
-            for i, total in enumerate(sums):
-                self._go(self.at[1], first + i)
+            for row, total in zip(rows, sums, strict=True):
+                self._go(self.at[1], row)
                 left = self._operand(0)
                 found.append(loops.update(total, fma(left, right, total), turn))
         return found
@@ -272,9 +300,9 @@ class TileLowering(Elements):
         """What the group does to each total."""
         loops, lanes, step = self.loops, self.lanes, self.tile.rows
         count = None
-        if tiles.share * tiles.parts * step != self.rows:
+        if not same(tiles.share * tiles.parts * step, self.rows):
             left = self.index(tiles.first * -step + self.rows)
-            count = UOp(OPS["minimum"], (left, number(tiles.share * step)))
+            count = UOp(_MIN, (left, number(tiles.share * step)))
         with loops.loop(tiles.share * step, count=count) as turn:
             row = self._counter(tiles.share * step, turn)
             with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:

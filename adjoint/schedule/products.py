@@ -16,7 +16,6 @@ from math import prod
 from adjoint.ir import axes
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet
-from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.ops.contract import contract
 from adjoint.ops.logic import copied
@@ -139,7 +138,7 @@ def product_rules(target: Target) -> RuleSet:
 
 def _is_product(node: UOp, target: Target) -> bool:
     """Whether a node is a product that tiles may compute."""
-    return node.op is contract and not varies(*node.shape) and are_many(node, target)
+    return node.op is contract and are_many(node, target)
 
 
 def has_windows(nodes: Sequence[UOp]) -> bool:

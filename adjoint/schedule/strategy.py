@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.schedule.classify import (
     CONTROL,
@@ -68,7 +67,7 @@ def _is_tiled(node: UOp, target: Target) -> bool:
     tile = target.tile
     if tile is None or kind_of(node) != LIBRARY or node.dtype.name not in tile.dtypes:
         return False
-    if varies(*node.shape) or len(node.shape) != 3:
+    if len(node.shape) != 3:
         return False
     _, m, n = node.shape
     fills = m >= target.limits.tiled_rows and n >= target.limits.tiled_columns

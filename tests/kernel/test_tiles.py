@@ -7,7 +7,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from adjoint import DeviceError, Tensor, Variable, grad, jit, lower
+from adjoint import DeviceError, Tensor, Variable, counters, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.ir.opdef import OPS
 from adjoint.kernel.tiles import BLOCK
@@ -211,13 +211,88 @@ def test_neither_threads_nor_the_width_of_registers_change_a_bit():
     assert len({printed("-c", SCRIPT, **setting) for setting in settings}) == 1
 
 
-@pytest.mark.parametrize("m", [3, 30, 100, 128])
-def test_a_size_that_varies_changes_no_bit(m):
-    generator = np.random.default_rng(m)
-    a, b = (generator.standard_normal(s).astype(np.float32) for s in ((m, 784), (784, 512)))
-    a, b = Tensor(a).realize(), Tensor(b).realize()
-    varying = jit(lambda a, b: (a @ b).relu(), dynamic={"a": {0: Variable("rows", 1, 256)}})
-    assert varying(a, b).numpy().tobytes() == (a @ b).relu().numpy().tobytes()
+# What is computed, the operands at the largest size, the axes that vary, and sizes that are tiles.
+VARYING = {
+    "rows": (lambda a, b: (a @ b).relu(), [(256, 784), (784, 512)], [0, None], (24, 30, 128, 256)),
+    "columns": (lambda a, b: (a @ b) * 2, [(128, 300), (300, 200)], [None, 1], (33, 64, 150, 200)),
+    "columns in a batch": (lambda a, b: a @ b, [(3, 64, 80), (3, 80, 70)], [None, 2], (70, 69)),
+    "short sums": (lambda a, b: a @ b + 1, [(64, 512), (512, 256)], [1, 0], (100, 511, 512, 65)),
+    "sums of blocks": (
+        lambda a, b: (a @ b).tanh(),
+        [(40, 5000), (5000, 33)],
+        [1, 0],
+        (800, 1023, 1024, 1025, 4097, 5000),
+    ),
+    "a batch": (lambda a, b: a @ b, [(9, 64, 64), (9, 64, 96)], [0, 0], (3, 4, 7, 9)),
+    "rows and sums": (
+        lambda a, b: a.exp() @ (b + 1),
+        [(700, 700), (700, 64)],
+        [(0, 1), 0],
+        (160, 512, 513, 700),
+    ),
+    "everything": (lambda a: a @ a, [(600, 600)], [(0, 1)], (102, 107, 512, 600)),
+    "the gradient of a layer": (
+        lambda x, w: grad(lambda w: ((x @ w).relu() ** 2).sum())(w),
+        [(300, 128), (128, 256)],
+        [0, None],
+        (64, 100, 256, 300),
+    ),
+    "pictures": (
+        lambda x, w: x.conv2d(w, padding=1).relu(),
+        [(9, 16, 20, 20), (32, 16, 3, 3)],
+        [0, None],
+        (2, 3, 8, 9),
+    ),
+    "the gradient by pictures": (
+        lambda x, w: grad(lambda x: (x.conv2d(w, padding=1) ** 2).sum())(x),
+        [(9, 32, 20, 20), (32, 32, 3, 3)],
+        [0, None],
+        (2, 3, 8, 9),
+    ),
+    "the gradient by weights": (
+        lambda x, w: grad(lambda w: (x.conv2d(w, padding=1) ** 2).sum())(w),
+        [(9, 16, 20, 20), (32, 16, 3, 3)],
+        [0, None],
+        (2, 3, 8, 9),
+    ),
+    "lines of a picture": (
+        lambda x, w: x.conv2d(w, padding=1),
+        [(2, 16, 40, 20), (32, 16, 3, 3)],
+        [2, None],
+        (17, 20, 39, 40),
+    ),
+    "the width of a picture": (
+        lambda x, w: x.conv2d(w, padding=1),
+        [(2, 16, 20, 60), (32, 16, 3, 3)],
+        [3, None],
+        (16, 33, 40, 59, 60),
+    ),
+}
+
+
+def varying_operands(shapes, axes, size, bind=int):
+    """The operands as numbers, and the shapes they are given, at a size of what varies."""
+    generator = np.random.default_rng(5)
+    for shape, axis in zip(shapes, axes, strict=True):
+        where = () if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        number = generator.standard_normal(shape).astype(np.float32)
+        number = number[tuple(slice(size if d in where else None) for d in range(len(shape)))]
+        sizes = [bind(n) if d in where else n for d, n in enumerate(number.shape)]
+        yield Tensor(np.ascontiguousarray(number)).reshape(*sizes)
+
+
+@pytest.mark.parametrize("name", VARYING)
+def test_a_size_that_varies_changes_no_bit_and_tiles_are_compiled_once_for_all(name):
+    fn, shapes, axes, values = VARYING[name]
+    bind = Variable("n", 1, max(values)).bind
+    new = []
+    for size in (*values, 1, 3, 20, 23):
+        with counters() as counted:
+            found = fn(*varying_operands(shapes, axes, size, bind)).numpy()
+        new.append(counted.sources)
+        assert size not in values or not counted.library, size
+        assert found.tobytes() == fn(*varying_operands(shapes, axes, size)).numpy().tobytes(), size
+    assert sum(new[1 : len(values)]) == 0, new
 
 
 def test_which_products_are_tiles_does_not_follow_from_the_registers():
