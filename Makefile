@@ -194,6 +194,8 @@ bench: $(READY)
 	$(BIN)/python bench/path.py
 	$(BIN)/python bench/reductions.py
 	$(BIN)/python bench/cpu.py
+	$(BIN)/python bench/cpu.py --group own_choice
+	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/models.py
 	$(BIN)/python bench/install.py

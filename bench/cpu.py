@@ -3,8 +3,8 @@
 Each library runs in a process of its own, with all workloads of `cpu_workloads.py`; rounds
 alternate between them, and those that wait are stopped, so that their threads do not disturb. The
 values of every workload are compared with NumPy's before it is timed.
-Usage: python bench/cpu.py [--only NAME] [--peers torch,torch.compile,jax] [--quick] [--recycle]
-[--least]
+Usage: python bench/cpu.py [--group own_choice] [--only NAME] [--peers torch,torch.compile,jax]
+[--quick] [--recycle] [--least]
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from statistics import median
 from typing import Any
 
 import peers
+from cpu_own_workloads import OWN
 from cpu_reference import TOLERANCE
 from cpu_workloads import WORKLOADS, Workload
 
+GROUPS = {"cpu": WORKLOADS, "own_choice": OWN}
 PEERS = {"torch": ("torch", "eager"), "torch.compile": ("torch", "compile"), "jax": ("jax",)}
 RECYCLE = {  # glibc keeps freed memory instead of asking for fresh pages
     "MALLOC_MMAP_MAX_": "0",
@@ -144,7 +146,8 @@ def report(text: str, all_: list[Contestant], options: argparse.Namespace) -> st
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     title = "Least" if options.least else "Median"
     memory = "malloc told to keep freed memory" if options.recycle else "malloc as it comes"
-    return f"""# Whole computations on the CPU
+    about = "that kernels were not written for" if options.group == "own_choice" else "on the CPU"
+    return f"""# Whole computations {about}
 
 {text}
 
@@ -165,6 +168,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=0.3, help="seconds per library and round")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one request")
     parser.add_argument("--peers", default="torch,jax", help=f"of {', '.join(PEERS)}, or none")
+    parser.add_argument("--group", default="cpu", choices=GROUPS, help="which rows")
     parser.add_argument("--only", default="", help="workloads whose name has one of these in it")
     parser.add_argument("--quick", action="store_true", help="two short rounds")
     parser.add_argument("--recycle", action="store_true", help="malloc keeps freed memory")
@@ -183,7 +187,8 @@ def main() -> int:
     os.environ.setdefault("ADJOINT_DEVICE", "CPU")
     os.environ.update(RECYCLE if options.recycle else {})
     wanted = [part for part in options.only.split(",") if part]
-    chosen = [w for w in WORKLOADS if not wanted or any(part in w.name for part in wanted)]
+    rows = GROUPS[options.group]
+    chosen = [w for w in rows if not wanted or any(part in w.name for part in wanted)]
     all_ = contestants(options)
     try:
         measure(all_, chosen, options.rounds, options.budget)
@@ -192,8 +197,8 @@ def main() -> int:
             contestant.close()
     text = table(all_, chosen, options)
     print(text)
-    if not options.no_write and len(chosen) == len(WORKLOADS):
-        peers.write("cpu.md", report(text, all_, options))
+    if not options.no_write and len(chosen) == len(rows):
+        peers.write(f"{options.group}.md", report(text, all_, options))
     return int(options.check and any(c.failed for c in all_ if c.library == "adjoint"))
 
 

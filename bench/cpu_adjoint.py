@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from cpu_functional import Functional
+from cpu_own_workloads import gru_cell
 from cpu_workloads import lstm_cell
 
 import adjoint
@@ -50,12 +51,62 @@ class Ops:
         zero = Tensor.zeros(x.shape[1], params["wh"].shape[0], device=x.device)
         return adjoint.scan(step, (zero, zero), x)[0][0]
 
+    gelu, embedding = Tensor.gelu, Tensor.embedding
+
+    @staticmethod
+    def conv(
+        x: Tensor, kernel: Tensor, stride: int, padding: int, dilation: int = 1, groups: int = 1
+    ) -> Tensor:
+        return x.conv2d(kernel, None, groups, stride, dilation, padding)
+
+    @staticmethod
+    def batch_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        mean = x.mean((0, 2, 3))
+        centred = x - mean.reshape(1, -1, 1, 1)
+        variance = (centred * centred).mean((0, 2, 3))
+        return x.batchnorm(gain, bias, mean, (variance + 1e-5).rsqrt())
+
+    @staticmethod
+    def mean(x: Tensor, axis: int | tuple[int, ...]) -> Tensor:
+        return x.mean(axis)
+
+    @staticmethod
+    def attention(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+        return q.attention(k, v, is_causal=causal)
+
+    @staticmethod
+    def integer_product(a: Tensor, b: Tensor) -> Tensor:
+        return a.dot(b, dtype="int32")
+
+    @staticmethod
+    def argmin(x: Tensor) -> Tensor:
+        return x.argmin(-1)
+
+    @staticmethod
+    def segment_sum(x: Tensor, index: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        sums = Tensor.zeros(count, x.shape[1]).index_add(0, index, x)
+        return sums, Tensor.zeros(count).index_add(0, index, Tensor.ones(x.shape[0]))
+
+    @staticmethod
+    def at_least_one(x: Tensor) -> Tensor:
+        return x.clamp(1)
+
+    @staticmethod
+    def gru(params: dict[str, Tensor], x: Tensor) -> Tensor:
+        def step(h: Tensor, now: Tensor) -> Any:
+            h = gru_cell(Ops, params, h, now)
+            return h, h
+
+        zero = Tensor.zeros(x.shape[1], params["wh"].shape[0], device=x.device)
+        return adjoint.scan(step, zero, x)[0]
+
 
 class Library(Functional):
     version = adjoint.__version__
     ops = Ops
     array = staticmethod(lambda a: Tensor(np.ascontiguousarray(a)).realize())
-    numpy = staticmethod(lambda t: t.numpy())
+    cast = staticmethod(lambda t, dtype: t.cast(dtype).realize())
+    numpy = staticmethod(lambda t: t.cast("float32").numpy())
     grad, value_and_grad = staticmethod(adjoint.grad), staticmethod(adjoint.value_and_grad)
     vjp, jvp, vmap = map(staticmethod, (adjoint.vjp, adjoint.jvp, adjoint.vmap))
     wait = staticmethod(lambda result: result)  # a call returns when its results are there

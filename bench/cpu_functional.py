@@ -20,6 +20,7 @@ class Functional:
     version: str
     ops: Any
     array: Callable[[np.ndarray], Any]
+    cast: Callable[[Any, str], Any]
     numpy: Callable[[Any], np.ndarray]
     jit: Callable[..., Any]  # (fn, donated argument numbers)
     grad: Callable[..., Any]
@@ -32,15 +33,21 @@ class Functional:
     def data(self, w: Workload) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and inputs as this library's arrays."""
         params, inputs = make(w)
-        return {k: self.array(v) for k, v in params.items()}, {
-            k: self.array(v) for k, v in inputs.items()
+        return {k: self.given(w, v) for k, v in params.items()}, {
+            k: self.given(w, v) for k, v in inputs.items()
         }
+
+    def given(self, w: Workload, value: np.ndarray) -> Any:
+        made = self.array(value)
+        return self.cast(made, w.dtype) if w.dtype and value.dtype == np.float32 else made
 
     def program(self, w: Workload) -> Program:
         """A function that runs the workload once, and one that gives the results of that run."""
         params, inputs = self.data(w)
         if w.optimizer:
             return self.training(w, params, inputs)
+        if w.forward is not None:
+            return self.once(self.both(w) if params else self.alone(w), (params, inputs))
         if w.kind == "layer norm":
             return self.once(
                 self.layer_norm(), [inputs[k] for k in ("x", "gain", "bias", "cotangent")]
@@ -65,6 +72,24 @@ class Functional:
             return {k: v[0] for k, v in found.items()} if first else found
 
         return step, results
+
+    def alone(self, w: Workload) -> Callable[..., Any]:
+        return lambda params, inputs: {"value": w.forward(self.ops, params, inputs)}
+
+    def both(self, w: Workload) -> Callable[..., Any]:
+        """The value and its gradients along the cotangent, or of a scalar."""
+
+        def both(params: Any, inputs: Any) -> Any:
+            def forward(params: Any) -> Any:
+                return w.forward(self.ops, params, inputs)
+
+            if "cotangent" not in inputs:
+                found, grads = self.value_and_grad(forward)(params)
+                return {"value": found} | grads
+            found, pull = self.vjp(forward, params)
+            return {"value": found} | pull(inputs["cotangent"])[0]
+
+        return both
 
     def layer_norm(self) -> Callable[..., Any]:
         def both(x: Any, gain: Any, bias: Any, cotangent: Any) -> Any:
@@ -102,7 +127,8 @@ class Functional:
             last[0], *state[:] = self.wait(compiled(*state, inputs))
 
         def results() -> Arrays:
-            return {"loss": self.numpy(last[0])} | {k: self.numpy(v) for k, v in state[0].items()}
+            made = {"loss": last[0]} | state[0] | {f"mean {k}": v for k, v in state[1].items()}
+            return {k: self.numpy(v) for k, v in made.items()}
 
         return step, results
 

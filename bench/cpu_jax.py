@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from cpu_functional import Functional, Program
+from cpu_own_workloads import gru_cell
 from cpu_workloads import Workload, lstm_cell
 from jax import lax
 
@@ -65,10 +66,65 @@ class Ops:
         zero = jnp.zeros((x.shape[1], params["wh"].shape[0]), jnp.float32)
         return lax.scan(step, (zero, zero), x)[0][0]
 
+    gelu, embedding = staticmethod(jax.nn.gelu), staticmethod(lambda table, x: table[x])
+    mean = staticmethod(jnp.mean)
+
+    @staticmethod
+    def conv(
+        x: Any, kernel: Any, stride: int, padding: int, dilation: int = 1, groups: int = 1
+    ) -> Any:
+        return lax.conv_general_dilated(
+            x,
+            kernel,
+            (stride, stride),
+            [(padding, padding)] * 2,
+            rhs_dilation=(dilation, dilation),
+            feature_group_count=groups,
+        )
+
+    @staticmethod
+    def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
+        centred = x - x.mean((0, 2, 3), keepdims=True)
+        variance = (centred * centred).mean((0, 2, 3), keepdims=True)
+        shape = (1, -1, 1, 1)
+        return centred * lax.rsqrt(variance + 1e-5) * gain.reshape(shape) + bias.reshape(shape)
+
+    @staticmethod
+    def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
+        turned = (jnp.swapaxes(x, 1, 2) for x in (q, k, v))
+        found = jax.nn.dot_product_attention(*turned, is_causal=causal)
+        return jnp.swapaxes(found, 1, 2)
+
+    @staticmethod
+    def integer_product(a: Any, b: Any) -> Any:
+        return jnp.matmul(a, b, preferred_element_type=jnp.int32)
+
+    @staticmethod
+    def argmin(x: Any) -> Any:
+        return jnp.argmin(x, -1)
+
+    @staticmethod
+    def segment_sum(x: Any, index: Any, count: int) -> Any:
+        sums = jax.ops.segment_sum(x, index, count)
+        return sums, jax.ops.segment_sum(jnp.ones(x.shape[0]), index, count)
+
+    @staticmethod
+    def at_least_one(x: Any) -> Any:
+        return jnp.maximum(x, 1)
+
+    @staticmethod
+    def gru(params: dict[str, Any], x: Any) -> Any:
+        def step(h: Any, now: Any) -> Any:
+            return gru_cell(Ops, params, h, now), None
+
+        zero = jnp.zeros((x.shape[1], params["wh"].shape[0]), jnp.float32)
+        return lax.scan(step, zero, x)[0]
+
 
 class Library(Functional):
     version = jax.__version__
     ops = Ops
+    cast = staticmethod(lambda x, dtype: x.astype(dtype))
     array, numpy = staticmethod(jnp.asarray), staticmethod(np.asarray)
     grad, value_and_grad = staticmethod(jax.grad), staticmethod(jax.value_and_grad)
     vjp, jvp, vmap = map(staticmethod, (jax.vjp, jax.jvp, jax.vmap))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from cpu_own_reference import own_error
 from cpu_workloads import BETA1, BETA2, EPSILON, SCALE, SHIFT, Arrays, Workload
 
 STRIDE = 61
@@ -17,6 +18,8 @@ TOLERANCE = 2e-2  # of the norm of a result; an update is the small difference o
 def error(w: Workload, found: Arrays, params: Arrays, inputs: Arrays) -> float:
     """The largest distance of a result from NumPy's, as a share of its norm."""
     wide_p, wide_x = _wide(params), _wide(inputs)
+    if w.forward is not None:
+        return own_error(w, found, wide_p, wide_x)
     expected = reference(w, wide_p, wide_x)
     worst = 0.0
     for name, right in expected.items():

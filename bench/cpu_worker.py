@@ -11,9 +11,12 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from cpu_own_workloads import OWN
 from cpu_reference import error
-from cpu_workloads import BY_NAME, make
+from cpu_workloads import WORKLOADS, make
 from serving import serve
+
+BY_NAME = {w.name: w for w in (*WORKLOADS, *OWN)}
 
 
 class Worker:

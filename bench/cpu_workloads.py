@@ -6,6 +6,7 @@ The mathematics is written against a small set of functions, `ops`, that every l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,7 +20,10 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 @dataclass(frozen=True)
 class Workload:
-    """`flops` of its products and `bytes` of its least traffic say what no machine can beat."""
+    """`flops` of its products and `bytes` of its least traffic say what no machine can beat.
+
+    A row of `cpu_own_workloads.py` brings its arrays and its mathematics along.
+    """
 
     name: str
     kind: str
@@ -31,6 +35,9 @@ class Workload:
     activation: str = "relu"
     optimizer: str = ""
     rate: float = 0.0
+    dtype: str = ""  # of floats, if not float32
+    arrays: Callable[[Any, Any], tuple[Arrays, Arrays]] | None = None
+    forward: Callable[[Any, Any, Any], Any] | None = None
 
     def floor(self, gflops: float, bandwidth: float) -> float:
         """Seconds on a machine of that many GFLOP/s and GB/s."""
@@ -118,7 +125,6 @@ WORKLOADS = (
         activation="tanh",
     ),
 )
-BY_NAME = {w.name: w for w in WORKLOADS}
 
 
 def make(w: Workload) -> tuple[Arrays, Arrays]:
@@ -128,6 +134,8 @@ def make(w: Workload) -> tuple[Arrays, Arrays]:
     def normal(*shape: int, scale: float = 1.0) -> np.ndarray:
         return (random.standard_normal(shape, np.float32) * scale).astype(np.float32)
 
+    if w.arrays is not None:
+        return w.arrays(normal, random)
     if w.kind == "gemm":
         return {}, {"a": normal(w.size, w.size), "b": normal(w.size, w.size)}
     if w.kind in ("softmax", "transpose"):
@@ -190,6 +198,8 @@ def value(ops: Any, w: Workload, inputs: dict[str, Any]) -> Any:
 
 def loss(ops: Any, w: Workload, params: dict[str, Any], x: Any, y: Any) -> Any:
     """The scalar that a training step makes smaller."""
+    if w.forward is not None:
+        return w.forward(ops, params, {"x": x, "y": y})
     if w.kind == "cnn":
         h = ops.relu(ops.conv2d(x, params["k1"], params["c1"]))
         h = ops.relu(ops.conv2d(h, params["k2"], params["c2"]))
