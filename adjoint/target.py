@@ -28,6 +28,7 @@ class Limits:
     tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
     tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
     tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
+    windowed_rows: int = 8  # that meet windows of a picture; loops read the windows for fewer
     cheap: int = 8  # cost up to which an expression is computed again rather than stored
     ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
     longest_ranked: int = 128  # such row

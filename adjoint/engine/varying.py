@@ -18,6 +18,7 @@ from adjoint.ir.kernel_kind import Library
 from adjoint.ir.plain_sizes import plain_value, with_plain_sizes
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.product_order import orders_of
+from adjoint.ops.window import window
 from adjoint.schedule.classify import summed_size
 from adjoint.schedule.strategy import TILES, are_many, choose, library_takes, product_dtype
 from adjoint.stages import Graph, Group, functions_of
@@ -66,7 +67,8 @@ def adds_by_length(roots: Sequence[UOp], target: Target) -> bool:
 def _by_loops(node: UOp, target: Target) -> bool:
     taken = node.dtype.is_complex or library_takes(product_dtype(node, target), target)
     short = summed_size(node) <= target.limits.loop_products
-    return not taken or short or are_many(node, target)
+    windows = any(x.op is window for x in node.src)
+    return not taken or short or windows or are_many(node, target)
 
 
 def _without_variables(graph: Graph) -> Graph:

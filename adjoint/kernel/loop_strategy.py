@@ -19,6 +19,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
 from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, adds, in_runs
 from adjoint.ops.tree import BLOCK, LANES
+from adjoint.ops.window import window
 from adjoint.target import Target
 
 
@@ -217,6 +218,8 @@ def _score(factor: int | None) -> int:
 def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int]:
     """Lanes inside the stages or across rows; and how long that loop is."""
     long = [b for b in inner if b.size >= 2]
+    if any(reads_windows(node) for node, _, _ in frame.group.reduced):
+        return ("outer", outer.size) if outer.size >= 2 else ("none", 1)
     if not frame.outer or not frame.group.reduced:
         return ("inner", max(b.size for b in long)) if long else ("none", 1)
     total = sum(b.score for b in inner)
@@ -224,6 +227,11 @@ def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int
     if outer.size >= 8 and (short or outer.score * max(len(inner), 1) > total):
         return "outer", outer.size
     return ("inner", max(b.size for b in long)) if long else ("none", 1)
+
+
+def reads_windows(node: UOp) -> bool:
+    """Whether a contraction is of windows, whose products are added up one after another."""
+    return len(node.src) == 2 and any(s.op is window for s in node.src)
 
 
 def _scattered(x: Affine, bests: list[_Best]) -> bool:

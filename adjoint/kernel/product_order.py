@@ -15,7 +15,7 @@ from adjoint.ir.plain_sizes import plain_value, with_plain_sizes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.loop_stages import LoopCounters, LoopStages, adds, frame_of
-from adjoint.kernel.loop_strategy import Choice, choose
+from adjoint.kernel.loop_strategy import Choice, choose, reads_windows
 from adjoint.stages import Group
 from adjoint.target import Target
 
@@ -23,7 +23,8 @@ from adjoint.target import Target
 def choice_of(frame: LoopStages, target: Target) -> Choice:
     """The choice for a kernel."""
     group = frame.group
-    if not varies(*group.sizes) or not any(_follows_loops(node) for node, _, _ in group.reduced):
+    some = any(_follows_loops(n) and not reads_windows(n) for n, _, _ in group.reduced)
+    if not varies(*group.sizes) or not some:
         return choose(frame, target)
     return replace(choose(frame_of(_plain(group)), target), exact=True)
 

@@ -27,7 +27,7 @@ from adjoint.schedule.classify import (
     SORT,
     VIEW,
 )
-from adjoint.schedule.layout import below_windows, matrix_base, sorts
+from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
 from adjoint.schedule.units import Order, Unit
@@ -150,7 +150,7 @@ class Fuser:
             unit.reduced[node] = (index, loops)
             if self.facts[node].tiled:
                 unit.tiled = True
-                for operand in (matrix_base(node.src[0]), below_windows(node.src[1])):
+                for operand in (row_base(node.src[0]), below_windows(node.src[1])):
                     if operand is not None:  # which is read again and again
                         self.needs.setdefault(operand, {})[unit] = None
             return pairs

@@ -20,6 +20,13 @@ def matrix_base(node: UOp) -> UOp:
     return _operand(node)[0]
 
 
+def row_base(node: UOp) -> UOp:
+    """The same for the rows of a product in tiles, which may be repeated for parts of the batch."""
+    if node.op is reshape and node.src[0].op is expand:
+        return base_of(node.src[0].src[0])
+    return matrix_base(node)
+
+
 def _operand(node: UOp) -> tuple[UOp, tuple[int, ...]]:
     """What must be in memory for a matrix operand, and the strides at which it is read there."""
     strides = _as_it_lies(node)

@@ -24,11 +24,12 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
+from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
 from adjoint.schedule.products import has_windows, product_rules
-from adjoint.schedule.strategy import product_dtype
+from adjoint.schedule.strategy import are_many, has_lines, product_dtype, sums_lines
 from adjoint.target import Target
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
@@ -284,13 +285,26 @@ def legal_rules(target: Target) -> RuleSet:
         """a long reduction = the reduction of those of its blocks"""
         return _long(node, target)
 
+    def in_lines(node: UOp) -> UOp | None:
+        """contract(g, window(x)) with few rows = the sum of that along each line of the picture"""
+        line = sums_lines(node, target) if node.size else ""
+        return node.src[0].contract(node.src[1], node.arg.spec + line).sum(-1) if line else None
+
+    def product(node: UOp) -> UOp | None:
+        """a contraction = a product of matrices between views, if loops do not add it up"""
+        if has_lines(node, target):
+            return None
+        windows = any(x.op is window for x in node.src)
+        return matrices(node, windows and are_many(node, target))
+
     rules = _RULES + RuleSet(
         (
             Rule("reduction_in_blocks", _REDUCTION, long),
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
             Rule("wider_contraction", _CONTRACTION, wider),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),
-            Rule("product_of_matrices", _CONTRACTION, matrices),
+            Rule("contraction_in_lines", _CONTRACTION, in_lines),
+            Rule("product_of_matrices", _CONTRACTION, product),
         )
     )
     return rules

@@ -35,11 +35,13 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
-def matrices(node: UOp) -> UOp | None:
-    """a contraction = a product of matrices between views"""
+def matrices(node: UOp, repeats: bool = False) -> UOp | None:
+    """a contraction = a product of matrices between views; `repeats`: tiles read an operand again
+    for letters of the batch that it lacks"""
     if not node.size or not is_matrix_product(node):
         return None
-    (a, b), form = node.src, _matrix_form(node.arg.spec, *(x.shape for x in node.src))
+    a, b = node.src
+    form = _matrix_form(node.arg.spec, a.shape, b.shape, repeats)
     lhs, rhs = (b, a) if form.swapped else (a, b)
     product = _viewed(lhs, form.lhs).contract(_viewed(rhs, form.rhs), "bmk,bkn->bmn")
     return _viewed(product, form.result)
@@ -86,13 +88,13 @@ def _viewed(x: UOp, views: Views) -> UOp:
 
 
 @cached(4096)
-def _matrix_form(text: str, left: Shape, right: Shape) -> _MatrixForm:
+def _matrix_form(text: str, left: Shape, right: Shape, repeats: bool) -> _MatrixForm:
     """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
     spec = axes.parse(text)
     sizes = dict(zip(spec.lhs + spec.rhs, left + right, strict=True))
     x, y = (OPS["input"](name, s, dtypes.float32, None) for name, s in (("x", left), ("y", right)))
     (a, left_term), (b, right_term), batch, rows, columns = _divided(
-        ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes
+        ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes, repeats
     )
     summed = _summed_order(spec.summed, left_term, right_term)
     m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
@@ -117,7 +119,7 @@ _LEAST = 1 << 12  # elements of a product that is worth a call of its own
 
 
 def _divided(
-    sides: tuple[Operand, Operand], out: str, sizes: dict[str, int]
+    sides: tuple[Operand, Operand], out: str, sizes: dict[str, int], repeats: bool
 ) -> tuple[Operand, Operand, str, str, str]:
     """Which operand gives the rows, and the letters of batch, rows and columns.
 
@@ -133,7 +135,8 @@ def _divided(
         rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
         batch = rest[: len(rest) - len(rows)]
         large = prod(sizes[c] for c in rows + columns) >= _LEAST
-        if columns and (list(batch) == both or (rows and large and _has_strides(batch, sides))):
+        fits = repeats or _has_strides(batch, sides)
+        if columns and (list(batch) == both or (rows and large and fits)):
             return first, second, batch, rows, columns
     batch = "".join(both)
     first, second = sides

@@ -21,6 +21,7 @@ from adjoint.ops.contract import contract
 from adjoint.ops.logic import copied
 from adjoint.ops.movement import flip, padded, shrink
 from adjoint.ops.window import fold, window
+from adjoint.schedule.classify import summed_size
 from adjoint.schedule.strategy import are_many
 from adjoint.target import Target
 
@@ -40,7 +41,8 @@ def _of_windows(node: UOp, target: Target) -> UOp | None:
             if c in spec.out[:rank] and c not in picture
         )
         fits = places.issubset(picture) and set(taps).issubset(weights)
-        if apart and fits and rows >= target.limits.tiled_rows:
+        few = max(rows, summed_size(product)) < target.limits.windowed_rows  # of loops
+        if apart and fits and (rows >= target.limits.windowed_rows or few):
             return _product(node, spec, which)
     return None
 
@@ -71,10 +73,22 @@ def _part_of_windows(node: UOp) -> UOp | None:
     spec = axes.parse(product.arg.spec)
     bounds = dict(zip(spec.out, zip(start, stop, strict=True), strict=True))
     parts = [
-        x.shrink([bounds.get(c, (0, n)) for c, n in zip(term, x.shape, strict=True)])
+        _part(x, [bounds.get(c, (0, n)) for c, n in zip(term, x.shape, strict=True)])
         for x, term in zip(product.src, spec.terms, strict=True)
     ]
     return parts[0].contract(parts[1], product.arg.spec)
+
+
+def _part(x: UOp, bounds: list[tuple[int, int]]) -> UOp:
+    """Some of the elements; of windows one step apart, those of some of the picture."""
+    if x.op is not window:
+        return x.shrink(bounds)
+    arg, picture = x.arg, x.src[0]
+    kept = bounds[: len(picture.shape)]
+    for axis, size, gap in zip(arg.axis, arg.size, arg.dilation, strict=True):
+        start, stop = kept[axis]
+        kept[axis] = start, stop + (size - 1) * gap
+    return UOp(window, (picture.shrink(kept),), arg)
 
 
 def _is_made_here(operands: Sequence[UOp]) -> bool:
@@ -97,7 +111,7 @@ def _by_channels(node: UOp, target: Target) -> UOp | None:
             kept = set(term[rank:]).issubset(spec.out) and len(own) == 1
             rows = prod(n for c, n in zip(spec.out, node.shape, strict=True) if c not in term)
             wide = kept and windows.shape[term.index(own[0])] >= _FEWEST
-            if wide and rows >= target.limits.tiled_rows:
+            if wide and rows >= target.limits.windowed_rows:
                 return _with_channels_last(node, spec, which, own[0])
     return None
 

@@ -10,12 +10,14 @@ After: the same, each with its row: loops, because an element needs no other; ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
+from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
+from adjoint.ops.window import window
 from adjoint.schedule.classify import (
     CONTROL,
     HOST,
@@ -28,7 +30,7 @@ from adjoint.schedule.classify import (
     product_count,
     summed_size,
 )
-from adjoint.schedule.layout import run_length, sorts, strides_over
+from adjoint.schedule.layout import below_windows, run_length, sorts, strides_over
 from adjoint.stages import Strategy
 from adjoint.target import Target
 
@@ -59,6 +61,10 @@ def _is_short_product(node: UOp, target: Target) -> bool:
     return prod(node.shape) == 0 or summed_size(node) <= target.limits.loop_products
 
 
+def _is_of_lines(node: UOp, target: Target) -> bool:
+    return kind_of(node) == LIBRARY and has_lines(node, target)
+
+
 _SHORTEST_RUN = 8  # columns that are worth reading side by side; else a panel is packed slowly,
 _MANY_ROWS = 1024  # which does not matter if so many use it
 
@@ -70,7 +76,11 @@ def _is_tiled(node: UOp, target: Target) -> bool:
     if len(node.shape) != 3:
         return False
     _, m, n = node.shape
-    fills = m >= target.limits.tiled_rows and n >= target.limits.tiled_columns
+    limits, windows = target.limits, below_windows(node.src[1]) is not None
+    fills = (
+        m >= (limits.windowed_rows if windows else limits.tiled_rows)
+        and n >= target.limits.tiled_columns
+    )
     return fills and are_many(node, target) and (m >= _MANY_ROWS or _lies_along(node.src[1]))
 
 
@@ -99,6 +109,7 @@ ROWS = (
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
+    Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
     Row("tiles", _is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
     Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
@@ -151,6 +162,32 @@ def product_dtype(node: UOp, target: Target) -> DType:
 def unit_takes(dtype: DType, target: Target) -> bool:
     """Whether a matrix unit multiplies numbers of the dtype, and adds up in float32 or better."""
     return any(u.dtype == dtype.name and u.sums != dtype.name for u in target.matrix_units)
+
+
+def has_lines(node: UOp, target: Target) -> bool:
+    """Whether windows meet so few rows that loops read them where they lie, and the result has the
+    lines of the picture: a convolution, whose taps are added up one after another."""
+    return any(line in axes.parse(node.arg.spec).out for line in _lines(node, target))
+
+
+def sums_lines(node: UOp, target: Target) -> str:
+    """The letter along the lines of a picture, if windows meet few rows and these are summed."""
+    summed = axes.parse(node.arg.spec).summed
+    return next((line for line in _lines(node, target) if line in summed), "")
+
+
+def _lines(node: UOp, target: Target) -> Iterator[str]:
+    """The letter along the lines of each operand that is windows, if few rows meet them."""
+    if not node.dtype.is_float or window not in (node.src[0].op, node.src[1].op):
+        return
+    spec = axes.parse(node.arg.spec)
+    for which in (0, 1):
+        windows, other = node.src[which], node.src[1 - which]
+        term, letters = spec.terms[which], spec.terms[1 - which]
+        pairs = zip(letters, other.shape, strict=True)
+        rows = prod(n for c, n in pairs if c in spec.out and c not in term)
+        if windows.op is window and rows < target.limits.windowed_rows:
+            yield term[max(windows.arg.axis)]
 
 
 def is_matrix_product(node: UOp) -> bool:

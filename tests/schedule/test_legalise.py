@@ -18,7 +18,8 @@ from adjoint.schedule.products import product_rules
 from adjoint.target import TARGETS, Limits, Tile
 from tests.ir.instances import evaluated, same_bits
 
-TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=Limits(tiled_products=1, tiled_rows=1))
+LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
+TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS)
 RULES = product_rules(TARGET) + legal_rules(TARGET)
 
 
@@ -71,6 +72,10 @@ CASES = {
     "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],
     "wider_contraction": [HALVES],
     "contraction_of_one": [given("x", 4, 1) @ given("y", 1, 5)],
+    "contraction_in_lines": [
+        given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 3, 7, 7)), "bcuv,bcuvij->cij"),
+        windows(given("x", 2, 3, 7, 7)).contract(given("g", 2, 3, 5, 6), "bcuvij,bcuv->jci"),
+    ],
     "product_of_matrices": [given("x", 6, 4, 3).contract(given("y", 5, 3), "bmk,nk->bmn")],
 }
 

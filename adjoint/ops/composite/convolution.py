@@ -217,12 +217,14 @@ def conv2d(
         x, weight = x.cast(dtype), weight.cast(dtype)
         bias = None if bias is None else bias.cast(dtype)
     image = x if x.ndim == count + 2 else x.reshape(1, *x.shape)
-    taps = bordered("conv2d", image, _conv_padding(padding, kernel, steps, gaps))
-    check_window("conv2d", x, kernel, gaps, taps.shape[2:])
-    windows = taps.window(tuple(range(2, count + 2)), kernel, steps, gaps)
+    pictures = _grouped(image, 1, groups)
+    first = pictures.ndim - count
+    taps = bordered("conv2d", pictures, _conv_padding(padding, kernel, steps, gaps))
+    check_window("conv2d", x, kernel, gaps, taps.shape[first:])
     out, inner, group = _letters(count, groups)
+    windows = taps.window(tuple(range(first, first + count)), kernel, steps, gaps)
     spec = f"b{group}c{out}{inner},{group}oc{inner}->b{group}o{out}"
-    y = _grouped(windows, 1, groups).contract(_grouped(weight, 0, groups), spec)
+    y = windows.contract(_grouped(weight, 0, groups), spec)
     y = _biased("conv2d", y.reshape(image.shape[0], weight.shape[0], *y.shape[-count:]), bias)
     return y if image is x else y.reshape(y.shape[1:])
 
