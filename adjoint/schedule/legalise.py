@@ -26,10 +26,17 @@ from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
+from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
 from adjoint.schedule.products import has_windows, product_rules
-from adjoint.schedule.strategy import are_many, has_lines, product_dtype, sums_lines
+from adjoint.schedule.strategy import (
+    are_many,
+    floats_are_sooner,
+    has_lines,
+    product_dtype,
+    sums_lines,
+)
 from adjoint.target import Target
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
@@ -277,9 +284,16 @@ def legal_rules(target: Target) -> RuleSet:
         kind, (a, b) = product_dtype(node, target), node.src
         if not node.size or kind is node.dtype:
             return None
-        product = a.cast(kind).contract(b.cast(kind), node.arg.spec)
-        found = rules.apply(product)[0]
-        return (product if found is None else found).cast(node.dtype)
+        return settled(a.cast(kind).contract(b.cast(kind), node.arg.spec)).cast(node.dtype)
+
+    def settled(node: UOp) -> UOp:
+        """What these rules make of a contraction that they have made."""
+        found: UOp | None = rules.apply(node)[0]
+        return node if found is None else found
+
+    def exact(node: UOp) -> UOp | None:
+        """contract(a, b) of 8-bit integers = contract(float32(a), float32(b)), cast back"""
+        return by_floats(node, settled) if node.size and floats_are_sooner(node, target) else None
 
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
@@ -302,6 +316,7 @@ def legal_rules(target: Target) -> RuleSet:
             Rule("reduction_in_blocks", _REDUCTION, long),
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
             Rule("wider_contraction", _CONTRACTION, wider),
+            Rule("exact_contraction", _CONTRACTION, exact),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),
             Rule("contraction_in_lines", _CONTRACTION, in_lines),
             Rule("product_of_matrices", _CONTRACTION, product),

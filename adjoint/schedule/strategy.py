@@ -92,6 +92,12 @@ def are_many(node: UOp, target: Target) -> bool:
     return product_count(node) >= target.limits.tiled_products
 
 
+def floats_are_sooner(node: UOp, target: Target) -> bool:
+    """Whether so many integers are multiplied that tiles of floats would be sooner done."""
+    tile = target.tile
+    return tile is not None and product_count(node) >= target.limits.tiled_products
+
+
 def _lies_along(node: UOp) -> bool:
     """Whether columns next to one another lie so in memory, at least some at a time."""
     strides = strides_over(node)

@@ -71,6 +71,10 @@ CASES = {
     "reduction_in_blocks": [LONG.sum(), LONG.max(), given("x", 2, (1 << 15) + 7).sum(1)],
     "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],
     "wider_contraction": [HALVES],
+    "exact_contraction": [
+        given("x", 4, 3, dtype="int8") @ given("y", 3, 5, dtype="int8"),
+        given("x", 4, 300, dtype="uint8").dot(given("y", 300, 2, dtype="uint8"), dtype="int32"),
+    ],
     "contraction_of_one": [given("x", 4, 1) @ given("y", 1, 5)],
     "contraction_in_lines": [
         given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 3, 7, 7)), "bcuv,bcuvij->cij"),

@@ -1,0 +1,84 @@
+"""Products of 8-bit integers by way of floats, which add up so many of them exactly.
+
+Before: contract(cast(a), cast(b)), a and b int8, sums in int32.
+After: cast(contract(float32(a), float32(b))), if no sum can have more than 24 bits; else the sum of
+such products over parts of what is summed. Every order of adding gives the same bits, those of the
+integers, so tiles or a library may do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from math import prod
+
+from adjoint.ir import axes
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import View
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp
+from adjoint.ops.casts import cast
+from adjoint.ops.movement import pad_constant
+
+_EXACT = 1 << 24  # whole numbers up to here are float32
+_MOST_PARTS = 16  # products of which one is made
+_NARROW = (dtypes.int8, dtypes.uint8)
+
+
+def by_floats(node: UOp, product: Callable[[UOp], UOp]) -> UOp | None:
+    """The same product, if both operands have 8 bits a number; `product` is what becomes of a
+    contraction of floats."""
+    if not node.dtype.is_int or varies(*node.shape, *node.src[0].shape):
+        return None
+    operands = [_as_float(x) for x in node.src]
+    if None in operands:
+        return None
+    (a, largest), (b, other) = (found for found in operands if found is not None)
+    parts = list(_parts(node, _EXACT // (largest * other)))
+    if not 0 < len(parts) <= _MOST_PARTS:
+        return None
+    sums = [
+        product(_part(a, left).contract(_part(b, right), node.arg.spec)).cast(dtypes.int32)
+        for left, right in parts
+    ]
+    return reduce(lambda x, y: x + y, sums).cast(node.dtype)
+
+
+def _as_float(x: UOp) -> tuple[UOp, int] | None:
+    """An operand as float32 below its views, and how large its numbers can be."""
+    if x.dtype in _NARROW:
+        return x.cast(dtypes.float32), max(-x.dtype.min, x.dtype.max)
+    if x.op is cast:
+        return _as_float(x.src[0]) if x.src[0].dtype in _NARROW and _holds(x) else None
+    moves = type(x.op.kernel) is View and len(x.src) == 1
+    if not moves or (x.op.kernel.fill is not None and not _fills_zeros(x)):
+        return None
+    below = _as_float(x.src[0])
+    return None if below is None else (UOp(x.op, (below[0],), x.arg), below[1])
+
+
+def _holds(x: UOp) -> bool:
+    """Whether a cast changes no number."""
+    narrow = x.src[0].dtype
+    return bool(x.dtype.is_int) and x.dtype.min <= narrow.min and narrow.max <= x.dtype.max
+
+
+def _fills_zeros(x: UOp) -> bool:
+    return x.op is pad_constant and x.arg.value == 0
+
+
+def _parts(node: UOp, most: int) -> Iterator[tuple[list[slice], list[slice]]]:
+    """Where the operands are cut, so that no more than `most` products are added up in a part."""
+    spec = axes.parse(node.arg.spec)
+    sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
+    letter = max(spec.summed, key=lambda c: sizes[c])
+    step = most // prod(sizes[c] for c in spec.summed if c != letter)
+    for start in range(0, sizes[letter], step) if step else ():
+        cut = {letter: slice(start, min(start + step, sizes[letter]))}
+        left, right = ([cut.get(c, slice(None)) for c in term] for term in spec.terms)
+        yield left, right
+
+
+def _part(x: UOp, cuts: list[slice]) -> UOp:
+    bounds = [cut.indices(n)[:2] for cut, n in zip(cuts, x.shape, strict=True)]
+    return x if all(b == (0, n) for b, n in zip(bounds, x.shape, strict=True)) else x.shrink(bounds)
