@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
 
 from adjoint.errors import InternalError
@@ -31,6 +31,7 @@ from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.kernel.decompose import decompose_node
 from adjoint.kernel.elements import Elements
 from adjoint.kernel.index_maps import At, Gate, reduced_operands
+from adjoint.kernel.loop_strategy import Probe
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target, Tile
@@ -255,10 +256,14 @@ class TileLowering(Elements):
 
     def _operand(self, which: int) -> UOp:
         """An element of an operand at the present k and row or column."""
+        return self.value(self.node.src[which], self._places()[which])
+
+    def _places(self) -> Sequence[At]:
+        """Where the operands are read."""
         places, gate = reduced_operands(self.node, self._place(self.at), self._place(self.summed))
         if gate:
             raise InternalError(f"{self.node}: a product reads no element under a condition")
-        return self.value(self.node.src[which], places[which])
+        return places
 
     def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
         """The sums of some rows over a block, added to what is there."""
@@ -281,18 +286,56 @@ class TileLowering(Elements):
         return [var(Loaded(place, self.rows)) for place in places]
 
     def _sums(self, panel: UOp, rows: list[Affine], lane: UOp, block: Block) -> list[UOp]:
-        loops, (start, size) = self.loops, block
+        loops, start = self.loops, block[0]
         sums = [loops.register(number(0.0, self.kind)) for _ in rows]
         found = []
-        with loops.loop(size) as turn:
-            k = self._counter(size, turn)
-            right = loops.load(panel, self._beside(start + k if self.whole else k, lane))
-            self._go([a for axis in self.summed for a in axis], start + k)
+        with self._along(block) as (k, turns):
+            right = loops.load(panel, self._beside(k if self.whole else k + start * -1, lane))
             for row, total in zip(rows, sums, strict=True):
                 self._go(self.at[1], row)
-                left = self._operand(0)
-                found.append(loops.update(total, fma(left, right, total), turn))
+                found.append(loops.update(total, fma(self._operand(0), right, total), *turns))
         return found
+
+    @contextmanager
+    def _along(self, block: Block) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
+        """The loops along k, which go through the runs that rows lie in, if those are shorter."""
+        loops, (start, size), run = self.loops, block, self._run
+        atoms = [a for axis in self.summed for a in axis]
+        if run is None:
+            with loops.loop(size) as turn:
+                k = start + self._counter(size, turn)
+                self._go(atoms, k)
+                yield k, (turn,)
+            return
+        length = self._length(atoms[run:])
+        most = (highest(size) - 2) // max(lowest(length), 1) + 2  # runs that a block can touch
+        with loops.loop(most) as turn:
+            which = self.index(start // length + self._counter(most, turn))
+            begin = UOp(OPS["mul"], (which, number(length)))
+            first = UOp(OPS["maximum"], (begin, self.index(start)))
+            last = UOp(_MIN, (UOp(OPS["add"], (begin, number(length))), self.index(start + size)))
+            skipped = var(Loaded(UOp(OPS["sub"], (first, begin)), length))
+            with loops.loop(min(highest(length), highest(size)), count=last - first) as step:
+                inside = skipped + self._counter(highest(size), step)
+                self._go(atoms[:run], var(Loaded(which, self._length(atoms[:run]))))
+                self._go(atoms[run:], inside)
+                yield var(Loaded(begin, self.length)) + inside, (turn, step)
+
+    @cached_property
+    def _run(self) -> int | None:
+        """From which of the summed loops on the numbers of a row lie in runs, at one distance from
+        the next; None if all of them do, or no such runs are found."""
+        atoms = [a for axis in self.summed for a in axis]
+        self._go(self.at[1], var(IndexVar(self.rows)))
+        for first in range(len(atoms)):
+            inner = IndexVar(self._length(atoms[first:]))
+            self._go(atoms[:first], var(IndexVar(self._length(atoms[:first]))))
+            self._go(atoms[first:], var(inner))
+            probe = Probe(self.group.inputs)
+            probe.value(self.node.src[0], self._places()[0])
+            if all(place.factor(inner) is not None for place in probe.memory):
+                return first or None
+        return None
 
     # ---- results
 

@@ -311,7 +311,7 @@ relu = elementwise(
     "`max(x, 0)` as its own op: the gradient at 0 is 0.",
     arity=1,
     kinds="iuf",
-    ad=Diagonal(lambda d, y, x: ((x > 0).where(d, 0),)),
+    ad=Diagonal(lambda d, y, x: ((y > 0).where(d, 0),)),  # of the result: x need not be kept
     body=exact.relu,
     rounds=False,
     reference=lambda x: np.maximum(x, np.zeros_like(x)),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import mul
+
 from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
+from adjoint.ir.sizes import divides
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import cast
 from adjoint.ops.indexing import counts_up, unwrapped
@@ -20,11 +24,42 @@ def matrix_base(node: UOp) -> UOp:
     return _operand(node)[0]
 
 
+_SHORTEST_RUN = 16  # numbers next to one another that are worth a loop of their own
+
+
 def row_base(node: UOp) -> UOp:
-    """The same for the rows of a product in tiles, which may be repeated for parts of the batch."""
+    """The same for the rows of a product in tiles: below its views too, if the numbers of a row
+    that are summed lie in runs there, or if rows are repeated for parts of the batch."""
+    if _lies_in_runs(node):
+        return base_of(node)
     if node.op is reshape and node.src[0].op is expand:
         return base_of(node.src[0].src[0])
     return matrix_base(node)
+
+
+def _lies_in_runs(node: UOp) -> bool:
+    if node.op is not reshape or _is_of_none(base_of(node)):
+        return False
+    batch, rows, summed = node.shape
+    for length in accumulate(reversed(node.src[0].shape), mul):
+        if length >= _SHORTEST_RUN and divides(length, summed):
+            inner = IndexVar(length)
+            along = var(IndexVar(summed // length)) * length + var(inner)
+            place = _place_below(node, (var(IndexVar(batch)), var(IndexVar(rows)), along))
+            return place.factor(inner) is not None
+    return False
+
+
+def _place_below(node: UOp, index: tuple[Affine, ...]) -> Affine:
+    """Where an element of a view that keeps strides lies in what is below."""
+    while _is_strided(node):
+        index, node = _through(node, index), node.src[0]
+    return flattened(index, node.shape)
+
+
+def _is_of_none(node: UOp) -> bool:
+    """Whether the elements below views are in no memory."""
+    return is_constant(node) or classify.kind_of(node) == classify.VIEW
 
 
 def _operand(node: UOp) -> tuple[UOp, tuple[int, ...]]:
@@ -69,7 +104,7 @@ def base_of(node: UOp) -> UOp:
 def below_windows(node: UOp) -> UOp | None:
     """What the windows of an operand show, each element many times; None if there are none."""
     found = False
-    while type(node.op.kernel) is View and len(node.src) == 1 and node.op.kernel.fill is None:
+    while type(node.op.kernel) is View and len(node.src) == 1:
         found = found or node.op is window
         node = node.src[0]
     return node if found else None
@@ -96,14 +131,9 @@ def _through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
 def strides_over(node: UOp) -> tuple[int, ...] | None:
     """The strides of a view over its base, in elements; None if it has none, or an offset."""
     counters = [IndexVar(n) for n in node.shape]
-    index: tuple[Affine, ...] = tuple(map(var, counters))
-    below = node
-    while _is_strided(below):
-        index = _through(below, index)
-        below = below.src[0]
-    if is_constant(below) or classify.kind_of(below) == classify.VIEW:
+    if _is_of_none(base_of(node)):
         return None
-    place = flattened(index, below.shape)
+    place = _place_below(node, tuple(map(var, counters)))
     factors = [place.factor(c) if c.size > 1 else 0 for c in counters]
     if any(f is None for f in factors) or place.const:
         return None  # an operand begins where its memory begins
