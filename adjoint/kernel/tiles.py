@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from math import prod
 
 from adjoint.errors import InternalError
@@ -67,6 +67,7 @@ class TileLowering(Elements):
         self.loops = Loops()
         self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.total: UOp | None = None  # of the element that is being finished
+        self._runs: dict[int, int | None] = {}  # by operand
         self.batch, self.rows, self.columns = map(self._length, self.at)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
@@ -234,11 +235,9 @@ class TileLowering(Elements):
         if block is None:
             self._pack_nested(tiles, [a for axis in self.summed for a in axis], ZERO, at)
             return
-        start, size = block
-        with self.loops.loop(size) as turn:
-            k = self._counter(size, turn)
-            self._go([a for axis in self.summed for a in axis], start + k)
-            self.loops.store(tiles.panel, self._beside(k, at), self._operand(1))
+        with self._along(block, self._run(1)) as (k, _):
+            place = self._beside(k + block[0] * -1, at)
+            self.loops.store(tiles.panel, place, self._operand(1))
 
     def _pack_nested(self, tiles: Tiles, atoms: Sequence[int], k: Affine, at: UOp) -> None:
         """A loop for each axis that is summed, the last innermost: no index is divided."""
@@ -289,7 +288,7 @@ class TileLowering(Elements):
         loops, start = self.loops, block[0]
         sums = [loops.register(number(0.0, self.kind)) for _ in rows]
         found = []
-        with self._along(block) as (k, turns):
+        with self._along(block, self._run(0)) as (k, turns):
             right = loops.load(panel, self._beside(k if self.whole else k + start * -1, lane))
             for row, total in zip(rows, sums, strict=True):
                 self._go(self.at[1], row)
@@ -297,9 +296,11 @@ class TileLowering(Elements):
         return found
 
     @contextmanager
-    def _along(self, block: Block) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
-        """The loops along k, which go through the runs that rows lie in, if those are shorter."""
-        loops, (start, size), run = self.loops, block, self._run
+    def _along(
+        self, block: Block, run: int | None
+    ) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
+        """The loops along k: one, or one over runs and one along a run (see `_run`)."""
+        loops, (start, size) = self.loops, block
         atoms = [a for axis in self.summed for a in axis]
         if run is None:
             with loops.loop(size) as turn:
@@ -321,19 +322,26 @@ class TileLowering(Elements):
                 self._go(atoms[run:], inside)
                 yield var(Loaded(begin, self.length)) + inside, (turn, step)
 
-    @cached_property
-    def _run(self) -> int | None:
-        """From which of the summed loops on the numbers of a row lie in runs, at one distance from
-        the next; None if all of them do, or no such runs are found."""
+    def _run(self, which: int) -> int | None:
+        """From which of the summed loops on the numbers of an operand lie in runs, at one distance
+        from the next; None if all of them do, or no such runs are found."""
+        if which not in self._runs:
+            before = dict(self.atoms)
+            self._runs[which] = self._find_run(which)
+            self.atoms = before
+        return self._runs[which]
+
+    def _find_run(self, which: int) -> int | None:
         atoms = [a for axis in self.summed for a in axis]
-        self._go(self.at[1], var(IndexVar(self.rows)))
+        for axis in self.at[1:]:
+            self._go(axis, var(IndexVar(self._length(axis))))
         for first in range(len(atoms)):
             inner = IndexVar(self._length(atoms[first:]))
             self._go(atoms[:first], var(IndexVar(self._length(atoms[:first]))))
             self._go(atoms[first:], var(inner))
             probe = Probe(self.group.inputs)
-            probe.value(self.node.src[0], self._places()[0])
-            if all(place.factor(inner) is not None for place in probe.memory):
+            probe.value(self.node.src[which], self._places()[which])
+            if all(x.factor(inner) is not None for x in (*probe.memory, *probe.others)):
                 return first or None
         return None
 
