@@ -38,7 +38,7 @@ from adjoint.target import Target, Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
 _FEWEST_PIECES = 32  # of the grid, so that threads share the work evenly, as long as each has
-_FEWEST_TILES = 4  # of rows, for which it packs a panel
+_FEWEST_TILES = 6  # of rows, for which it packs a panel
 _PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
 
@@ -296,9 +296,7 @@ class TileLowering(Elements):
         return found
 
     @contextmanager
-    def _along(
-        self, block: Block, run: int | None
-    ) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
+    def _along(self, block: Block, run: int | None) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
         """The loops along k: one, or one over runs and one along a run (see `_run`)."""
         loops, (start, size) = self.loops, block
         atoms = [a for axis in self.summed for a in axis]
@@ -315,9 +313,9 @@ class TileLowering(Elements):
             begin = UOp(OPS["mul"], (which, number(length)))
             first = UOp(OPS["maximum"], (begin, self.index(start)))
             last = UOp(_MIN, (UOp(OPS["add"], (begin, number(length))), self.index(start + size)))
-            skipped = var(Loaded(UOp(OPS["sub"], (first, begin)), length))
+            skipped = UOp(OPS["sub"], (first, begin))
             with loops.loop(min(highest(length), highest(size)), count=last - first) as step:
-                inside = skipped + self._counter(highest(size), step)
+                inside = var(Loaded(UOp(OPS["add"], (skipped, step)), length))
                 self._go(atoms[:run], var(Loaded(which, self._length(atoms[:run]))))
                 self._go(atoms[run:], inside)
                 yield var(Loaded(begin, self.length)) + inside, (turn, step)

@@ -29,7 +29,7 @@ from adjoint.schedule import classify
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
-from adjoint.schedule.products import has_windows, product_rules
+from adjoint.schedule.products import has_windows, picture_rules, product_rules
 from adjoint.schedule.strategy import (
     are_many,
     floats_are_sooner,
@@ -46,6 +46,7 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
     if has_windows(toposort(roots)):
         roots = rewrite_once(roots, product_rules(target), fired)
+        roots = rewrite_once(roots, picture_rules(target), fired)
     return rewrite_once(roots, legal_rules(target), fired)
 
 

@@ -3,7 +3,8 @@
 Before: fold(contract(g, w, "bouv,ocij->bcuvij")), the gradient of a convolution by its picture,
 whose product is as large as all windows of the picture. After: contract(window(pad(g)), flip(w)), a
 convolution too. Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
-After: the same of a picture whose channels lie side by side, which are the columns then.
+After: the same of a picture whose channels lie side by side, which are the columns then. The
+windows of pictures with few places are the columns of one product, not of one for each picture.
 What may live here: rules. What may not: matrices (`legalise.py`).
 """
 
@@ -129,6 +130,31 @@ def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str
     return product.permute([out.index(c) for c in spec.out])
 
 
+# ---- small pictures
+
+
+def _in_one(node: UOp, target: Target) -> UOp | None:
+    spec = axes.parse(node.arg.spec)
+    sizes = dict(zip(spec.out, node.shape, strict=True))
+    for which in (0, 1):
+        own, other = (spec.terms[i] for i in (which, 1 - which))
+        rows = "".join(c for c in spec.out if c not in own)
+        batch, _, places = spec.out.partition(rows)
+        apart = rows and batch and places and set(own).issuperset(batch + places)
+        if apart and set(other).isdisjoint(batch + places) and _are_windows(node.src[which]):
+            count = prod(sizes[c] for c in places)
+            if count < target.limits.tiled_columns <= count * prod(sizes[c] for c in batch):
+                out = rows + batch + places
+                product = node.src[0].contract(node.src[1], f"{','.join(spec.terms)}->{out}")
+                return product.permute([out.index(c) for c in spec.out])
+    return None
+
+
+def _are_windows(node: UOp) -> bool:
+    """Whether a node is windows, or some of them."""
+    return node.op is window or (node.op is shrink and node.src[0].op is window)
+
+
 @cache
 def product_rules(target: Target) -> RuleSet:
     """The rules for a target: about products that are large enough for its tiles."""
@@ -148,6 +174,17 @@ def product_rules(target: Target) -> RuleSet:
             Rule("channels_last", AnyNode("node", (contract.name,)), channels),
         )
     )
+
+
+@cache
+def picture_rules(target: Target) -> RuleSet:
+    """The rules for what these have made, and for what was there."""
+
+    def pictures(node: UOp) -> UOp | None:
+        """contract(w, window(x)) of pictures smaller than a tile = one product for all pictures"""
+        return _in_one(node, target) if _is_product(node, target) else None
+
+    return RuleSet((Rule("pictures_in_one", AnyNode("node", (contract.name,)), pictures),))
 
 
 def _is_product(node: UOp, target: Target) -> bool:

@@ -66,7 +66,7 @@ def _is_of_lines(node: UOp, target: Target) -> bool:
 
 
 _SHORTEST_RUN = 8  # columns that are worth reading side by side; else a panel is packed slowly,
-_MANY_ROWS = 1024  # which does not matter if so many use it
+_MANY_ROWS = 1024  # which does not matter if so many rows, times the columns of a run, use it
 
 
 def _is_tiled(node: UOp, target: Target) -> bool:
@@ -77,11 +77,9 @@ def _is_tiled(node: UOp, target: Target) -> bool:
         return False
     _, m, n = node.shape
     limits, windows = target.limits, below_windows(node.src[1]) is not None
-    fills = (
-        m >= (limits.windowed_rows if windows else limits.tiled_rows)
-        and n >= target.limits.tiled_columns
-    )
-    return fills and are_many(node, target) and (m >= _MANY_ROWS or _lies_along(node.src[1]))
+    rows = limits.windowed_rows if windows else limits.tiled_rows
+    fills = m >= rows and n >= limits.tiled_columns
+    return fills and are_many(node, target) and (m >= _MANY_ROWS or _lies_along(node.src[1], m))
 
 
 def are_many(node: UOp, target: Target) -> bool:
@@ -98,10 +96,13 @@ def floats_are_sooner(node: UOp, target: Target) -> bool:
     return tile is not None and product_count(node) >= target.limits.tiled_products
 
 
-def _lies_along(node: UOp) -> bool:
+def _lies_along(node: UOp, rows: int) -> bool:
     """Whether columns next to one another lie so in memory, at least some at a time."""
     strides = strides_over(node)
-    return run_length(node) >= _SHORTEST_RUN if strides is None else strides[2] <= 1
+    if strides is not None:
+        return strides[2] <= 1
+    run = run_length(node)
+    return run >= _SHORTEST_RUN or run * rows >= _MANY_ROWS
 
 
 def _is_of_host(node: UOp, target: Target) -> bool:

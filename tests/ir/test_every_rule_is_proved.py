@@ -7,7 +7,7 @@ import pkgutil
 from adjoint.ir.rewrite import RuleSet
 from adjoint.kernel.rules import kernel_rules, memory_rules
 from adjoint.schedule.legalise import legal_rules
-from adjoint.schedule.products import product_rules
+from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS
 from tests.ir import test_proved_floats, test_proved_integers, test_tensor_rules
 from tests.kernel import test_optimise
@@ -23,7 +23,9 @@ def rule_sets():
         for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             module = importlib.import_module(found.name)
             yield from (v for v in vars(module).values() if isinstance(v, RuleSet))
-    yield from (rules(t) for t in TARGETS.values() for rules in (legal_rules, product_rules))
+    yield from (
+        rules(t) for t in TARGETS.values() for rules in (legal_rules, product_rules, picture_rules)
+    )
 
 
 def proved():

@@ -14,13 +14,13 @@ from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.legalise import legal_rules
-from adjoint.schedule.products import product_rules
+from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS, Limits, Tile
 from tests.ir.instances import evaluated, same_bits
 
 LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
 TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS)
-RULES = product_rules(TARGET) + legal_rules(TARGET)
+RULES = product_rules(TARGET) + picture_rules(TARGET) + legal_rules(TARGET)
 
 
 def given(name, *shape, dtype="float32"):
@@ -56,6 +56,10 @@ CASES = {
     "channels_last": [
         given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 9, 7, 7)), "bouv,bcuvij->ocij"),
         windows(given("x", 2, 9, 7, 7)).contract(given("g", 2, 3, 5, 6), "bcuvij,bouv->coij"),
+    ],
+    "pictures_in_one": [
+        windows(given("x", 9, 2, 5, 4)).contract(given("w", 3, 2, 3, 2), "bcuvij,ocij->bouv"),
+        given("w", 3, 2, 3, 2).contract(windows(given("x", 9, 2, 5, 4)), "ocij,bcuvij->bouv"),
     ],
     "identity": [X.detach(), X.contiguous(), X.copy("REF")],
     "same_view": [direct("reshape", X, shape=(4, 3))],
