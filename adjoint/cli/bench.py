@@ -1,4 +1,4 @@
-"""`adjoint bench`: what this machine does, measured in a few seconds.
+"""`adjoint bench`: what this machine does, measured in a few seconds; or what a function does.
 
 Elsewhere: comparisons (see `bench/` of the repository).
 """
@@ -14,17 +14,31 @@ from typing import Any
 
 import adjoint
 from adjoint import Tensor, jit, value_and_grad
-from adjoint.cli.exits import OK, UsageError, add_json, names, say
-from adjoint.errors import did_you_mean
+from adjoint.cli.exits import FAILED, OK, UsageError, add_json, names, say
+from adjoint.cli.function import ARGUMENTS, arguments, loaded, split
+from adjoint.cli.program import show_error
+from adjoint.engine.explain import costs_text
+from adjoint.engine.program_cache import load_backend
+from adjoint.engine.roofline import measured_again
+from adjoint.engine.step_costs import StepCost
+from adjoint.errors import AdjointError, did_you_mean
 from adjoint.runtime.device import Device
 from adjoint.runtime.pool import thread_count
 from adjoint.runtime.processor import processor
+from adjoint.target import DEFAULT_BACKEND
 from adjoint.training.progress_text import number
+from adjoint.transforms.lower import lower
 
-EXAMPLES = """\
+EXAMPLES = f"""\
   adjoint bench
   adjoint bench --only matmul,bandwidth --seconds 1
-  adjoint bench --json"""
+  adjoint bench --json
+  adjoint bench model.py:step --args "f32[128,784]" "f32[784,10]"
+
+With a function: its steps when it is jitted, each with how and why it is computed so, operations on
+floats, bytes, time, and the share of the roofline, which is the time that this machine's arithmetic
+or memory needs at least. {ARGUMENTS}
+Floats are drawn, integers are 0."""
 _SIDE = 1024  # of the matrices
 _LONG = 1 << 24  # elements, 64 MB: more than caches hold
 _MIN_RUNS = 3  # runs of everything
@@ -42,6 +56,15 @@ class Measured:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to measure and for how long."""
+    parser.add_argument(
+        "function", nargs="?", metavar="FILE.py:FUNCTION", help="or package.module:FUNCTION"
+    )
+    parser.add_argument(
+        "--args", nargs="+", action="extend", default=[], metavar="TYPE", help="of the function"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="measure the roofline again, which is kept on disk"
+    )
     parser.add_argument("--only", type=names, metavar="a,b", help=f"of {', '.join(_ALL)}")
     parser.add_argument(
         "--seconds", type=_seconds, default=0.3, metavar="S", help="for each (default: 0.3)"
@@ -61,6 +84,12 @@ def _seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Measure and print."""
+    if options.again:
+        measured_again(load_backend(DEFAULT_BACKEND))
+    if options.function is not None:
+        return _function(options)
+    if options.args:
+        raise UsageError("--args are for a function: adjoint bench FILE.py:FUNCTION --args ...")
     chosen = options.only or list(_ALL)
     for name in chosen:
         if name not in _ALL:
@@ -97,6 +126,55 @@ def _time(call: Callable[[], Any], seconds: float) -> float:
         call()
         taken.append(time.perf_counter() - began)
     return median(taken)
+
+
+# ---- a function
+
+
+def _function(options: argparse.Namespace) -> int:
+    """The steps of a user's function and what they cost."""
+    if options.only:
+        raise UsageError("--only is for the machine; a function is measured as a whole")
+    file, name = split(options.function)
+    code, function = loaded(file, name)
+    if function is None:
+        return code
+    found = arguments(function, options.args, _drawn)
+    positional = [a.value for a in found if a.positional]
+    named = {a.name: a.value for a in found if not a.positional}
+    try:
+        lowered = lower(function)(*positional, **named)
+        rows = lowered.costs(lowered.seconds(options.seconds))
+    except Exception as error:
+        if options.json and isinstance(error, AdjointError):
+            raise
+        show_error(error, getattr(getattr(function, "__code__", None), "co_filename", file))
+        return FAILED
+    text = costs_text(lowered.plan, rows)
+    say(options, _machine() | {"steps": [_row(row) for row in rows]}, f"{text}\n")
+    return OK
+
+
+def _drawn(*shape: int, dtype: Any) -> Tensor:
+    """Floats between -1 and 1; integers and truths are 0, which is an index of everything."""
+    if not dtype.is_float:
+        return Tensor.zeros(*shape, dtype=dtype)
+    return (Tensor.rand(*shape) * 2 - 1).cast(dtype).realize()
+
+
+def _row(row: StepCost) -> dict[str, Any]:
+    strategy = row.step.strategy
+    return {
+        "step": str(row.step),
+        "strategy": "" if strategy is None else strategy.name,
+        "why": "" if strategy is None else strategy.why,
+        "flops": row.flops,
+        "bytes": row.bytes,
+        "seconds": row.seconds,
+        "roofline_seconds": row.least,
+        "bound": row.bound,
+        "share": row.share,
+    }
 
 
 # ---- what is measured

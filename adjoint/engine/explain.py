@@ -7,6 +7,7 @@ anything that changes what is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES, render_all
@@ -14,6 +15,7 @@ from adjoint.codegen.show import show
 from adjoint.engine.compilation import Compilation
 from adjoint.engine.program import Program
 from adjoint.engine.run_plan import HostSegment
+from adjoint.engine.step_costs import StepCost, cost_text, total_text
 from adjoint.errors import DeviceError
 from adjoint.ir.text import text
 from adjoint.ir.uop import UOp
@@ -120,6 +122,17 @@ def strategies_text(schedule: Schedule, indent: str = "") -> str:
         if isinstance(step, ControlStep):
             lines += [strategies_text(part, indent + "  ") for part in step.parts]
     return "\n".join(lines)
+
+
+def costs_text(schedule: Schedule, rows: Sequence[StepCost], note: str = "") -> str:
+    """The steps in order: the strategy of each, why, and what it costs; then all together."""
+    lines = []
+    for row in rows:
+        lines.append(strategies_text(replace(schedule, steps=(row.step,))))
+        lines.append(f"  {cost_text(row)}")
+    if any(row.seconds is not None for row in rows):
+        lines.append(total_text(rows))
+    return "\n".join([*lines, *([note] if note else [])])
 
 
 def loops_of(schedule: Schedule) -> list[str]:

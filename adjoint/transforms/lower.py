@@ -1,6 +1,6 @@
 """lower: every stage that a function goes through, as text.
 
-What may live here: a view of a traced function. What may not: anything that runs it.
+What may live here: a view of a traced function; only `explain` runs it, to say how long it takes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES as CSTYLE
 from adjoint.engine import explain
 from adjoint.engine.graph_key import backend_name
+from adjoint.engine.measured_steps import seconds_of_steps
 from adjoint.engine.pipeline import compile_graph
 from adjoint.engine.program_cache import load_backend
+from adjoint.engine.roofline import raised
+from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
 from adjoint.ir.uop import UOp
@@ -57,9 +60,30 @@ class Lowered:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
 
-    def explain(self) -> str:
-        """The steps, each with the strategy that computes it, and why."""
-        return explain.strategies_text(self.plan)
+    def explain(self, measure: bool = True) -> str:
+        """The steps, each with the strategy that computes it, why, and what it costs: operations on
+        floats, bytes, time, and the share of the roofline, which is what this machine can do.
+
+        The function is run for that, a few times, without its effects; not with `measure=False`.
+        """
+        note = ""
+        seconds = self.seconds() if measure else None
+        if measure and seconds is None:
+            note = "(no times: a call runs other steps than these; see adjoint.profile())"
+        return explain.costs_text(self.plan, self.costs(seconds), note)
+
+    def seconds(self, budget: float = 0.2) -> list[float] | None:
+        """The least seconds of each step in the calls of so many seconds; None if a call runs other
+        steps."""
+        called = jit(self.fn)
+        return seconds_of_steps(lambda: called(*self.args), self.plan, budget)
+
+    def costs(self, seconds: Sequence[float] | None = None) -> list[StepCost]:
+        """What each step does; with times, and what the machine could do, if they are given."""
+        rows = costs_of(self.plan, seconds)
+        if seconds is None:
+            return rows
+        return costs_of(self.plan, seconds, raised(self.backend, products(rows)))
 
     def source(self, language: str | None = None) -> str:
         """The code of the kernels: what runs, or the same in another language."""

@@ -1,0 +1,130 @@
+"""What this machine can do at most: arithmetic of a large product, and the traffic of its memory.
+
+Measured once, and kept beside compiled code, for each processor and number of threads. A step that
+does `flops` on `bytes` takes no less than the longer of the two times. What may live here: these
+numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjoint.engine.pipeline import build
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.runtime import cache
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.pool import thread_count
+from adjoint.runtime.processor import description, processor
+
+if TYPE_CHECKING:
+    from adjoint.backends.protocol import Backend
+
+_SIDE = 1024  # of the matrices
+_LONG = 1 << 24  # numbers: 64 MB, more than caches hold
+_SECONDS = 0.1  # for each measurement
+_FEWEST = 4  # runs
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """Operations and bytes a second, of all threads together."""
+
+    float32: float
+    float64: float
+    bytes: float
+
+    def seconds(self, flops: int, nbytes: int, itemsize: int) -> float:
+        """The least time for so much work on floats of that many bytes."""
+        return max(flops / self.peak(itemsize), nbytes / self.bytes)
+
+    def bound(self, flops: int, nbytes: int, itemsize: int) -> str:
+        """Which of the two it is."""
+        return "arithmetic" if flops / self.peak(itemsize) > nbytes / self.bytes else "memory"
+
+    def peak(self, itemsize: int) -> float:
+        return self.float64 if itemsize == 8 else self.float32
+
+
+_found: dict[Backend, Roofline] = {}  # in this process
+
+
+def roofline(backend: Backend) -> Roofline:
+    """The machine's, from the disk if it has been measured before."""
+    if backend not in _found:
+        kept = cache.read(_name(backend))
+        if kept is None:
+            return measured_again(backend)
+        _found[backend] = Roofline(**json.loads(kept))
+    return _found[backend]
+
+
+def measured_again(backend: Backend) -> Roofline:
+    """The machine's, measured now and kept instead of what was."""
+    _keep(backend, _measured(backend))
+    return _found[backend]
+
+
+def _keep(backend: Backend, found: Roofline) -> None:
+    _found[backend] = found
+    cache.write(_name(backend), json.dumps(asdict(found)).encode())
+
+
+def raised(backend: Backend, done: Sequence[tuple[int, float, int]]) -> Roofline:
+    """The same, where something was faster than what is kept: (flops, seconds, bytes of a number).
+
+    What was measured while the machine did other things is put right so.
+    """
+    known = roofline(backend)
+    best = {4: known.float32, 8: known.float64}
+    for flops, seconds, itemsize in done:
+        size = 8 if itemsize == 8 else 4
+        best[size] = max(best[size], flops / seconds if seconds else 0.0)
+    found = replace(known, float32=best[4], float64=best[8])
+    if found != known:
+        _keep(backend, found)
+    return found
+
+
+def _name(backend: Backend) -> str:
+    """All that the numbers depend on, as a name in the cache."""
+    facts = [backend.target.name, platform.node(), description(), str(processor())]
+    text = json.dumps(["roofline", 1, *facts, thread_count()])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _measured(backend: Backend) -> Roofline:
+    flops = 2.0 * _SIDE**3
+    single, double = (flops / _least(backend, *_product(kind)) for kind in ("float32", "float64"))
+    x = OPS["input"]("x", (_LONG,), "float32", backend.target.name)
+    written = 8.0 * _LONG / _least(backend, x + 1.0, [x])
+    read = 4.0 * _LONG / _least(backend, x.max(), [x])
+    return Roofline(single, double, max(written, read))
+
+
+def _product(kind: str) -> tuple[UOp, list[UOp]]:
+    a, b = (OPS["input"](name, (_SIDE, _SIDE), kind, None) for name in "ab")
+    return a @ b, [a, b]
+
+
+def _least(backend: Backend, root: UOp, inputs: Sequence[UOp]) -> float:
+    """Seconds of the fastest of some runs."""
+    program = build([root], inputs, backend).program
+    arrays = [np.ones([int(n) for n in node.shape], node.dtype.np) for node in inputs]
+    given = [Buffer(a, backend.target.name) for a in arrays]
+    program.run(given)
+    best, runs, until = float("inf"), 0, perf_counter() + _SECONDS
+    while runs < _FEWEST or perf_counter() < until:
+        start = perf_counter()
+        program.run(given)
+        backend.synchronise()
+        best, runs = min(best, perf_counter() - start), runs + 1
+    return best
