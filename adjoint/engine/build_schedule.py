@@ -20,11 +20,12 @@ from adjoint.kernel.algorithms.loops import AlgorithmKernel
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
+from adjoint.kernel.panels import lower_panels
 from adjoint.kernel.tiles import lower_tiles
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts
-from adjoint.schedule.strategy import LOOPS, TILES
+from adjoint.schedule.strategy import LOOPS, PANELS, TILES
 from adjoint.stages import (
     ControlStep,
     Group,
@@ -163,10 +164,11 @@ class _Builder:
         return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
 
 
-LOWERINGS = {LOOPS: lower, TILES: lower_tiles}  # by what a row of the table uses
+LOWERINGS = {LOOPS: lower, TILES: lower_tiles, PANELS: lower_panels}  # by what a row uses
 _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
     LOOPS: _Builder._kernel,
     TILES: _Builder._kernel,
+    PANELS: _Builder._kernel,
     LIBRARY: _Builder._library,
     SPECIAL: _Builder._special,
     SORT: _Builder._sort,

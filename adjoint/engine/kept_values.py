@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from adjoint.backends.protocol import Backend
 from adjoint.engine import pipeline
 from adjoint.engine.compilation import MAIN, Compilation
-from adjoint.engine.varying import adds_by_length
+from adjoint.engine.varying import adds_by_length, product_orders
 from adjoint.ir.uop import UOp
-from adjoint.kernel.product_order import orders_of
 from adjoint.stages import Graph
 
 
@@ -37,7 +36,7 @@ def kept(
 def _orders(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> list[str]:
     """The orders of all products, in any order themselves."""
     groups = pipeline.groups_of(Graph(tuple(roots), tuple(inputs)), backend)
-    return sorted(repr(order) for group in groups for order in orders_of(group, backend.target))
+    return sorted(product_orders(groups, backend.target))
 
 
 def _in_memory(

@@ -32,20 +32,23 @@ def settled(graph: Graph, target: Target, groups: Fuse) -> Graph:
     if not _is_varying(graph) or not adds_by_length(graph.roots, target):
         return graph
     plain = _without_variables(graph)
-    orders = [[_orders(g, target) for g in groups(some)] for some in (graph, plain)]
+    orders = [product_orders(groups(some), target) for some in (graph, plain)]
     return graph if orders[0] == orders[1] else plain
 
 
-def _orders(group: Group, target: Target) -> list[Any]:
-    """In which order each product of a group is added up."""
-    tiled = [row for row in group.reduced if choose(row[0], target).use == TILES]
-    if not tiled:
-        return orders_of(group, target)
-    numbers = plain_value(group.sizes)
-    return [
-        (TILES, node.arg, node.dtype, [numbers[a] for axis in summed for a in axis])
-        for node, _, summed in tiled
-    ]
+def product_orders(groups: Sequence[Group], target: Target) -> list[str]:
+    """In which order each product of some groups is added up: those of loops in turn, then those of
+    tiles, which follow from their lengths alone and not from what is one kernel."""
+    loops, tiles = [], []
+    for group in groups:
+        tiled = [row for row in group.reduced if choose(row[0], target).use == TILES]
+        loops += [] if tiled else orders_of(group, target)
+        numbers = plain_value(group.sizes)
+        tiles += [
+            (TILES, node.arg, node.dtype, [numbers[a] for axis in summed for a in axis])
+            for node, _, summed in tiled
+        ]
+    return [*map(repr, loops), *sorted(map(repr, tiles))]
 
 
 def _is_varying(graph: Graph) -> bool:

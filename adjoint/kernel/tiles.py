@@ -27,11 +27,11 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import Loops, number
+from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose_node
-from adjoint.kernel.elements import Elements
 from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_strategy import Probe
+from adjoint.kernel.packing import Packing
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target, Tile
@@ -55,7 +55,7 @@ def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, N
         return TileLowering(group, target.tile).program(name), None
 
 
-class TileLowering(Elements):
+class TileLowering(Packing):
     """One kernel being written."""
 
     def __init__(self, group: Group, tile: Tile):
@@ -64,7 +64,6 @@ class TileLowering(Elements):
         self.node, self.at, self.summed = group.reduced[0]
         self.kind = compute_dtype(self.node.dtype)
         self.lanes = tile.lanes(self.kind.itemsize)
-        self.loops = Loops()
         self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
@@ -110,12 +109,6 @@ class TileLowering(Elements):
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(_FEWEST_TILES, pieces), highest(tiles))
         return share, -(-tiles // share)
-
-    def _counter(self, size: int, node: UOp) -> Affine:
-        """A loop as part of an index."""
-        counter = IndexVar(size)
-        self._index[counter] = node
-        return var(counter)
 
     def _lanes(self, at_panel: Affine) -> UOp | None:
         """How many columns the panel has, where the last has fewer."""
@@ -196,10 +189,30 @@ class TileLowering(Elements):
 
     def _pack(self, tiles: Tiles, block: Block | None) -> None:
         """The columns of the panel, next to one another for each k of a block, or for all."""
-        loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
+        lanes, first = self.lanes, tiles.panel_at * self.lanes
         if len(self._loops_of(self.at[2])) > 1:
             self._pack_runs(tiles, block)
             return
+        start, size = (ZERO, self.length) if block is None else block
+        summed = [a for axis in self.summed for a in axis]
+
+        def read(column: Affine, k: Affine) -> UOp:
+            self._go(self.at[2], first + column)
+            self._go(summed, start + k)
+            return self._operand(1)
+
+        if not varies(size, self.columns) and self.lie_apart(read, lanes, size):
+            with self._where_positive(first * -1 + (self.columns - lanes + 1)):
+                self.pack_squares(read, tiles.panel, lanes, size)
+            if self.columns % lanes == 0:
+                return
+            with self._where_positive(first + (lanes - self.columns)):
+                self._pack_columns(tiles, block)
+            return
+        self._pack_columns(tiles, block)
+
+    def _pack_columns(self, tiles: Tiles, block: Block | None) -> None:
+        loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
         with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
             self._go(self.at[2], first + self._counter(lanes, lane))
             self._pack_lines(tiles, block, lane)

@@ -30,6 +30,7 @@ from adjoint.schedule.classify import (
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
+from adjoint.schedule.panels import is_along_rows, panels_of
 from adjoint.schedule.units import Order, Unit
 from adjoint.target import Target
 
@@ -43,6 +44,7 @@ class Fuser:
     def __init__(self, roots: Sequence[UOp], target: Target):
         self.limits = target.limits
         self.facts = facts_of(roots, target)
+        self.panels = panels_of(self.facts, target)
         self.atoms = Atoms()
         self.uses: dict[UOp, Uses] = {}
         self.needs: dict[UOp, Needs] = {r: {None: None} for r in roots}
@@ -149,15 +151,26 @@ class Fuser:
             pairs, loops = self.atoms.reduced(node, index)
             unit.reduced[node] = (index, loops)
             if self.facts[node].tiled:
-                unit.tiled = True
-                for operand in (row_base(node.src[0]), below_windows(node.src[1])):
-                    if operand is not None:  # which is read again and again
-                        self.needs.setdefault(operand, {})[unit] = None
+                self._multiply(node, unit, index)
             return pairs
         if type(node.op.kernel) is Gather:
             unit.checks = True
             return self._gathered(node, index)
         return () if is_counting(node) else zip(node.src, repeat(index))
+
+    def _multiply(self, node: UOp, unit: Unit, index: Index) -> None:
+        """A product in tiles joins a kernel: what is read again and again is in memory, unless it
+        is made row by row."""
+        wanted = [below_windows(node.src[1])]
+        if node in self.panels and not unit.tiled:
+            unit.panel, unit.panel_of = self.panels[node], node
+            unit.outer = (*index[0], *index[1])
+        else:
+            wanted.append(row_base(node.src[0]))
+        unit.tiled = True
+        for operand in wanted:
+            if operand is not None:
+                self.needs.setdefault(operand, {})[unit] = None
 
     def _gathered(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         data, indices = node.src[0], node.src[1:]
@@ -173,7 +186,7 @@ class Fuser:
         settled = {(unit, self.atoms.settled(index)): None for unit, index in uses}
         units = dict.fromkeys(unit for unit, _ in settled)
         if not needs and self._joins(node, kind, settled, units):
-            for unit, index in settled:
+            for unit, index in self._places(node, settled):
                 self._flow(node, unit, index)
             return
         host = self._host(node, kind, settled, units, needs)
@@ -199,6 +212,8 @@ class Fuser:
         if self._are_done(uses):
             return False
         if kind == REDUCE:
+            if self._is_of_panel(node, uses, units):
+                return True
             tiled = self.facts[node].tiled
             return len(uses) == 1 and all(
                 (not tiled or self._is_plain(unit, index)) and self._makes_row(unit, index)
@@ -215,6 +230,32 @@ class Fuser:
             if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
                 return False
         return len(uses) == 1 or next(iter(units)).outer is not None
+
+    def _places(self, node: UOp, uses: Uses) -> Iterable[tuple[Unit, Index]]:
+        """Where a node that joins kernels is computed: a product for a panel once."""
+        if not self.facts[node].tiled:
+            return uses
+        return {unit: (unit, index) for unit, index in uses}.values()
+
+    def _is_of_panel(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
+        """Whether the rows of one kernel's panel are made of a product or reduction, and it is
+        used where these are worked on."""
+        unit, places = next(iter(units)), [index for _, index in uses]
+        panel, product = unit.panel, unit.panel_of
+        if panel is None or product is None or len(units) > 1:
+            return False
+        if node not in panel.products and not is_along_rows(node, panel.width):
+            return False
+        whole, outer = self.atoms.whole, set(self.atoms.whole(unit.outer or ()))
+        if node not in panel.products:
+            return all(set(chain(*index)) == outer for index in places)
+        rows = self.atoms.settled(unit.reduced[product][0])[:2]
+        lines = [
+            tuple(chain(*self.atoms.settled(loops)))
+            for known, (_, loops) in unit.reduced.items()
+            if known is product or not self.facts[known].tiled
+        ]
+        return all(index[:2] == rows and whole(index[2]) in lines for index in places)
 
     def _are_done(self, uses: Uses) -> bool:
         """Whether one of the kernels has enough to do, or an index is better read from memory."""
@@ -285,14 +326,23 @@ class Fuser:
                 continue  # a kernel sums it once; other places would need it in memory
             if self.facts[node].tiled and not self._is_plain(unit, index):
                 continue
+            if unit.tiled and type(node.op.kernel) is Gather:
+                continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
-            fits = row or (kind == POINTWISE and inside == self._domain(unit))
+            fits = row or (kind == POINTWISE and inside in (self._domain(unit), self._wide(unit)))
             if kind == REDUCE and not row:
                 fits = unit.outer is None and self._makes_row(unit, index)
             others = (u for u in (*units, *needs) if u is not None and u is not unit)
             if fits and not unit.full and not any(map(self.steps.before, others, repeat(unit))):
                 return unit, index
         return None
+
+    def _wide(self, unit: Unit) -> set[int] | None:
+        """The counters of a panel: its rows, and the places in one."""
+        if unit.panel_of is None:
+            return None
+        at, loops = map(self.atoms.settled, unit.reduced[unit.panel_of])
+        return set(chain(*at[:2], *loops))
 
     def _new_kernel(self, node: UOp) -> None:
         index = tuple(self.atoms.new(n) for n in node.shape)

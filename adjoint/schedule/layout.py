@@ -29,12 +29,21 @@ _SHORTEST_RUN = 16  # numbers next to one another that are worth a loop of their
 
 def row_base(node: UOp) -> UOp:
     """The same for the rows of a product in tiles: below its views too, if the numbers of a row
-    that are summed lie in runs there, or if rows are repeated for parts of the batch."""
-    if _lies_in_runs(node):
+    that are summed lie in runs there, rows of a member of the batch and their numbers at strides,
+    or if rows are repeated for parts of the batch."""
+    if _lies_in_runs(node) or _lies_in_rows(node):
         return base_of(node)
     if node.op is reshape and node.src[0].op is expand:
         return base_of(node.src[0].src[0])
     return matrix_base(node)
+
+
+def _lies_in_rows(node: UOp) -> bool:
+    if _is_of_none(base_of(node)):
+        return False
+    counters = [IndexVar(n) for n in node.shape]
+    place = _place_below(node, tuple(map(var, counters)))
+    return all(place.factor(counter) is not None for counter in counters[1:])
 
 
 def _lies_in_runs(node: UOp) -> bool:

@@ -34,7 +34,7 @@ from adjoint.schedule.layout import below_windows, run_length, sorts, strides_ov
 from adjoint.stages import Strategy
 from adjoint.target import Target
 
-LOOPS, TILES = "loops", "tiles"
+LOOPS, TILES, PANELS = "loops", "tiles", "panels"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Row:
 
     name: str
     when: Callable[[UOp, Target], bool]
-    use: str  # LOOPS, TILES, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
+    use: str  # LOOPS, TILES, PANELS, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
     why: str
 
 
@@ -97,10 +97,11 @@ def floats_are_sooner(node: UOp, target: Target) -> bool:
 
 
 def _lies_along(node: UOp, rows: int) -> bool:
-    """Whether columns next to one another lie so in memory, at least some at a time."""
+    """Whether columns next to one another lie so in memory, at least some at a time, or the numbers
+    of a column do."""
     strides = strides_over(node)
     if strides is not None:
-        return strides[2] <= 1
+        return strides[2] <= 1 or strides[1] == 1
     run = run_length(node)
     return run >= _SHORTEST_RUN or run * rows >= _MANY_ROWS
 
@@ -110,6 +111,7 @@ def _is_of_host(node: UOp, target: Target) -> bool:
     return kind_of(node) == HOST or (constant and node.dtype.is_complex)
 
 
+_PANEL = Row("panel of rows", lambda n, t: False, PANELS, "rows between products stay in scratch")
 ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
@@ -117,6 +119,7 @@ ROWS = (
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
+    _PANEL,  # of several nodes: `strategy_of`
     Row("tiles", _is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
     Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
@@ -140,9 +143,10 @@ def strategy_of(nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target
     products = [n for n in (*reduced, *nodes) if kind_of(n) == LIBRARY]
     node = products[0] if products else nodes[0]
     row = choose(node, target)
-    others = [
-        r.name for r in ROWS if r.use in (LOOPS, TILES, LIBRARY) and r is not row and products
-    ]
+    if row.use == TILES and len(reduced) > 1:
+        row = _PANEL
+    ways = (LOOPS, TILES, LIBRARY)
+    others = [r.name for r in ROWS if r.use in ways and r is not row and products]
     return Strategy(row.name, row.use, row.why, tuple(others))
 
 

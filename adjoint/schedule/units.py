@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from adjoint.ir.uop import UOp
 from adjoint.schedule.loop_axes import Axis, Index
+from adjoint.schedule.panels import Panel
 from adjoint.target import Limits
 
 _MAX_SEARCHED = 2000  # steps that a search for a way looks at before it gives up
@@ -37,6 +38,8 @@ class Unit:
     weight: int = 0  # what they cost together
     checks: bool = False  # whether it reads at indices that it computes
     tiled: bool = False  # whether it is a product in tiles, and what is done to its elements
+    panel: Panel | None = None  # what its product's left operand is made of, row by row
+    panel_of: UOp | None = None  # that product
 
     @property
     def full(self) -> bool:

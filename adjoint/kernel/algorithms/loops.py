@@ -114,9 +114,14 @@ class Loops:
     def loop(
         self, size: int, lanes: int = 1, count: UOp | None = None, grid: bool = False
     ) -> Iterator[UOp]:
-        node = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
+        node = self.range(size, lanes, count, grid)
         with self._inside(node):
             yield node
+
+    def range(self, size: int, lanes: int = 1, count: UOp | None = None, grid: bool = False) -> UOp:
+        """A loop that `enter` will open."""
+        made: UOp = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
+        return made
 
     @contextmanager
     def block(self, extent: int, lanes: int, which: UOp) -> Iterator[UOp]:

@@ -1,0 +1,80 @@
+"""Columns of a product's right operand that lie apart, packed by way of registers.
+
+Before: packed[k, j] = x[j, k], a number at a time. After: squares of lines, which renderers load as
+vectors and transpose (`codegen/llvm/squares.py`); what is left of a line, number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adjoint.ir.affine import Affine, IndexVar, var
+from adjoint.ir.dtype import DType
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import Loops, number
+from adjoint.kernel.elements import Elements
+from adjoint.kernel.index_maps import Gate
+
+_SIDES = (16, 8, 4)  # of squares
+
+Part = tuple[int, int, int]  # of all k: where it starts, how many squares, and their side
+Read = Callable[[Affine, Affine], UOp]  # an element of the operand: column, k
+
+
+class Packing(Elements):
+    """A kernel being written that packs columns."""
+
+    def __init__(self, inputs: Sequence[UOp], index_dtype: DType):
+        super().__init__(inputs, index_dtype)
+        self.loops = Loops()
+        self.places: list[Affine] = []  # where memory was read
+
+    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
+        self.places.append(place)
+        return super().load(node, place, gate)
+
+    def lie_apart(self, read: Read, columns: int, count: int) -> bool:
+        """Whether columns lie apart in memory, and the numbers of each side by side."""
+        column, k = IndexVar(columns), IndexVar(count)
+        self._index |= {column: number(0), k: number(0)}
+        self.places.clear()
+        read(var(column), var(k))
+        steps = [(place.factor(k), place.factor(column)) for place in self.places]
+        return any(along == 1 and across not in (None, 0, 1) for along, across in steps)
+
+    def pack_squares(self, read: Read, packed: UOp, columns: int, size: int) -> None:
+        """Some columns, as many as a power of two, for a number of k."""
+        done = 0
+        for side in [side for side in _SIDES if side <= columns]:
+            blocks = (size - done) // side
+            if blocks:
+                self._pack_part(read, packed, columns, (done, blocks, side))
+                done += blocks * side
+        if done < size:
+            self._pack_rest(read, packed, columns, (done, size - done))
+
+    def _pack_part(self, read: Read, packed: UOp, columns: int, part: Part) -> None:
+        loops, (done, blocks, side) = self.loops, part
+        strips = columns // side
+        with loops.loop(strips) as strip, loops.loop(blocks) as block:
+            column = self._counter(strips, strip) * side
+            line = self._counter(blocks, block) * side + done
+            with loops.loop(side) as turn, loops.loop(side, side) as lane:
+                k = line + self._counter(side, turn)
+                value = read(column + self._counter(side, lane), k)
+                place = UOp(OPS["add"], (self.index(k * columns + column), lane))
+                loops.store(packed, place, value)
+
+    def _pack_rest(self, read: Read, packed: UOp, columns: int, part: tuple[int, int]) -> None:
+        loops, (done, left) = self.loops, part
+        with loops.loop(columns, columns) as lane, loops.loop(left) as turn:
+            k = self._counter(left, turn) + done
+            value = read(self._counter(columns, lane), k)
+            loops.store(packed, UOp(OPS["add"], (self.index(k * columns), lane)), value)
+
+    def _counter(self, size: int, node: UOp) -> Affine:
+        """A loop as part of an index."""
+        counter = IndexVar(size)
+        self._index[counter] = node
+        return var(counter)

@@ -1,0 +1,290 @@
+"""Row-wise work on a panel: reductions of its rows one after another, then the finished rows.
+
+Before: rows of scores in scratch. After, for every row:
+    for columns: the maximum
+    for columns: kept[column] = exp(score - maximum);  the sum of what is kept, by the one tree
+    for columns: the row of the second product's operand, over the scores; results as wide as it
+What an element costs is paid once: summands and expensive values stay in a line of scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import prod
+from typing import Any
+
+from adjoint.errors import InternalError
+from adjoint.ir.affine import ZERO, Affine, flattened, unflattened
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.kernel_kind import EXPENSIVE, Library, reduce_of
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.decompose import decompose, decompose_node
+from adjoint.kernel.index_maps import At, Gate, reduced_operands
+from adjoint.kernel.loop_stages import adds, flat
+from adjoint.kernel.packing import Packing
+from adjoint.kernel.reduction_tree import Tree, TreeLoops
+from adjoint.ops.mathematics.nodes import compute_dtype, rounded
+from adjoint.stages import Group, Index
+
+_LINE = 16  # elements: rows are so many times an odd number apart
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sum:
+    """A reduction of the group: where its result lies, and over which loops it goes."""
+
+    node: UOp
+    at: Index
+    loops: Index
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices."""
+        return type(self.node.op.kernel) is Library
+
+
+class PanelRows(Packing):
+    """A kernel being written whose rows are worked on in scratch.
+
+    `lanes` columns go side by side; `width` is the length of a row, `room` of its place in scratch.
+    """
+
+    def __init__(self, group: Group, lanes: int):
+        super().__init__(group.inputs, dtypes.int64)
+        self.group, self.lanes = group, lanes
+        self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
+        sums = [Sum(*found) for found in group.reduced]
+        self.second = _last([s for s in sums if s.is_product], group)
+        self.first = [s for s in sums if s.is_product and s is not self.second]
+        self.reduced = {s.node: s for s in sums if not s.is_product}
+        self.outer = {*flat(self.second.at[:2])}
+        self.width = self._length(flat(self.second.loops))
+        self.room = (self.width // _LINE + 1) * _LINE | _LINE  # rows do not share places of a cache
+        self.scores: dict[UOp, UOp] = {}  # scratch of first products
+        self.row, self.column = ZERO, ZERO  # of the panel
+        self.found: dict[UOp, UOp] = {}  # what reductions of the row gave
+        self.held: dict[UOp, UOp] = {}  # the same of all rows, in scratch
+        self.finishing: UOp | None = None  # the total of the second product that is being finished
+        self._names = count()
+        self._kept: dict[Any, UOp] = {}  # lines of scratch with values of this row
+        self._new: list[tuple[UOp, At, UOp]] = []  # expensive values of the loop that is written
+        for i, (node, _) in enumerate(group.outputs):
+            self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
+        for i, node in enumerate(group.inputs):
+            self.buffers[node] = self.loops.buffer(f"in{i}", node.dtype, node.size)
+
+    # ---- indices
+
+    def _length(self, axis: Sequence[int]) -> int:
+        return prod(self.group.sizes[a] for a in axis)
+
+    def _go(self, axis: Sequence[int], position: Affine) -> None:
+        """From here on these loops are at a position, counted in row-major order."""
+        places = unflattened(position, tuple(self.group.sizes[a] for a in axis))
+        self.atoms.update(zip(axis, places, strict=True))
+
+    def _place(self, index: Index) -> At:
+        return tuple(self._axis(axis) for axis in index)
+
+    def _axis(self, axis: Sequence[int]) -> Affine:
+        total = ZERO
+        for atom in axis:
+            total = total * self.group.sizes[atom] + self.atoms[atom]
+        return total
+
+    def _operand(self, part: Sum, which: int = 0) -> UOp:
+        """An element of an operand where the loops are."""
+        places, gate = reduced_operands(part.node, self._place(part.at), self._place(part.loops))
+        if gate:
+            raise InternalError(f"{part.node}: a row reads no element under a condition")
+        return self.value(part.node.src[which], places[which])
+
+    # ---- outputs: once per row, as wide as the panel, or results of the second product
+
+    def _outputs(self, loops: set[int]) -> list[tuple[UOp, Index]]:
+        """The results that lie on the rows and these loops."""
+        return [(n, i) for n, i in self.group.outputs if {*flat(i)} - self.outer == loops]
+
+    def _store_all(self, outputs: Sequence[tuple[UOp, Index]]) -> None:
+        found = [(node, at, self.value(node, at)) for node, at in self._placed(outputs)]
+        for node, at, value in found:
+            if node.dtype is not value.dtype:
+                value = UOp(OPS["cast"], (value,), OPS["cast"].arg(node.dtype))  # type: ignore[misc]
+            place = self.index(flattened(at, node.shape))
+            self.loops.store(self.buffers[node, "out"], place, value)
+
+    def _placed(self, outputs: Sequence[tuple[UOp, Index]]) -> list[tuple[UOp, At]]:
+        return [(node, self._place(index)) for node, index in outputs]
+
+    # ---- a row
+
+    def write_row(self, weights: UOp) -> None:
+        """All that is done to the row where the loops are; `weights`: scratch for the operand of
+        the second product."""
+        self.found, self._kept = {}, {}
+        for some in self._levels():
+            self._reduce(some)
+        for node, line in self.held.items():
+            self.loops.store(line, self.index(self.row), self.found[node])
+        summed = flat(self.second.loops)
+        with self.loops.loop(self.width, self.lanes) as turn:
+            self.column = self._counter(self.width, turn)
+            self._go(summed, self.column)
+            value = self._operand(self.second)
+            self._store_all(self._outputs({*summed}))
+            self.loops.store(weights, self._cell(self.column), value)
+        self._store_all(self._outputs(set()))
+
+    def _cell(self, column: Affine) -> UOp:
+        """A place of the present row in the panel."""
+        return self.index(self.row * self.room + column)
+
+    def _levels(self) -> list[list[Sum]]:
+        """The reductions in turn: those of a level need those before alone."""
+        known = {*self.group.inputs, *(part.node for part in self.first)}
+        levels: dict[UOp, int] = {}
+        turns: dict[int, list[Sum]] = {}
+        for node in toposort([n for n, _ in self.group.outputs], stop=known.__contains__):
+            below = 0 if node in known else max((levels[s] for s in node.src), default=0)
+            levels[node] = below + (node in self.reduced)
+            if node in self.reduced:
+                turns.setdefault(below, []).append(self.reduced[node])
+        return [turns[level] for level in sorted(turns)]
+
+    def _reduce(self, parts: Sequence[Sum]) -> None:
+        """Reductions in one loop over the columns; floats are added up behind it."""
+        loops, lines = self.loops, {}
+        totals = {p: loops.register(_start(p.node)) for p in parts if not adds(p.node)}
+        with loops.loop(self.width, self.lanes) as turn:
+            self.column, self._new = self._counter(self.width, turn), []
+            values = [(part, self._summand(part)) for part in parts]
+            for part, value in values:
+                if part in totals:
+                    joined = UOp(OPS[_join(part.node)], (totals[part], value))
+                    totals[part] = loops.update(totals[part], joined, turn)
+                else:
+                    lines[part] = self._line(value)
+            self._keep()
+        for part, total in (totals | self._add_up(lines)).items():
+            self.found[part.node] = rounded(total, part.node.dtype)
+
+    def _summand(self, part: Sum) -> UOp:
+        """What a reduction joins, in the dtype of its total."""
+        self._go(flat(part.loops), self.column)
+        value, kind = self._operand(part), compute_dtype(part.node.dtype)
+        if kind is value.dtype:
+            return value
+        return decompose(OPS["cast"], (value,), None, kind, part.node.src[0].dtype)
+
+    def _line(self, value: UOp) -> UOp:
+        """A line of scratch with the values of this loop."""
+        if value not in self._kept:
+            line = self.loops.local(f"line{next(self._names)}", value.dtype, self.width)
+            self.loops.store(line, self.index(self.column), value)
+            self._kept[value] = line
+        return self._kept[value]
+
+    def _keep(self) -> None:
+        """Expensive values of this loop are at hand in those that follow."""
+        for node, at, value in self._new:
+            key = self._key(node, at)
+            if key is not None:
+                self._kept[key] = self._line(value)
+        self._new = []
+
+    def _key(self, node: UOp, at: At) -> Any:
+        """The same for an element in every loop over this row; None unless it lies along it."""
+        places = tuple(None if x == self.column else x for x in at)
+        (counter, _), *_ = self.column.terms or ((None, 0),)
+        rest = [x for x in places if x is not None]
+        along = len(rest) == len(at) - 1 and not any(counter in x.atoms() for x in rest)
+        return (node, places) if along else None
+
+    # ---- sums, by the one tree
+
+    def _add_up(self, lines: dict[Sum, UOp]) -> dict[Sum, UOp]:
+        if not lines:
+            return {}
+        make = lambda size, lanes, count: self.loops.range(size, lanes, count)  # noqa: E731
+        tree = TreeLoops(self.width, make, self.index, self._index.__setitem__).tree(True)
+        totals = self._nested(tree, list(lines.items()), 0)
+        return dict(zip(lines, totals, strict=True))
+
+    def _nested(self, tree: Tree, lines: list[tuple[Sum, UOp]], depth: int) -> list[UOp]:
+        """The totals of the loops from a depth on."""
+        loops, around = self.loops, tree.parts[0].loops[:-1]
+        if depth == len(around):
+            return self._added(tree, lines)
+        totals = [loops.register(_start(part.node)) for part, _ in lines]
+        loops.enter(around[depth])
+        inner = self._nested(tree, lines, depth + 1)
+        totals = [
+            loops.update(total, UOp(OPS[_join(part.node)], (total, found)), around[depth])
+            for (part, _), total, found in zip(lines, totals, inner, strict=True)
+        ]
+        loops.leave()
+        return totals
+
+    def _added(self, tree: Tree, lines: list[tuple[Sum, UOp]]) -> list[UOp]:
+        """The innermost loops: whole rows of the tree, then what is left of one."""
+        loops = self.loops
+        totals = [_start(part.node) for part, _ in lines]
+        for piece in tree.parts:
+            totals = [loops.register(total) for total in totals]
+            loops.enter(piece.loops[-1])
+            place, gate = self.index(piece.place), piece.gate
+            for i, (part, line) in enumerate(lines):
+                inside = (self.condition(gate), _start(part.node)) if gate else ()
+                value = loops.here(OPS["load"](line, place, *inside))
+                joined = UOp(OPS[_join(part.node)], (totals[i], value))
+                totals[i] = loops.update(totals[i], joined, piece.loops[-1])
+            loops.leave()
+        return totals
+
+    # ---- elements
+
+    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
+        value = decompose_node(node, tuple(operands))
+        if not gate and getattr(node.op.kernel, "cost", 1) >= EXPENSIVE:
+            self._new.append((node, at, value))
+        return value
+
+    def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
+        if gate or not self._kept or self.finishing is not None:
+            return None
+        line = self._kept.get(self._key(node, at))
+        return None if line is None else self.loops.load(line, self.index(self.column))
+
+    def reduction(self, node: UOp, at: At) -> UOp:
+        if node is self.second.node:
+            assert self.finishing is not None
+            return self.finishing
+        if node in self.scores:
+            return self.loops.load(self.scores[node], self._cell(at[2]))
+        if self.finishing is None:
+            return self.found[node]
+        return self.loops.load(self.held[node], self.index(self.row))
+
+
+def _last(products: list[Sum], group: Group) -> Sum:
+    """The product that the others are made for."""
+    stop = {*group.inputs}.__contains__
+    below = {p: {*toposort([p.node], stop=stop)} for p in products}
+    for part in products:
+        if all(other.node in below[part] for other in products):
+            return part
+    raise InternalError("no product of the kernel comes after all others")
+
+
+def _join(node: UOp) -> str:
+    return reduce_of(node).joining(node.dtype)[0]
+
+
+def _start(node: UOp) -> UOp:
+    """What a reduction starts from."""
+    kind: DType = compute_dtype(node.dtype)
+    made: UOp = OPS["const"](reduce_of(node).joining(node.dtype)[1], kind, (), None)
+    return made

@@ -1,0 +1,284 @@
+"""Product, row-wise work, product in one kernel: attention and chains like it, in every form."""
+
+from dataclasses import replace
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from adjoint import DeviceError, Tensor, Variable, grad, jit, lower, vmap
+from adjoint.backends.cpu import BACKEND
+from adjoint.engine.program_cache import PROGRAMS
+from adjoint.runtime.processor import features, machine_kind
+from adjoint.target import known_processor
+from tests.support.processes import printed
+
+pytestmark = [
+    pytest.mark.usefixtures("cpu"),
+    pytest.mark.skipif(BACKEND.target.tile is None, reason="no fused multiply-adds"),
+]
+PANEL = "panel of rows: "
+
+
+def normal(*shape, seed=0, dtype=np.float32):
+    values = np.random.default_rng([seed, *shape]).standard_normal(shape)
+    return Tensor(values.astype(dtype)).realize()
+
+
+def whole(*shape, seed=0):
+    """Small whole numbers: no sum of their products is rounded."""
+    values = np.random.default_rng([seed, *shape]).integers(-3, 4, shape)
+    return Tensor(values.astype(np.float32)).realize()
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Tiles for products of any length, panels of few rows; a switch turns panels off."""
+    limits = replace(BACKEND.target.limits, tiled_products=1, panel_bytes=40_000, panel_rows=1)
+
+    def switch(on):
+        chosen = limits if on else replace(limits, panel_row=0)
+        monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, limits=chosen))
+        PROGRAMS.clear()
+
+    yield switch
+    PROGRAMS.clear()
+
+
+def values(fn, *args):
+    found = jit(fn)(*args)
+    return [x.numpy() for x in (found if isinstance(found, (tuple, list)) else (found,))]
+
+
+def same_bits(switch, fn, *args):
+    """The values of a function that is a panel, whose bits are those of separate kernels."""
+    switch(True)
+    assert PANEL in lower(fn)(*args).explain()
+    one = values(fn, *args)
+    switch(False)
+    assert PANEL not in lower(fn)(*args).explain()
+    for mine, other in zip(one, values(fn, *args), strict=True):
+        assert mine.tobytes() == other.tobytes()
+    return one
+
+
+def softmax(x):
+    with np.errstate(invalid="ignore"):
+        grown = np.exp(x - x.max(-1, keepdims=True))
+        return np.nan_to_num(grown / grown.sum(-1, keepdims=True))
+
+
+def reference(q, k, v, mask=None, is_causal=False, enable_gqa=False):
+    q, k, v = (x.numpy().astype(np.float64) for x in (q, k, v))
+    if enable_gqa:
+        k, v = (np.repeat(x, q.shape[-3] // x.shape[-3], -3) for x in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if is_causal:
+        mask = Tensor(np.tril(np.ones(scores.shape[-2:], bool)))
+    if mask is not None:
+        mask = mask.numpy()
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    return softmax(scores) @ v
+
+
+# ---- attention in all its forms
+
+
+@pytest.mark.parametrize("head", [32, 33, 40, 64, 100])
+@pytest.mark.parametrize(("rows", "columns"), [(24, 32), (61, 61), (50, 95), (130, 64), (40, 600)])
+def test_attention_of_any_size(forced, rows, columns, head):
+    args = normal(2, rows, head), normal(2, columns, head, seed=1), normal(2, columns, 47, seed=2)
+    (found,) = same_bits(forced, lambda q, k, v: q.scaled_dot_product_attention(k, v), *args)
+    np.testing.assert_allclose(found, reference(*args), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_batches_and_types(forced, lead, dtype):
+    args = [normal(*lead, 45, 40, seed=i, dtype=dtype) for i in range(3)]
+    fn = lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True)  # noqa: E731
+    (found,) = same_bits(forced, fn, *args)
+    np.testing.assert_allclose(found, reference(*args, is_causal=True), rtol=1e-4, atol=1e-5)
+
+
+MASKS = {
+    "kept": np.random.default_rng(1).random((45, 50)) < 0.5,
+    "rows without anything": np.random.default_rng(1).random((45, 50)) < 0.03,
+    "added": np.random.default_rng(1).standard_normal((2, 4, 45, 50)).astype(np.float32),
+    "added per column": np.random.default_rng(1).standard_normal((4, 1, 50)).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("shared", [1, 4])
+def test_masks_and_shared_heads(forced, mask, shared):
+    heads = 4 // shared
+    args = [normal(2, 4, 45, 40), *(normal(2, heads, 50, 40, seed=i) for i in (1, 2)), Tensor(mask)]
+    fn = lambda *args: args[0].scaled_dot_product_attention(*args[1:], enable_gqa=True)  # noqa: E731
+    (found,) = same_bits(forced, fn, *args)
+    wanted = reference(*args, enable_gqa=True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_heads_beside_one_another_in_memory(forced):
+    def split(x):
+        return x.reshape(2, 50, 4, 40).permute(0, 2, 1, 3)
+
+    def fn(x):
+        q, k, v = (split(x[..., i * 160 : i * 160 + 160]) for i in range(3))
+        return q.scaled_dot_product_attention(k, v, is_causal=True).permute(0, 2, 1, 3)
+
+    x = normal(2, 50, 480)
+    (found,) = same_bits(forced, fn, x)
+    parts = [split(x[..., i * 160 : i * 160 + 160]) for i in range(3)]
+    wanted = reference(*parts, is_causal=True).transpose(0, 2, 1, 3)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_have_the_bits_of_separate_kernels(forced):
+    args = [normal(2, 45, 40, seed=i) for i in range(3)]
+    fn = lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True)  # noqa: E731
+    by = grad(lambda q, k, v: (fn(q, k, v) * q).sum(), argnums=(0, 1, 2))
+    found = same_bits(forced, by, *args)
+    wanted = by(*[x.to("REF") for x in args])
+    for mine, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_gradients_of_gradients_and_members_of_a_batch(forced):
+    fn = lambda q, k, v: q.scaled_dot_product_attention(k, v)  # noqa: E731
+    args = [normal(3, 40, 40, seed=i) for i in range(3)]
+    same_bits(forced, vmap(fn), *args)
+    slope = grad(lambda q, k, v: (fn(q, k, v) * v).sum())
+    same_bits(forced, grad(lambda q, k, v: (slope(q, k, v) * q).sum()), *args)
+
+
+def test_dropout_between_softmax_and_values(forced):
+    q, k, v = (normal(2, 45, 40, seed=i) for i in range(3))
+    keep = Tensor(np.random.default_rng(3).random((2, 45, 45)) < 0.8)
+    fn = lambda q, k, v: (keep.where((q @ k.mT).softmax(-1), 0.0) / 0.8) @ v  # noqa: E731
+    (found,) = same_bits(forced, fn, q, k, v)
+    weights = softmax(q.numpy().astype(np.float64) @ np.swapaxes(k.numpy(), 1, 2)) * keep.numpy()
+    np.testing.assert_allclose(found, weights / 0.8 @ v.numpy(), rtol=1e-4, atol=1e-5)
+
+
+# ---- chains that are no attention
+
+A, B, C = normal(100, 60), normal(60, 80, seed=1), normal(80, 48, seed=2)
+ROW, SCALE = normal(80, seed=3), normal(48, seed=4)
+
+
+def grown(x):
+    return (x - x.max(-1, keepdim=True)).exp()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda a, b, c: ((a @ b + ROW).layernorm() * ROW) @ c + SCALE,
+        lambda a, b, c: ((a @ b).softmax(-1) @ c).relu() * SCALE,
+        lambda a, b, c: (grown(a @ b) @ c) / grown(a @ b).sum(-1, keepdim=True),
+        lambda a, b, c: ((a @ b) / (a @ b).abs().max(-1, keepdim=True)) @ c,
+        lambda a, b, c: ((a @ b).softmax(-1) @ c, (a @ b).softmax(-1)),
+        lambda a, b, c: ((a @ b).softmax(-1) @ c, (a @ b).logsumexp(-1)),
+        lambda a, b, c: ((a @ b).softmax(-1) @ c, (a @ b).max(-1)),
+        lambda a, b, c: ((a @ b).softmax(-1) @ c).softmax(-1),
+        lambda a, b, c: (a @ b).softmax(-1) @ c @ (c.T @ c).softmax(-1),
+        lambda a, b, c: ((a @ b) * (a.sin() @ b)).softmax(-1) @ c,
+    ],
+)
+def test_other_chains(forced, fn):
+    for found in same_bits(forced, fn, A, B, C):
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda a, b, c: ((a @ b).softmax(-1) @ c, a @ b),
+        lambda a, b, c: ((a @ b).softmax(-1) @ c, (a @ b).sum(0)),
+        lambda a, b, c: ((a @ b).softmax(0) @ c, (a @ b).T @ a),
+        lambda a, b, c: (a @ b)[:, ::-1].softmax(-1) @ c,
+        lambda a, b, c: (a @ b).pad(((0, 0), (0, 3))).softmax(-1)[:, :80] @ c,
+        lambda a, b, c: ((a @ b).softmax(-1) @ C[:, :40]) @ C[:40] + A[:, :48],
+        lambda a, b, c: (a @ b).softmax(-1)[Tensor(np.arange(99, -1, -1))] @ c,
+    ],
+)
+def test_scores_that_something_else_wants(forced, fn):
+    forced(True)
+    one = values(fn, A, B, C)
+    forced(False)
+    for mine, other in zip(one, values(fn, A, B, C), strict=True):
+        assert mine.tobytes() == other.tobytes()
+
+
+def test_a_result_as_wide_as_the_scores_beside_them(forced):
+    """Columns of the result are not places of a row, though there are as many."""
+    square = normal(80, 80, seed=9)
+    fn = lambda a, b: (a @ b).softmax(-1) @ square + (a @ b).softmax(-1)  # noqa: E731
+    forced(True)
+    one = values(fn, A, B)
+    forced(False)
+    assert one[0].tobytes() == values(fn, A, B)[0].tobytes()
+
+
+def test_infinities_and_nothing_at_all_go_through(forced):
+    q, k, v = (normal(40, 40, seed=i).numpy().copy() for i in range(3))
+    q[3], k[5, 2], v[7, 7] = np.nan, np.inf, np.inf
+    args = [Tensor(x).realize() for x in (q, k, v)]
+    fn = lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True)  # noqa: E731
+    (found,) = same_bits(forced, fn, *args)
+    assert np.isnan(found[3]).all()
+
+
+# ---- what a program makes of it
+
+
+def test_scores_are_not_in_memory():
+    args = [normal(4, 1024, 64, seed=i) for i in range(3)]
+    report = lower(lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True))(*args)
+    assert (report.counts["kernels"], report.counts["library"]) == (1, 0)
+    assert report.plan.arena == 0  # nothing but operands and the result
+
+
+def test_the_reason_is_told():
+    args = [normal(4, 128, 64, seed=i) for i in range(3)]
+    report = lower(lambda q, k, v: q.scaled_dot_product_attention(k, v))(*args).explain()
+    assert "panel of rows: rows between products stay in scratch" in report
+
+
+def test_a_batch_that_varies_changes_no_bit():
+    fn = lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True)  # noqa: E731
+    some = {name: {0: Variable("batch", 1, 16)} for name in "qkv"}
+    varying = jit(fn, dynamic=some)
+    for batch in (3, 16, 1, 5):
+        args = [normal(batch, 128, 64, seed=i) for i in range(3)]
+        assert varying(*args).numpy().tobytes() == fn(*args).numpy().tobytes()
+
+
+SCRIPT = dedent("""
+    import hashlib, numpy as np
+    from adjoint import Tensor, grad
+    found = hashlib.sha256()
+    for dtype in (np.float32, np.float64):
+        for length, head in ((200, 40), (133, 64), (600, 33)):
+            generator = np.random.default_rng(length)
+            made = [generator.standard_normal((3, length, head)).astype(dtype) for _ in range(3)]
+            q, k, v = map(Tensor, made)
+            attend = lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True)
+            found.update(attend(q, k, v).numpy().tobytes())
+            for x in grad(lambda q, k, v: (attend(q, k, v) * v).sum(), argnums=(0, 1, 2))(q, k, v):
+                found.update(x.numpy().tobytes())
+    print(found.hexdigest())
+""")
+
+
+def test_neither_threads_nor_the_width_of_registers_change_a_bit():
+    settings = [{"ADJOINT_THREADS": count} for count in ("1", "2", "5")]
+    for name in ("x86-64-v3", "x86-64-v4") if machine_kind() == "x86_64" else ():
+        try:
+            known_processor(name, "x86_64", features())
+        except DeviceError:
+            continue
+        settings.append({"ADJOINT_CPU": name})
+    assert len({printed("-c", SCRIPT, **setting) for setting in settings}) == 1
