@@ -51,7 +51,7 @@ def test_every_kink_belongs_to_an_op():
         ("reciprocal", "dx = −g · y²"),
         ("true_div", "db = −g · y / b"),
         ("contract", 'da = contract(g, b, "mn,kn->mk")'),
-        ("relu", "dx = where(x > 0, g, 0)"),
+        ("relu", "dx = where(y > 0, g, 0)"),
         ("max", "dx = where(u, g / Σ([u]), 0)"),
         ("softmax", "dx = g · y − Σ₁(g · y) · y"),
         ("sqrt", "| zero | `sqrt([0])` | `dx = [inf]` |"),
