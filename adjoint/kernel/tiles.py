@@ -37,7 +37,7 @@ from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target, Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
-_FEWEST_PIECES = 32  # of the grid, so that threads share the work evenly, as long as each has
+_FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as long as each has
 _FEWEST_TILES = 6  # of rows, for which it packs a panel
 _PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
