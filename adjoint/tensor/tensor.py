@@ -148,6 +148,8 @@ class Tensor(
 
     def realize(self, *others: Tensor) -> Self:
         """Compute this tensor (and others, together); nothing else changes."""
+        if not others and self.uop.op is _BUFFER:
+            return self
         tensors: tuple[Tensor, ...] = (self, *others)
         if tracing.open_scopes.get() and tracing.deferred(t.uop for t in tensors):
             return self

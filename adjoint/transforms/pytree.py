@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from adjoint.errors import ShapeError
 
@@ -20,17 +20,12 @@ Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Any, Iterable[Any]], Any]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TreeDef:
+class TreeDef(NamedTuple):
     """The shape of a tree: its container, what is known of it beside its children, the children."""
 
     kind: Any  # the container's class, or None for a leaf
     meta: Any = None
     children: tuple[TreeDef, ...] = ()
-
-    def __hash__(self) -> int:
-        inner = tuple([child for child in self.children if child.kind is not None])
-        return hash((self.kind, self.meta, len(self.children), inner))
 
     @property
     def leaves(self) -> int:
@@ -94,7 +89,9 @@ def _opened_dict(tree: Any) -> tuple[Any, Any, list[Any]]:
     return type(tree), meta, [tree[key] for key in keys]
 
 
-def _sorted(keys: Iterable[Any]) -> tuple[Any, ...]:
+def _sorted(keys: Collection[Any]) -> tuple[Any, ...]:
+    if set(map(type, keys)) <= {str}:
+        return tuple(sorted(keys))
     try:
         return tuple(sorted(keys, key=lambda k: (str(type(k)), k)))
     except TypeError:
@@ -126,15 +123,14 @@ def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
     kind, meta, children = opened
     if _leaf_kinds.issuperset(map(type, children)):
         leaves += children
-        row = _row(kind, len(children))
-        return row if meta is None else TreeDef(kind, meta, row.children)
+        return TreeDef(kind, meta, _leaves(len(children)))
     return TreeDef(kind, meta, tuple([_flatten_into(leaves, child) for child in children]))
 
 
 @lru_cache(maxsize=256)
-def _row(kind: Any, count: int) -> TreeDef:
-    """A container of leaves only: the most common one, made once."""
-    return TreeDef(kind, None, (LEAF,) * count)
+def _leaves(count: int) -> tuple[TreeDef, ...]:
+    """The children of a container of leaves only: the most common one, made once."""
+    return (LEAF,) * count
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
