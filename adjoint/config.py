@@ -77,6 +77,12 @@ def _nans(text: str) -> bool | str:
     return "inf" if text.lower() == "inf" else _flag(text)
 
 
+def _tuning(text: str) -> str:
+    if text.lower() == "shapes":
+        return "shapes"
+    return "all" if _flag(text) else ""
+
+
 def _loader(text: str) -> str:
     if text not in ("auto", "elf", "llvm"):
         raise ValueError("expected auto, elf or llvm")
@@ -134,6 +140,9 @@ CPU = Option(
     "CPU", str, "native", "the processor that code is for: native, x86-64-v1 to v4, or LLVM's name"
 )
 LOADER = Option("LOADER", _loader, "auto", "what places compiled code: auto, elf (Adjoint) or llvm")
+TUNE = Option(
+    "TUNE", _tuning, "", "measure how products are soonest done (0, 1, or shapes: of tiles alone)"
+)
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
@@ -150,4 +159,5 @@ OPTIONS: tuple[Option, ...] = (
     CPU,
     LOADER,
     CPU_DEVICES,
+    TUNE,
 )

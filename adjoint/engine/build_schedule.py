@@ -25,7 +25,7 @@ from adjoint.kernel.tiles import lower_tiles
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts
-from adjoint.schedule.strategy import LOOPS, PANELS, TILES
+from adjoint.schedule.strategy import LOOPS, PANELS, TILES, for_tiles
 from adjoint.stages import (
     ControlStep,
     Group,
@@ -108,9 +108,12 @@ class _Builder:
         """
         nodes = nodes_of(group)
         assert work.strategy is not None
-        key = (work.strategy.use, group_key(group, nodes))
+        use, target = work.strategy.use, self.target
+        if use == TILES:
+            target = for_tiles(group.reduced[0][0], target)
+        key = (use, target.tile, group_key(group, nodes))
         if key not in self.lowered:
-            program, checked = LOWERINGS[work.strategy.use](group, _name(work), self.target)
+            program, checked = LOWERINGS[use](group, _name(work), target)
             self.lowered[key] = program, None if checked is None else nodes.index(checked)
         program, place = self.lowered[key]
         self.makes.setdefault(program, []).extend(work.nodes)

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 
 from adjoint import config
 from adjoint.backends.protocol import Backend
-from adjoint.engine import finish, passes, varying, verify_passes
+from adjoint.engine import finish, passes, tuning, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.ir.uop import UOp
 from adjoint.runtime.spans import span
@@ -103,6 +103,7 @@ def build(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Comp
 
 def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Compilation:
     """The graph to compile: one of plain sizes, if its values would depend on what varies."""
+    tuning.switch(build)
     graph = Graph(tuple(roots), tuple(inputs))
     whole = varying.settled(graph, backend.target, lambda g: groups_of(g, backend))
     return Compilation(backend, {MAIN: whole})

@@ -101,7 +101,7 @@ def name_of(
     except UnnamedError:
         return None
     digest = sha256(b"program\0" + version + backend.machine())
-    digest.update(repr((backend.language, backend.target, plain)).encode())
+    digest.update(repr((backend.language, backend.target, config.TUNE.value(), plain)).encode())
     return digest.hexdigest()
 
 

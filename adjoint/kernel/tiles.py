@@ -98,7 +98,7 @@ class TileLowering(Packing):
                 self._clear(tiles)
             self._add_blocks(tiles)
             self._finish(tiles)
-        work = 2 * self.length * lanes * -(-self.rows // parts)
+        work = -(-2 * self.length * self.rows * self.columns // (panels * parts))
         return loops.program(self.group.outputs[0][0], name, work)
 
     def _shares(self) -> tuple[int, int]:

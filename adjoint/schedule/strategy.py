@@ -11,8 +11,9 @@ After: the same, each with its row: loops, because an element needs no other; ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Protocol
 
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
@@ -32,7 +33,7 @@ from adjoint.schedule.classify import (
 )
 from adjoint.schedule.layout import below_windows, run_length, sorts, strides_over
 from adjoint.stages import Strategy
-from adjoint.target import Target
+from adjoint.target import Target, Tile
 
 LOOPS, TILES, PANELS = "loops", "tiles", "panels"
 
@@ -127,9 +128,31 @@ ROWS = (
 )
 
 
+class ProductTuner(Protocol):
+    """What knows more of products than the table: their times (`engine/tuning.py`)."""
+
+    mode: str
+
+    def row(self, node: UOp, target: Target, row: Row) -> Row:
+        """The row for a product, where the table says this one."""
+
+    def tile(self, node: UOp, target: Target) -> Tile | None:
+        """The tile for a product in tiles."""
+
+
+tuner: ProductTuner | None = None  # asked, if there is one
+_TUNED = (TILES, LIBRARY)
+
+
 def choose(node: UOp, target: Target) -> Row:
-    """The first row that holds for a node."""
-    return next(row for row in ROWS if row.when(node, target))
+    """The first row that holds for a node, or the one that a tuner has measured."""
+    row = next(row for row in ROWS if row.when(node, target))
+    return row if tuner is None or row.use not in _TUNED else tuner.row(node, target, row)
+
+
+def for_tiles(node: UOp, target: Target) -> Target:
+    """The target with the tile for a product."""
+    return target if tuner is None else replace(target, tile=tuner.tile(node, target))
 
 
 def step_kind(node: UOp, target: Target) -> str:
@@ -146,7 +169,7 @@ def strategy_of(nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target
     if row.use == TILES and len(reduced) > 1:
         row = _PANEL
     ways = (LOOPS, TILES, LIBRARY)
-    others = [r.name for r in ROWS if r.use in ways and r is not row and products]
+    others = [r.name for r in ROWS if r.use in ways and r.name != row.name and products]
     return Strategy(row.name, row.use, row.why, tuple(others))
 
 

@@ -1,0 +1,193 @@
+"""`ADJOINT_TUNE`: products by the way that was measured to be soonest, instead of by the table.
+
+A product is made alone, with its shape and the views of its operands, by each way that there is:
+tiles of several shapes, the library, loops. Each runs for a moment; the soonest is kept in the
+cache directory, for this processor and number of threads. Shapes of tiles give the same bits;
+tiles, the library and loops add in different orders. What may live here: measuring, remembering.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjoint import config
+from adjoint.engine.program_cache import load_backend
+from adjoint.ir.kernel_kind import View
+from adjoint.ir.opdef import OPS
+from adjoint.ir.sizes import varies
+from adjoint.ir.text import text
+from adjoint.ir.uop import UOp, toposort
+from adjoint.runtime import cache
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.pool import thread_count
+from adjoint.runtime.processor import description, processor
+from adjoint.schedule import strategy
+from adjoint.schedule.classify import LIBRARY, product_count, summed_size
+from adjoint.schedule.strategy import ROWS, TILES, Row, library_takes
+from adjoint.target import DEFAULT_BACKEND, Target, Tile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from adjoint.backends.protocol import Backend
+    from adjoint.engine.compilation import Compilation
+    from adjoint.engine.program import Program
+
+    Build = Callable[[list[UOp], list[UOp], Backend], Compilation]
+
+_FEWEST_PRODUCTS = 1 << 14  # of numbers: less is not worth a measurement
+_LONGEST_LOOPS = 64  # products for each element
+_SECONDS, _FEWEST = 0.03, 3  # of runs, for each way
+_WORTH = 0.97  # of the time of the table's way, below which another is taken
+_VECTORS = (1, 2, 4)  # registers of a row of a tile
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A row of the table and, for tiles, their shape."""
+
+    row: str
+    rows: int = 0
+    row_bytes: int = 0
+
+    @property
+    def tile(self) -> Tile | None:
+        return Tile(self.rows, self.row_bytes) if self.rows else None
+
+
+class Tuner:
+    """What `strategy.choose` asks if the table is not to decide alone."""
+
+    def __init__(self, build: Build, mode: str):
+        self.build, self.mode = build, mode
+        self._known: dict[str, Way] = {}
+        self._forced: ContextVar[Way | None] = ContextVar("forced", default=None)
+
+    def row(self, node: UOp, target: Target, row: Row) -> Row:
+        """The row for a product, where the table says another."""
+        way = self._way(node, target, row)
+        if way is None or way.row == row.name:
+            return row
+        found = next(r for r in ROWS if r.name == way.row)
+        return replace(found, why=f"measured: sooner than {row.name} on this machine")
+
+    def tile(self, node: UOp, target: Target) -> Tile | None:
+        """The shape of the tiles of a product."""
+        row = next(r for r in ROWS if r.use == TILES)
+        way = self._way(node, target, row)
+        return target.tile if way is None or way.tile is None else way.tile
+
+    def _way(self, node: UOp, target: Target, row: Row) -> Way | None:
+        forced = self._forced.get()
+        if forced is not None:
+            return forced
+        backend = load_backend(DEFAULT_BACKEND)
+        if backend.target != target or not _is_worth_it(node):
+            return None
+        root = alone(node)
+        name = self._name(root)
+        if name not in self._known:
+            kept = cache.read(name)
+            self._known[name] = (
+                Way(**json.loads(kept)) if kept else self._measured(root, target, row, backend)
+            )
+            if not kept:
+                cache.write(name, json.dumps(asdict(self._known[name])).encode())
+        return self._known[name]
+
+    def _name(self, root: UOp) -> str:
+        facts = [self.mode, text(root), description(), str(processor()), thread_count()]
+        return hashlib.sha256(json.dumps(["tuned", 1, *facts]).encode()).hexdigest()
+
+    def _measured(self, root: UOp, target: Target, row: Row, backend: Backend) -> Way:
+        """The soonest; the table's own, if none is sooner by more than chance."""
+        tile = target.tile if row.use == TILES else None
+        own = Way(row.name) if tile is None else Way(row.name, tile.rows, tile.row_bytes)
+        product = next(n for n in toposort([root]) if n.op is OPS["contract"])
+        every = dict.fromkeys([own, *ways(product, target, row, self.mode)])
+        times = {way: self.seconds(root, way, backend) for way in every}
+        best = min(times, key=times.__getitem__)
+        return best if times[best] < _WORTH * times[own] else own
+
+    def program(self, root: UOp, way: Way, backend: Backend) -> tuple[Program, list[UOp]]:
+        """A product by itself, computed one way, and its inputs."""
+        inputs = [n for n in toposort([root]) if n.op is OPS["input"]]
+        with self._forcing(way):
+            return self.build([root], inputs, backend).program, inputs
+
+    def seconds(self, root: UOp, way: Way, backend: Backend) -> float:
+        """The least time of some runs."""
+        program, inputs = self.program(root, way, backend)
+        arrays = [np.ones([int(n) for n in node.shape], node.dtype.np) for node in inputs]
+        given = [Buffer(a, backend.target.name) for a in arrays]
+        program.run(given)
+        best, runs, until = float("inf"), 0, perf_counter() + _SECONDS
+        while runs < _FEWEST or perf_counter() < until:
+            start = perf_counter()
+            program.run(given)
+            best, runs = min(best, perf_counter() - start), runs + 1
+        return best
+
+    @contextmanager
+    def _forcing(self, way: Way) -> Iterator[None]:
+        token = self._forced.set(way)
+        try:
+            yield
+        finally:
+            self._forced.reset(token)
+
+
+def ways(product: UOp, target: Target, row: Row, mode: str) -> list[Way]:
+    """How a product can be computed; in the mode "shapes", with the bits that the table gives."""
+    found = []
+    every = mode == "all"
+    tile = target.tile
+    if tile is not None and product.dtype.name in tile.dtypes and (every or row.use == TILES):
+        found += [Way("tiles", t.rows, t.row_bytes) for t in shapes(tile)]
+    if every and library_takes(product.dtype, target):
+        found.append(Way(next(r.name for r in ROWS if r.use == LIBRARY)))
+    if every and summed_size(product) <= _LONGEST_LOOPS:
+        found.append(Way("short product"))
+    return found
+
+
+def shapes(tile: Tile) -> list[Tile]:
+    """Tiles that need as many registers."""
+    register = tile.row_bytes // 2
+    return [replace(tile, rows=2 * tile.rows // n, row_bytes=n * register) for n in _VECTORS]
+
+
+def _is_worth_it(node: UOp) -> bool:
+    sized = len(node.shape) == 3 and not varies(*node.shape, *node.src[0].shape)
+    return sized and bool(node.dtype.is_float) and product_count(node) >= _FEWEST_PRODUCTS
+
+
+def alone(node: UOp) -> UOp:
+    """The product with the views of its operands; what is below them are inputs."""
+    names = iter("ab")
+    return UOp(node.op, tuple(_viewed(x, next(names)) for x in node.src), node.arg)
+
+
+def _viewed(x: UOp, name: str) -> UOp:
+    if type(x.op.kernel) is View and len(x.src) == 1:
+        return UOp(x.op, (_viewed(x.src[0], name),), x.arg)
+    found: UOp = OPS["input"](name, x.shape, x.dtype, x.device)
+    return found
+
+
+def switch(build: Build) -> None:
+    """Measure or not from here on, as `ADJOINT_TUNE` says."""
+    mode = config.TUNE.value()
+    if not mode:
+        strategy.tuner = None
+    elif strategy.tuner is None or strategy.tuner.mode != mode:
+        strategy.tuner = Tuner(build, mode)
