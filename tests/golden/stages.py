@@ -18,6 +18,7 @@ from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.c.render import LANGUAGES, render_all
 from adjoint.codegen.llvm.render import render
 from adjoint.codegen.show import show
+from adjoint.engine.explain import strategies_text
 from adjoint.module import differentiate
 from adjoint.stages import LoopProgram
 from adjoint.target import PROCESSORS, TARGETS, tile_of
@@ -47,7 +48,7 @@ def gradient(program: Program) -> str:
 
 
 def _schedule(lowered: Lowered) -> str:
-    return f"{lowered.schedule()}\n\n{lowered.explain()}"
+    return f"{lowered.schedule()}\n\n{strategies_text(lowered.plan)}"
 
 
 def _kernels(lowered: Lowered) -> list[LoopProgram]:
