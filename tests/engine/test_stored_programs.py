@@ -206,7 +206,10 @@ def test_what_a_program_depends_on_is_in_its_name(monkeypatch):
     names.append(name_of(value))
     key = graph_key([value.uop])
     names.append(stored_programs.name_of(key.structure, key.values, (0,), BACKEND))
-    assert len(set(names)) == 4
+    for mode in ("1", "shapes"):
+        monkeypatch.setenv("ADJOINT_TUNE", mode)
+        names.append(name_of(value))
+    assert len(set(names)) == 6
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, Variable, lower
 from adjoint.backends.cpu import BACKEND
-from adjoint.engine import stored_programs, tuning
+from adjoint.engine import tuning
 from adjoint.engine.pipeline import build
 from adjoint.engine.tuning import Tuner, Way, alone, shapes, ways
 from adjoint.ir.opdef import OPS
@@ -166,17 +166,6 @@ def test_a_product_is_measured_with_the_views_of_its_operands():
     assert [x.src[0].op.name for x in found.src] == ["permute", "permute"]
     assert [x.src[0].src[0].op.name for x in found.src] == ["input", "input"]
     assert found.src[0].src[0].src[0].shape == (70, 50)
-
-
-def test_programs_on_the_disk_are_of_one_mode(monkeypatch):
-    monkeypatch.setattr(stored_programs, "_version", lambda: b"of these files")
-    monkeypatch.delenv("ADJOINT_VERIFY", raising=False)  # with which nothing is kept
-    names = set()
-    for mode in ("0", "1", "shapes"):
-        monkeypatch.setenv("ADJOINT_TUNE", mode)
-        names.add(stored_programs.name_of(("x",), (), (), BACKEND))
-    assert None not in names
-    assert len(names) == 3
 
 
 def test_a_real_measurement_gives_a_way_that_was_tried(monkeypatch):
