@@ -27,6 +27,7 @@ from adjoint.schedule.classify import (
     SORT,
     VIEW,
 )
+from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
@@ -36,6 +37,10 @@ from adjoint.target import Target
 
 Uses = dict[tuple[Unit, Index], None]  # kernels that compute with a node, and where they read it
 Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the caller
+
+
+_HEADS = 4  # kernels that one more sum may join
+_KEPT = 1 << 12  # numbers, of which a value takes room while it waits
 
 
 class Fuser:
@@ -398,12 +403,28 @@ class Fuser:
             if key is not None:
                 groups.setdefault(key, []).append(unit)
         for members in groups.values():
-            first, *rest = members
-            for other in rest:
-                if first.full:
-                    first = other
-                elif not self.steps.before(first, other) and not self.steps.before(other, first):
-                    self._merge(first, other)
+            heads: list[Unit] = []
+            for unit in members:
+                fits = (h for h in reversed(heads[-_HEADS:]) if self._goes_with(h, unit))
+                head = next(fits, None)
+                if head is None:
+                    heads.append(unit)
+                else:
+                    self._merge(head, unit)
+
+    def _goes_with(self, first: Unit, other: Unit) -> bool:
+        if first.full or not self._meet(first, other):
+            return False
+        return not self.steps.before(first, other) and not self.steps.before(other, first)
+
+    def _meet(self, first: Unit, other: Unit) -> bool:
+        """Whether both read one value, or none that is large and made here: else what one of them
+        reads would be kept until the other is done."""
+        size = next(iter(other.reduced)).src[0].size
+        if any(node.size == size for node in first.reads.keys() & other.reads.keys()):
+            return True
+        made = [n for n in (*first.reads, *other.reads) if self.storage(n) in self.maker]
+        return all(node.size < _KEPT for node in made)
 
     def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
         if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
@@ -454,7 +475,8 @@ class Fuser:
             first |= {m for m in waits if not self._needs_any(m, opened - done.keys(), done)}
             missing = [m for m in first if m not in done]
             stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
-        return list(done)
+        before = {u: (self._makers(u.reads) | self._makers(u.waits)) - {u} for u in done}
+        return results_early(list(done), before)
 
     def _needs_any(self, unit: Unit, wanted: set[Unit], done: dict[Unit, None]) -> bool:
         """Whether the unit reads, through others that are not done, what one of these makes."""
