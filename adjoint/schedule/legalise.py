@@ -217,12 +217,9 @@ def _picked(node: UOp) -> UOp | None:
     if any(x.shape[a] != shape[c] for a, c in zip(order, counted, strict=True)):
         return None
     axis = node.arg.axes[free[0]]
-    place, value = (_spread(v, x, counting, node.arg.axes) for v in (indices[free[0]], updates))
-    hit = (
-        positions(x.shape[axis], axis, len(x.shape), x.device)
-        .expand(x.shape)
-        .eq(_checked(place, x.shape[axis]))
-    )
+    checked = _checked(indices[free[0]], x.shape[axis])
+    place, value = (_spread(v, x, counting, node.arg.axes) for v in (checked, updates))
+    hit = positions(x.shape[axis], axis, len(x.shape), x.device).expand(x.shape).eq(place)
     return hit.where(x + value, x)
 
 
