@@ -65,6 +65,7 @@ class Functional:
         last: list[Any] = [None]
 
         def step() -> None:
+            last[0] = None  # its memory can be used again
             last[0] = self.wait(compiled(*arguments))
 
         def results() -> Arrays:

@@ -143,6 +143,7 @@ class Library:
         last: list[Any] = [None]
 
         def step() -> None:
+            last[0] = None  # its memory can be used again
             with torch.no_grad():
                 last[0] = fn()
 
@@ -155,6 +156,7 @@ class Library:
         leaves, last = [p.requires_grad_() for p in params.values()], [()]
 
         def step() -> None:
+            last[0] = ()
             found = fn(params, inputs)
             last[0] = (found, *torch.autograd.grad(found, leaves, inputs.get("cotangent")))
 
