@@ -29,7 +29,8 @@ class Limits:
     tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
     tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
     windowed_rows: int = 8  # that meet windows of a picture; loops read the windows for fewer
-    panel_bytes: int = 256 << 10  # of rows between two products that a kernel holds on to,
+    recomputed_bytes: int = 512 << 20  # of products that are computed again rather than kept
+    panel_bytes: int = 384 << 10  # of rows between two products that a kernel holds on to,
     panel_row: int = 1 << 14  # which have at most so many elements,
     panel_rows: int = 48  # if so many fit, or all rows are larger than what is packed for each
     cheap: int = 8  # cost up to which an expression is computed again rather than stored

@@ -31,7 +31,7 @@ from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
-from adjoint.schedule.panels import is_along_rows, panels_of
+from adjoint.schedule.panels import is_along_rows, is_large, panels_of
 from adjoint.schedule.units import Order, Unit
 from adjoint.target import Target
 
@@ -230,7 +230,7 @@ class Fuser:
         if facts.cost <= self.limits.cheap:
             return True
         if len(units) > 1:
-            return False
+            return self._is_again(node, uses)
         for unit, index in uses:
             if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
                 return False
@@ -245,9 +245,14 @@ class Fuser:
     def _is_of_panel(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether the rows of one kernel's panel are made of a product or reduction, and it is
         used where these are worked on."""
+        if len(units) > 1:
+            return is_large(node, self.limits) and all(
+                self._is_of_panel(node, {use: None for use in uses if use[0] is unit}, {unit: None})
+                for unit in units
+            )
         unit, places = next(iter(units)), [index for _, index in uses]
         panel, product = unit.panel, unit.panel_of
-        if panel is None or product is None or len(units) > 1:
+        if panel is None or product is None:
             return False
         if node not in panel.products and not is_along_rows(node, panel.width):
             return False
@@ -261,6 +266,16 @@ class Fuser:
             if known is product or not self.facts[known].tiled
         ]
         return all(index[:2] == rows and whole(index[2]) in lines for index in places)
+
+    def _is_again(self, node: UOp, uses: Uses) -> bool:
+        """Whether several kernels make a node from large products, each for its rows."""
+        return all(
+            unit.panel is not None
+            and node in unit.panel.members
+            and any(is_large(part, self.limits) for part in unit.panel.products)
+            and self._once(unit, index)
+            for unit, index in uses
+        )
 
     def _are_done(self, uses: Uses) -> bool:
         """Whether one of the kernels has enough to do, or an index is better read from memory."""

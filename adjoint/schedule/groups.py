@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from adjoint.ir.kernel_kind import is_constant
@@ -65,7 +66,16 @@ def choose_strategies(fused: Fused, target: Target) -> Fused:
 
 def _with_strategy(work: Work, target: Target) -> Work:
     reduced = tuple(node for node, _, _ in work.group.reduced) if work.group else ()
-    return replace(work, strategy=strategy_of(work.nodes, reduced, target))
+    rows = work.group is not None and _works_on_rows(work.group)
+    return replace(work, strategy=strategy_of(work.nodes, reduced, target, rows))
+
+
+def _works_on_rows(group: Group) -> bool:
+    """Whether something besides a product's results is computed beside it: for its rows."""
+    if len(group.reduced) != 1:
+        return len(group.reduced) > 1
+    ((_, at, _),) = group.reduced
+    return any({*chain(*index)} != {*chain(*at)} for _, index in group.outputs)
 
 
 def _work(fuser: Fuser, unit: Unit) -> Work:

@@ -26,6 +26,7 @@ from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
+from adjoint.schedule.across import across_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
@@ -47,7 +48,8 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     if has_windows(toposort(roots)):
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
-    return rewrite_once(roots, legal_rules(target), fired)
+    roots = rewrite_once(roots, legal_rules(target), fired)
+    return roots if target.tile is None else rewrite_once(roots, across_rules(target), fired)
 
 
 def _filled(node: UOp, value: Any) -> UOp:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import prod
 
-from adjoint.ir.kernel_kind import Gather, Reduce, is_counting
+from adjoint.ir.kernel_kind import Gather, Library, Reduce, is_counting
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW
@@ -31,6 +31,7 @@ class Panel:
 
     products: frozenset[UOp]
     width: int
+    members: frozenset[UOp]  # all nodes on the way to these products
 
 
 def panels_of(facts: Mapping[UOp, Facts], target: Target) -> dict[UOp, Panel]:
@@ -50,6 +51,16 @@ def is_along_rows(node: UOp, width: int) -> bool:
     if type(kernel) is not Reduce or kernel.index_map is not None or kernel.apart:
         return False
     return prod(kernel.loops_of(node)) == width
+
+
+def is_large(node: UOp, limits: Limits) -> bool:
+    """Whether a product is so large, and its operands so small, that its elements are computed
+    again rather than kept in memory."""
+    if type(node.op.kernel) is not Library or node.ndim != 3 or varies(*node.shape):
+        return False
+    operands = sum(prod(source.shape[1:]) for source in node.src)
+    large = node.size * node.dtype.itemsize >= limits.recomputed_bytes
+    return large and prod(node.shape[1:]) >= _LARGER * operands
 
 
 class _Walk:
@@ -75,9 +86,10 @@ class _Walk:
                 stack += self._below(*at)
             if len(seen) > _MOST_STEPS:
                 return None
-        if not self.products or not self.rows or not self._pays():
+        large = any(is_large(part, self.limits) for part in self.products)
+        if not self.products or not (self.rows or large) or not self._pays():
             return None
-        return Panel(frozenset(self.products), self.width)
+        return Panel(frozenset(self.products), self.width, frozenset(node for node, _ in seen))
 
     @property
     def width(self) -> int:

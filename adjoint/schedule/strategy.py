@@ -161,12 +161,15 @@ def step_kind(node: UOp, target: Target) -> str:
     return kind if kind != LIBRARY or choose(node, target).use == LIBRARY else REDUCE
 
 
-def strategy_of(nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target) -> Strategy:
-    """The strategy of a step that makes these nodes; a contraction inside it decides."""
+def strategy_of(
+    nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target, rows: bool = False
+) -> Strategy:
+    """The strategy of a step that makes these nodes; a contraction inside it decides. `rows`: not
+    only elements of its result are computed, also what is done to rows."""
     products = [n for n in (*reduced, *nodes) if kind_of(n) == LIBRARY]
     node = products[0] if products else nodes[0]
     row = choose(node, target)
-    if row.use == TILES and len(reduced) > 1:
+    if row.use == TILES and rows:
         row = _PANEL
     ways = (LOOPS, TILES, LIBRARY)
     others = [r.name for r in ROWS if r.use in ways and r.name != row.name and products]

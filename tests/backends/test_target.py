@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from adjoint import Tensor, dtypes
+from adjoint import Tensor, dtypes, grad
 from adjoint.backends.cpu.backend import CpuBackend
 from adjoint.codegen.show import show
 from adjoint.engine.graph_key import close_over_parameters, graph_key
@@ -63,6 +63,10 @@ def chain(x):
     return x.exp().sin().tanh().exp().sin()
 
 
+def attended(x):
+    return (x @ x.T).softmax(-1) @ x
+
+
 def sides(x):
     y = x * 2 + 1
     return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
@@ -108,6 +112,31 @@ CHANGES = {
         lambda x: x @ x[:, :9],
         [floats(40, 40)],
         {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_columns=4)},
+    ),
+    "limits.windowed_rows": (
+        lambda x: x.reshape(1, 1, 40, 40).conv2d(x[:9, :9].reshape(9, 1, 3, 3)),
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, windowed_rows=4)},
+    ),
+    "limits.panel_bytes": (
+        attended,
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_rows=1, panel_bytes=999)},
+    ),
+    "limits.panel_row": (
+        attended,
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_row=39)},
+    ),
+    "limits.panel_rows": (
+        attended,
+        [floats(40, 40)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_rows=9999)},
+    ),
+    "limits.recomputed_bytes": (
+        lambda x: grad(lambda x: attended(x).sum())(x),
+        [floats(400, 32)],
+        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, recomputed_bytes=1)},
     ),
     "limits.kernel_nodes": (chain, [ROWS], {"limits": Limits(2)}),
     "limits.kernel_cost": (chain, [ROWS], {"limits": Limits(kernel_cost=10)}),
