@@ -139,8 +139,8 @@ def _in_one(node: UOp, target: Target) -> UOp | None:
     for which in (0, 1):
         own, other = (spec.terms[i] for i in (which, 1 - which))
         rows = "".join(c for c in spec.out if c not in own)
-        batch, _, places = spec.out.partition(rows)
-        apart = rows and batch and places and set(own).issuperset(batch + places)
+        batch, _, places = spec.out.partition(rows) if rows else ("", "", "")
+        apart = batch and places and set(own).issuperset(batch + places)
         if apart and set(other).isdisjoint(batch + places) and _are_windows(node.src[which]):
             count = prod(sizes[c] for c in places)
             if count < target.limits.tiled_columns <= count * prod(sizes[c] for c in batch):

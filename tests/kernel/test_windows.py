@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import Tensor, Variable, counters, grad, jit, lower, vmap
+from adjoint import Tensor, Variable, counters, einsum, grad, jit, lower, vmap
 from adjoint.backends.cpu import BACKEND
 from adjoint.ops.tree import tree_reduced
 
@@ -139,6 +139,17 @@ def test_sizes_that_vary_give_the_same_bits_and_one_program(varying):
         assert turn == 0 or counted.sources == 0
         for mine, plain in zip(found, step(x, w), strict=True):
             np.testing.assert_array_equal(mine.numpy(), plain.numpy())
+
+
+@pytest.mark.parametrize("spec", ["mk,k->m", "k,kn->n", "k,k->", "mn,mn->", "bmk,bk->bm"])
+def test_large_products_without_rows_or_columns_beside_windows(spec):
+    """Rules about windows look at every large product of a graph that has some."""
+    sizes = {"b": 2, "m": 1024, "k": 1024, "n": 1024} | ({"k": 1 << 20} if spec == "k,k->" else {})
+    a, b = (whole(*(sizes[c] for c in term)) for term in spec.partition("->")[0].split(","))
+    pooled = whole(1, 1, 8, 8).max_pool2d((3, 3), stride=1).sum()
+    found = einsum(spec, a, b).sum() + pooled
+    wanted = np.einsum(spec, a.numpy().astype(np.float64), b.numpy()).sum() + pooled.numpy()
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
 
 
 def test_under_vmap_every_picture_may_have_weights_of_its_own():
