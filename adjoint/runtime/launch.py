@@ -25,6 +25,7 @@ from adjoint.errors import InternalError
 from adjoint.runtime import pool_ir as text
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.pool import native_code, the_pool
+from adjoint.runtime.stacks import with_room
 
 LONG = 100_000_000  # scalar operations from which a run must be possible to interrupt: some 50 ms
 CHUNK = 40_000  # scalar operations of a chunk: some 10 µs, many times the price of sharing it
@@ -86,7 +87,7 @@ class NativeProgram:
         self._keep, self.cost, self.flags = keep, cost, flags
         self._table = Cells(_flat(steps))
         self._program = Cells([the_pool().address, self._table.address, count, 0])
-        call = partial(_entry(), self._program.address)
+        call = partial(with_room, partial(_entry(), self._program.address))
         short = cost is not None and cost < LONG
         self._call: Run = call if short else partial(_run_long, call, self._program)
 

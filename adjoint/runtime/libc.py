@@ -72,6 +72,7 @@ def hold_over_fork(lock: threading.Lock) -> threading.Lock:
 OUTSIDE = (
     "memmove",
     *(f"pthread_{name}" for name in ("create", "detach", "sigmask")),
+    *(f"pthread_attr_{name}" for name in ("init", "setstacksize")),
     *(f"pthread_cond_{name}" for name in ("broadcast", "init", "signal", "wait")),
     *(f"pthread_mutex_{name}" for name in ("init", "lock", "unlock")),
 )

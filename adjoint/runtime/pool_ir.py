@@ -13,6 +13,8 @@ from __future__ import annotations
 import platform
 import signal
 
+from adjoint.runtime.stacks import ATTRIBUTES, WORKER
+
 # Fields of the pool, in bytes from its start; what different threads write is on different lines.
 GENERATION, NEXT, ACTIVE, OPEN = 0, 64, 128, 192
 JOB_FUNCTION, JOB_ARGUMENTS, JOB_EXTENT, JOB_CHUNK, JOB_FLAG = 256, 264, 272, 280, 288
@@ -51,6 +53,8 @@ def _pause() -> tuple[str, str]:
 _DECLARE_PAUSE, _PAUSE = _pause()
 
 _DECLARATIONS = f"""
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
@@ -166,6 +170,9 @@ entry:
 {_field("started", STARTED)}{_field("wanted", WANTED)}{_field("thread", THREAD)}
 {_field("mutex", MUTEX)}{_field("work", WORK)}{_field("done", DONE)}
 {_field("old", OLD_SIGNALS)}{_field("all", ALL_SIGNALS)}
+  %attributes = alloca [{ATTRIBUTES} x i8], align 16
+  %begun = call i32 @pthread_attr_init(ptr %attributes)
+  %sized = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {WORKER})
   %m = call i32 @pthread_mutex_init(ptr %mutex, ptr null)
   %w = call i32 @pthread_cond_init(ptr %work, ptr null)
   %d = call i32 @pthread_cond_init(ptr %done, ptr null)
@@ -177,7 +184,7 @@ next:
   %enough = icmp sge i32 %i, %count
   br i1 %enough, label %end, label %make
 make:
-  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %pool)
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @worker, ptr %pool)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %end, label %made
 made:

@@ -11,6 +11,7 @@ FILES = [
     *sorted((ROOT / "tests").rglob("*.md")),
 ]
 PATH = re.compile(r"(?<![\w./-])tests/[\w./*-]*[\w*]")
+FILES = [f for f in FILES if not any(part[0] == "." for part in f.relative_to(ROOT).parts)]
 MODULE = re.compile(r"(?<![\w./-])tests(?:\.[a-z_0-9]+)+")
 
 

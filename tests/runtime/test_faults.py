@@ -340,6 +340,43 @@ after_all()
     assert alone(text) == "fine"
 
 
+# ---- small stacks
+
+
+PRODUCT = """
+a, b = (np.random.default_rng(i).standard_normal((300, 4000)).astype(np.float32) for i in (0, 1))
+wanted = (a.astype(np.float64) @ b.T.astype(np.float64))
+def product():
+    found = (Tensor(a) @ Tensor(b.T.copy())).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-2)
+    done.append(1)
+done = []
+"""
+
+
+@linux
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_thread_with_a_small_stack_computes_products(threads):
+    text = """
+threading.stack_size(1 << 17)
+many = [threading.Thread(target=product) for _ in range(3)]
+for thread in many: thread.start()
+for thread in many: thread.join()
+product()
+assert len(done) == 4
+print("fine")
+"""
+    assert alone(PRODUCT + text, ADJOINT_THREADS=str(threads)) == "fine"
+
+
+@linux
+def test_a_process_with_a_small_stack_computes_products():
+    def small():
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 19, 1 << 19))
+
+    assert alone(PRODUCT + "product(); print('fine')", small, ADJOINT_THREADS="2") == "fine"
+
+
 # ---- forks and threads
 
 
