@@ -17,6 +17,7 @@ from adjoint.ir.origin import places_of, readable
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
+from adjoint.kernel.algorithms.scatter import read_by
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
@@ -157,7 +158,7 @@ class _Builder:
     def _prepared(
         self, special: AlgorithmKernel, results: tuple[UOp, ...], node: UOp
     ) -> KernelStep:
-        slots = [*map(self._slot, results), *map(self._slot, node.src)]
+        slots = [*map(self._slot, results), *map(self._slot, read_by(node))]
         slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
         return self._flagged(special.program, slots, node, node if special.flag else None)
 

@@ -16,6 +16,7 @@ from adjoint.errors import InternalError
 from adjoint.ir.kernel_kind import Gather, Part, Reduce, View, is_constant, is_counting
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.scatter import read_by
 from adjoint.schedule.classify import (
     HOST,
     LEAF,
@@ -383,7 +384,7 @@ class Fuser:
         order = sorts(node) if kind == SORT else None
         if order is not None:
             self.sorting[order] = unit
-        for source in dict.fromkeys(node.src if order is None else order.src):
+        for source in dict.fromkeys(read_by(node) if order is None else order.src):
             wanted = matrix_base(source) if kind == LIBRARY else source
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None

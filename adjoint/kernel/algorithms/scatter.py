@@ -14,7 +14,7 @@ from math import prod
 
 from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import RANGE
+from adjoint.ir.kernel_kind import RANGE, Algorithm, is_constant
 from adjoint.ir.sizes import is_one
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
@@ -103,7 +103,7 @@ class _Scatter:
         self.count = prod(indices[0].shape)
         buffer = self.loops.buffer
         self.out = buffer("out", node.dtype, node.size, True)
-        self.x = buffer("x", x.dtype, x.size)
+        self.x = None if x not in read_by(node) else buffer("x", x.dtype, x.size)
         self.indices = [buffer(f"index{i}", s.dtype, max(s.size, 1)) for i, s in enumerate(indices)]
         self.updates = buffer("updates", updates.dtype, max(updates.size, 1))
         # Sums and products of narrow floats are rounded once, when all updates are in.
@@ -129,8 +129,9 @@ class _Scatter:
         program = self.loops.program(self.node, name, pieces * layout.lanes)
         return AlgorithmKernel(program, scratch, flag=True)
 
-    def copy(self, source: UOp, target: UOp, start: UOp, block: UOp) -> None:
-        """All elements that this piece owns, in the dtype of the target."""
+    def copy(self, source: UOp | None, target: UOp, start: UOp, block: UOp) -> None:
+        """All elements that this piece owns, in the dtype of the target; without a source, the
+        number that all of x is."""
         runs, layout = self.layout.runs, self.layout
         with ExitStack() as stack:
             terms = [(start, 1)]
@@ -140,7 +141,8 @@ class _Scatter:
                 terms.append((stack.enter_context(self.loops.loop(extent, lanes)), stride))
             lane = stack.enter_context(self.loops.block(layout.inner, layout.lanes, block))
             at = index_sum(*terms, (lane, 1))
-            value = self.loops.load(source, at)
+            x = self.node.src[0]
+            value = number(x.arg.value, x.dtype) if source is None else self.loops.load(source, at)
             self.loops.store(target, at, value.cast(target.dtype.base))
 
     def apply(self, position: UOp, start: UOp, block: UOp) -> None:
@@ -192,6 +194,14 @@ class _Scatter:
         before = self.loops.load(self.target, at).cast(self.kind)
         after = combined(self.op, before, value.cast(self.kind))
         self.loops.store(self.target, at, after.cast(self.target.dtype.base))
+
+
+def read_by(node: UOp) -> tuple[UOp, ...]:
+    """The operands of an algorithm that it reads from memory: what is scattered to may be a number
+    everywhere, which the kernel writes itself."""
+    starts = type(node.op.kernel) is Algorithm and node.op.kernel.name == "scatter"
+    alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
+    return node.src[1:] if alone else node.src
 
 
 def build_scatter(

@@ -1,8 +1,8 @@
 """The kernels that are no plain loop of an expression: a table from algorithm to builder.
 
 A builder takes a node whose operands are contiguous row-major buffers, a target, and a name for the
-kernel (by default made from op and shape). Buffers of the program: results, operands in order, then
-what `AlgorithmKernel` lists.
+kernel (by default made from op and shape). Buffers of the program: results, the operands that are
+`read_by` the node in order, then what `AlgorithmKernel` lists.
 """
 
 from __future__ import annotations
