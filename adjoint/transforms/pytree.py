@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from adjoint.errors import ShapeError
@@ -66,6 +65,9 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     if kind in _registered:
         children, meta = _registered[kind][0](tree)
         return kind, meta, list(children)
+    if kind is dict:
+        keys = _sorted(tree)
+        return kind, keys, [tree[key] for key in keys]
     if tree is None:
         return kind, None, []
     if kind is list or isinstance(tree, tuple):
@@ -80,6 +82,7 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
 
 
 _DICTS = (dict, OrderedDict, defaultdict)
+_STRING = frozenset([str])
 
 
 def _opened_dict(tree: Any) -> tuple[Any, Any, list[Any]]:
@@ -90,7 +93,7 @@ def _opened_dict(tree: Any) -> tuple[Any, Any, list[Any]]:
 
 
 def _sorted(keys: Collection[Any]) -> tuple[Any, ...]:
-    if set(map(type, keys)) <= {str}:
+    if _STRING.issuperset(map(type, keys)):
         return tuple(sorted(keys))
     try:
         return tuple(sorted(keys, key=lambda k: (str(type(k)), k)))
@@ -116,21 +119,24 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
 
 
 def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
-    opened = _open(tree)
-    if opened is None:
+    kind, meta = type(tree), None
+    if kind in _leaf_kinds:
         leaves.append(tree)
         return LEAF
-    kind, meta, children = opened
+    children: Sequence[Any]
+    if (kind is tuple or kind is list) and kind not in _registered:
+        children = tree
+    else:
+        opened = _open(tree)
+        if opened is None:
+            leaves.append(tree)
+            return LEAF
+        kind, meta, children = opened
     if _leaf_kinds.issuperset(map(type, children)):
         leaves += children
-        return TreeDef(kind, meta, _leaves(len(children)))
-    return TreeDef(kind, meta, tuple([_flatten_into(leaves, child) for child in children]))
-
-
-@lru_cache(maxsize=256)
-def _leaves(count: int) -> tuple[TreeDef, ...]:
-    """The children of a container of leaves only: the most common one, made once."""
-    return (LEAF,) * count
+        return tuple.__new__(TreeDef, (kind, meta, (LEAF,) * len(children)))
+    inside = tuple([_flatten_into(leaves, child) for child in children])
+    return tuple.__new__(TreeDef, (kind, meta, inside))
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
