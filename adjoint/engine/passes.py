@@ -12,6 +12,7 @@ from typing import Any
 
 from adjoint.engine import build_schedule as lowering
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
+from adjoint.engine.joined_loops import join_loops
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
@@ -34,7 +35,7 @@ def expand_graphs(unit: Compilation) -> Compilation:
     parts: dict[Any, Graph] = {}
 
     def add(name: Any, roots: Sequence[UOp], inputs: Sequence[UOp]) -> None:
-        graph = _closed(expand(roots), tuple(inputs))
+        graph = _closed(join_loops(expand(roots)), tuple(inputs))
         for function in _functions(graph):
             if function not in parts:
                 add(function, function.outputs, function.inputs)
