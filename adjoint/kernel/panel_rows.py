@@ -21,6 +21,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import EXPENSIVE, Library, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_stages import adds, flat
@@ -52,9 +53,9 @@ class PanelRows(Packing):
     `lanes` columns go side by side; `width` is the length of a row, `room` of its place in scratch.
     """
 
-    def __init__(self, group: Group, lanes: int):
+    def __init__(self, group: Group, kind: DType, lanes: int):
         super().__init__(group.inputs, dtypes.int64)
-        self.group, self.lanes = group, lanes
+        self.group, self.kind, self.lanes = group, kind, lanes
         self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         sums = [Sum(*found) for found in group.reduced]
         self.second = _last([s for s in sums if s.is_product], group)
@@ -66,6 +67,7 @@ class PanelRows(Packing):
         self.scores: dict[UOp, UOp] = {}  # scratch of first products
         self.row, self.column = ZERO, ZERO  # of the panel
         self.found: dict[UOp, UOp] = {}  # what reductions of the row gave
+        self.ends: UOp | None = None  # of each row, behind which all weights are zeros, in scratch
         self.held: dict[UOp, UOp] = {}  # the same of all rows, in scratch
         self.finishing: UOp | None = None  # the total of the second product that is being finished
         self._names = count()
@@ -129,14 +131,40 @@ class PanelRows(Packing):
             self._reduce(some)
         for node, line in self.held.items():
             self.loops.store(line, self.index(self.row), self.found[node])
-        summed = flat(self.second.loops)
-        with self.loops.loop(self.width, self.lanes) as turn:
-            self.column = self._counter(self.width, turn)
-            self._go(summed, self.column)
-            value = self._operand(self.second)
-            self._store_all(self._outputs({*summed}))
-            self.loops.store(weights, self._cell(self.column), value)
+        if self.ends is None:
+            with self.loops.loop(self.width, self.lanes) as turn:
+                self._weigh(weights, self._counter(self.width, turn))
+        else:
+            self._weigh_parts(weights, self.ends)
         self._store_all(self._outputs(set()))
+
+    def _weigh(self, weights: UOp, column: Affine) -> UOp:
+        """The finished element of a column, and all results there."""
+        summed, self.column = flat(self.second.loops), column
+        self._go(summed, column)
+        value = self._operand(self.second)
+        self._store_all(self._outputs({*summed}))
+        self.loops.store(weights, self._cell(column), value)
+        return value
+
+    def _weigh_parts(self, weights: UOp, ends: UOp) -> None:
+        """The same, part by part of the row, and where the last part ends that has not only zeros.
+        The sum of what is there, without signs, is 0 or NaN just then."""
+        loops, size = self.loops, 2 * self.lanes
+        parts = -(-self.width // size)
+        end = loops.register(number(0))
+        with loops.loop(parts) as part:
+            first = self._counter(parts, part) * size
+            left = UOp(OPS["minimum"], (self.index(first * -1 + self.width), number(size)))
+            total = loops.register(number(0.0, self.kind))
+            with loops.loop(size, self.lanes, left if self.width % size else None) as turn:
+                value = self._weigh(weights, first + self._counter(size, turn))
+                more = UOp(OPS["add"], (total, UOp(OPS["abs"], (value,))))
+                total = loops.update(total, more, turn)
+            something = UOp(OPS["ne"], (total, number(0.0, self.kind)))
+            reach = UOp(OPS["where"], (something, self.index(first + size), end))
+            end = loops.update(end, reach, part)
+        loops.store(ends, self.index(self.row), end)
 
     def _cell(self, column: Affine) -> UOp:
         """A place of the present row in the panel."""
@@ -198,10 +226,9 @@ class PanelRows(Packing):
     def _key(self, node: UOp, at: At) -> Any:
         """The same for an element in every loop over this row; None unless it lies along it."""
         places = tuple(None if x == self.column else x for x in at)
-        (counter, _), *_ = self.column.terms or ((None, 0),)
-        rest = [x for x in places if x is not None]
-        along = len(rest) == len(at) - 1 and not any(counter in x.atoms() for x in rest)
-        return (node, places) if along else None
+        rest, counters = [x for x in places if x is not None], self.column.atoms()
+        apart = all(counters.isdisjoint(x.atoms()) for x in rest)
+        return (node, places) if apart and len(rest) == len(at) - 1 else None
 
     # ---- sums, by the one tree
 

@@ -15,18 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
 from adjoint.errors import InternalError
 from adjoint.ir.affine import ZERO, Affine, Loaded, var
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Library
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.loops import number
+from adjoint.kernel.index_maps import ElementWalk, reduced_operands
 from adjoint.kernel.loop_stages import flat
+from adjoint.kernel.masks import Distance, kept_from
 from adjoint.kernel.panel_rows import PanelRows, Sum
 from adjoint.kernel.tiles import BLOCK
+from adjoint.ops.logic import where
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target
@@ -52,8 +57,8 @@ class PanelLowering(PanelRows):
     def __init__(self, group: Group, target: Target):
         assert target.tile is not None
         node = next(n for n, _, _ in group.reduced if type(n.op.kernel) is Library)
-        self.kind = compute_dtype(node.dtype)
-        super().__init__(group, target.tile.lanes(self.kind.itemsize))
+        kind = compute_dtype(node.dtype)
+        super().__init__(group, kind, target.tile.lanes(kind.itemsize))
         self.batch, self.rows, self.columns = map(self._length, self.second.at)
         most = target.limits.panel_bytes // (self.room * self.kind.itemsize)
         most //= max(len(self.first), 1)  # rows that fit
@@ -84,6 +89,8 @@ class PanelLowering(PanelRows):
             node: loops.local(f"held{i}", compute_dtype(node.dtype), share)
             for i, node in enumerate(self._used_later())
         }
+        if self._is_masked():
+            self.ends = loops.local("ends", dtypes.int64, share)
         with loops.grid(self.batch * self.parts) as position:
             piece = self._counter(self.batch * self.parts, position)
             batch = piece // self.parts
@@ -109,6 +116,11 @@ class PanelLowering(PanelRows):
         results = [node for node, _ in self._outputs({*flat(self.second.at[2:])})]
         known = {*self.group.inputs, self.second.node, *self.reduced}
         return [n for n in toposort(results, stop=known.__contains__) if n in self.reduced]
+
+    def _is_masked(self) -> bool:
+        """Whether something chooses among elements, so that many weights may be zeros."""
+        known = {*self.group.inputs, *(part.node for part in self.first)}
+        return any(n.op is where for n in toposort([self.second.node], stop=known.__contains__))
 
     # ---- rows of the share
 
@@ -164,7 +176,24 @@ class PanelLowering(PanelRows):
                 end = UOp(OPS["minimum"], (self.index(first), number(self.width - lanes)))
                 first = var(Loaded(end, self.width - lanes + 1))
             out = Place(self.scores[part.node], self.room, first)
-            self._multiply(Job(part, first, lanes, lanes, left, out))
+            self._multiply(Job(part, first, lanes, lanes, left, out, self._distance(part)))
+
+    def _distance(self, part: Sum) -> Distance | None:
+        """How far tiles of a product are from being thrown away by a mask, if they may be."""
+        results = [node for node, _ in self.group.outputs]
+        before = dict(self.atoms)
+
+        def visit(walk: ElementWalk, row: Affine, column: Affine) -> None:
+            self._go(flat(self.second.at[1:2]), row)
+            self._go(flat(self.second.loops), column)
+            at, loops = self._place(self.second.at), self._place(self.second.loops)
+            places, _ = reduced_operands(self.second.node, at, loops)
+            walk.value(self.second.node.src[0], places[0])
+
+        sizes = (self.rows, self.width)
+        found = kept_from(part.node, results, self.group.inputs, sizes, visit)
+        self.atoms = before
+        return found
 
     def _multiply_second(self, weights: UOp) -> None:
         """The results, from the weights in scratch; what is left of a panel has fewer lanes."""
@@ -207,23 +236,73 @@ class PanelLowering(PanelRows):
 
     def _add_block(self, job: Job, block: Block) -> None:
         self._pack(job, block)
-        self._tiles(lambda first, rows: self._add_tile(job, block, first, rows))
+        finite = None
+        if job.part is self.second and self.ends is not None:
+            finite = self._is_finite(job, block)
+        self._tiles(lambda first, rows: self._add_tile(job, block, first, rows, finite))
 
-    def _add_tile(self, job: Job, block: Block, first: Affine, rows: int) -> None:
-        """The sums of some rows over a block, added to those of blocks before."""
+    def _is_finite(self, job: Job, block: Block) -> UOp:
+        """Whether all packed columns are finite: zero times each is zero then."""
+        loops, (_, size) = self.loops, block
+        ways = 4 if size % 4 == 0 else 1  # sums that do not wait for one another
+        totals = [loops.register(number(0.0, self.kind)) for _ in range(ways)]
+        zero = number(0.0, self.kind)
+        with loops.loop(job.columns, job.lanes) as lane, loops.loop(size // ways) as turn:
+            k = self._counter(size // ways, turn) * ways
+            for i, total in enumerate(totals):
+                place = self._in(Place(self.packed, job.lanes), k + i, lane)
+                value = fma(loops.load(self.packed, place), zero, total)
+                totals[i] = loops.update(total, value, lane, turn)
+        whole = reduce(lambda a, b: UOp(OPS["add"], (a, b)), totals)
+        return UOp(OPS["eq"], (whole, zero))
+
+    def _reach(self, block: Block, first: Affine, rows: int, finite: UOp) -> UOp:
+        """How far into a block of k the weights of some rows have to be multiplied: what follows
+        are zeros, and a sum that zeros are added to stays the same."""
+        ends = [self._end(first + i) for i in range(rows)]
+        end = reduce(lambda a, b: UOp(OPS["maximum"], (a, b)), ends)
+        start, size = block
+        left = UOp(OPS["minimum"], (UOp(OPS["sub"], (end, self.index(start))), number(size)))
+        return UOp(OPS["where"], (finite, left, number(size)))
+
+    def _end(self, row: Affine) -> UOp:
+        """Where the weights of a row end, read here: it may be read elsewhere too."""
+        assert self.ends is not None
+        load, place = OPS["load"], self.index(row)
+        return self.loops.here(UOp(load, (self.ends, place), load.arg(1, next(self._names))))  # type: ignore[misc]
+
+    def _add_tile(
+        self, job: Job, block: Block, first: Affine, rows: int, finite: UOp | None
+    ) -> None:
+        """The sums of some rows over a block, added to those of blocks before, unless nothing
+        depends on them."""
+        if job.distance is None:
+            self._add_sums(job, block, first, rows, finite)
+            return
+        last = self.start * self.step + first + (rows - 1)
+        apart = UOp(OPS["minimum"], (self.index(job.distance(job.first, last)), number(1)))
+        with self.loops.loop(1, count=apart):
+            self._add_sums(job, block, first, rows, finite)
+
+    def _add_sums(
+        self, job: Job, block: Block, first: Affine, rows: int, finite: UOp | None
+    ) -> None:
         loops, buffer, several = self.loops, job.out.buffer, self._count(job.part) > BLOCK
+        reach = None if finite is None else self._reach(block, first, rows, finite)
         with loops.loop(job.lanes, job.lanes) as lane:
-            for i, total in enumerate(self._sums(job, block, first, rows, lane)):
+            for i, total in enumerate(self._sums(job, block, first, rows, lane, reach)):
                 place = self._in(job.out, first + i, lane)
                 if several:
                     total = UOp(OPS["add"], (loops.load(buffer, place), total))
                 loops.store(buffer, place, total)
 
-    def _sums(self, job: Job, block: Block, first: Affine, rows: int, lane: UOp) -> list[UOp]:
+    def _sums(
+        self, job: Job, block: Block, first: Affine, rows: int, lane: UOp, reach: UOp | None
+    ) -> list[UOp]:
         loops, (start, size) = self.loops, block
         sums = [loops.register(number(0.0, self.kind)) for _ in range(rows)]
         found = []
-        with loops.loop(size) as turn:
+        with loops.loop(size, count=reach) as turn:
             k = self._counter(size, turn)
             right = loops.load(self.packed, self._in(Place(self.packed, job.lanes), k, lane))
             for i, total in enumerate(sums):
@@ -304,3 +383,4 @@ class Job:
     columns: int
     left: Left
     out: Place
+    distance: Distance | None = None  # of its tiles from a mask that throws them away

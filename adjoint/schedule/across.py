@@ -123,10 +123,12 @@ class _Turned:
             return self.of(node.src[0]).reshape(exchanged)
         if type(kernel) is Pointwise and all(s.shape == node.shape for s in node.src):
             return UOp(node.op, tuple(self.of(source) for source in node.src), node.arg)
-        if is_large(node, self.target.limits) and node.arg.spec == _SPEC:
-            self.products = True
-            lhs, rhs = node.src
-            return rhs.permute(0, 2, 1).contract(lhs.permute(0, 2, 1), _SPEC)
+        if is_large(node, self.target.limits) and _is_tiled(node, self.target):
+            lhs, rhs = (source.permute(0, 2, 1) for source in node.src)
+            found = _tiled(rhs, lhs, self.target)
+            if found is not None:
+                self.products = True
+                return found
         self._note(node)
         return node.permute([*range(node.ndim - 2), node.ndim - 1, node.ndim - 2])
 

@@ -282,3 +282,47 @@ def test_neither_threads_nor_the_width_of_registers_change_a_bit():
             continue
         settings.append({"ADJOINT_CPU": name})
     assert len({printed("-c", SCRIPT, **setting) for setting in settings}) == 1
+
+
+# ---- scores that a mask throws away, weights that are zeros
+
+
+def places(length):
+    column = Tensor(np.arange(length, dtype=np.int32))
+    return column.reshape(-1, 1), column.reshape(1, -1)
+
+
+def masked(keep):
+    def fn(q, k, v):
+        row, column = places(q.shape[-2])
+        return keep(row, column).where(q @ k.mT, -100.0).softmax(-1) @ v
+
+    return fn
+
+
+MASKED = {
+    "causal": lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True),
+    "strictly below": masked(lambda row, column: column < row),
+    "near": masked(lambda row, column: column <= row + 40),
+    "above": masked(lambda row, column: row <= column),
+    "every other": masked(lambda row, column: column <= row * 2),
+    "padded": lambda q, k, v: q.scaled_dot_product_attention(k, v, places(200)[1] < 77),
+    "and all of them": lambda q, k, v: (
+        masked(lambda row, column: column <= row)(q, k, v)
+        * ((q @ k.mT).softmax(-1) @ v)
+        * (q @ k.mT).sum(-1, keepdim=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("fn", MASKED.values(), ids=MASKED)
+@pytest.mark.parametrize("odd", ["nothing", "an infinity", "a NaN"])
+def test_what_a_mask_throws_away_changes_no_bit(forced, fn, odd):
+    q, k, v = (normal(2, 200, 40, seed=i).numpy().copy() for i in range(3))
+    if odd == "an infinity":
+        v[0, 150, 3] = k[1, 170, 5] = np.inf
+    if odd == "a NaN":
+        v[1, 199, 39] = q[0, 100, 0] = k[0, 160, 7] = np.nan
+    args = [Tensor(x).realize() for x in (q, k, v)]
+    (found,) = same_bits(forced, fn, *args)
+    assert np.isnan(found).any() == (odd != "nothing")

@@ -134,3 +134,14 @@ def test_weights_alone_beside_their_product(limits, monkeypatch, kept):
         )
         found.append([x.numpy().tobytes() for x in jit(both)(*args)])
     assert found[0] == found[1]
+
+
+def test_a_product_that_would_not_be_tiles_across_is_kept(limits, monkeypatch):
+    """Fewer columns than tiles have would be another order of summation."""
+    monkeypatch.setattr("adjoint.schedule.panels._LARGER", 0)
+    q, k, v = normal(2, 28, 900), normal(2, 700, 900, seed=1), normal(2, 700, 900, seed=2)
+    by = grad(lambda q, k, v: (attend()(q, k, v) * q).sum(), argnums=(0, 1, 2))
+    kept = [x.numpy() for x in jit(by)(q, k, v)]
+    limits(recomputed_bytes=1)
+    for mine, other in zip(jit(by)(q, k, v), kept, strict=True):
+        assert mine.numpy().tobytes() == other.tobytes()
