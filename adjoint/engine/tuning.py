@@ -72,6 +72,11 @@ class Tuner:
         self._known: dict[str, Way] = {}
         self._forced: ContextVar[Way | None] = ContextVar("forced", default=None)
 
+    @property
+    def measuring(self) -> bool:
+        """Whether a product is being made one way, here and now."""
+        return self._forced.get() is not None
+
     def row(self, node: UOp, target: Target, row: Row) -> Row:
         """The row for a product, where the table says another."""
         way = self._way(node, target, row)
@@ -138,10 +143,12 @@ class Tuner:
 
     @contextmanager
     def _forcing(self, way: Way) -> Iterator[None]:
-        token = self._forced.set(way)
+        token, before = self._forced.set(way), strategy.tuner
+        strategy.tuner = self
         try:
             yield
         finally:
+            strategy.tuner = before
             self._forced.reset(token)
 
 
@@ -194,6 +201,8 @@ def _viewed(x: UOp, name: str) -> UOp:
 
 def switch(build: Build) -> None:
     """Measure or not from here on, as `ADJOINT_TUNE` says."""
+    if strategy.tuner is not None and strategy.tuner.measuring:
+        return
     mode = config.TUNE.value()
     if not mode:
         strategy.tuner = None

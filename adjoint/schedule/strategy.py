@@ -133,6 +133,10 @@ class ProductTuner(Protocol):
 
     mode: str
 
+    @property
+    def measuring(self) -> bool:
+        """Whether a product is being made one way, here and now."""
+
     def row(self, node: UOp, target: Target, row: Row) -> Row:
         """The row for a product, where the table says this one."""
 

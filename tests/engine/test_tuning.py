@@ -7,6 +7,7 @@ import adjoint
 from adjoint import Tensor, Variable, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine import tuning
+from adjoint.engine.explain import loops_of
 from adjoint.engine.pipeline import build
 from adjoint.engine.tuning import Tuner, Way, alone, shapes, ways
 from adjoint.ir.opdef import OPS
@@ -37,6 +38,10 @@ def real(*shape, seed=0):
 def product(m, k, n, dtype="float32"):
     a, b = (OPS["input"](name, (1, *s), dtype, "CPU") for name, s in (("a", (m, k)), ("b", (k, n))))
     return a.contract(b, "bmk,bkn->bmn")
+
+
+def kernels(program):
+    return "\n".join(loops_of(program.schedule))
 
 
 def row_named(name):
@@ -74,6 +79,7 @@ def test_no_shape_of_tiles_changes_a_bit(shape, dtype):
     for tile in shapes(TARGET.tile):
         program, inputs = tuner.program(root, Way("tiles", tile.rows, tile.row_bytes), BACKEND)
         assert len(inputs) == 2
+        assert f"{tile.lanes(values[0].itemsize)} side by side" in kernels(program)
         found.append(program.run_arrays(values)[0].tobytes())
     assert len({tile.row_bytes for tile in shapes(TARGET.tile)}) == 3
     assert len(set(found)) == 1
@@ -87,6 +93,7 @@ def test_every_way_gives_the_product(shape):
     assert {way.row for way in every} == {"tiles", "matrix product", "short product"}
     for way in every:
         program, _ = Tuner(build, "all").program(root, way, BACKEND)
+        assert program.schedule.steps[0].strategy.name == way.row
         np.testing.assert_allclose(program.run_arrays([a, b])[0], a @ b, rtol=1e-4, atol=1e-4)
 
 
