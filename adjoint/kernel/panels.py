@@ -59,6 +59,8 @@ class PanelLowering(PanelRows):
         node = next(n for n, _, _ in group.reduced if type(n.op.kernel) is Library)
         kind = compute_dtype(node.dtype)
         super().__init__(group, kind, target.tile.lanes(kind.itemsize))
+        while self.lanes > self.width:
+            self.lanes //= 2
         self.batch, self.rows, self.columns = map(self._length, self.second.at)
         most = target.limits.panel_bytes // (self.room * self.kind.itemsize)
         most //= max(len(self.first), 1)  # rows that fit
