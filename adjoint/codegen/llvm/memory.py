@@ -1,9 +1,10 @@
 """LOAD and STORE as LLVM instructions.
 
 The stride of the index along the lanes decides: 1 is one access to consecutive elements, -1 the
-same turned around, 0 a scalar, anything else a gather or scatter. Memory is touched only where the
-gate holds and the lane runs: where all lanes agree on a gate, a closed one turns the access to
-spare memory of the function, which costs no branch; else the access is masked.
+same turned around, 0 a scalar, 2 or 4 one access that leaves out the elements between, anything
+else a gather or scatter. Memory is touched only where the gate holds and the lane runs: where all
+lanes agree on a gate, a closed one turns the access to spare memory of the function, which costs no
+branch; else the access is masked.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def _load_lanes(
         return Value(found, None, w.level)
     rest = None if other is None else _to_memory(w, other, dtype, w.lanes)
     mask = _lane_mask(w, gate)
-    access = _load_masked if consecutive else _gather
+    apart = _load_apart if _is_apart(w, dtype, index) else _gather
+    access = _load_masked if consecutive else apart
     found = access(w, dtype, buffer, index, mask, rest or "zeroinitializer")
     return Value(from_memory(w, found, dtype, w.lanes), None, w.level)
 
@@ -153,6 +155,59 @@ def _gather(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, oth
     return w.emit(w.call(kind, name, pointers, align, f"{truth} {mask}", f"{kind} {other}"))
 
 
+_APART = (2, 4)  # strides: vectors of other lengths would be cut up
+_WIDEST_APART = 256  # bytes that one access spans
+
+
+def _is_apart(w: Writer, dtype: DType, index: Value) -> bool:
+    """Whether one masked access is sooner done than an access per lane."""
+    stride = index.stride or 0
+    narrow = stride * w.lanes * dtype.itemsize <= _WIDEST_APART
+    masks = w.processor.width >= 512 and dtype.itemsize in (4, 8)  # narrower ones have slow masks
+    return stride in _APART and narrow and masks
+
+
+def _mask_apart(w: Writer, stride: int, mask: str) -> str:
+    """The lanes of a mask, with elements between them that are not touched."""
+    return _spread_apart(w, stride, ty.vector_of("i1", w.lanes), mask, "zeroinitializer")
+
+
+def _spread_apart(w: Writer, stride: int, kind: str, vector: str, between: str) -> str:
+    """A vector in which every second or fourth lane is one of this."""
+    picks = [i // stride if i % stride == 0 else w.lanes for i in range(stride * w.lanes)]
+    order = f"<{len(picks)} x i32> <" + ", ".join(f"i32 {i}" for i in picks) + ">"
+    return w.emit(f"shufflevector {kind} {vector}, {kind} {between}, {order}")
+
+
+def _load_apart(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str) -> str:
+    stride, element = index.stride or 1, ty.memory_type(dtype)
+    count = stride * w.lanes
+    kind, truth = ty.vector_of(element, count), ty.vector_of("i1", count)
+    pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {index.name}")
+    name, align = f"llvm.masked.load.{ty.suffix(element, count)}.p0", f"i32 {dtype.itemsize}"
+    wanted = f"{truth} {_mask_apart(w, stride, mask)}"
+    text = w.call(kind, name, f"ptr {pointer}", align, wanted, f"{kind} zeroinitializer")
+    order = f"<{w.lanes} x i32> {ty.steps('i32', w.lanes, stride)}"
+    found = w.emit(f"shufflevector {kind} {w.emit(text)}, {kind} poison, {order}")
+    if other == "zeroinitializer":
+        return found
+    lanes, run = ty.vector_of(element, w.lanes), ty.vector_of("i1", w.lanes)
+    return w.emit(f"select {run} {mask}, {lanes} {found}, {lanes} {other}")
+
+
+def _store_apart(
+    w: Writer, dtype: DType, buffer: Value, index: Value, vector: str, mask: str
+) -> None:
+    stride, element = index.stride or 1, ty.memory_type(dtype)
+    count = stride * w.lanes
+    kind, truth = ty.vector_of(element, count), ty.vector_of("i1", count)
+    pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {index.name}")
+    wide = _spread_apart(w, stride, ty.vector_of(element, w.lanes), vector, "poison")
+    name, align = f"llvm.masked.store.{ty.suffix(element, count)}.p0", f"i32 {dtype.itemsize}"
+    wanted = f"{truth} {_mask_apart(w, stride, mask)}"
+    w.effect(w.call("void", name, f"{kind} {wide}", f"ptr {pointer}", align, wanted))
+
+
 def _store_lanes(
     w: Writer,
     dtype: DType,
@@ -165,6 +220,9 @@ def _store_lanes(
     kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
     short = ty.suffix(ty.memory_type(dtype), w.lanes)
     align = f"i32 {dtype.itemsize}"
+    if _is_apart(w, dtype, index):
+        _store_apart(w, dtype, buffer, index, vector, _lane_mask(w, gate))
+        return
     if index.stride not in (1, -1):
         pointers = f"<{w.lanes} x ptr> {_pointers(w, dtype, buffer, index)}"
         name, mask = f"llvm.masked.scatter.{short}.v{w.lanes}p0", _lane_mask(w, gate)
