@@ -217,3 +217,29 @@ def test_short_products_have_the_bits_of_the_plain_size(case, inner):
     PROGRAMS.clear()
     plain = [function(Tensor(numbers(n, inner)), Tensor(w)).numpy().tobytes() for n in sizes]
     assert found == plain
+
+
+def layer(weights, x):
+    """The loss of a layer with attention."""
+    batch, length, width = x.shape
+    parts = (x @ weights[0]).reshape(batch, length, 3, 4, width // 4).permute(2, 0, 3, 1, 4)
+    mixed = parts[0].scaled_dot_product_attention(parts[1], parts[2], is_causal=True)
+    mixed = mixed.transpose(1, 2).reshape(batch, length, width)
+    return ((x + mixed @ weights[1]).layernorm() ** 2).mean()
+
+
+def test_gradients_of_attention_are_compiled_once_for_all_lengths():
+    random = np.random.default_rng(1)
+    weights = [Tensor(random.standard_normal((64, n)).astype(np.float32) / 8) for n in (192, 64)]
+    whole = random.standard_normal((4, 512, 64)).astype(np.float32)
+    varying = jit(grad(layer), dynamic={"x": {1: Variable("length", 1, 512)}})
+    new = []
+    for length in (512, 300, 257):
+        x = Tensor(np.ascontiguousarray(whole[:, :length]))
+        with counters() as counted:
+            found = varying(weights, x)
+        new.append(counted.sources)
+        wanted = grad(layer)(weights, x)
+        for got, plain in zip(found, wanted, strict=True):
+            assert got.numpy().tobytes() == plain.numpy().tobytes(), length
+    assert new[1:] == [0, 0], new
