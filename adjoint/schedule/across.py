@@ -16,6 +16,7 @@ What may live here: these rewrites. What may not: which of the nodes are one ker
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 
 from adjoint.ir.kernel_kind import Library, Pointwise, is_constant, is_reduction
 from adjoint.ir.opdef import OPS
@@ -40,11 +41,14 @@ def across_rules(target: Target) -> RuleSet:
 
     def again(node: UOp) -> UOp | None:
         """contract(a, s) = contract(sᵀ, aᵀ)ᵀ; contract(pᵀ, g) with pᵀ of transposed products"""
-        return _again(node, target) if _is_tiled(node, target) else None
+        largest = max(prod(source.shape) for source in node.src) * node.dtype.itemsize
+        large = largest >= target.limits.recomputed_bytes
+        return _again(node, target) if large and _is_tiled(node, target) else None
 
     def turned(node: UOp) -> UOp | None:
         """contract(xᵀ, g) = contract(gᵀ, x)ᵀ, for a large x whose columns are added up"""
-        return _as_it_lies(node, target) if _is_tiled(node, target) else None
+        wide = node.ndim == 3 and node.shape[1] >= _LARGER * node.shape[2]
+        return _as_it_lies(node, target) if wide and _is_tiled(node, target) else None
 
     products = AnyNode("node", kind=Library)
     return RuleSet((Rule("rows_again", products, again), Rule("turned_product", products, turned)))
@@ -57,19 +61,14 @@ def _is_tiled(node: UOp, target: Target) -> bool:
 
 def _as_it_lies(node: UOp, target: Target) -> UOp | None:
     lhs, rhs = node.src
-    _, rows, columns = node.shape
     strides = strides_over(lhs)
-    if strides is None or strides[1] != 1 or rows < _LARGER * columns:
-        return None
-    if strides[2] * node.dtype.itemsize < _FAR:
+    if strides is None or strides[1] != 1 or strides[2] * node.dtype.itemsize < _FAR:
         return None
     return _tiled(rhs.permute(0, 2, 1), lhs.permute(0, 2, 1), target, across=True)
 
 
 def _again(node: UOp, target: Target) -> UOp | None:
     lhs, rhs = node.src
-    if max(lhs.size, rhs.size) * node.dtype.itemsize < target.limits.recomputed_bytes:
-        return None
     turned = _Turned(target)
     right = turned.of(rhs)
     if turned.pays:
