@@ -19,6 +19,7 @@ from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import split
+from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import DROPPED, KEPT, scope
 from adjoint.transforms.call import Fn, as_tensor, name_of, outside, tensor_leaves
 from adjoint.transforms.effects import decide, hand_over, joined, latest, no_token, token_symbol
@@ -44,6 +45,7 @@ class Traced:
     keys: list[UOp]
     start: UOp | None = None
     before: UOp | None = None
+    flags: tuple[bool | None, ...] = ()  # requires_grad of what it returns
 
     @property
     def has_token(self) -> bool:
@@ -83,10 +85,11 @@ def traced(op: str, fn: Fn, like: Sequence[UOp], treedef: TreeDef) -> Traced:
         result = fn(*tree_unflatten(treedef, map(Tensor, symbols)))
         leaves, out_tree = tensor_leaves(op, result)
         outputs, keys = [leaf.uop for leaf in leaves], list(inner.keys)
+        flags = tuple(leaf._requires_grad for leaf in leaves)
         if not inner.tokens:
-            return Traced(symbols, outputs, out_tree, keys)
+            return Traced(symbols, outputs, out_tree, keys, flags=flags)
         outputs.append(joined(inner.tokens))
-        return Traced(symbols, outputs, out_tree, keys, inner.start, before)
+        return Traced(symbols, outputs, out_tree, keys, inner.start, before, flags)
 
 
 def _handed(parts: Sequence[UOp], has_token: bool) -> Sequence[UOp]:
@@ -95,6 +98,14 @@ def _handed(parts: Sequence[UOp], has_token: bool) -> Sequence[UOp]:
         return parts
     hand_over([parts[-1]], parts)
     return parts[:-1]
+
+
+def _tensors(parts: Sequence[UOp], given: Any, *functions: Traced) -> list[Tensor]:
+    """The results as tensors, which have a history if something given or captured has one."""
+    flags = [leaf._requires_grad for leaf in tree_leaves(given) if isinstance(leaf, Tensor)]
+    flags += [flag for function in functions for flag in function.flags]
+    found: list[Tensor] = lift.wrap(list(parts), flags)
+    return found
 
 
 def _leaves(op: str, tree: Any) -> tuple[list[UOp], TreeDef]:
@@ -119,7 +130,7 @@ def cond(pred: Any, true_fn: Fn, false_fn: Fn, *operands: Any) -> Any:
     functions = [side.close(captures) for side in sides]
     condition = test.uop if test.dtype is dtypes.bool_ else test.uop.ne(0)
     parts = _handed(results(branch(condition, [*nodes, *captures], *functions)), has_token)
-    return tree_unflatten(sides[0].treedef, map(Tensor, parts))
+    return tree_unflatten(sides[0].treedef, _tensors(parts, operands, *sides))
 
 
 def switch(index: Any, branches: Sequence[Fn], *operands: Any) -> Any:
@@ -206,7 +217,8 @@ def scan(
     pair = tree_flatten((tree_unflatten(carry_tree, carry), tree_unflatten(rows_tree, one)))[1]
     step = traced(op, fn, like, pair)
     out_carry, out_rows = _split_step(op, step, carry_tree, carry)
-    return _run_scan(step, carry, rows, (count, reverse), (carry_tree, out_carry, out_rows))
+    trees = (carry_tree, out_carry, out_rows)
+    return _run_scan(step, carry, rows, (count, reverse), trees, (init, xs))
 
 
 def _row_type(row: UOp) -> UOp:
@@ -251,15 +263,21 @@ def _same_carry(
 
 
 def _run_scan(
-    step: Traced, carry: list[UOp], rows: list[UOp], how: tuple[int, bool], trees: Any
+    step: Traced,
+    carry: list[UOp],
+    rows: list[UOp],
+    how: tuple[int, bool],
+    trees: Any,
+    given: Any,
 ) -> tuple[Any, Any]:
     (count, reverse), (carry_tree, carries, row_tree) = how, trees
     step, rows = _with_own_keys(step, rows, count)
     captures = step.captures()
     arg = LoopArg(step.close(captures), carries, len(rows), count, reverse)
     parts = _handed(loop([*carry, *rows, *captures], arg), step.has_token)
-    last = tree_unflatten(carry_tree, map(Tensor, parts[:carries]))
-    return last, tree_unflatten(row_tree, map(Tensor, parts[carries:]))
+    tensors = _tensors(parts, given, step)
+    last = tree_unflatten(carry_tree, tensors[:carries])
+    return last, tree_unflatten(row_tree, tensors[carries:])
 
 
 def _with_own_keys(step: Traced, rows: list[UOp], count: int) -> tuple[Traced, list[UOp]]:
@@ -320,7 +338,7 @@ def while_loop(cond_fn: Fn, body_fn: Fn, init: Any, max_iterations: int | None =
     captures = list(dict.fromkeys([*test.captures(), *body.captures()]))
     arg = WhileArg(test.close(captures), body.close(captures), len(carry))
     parts = _handed(results(while_op([*carry, *captures], arg)), has_token)
-    return tree_unflatten(treedef, map(Tensor, parts))
+    return tree_unflatten(treedef, _tensors(parts, init, body))
 
 
 def _bounded(op: str, cond_fn: Fn, body_fn: Fn, init: Any, most: int) -> Any:
