@@ -32,7 +32,7 @@ from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
-from adjoint.schedule.panels import is_along_rows, is_large, panels_of
+from adjoint.schedule.panel_units import PanelUnits
 from adjoint.schedule.units import Order, Unit
 from adjoint.target import Target
 
@@ -50,8 +50,8 @@ class Fuser:
     def __init__(self, roots: Sequence[UOp], target: Target):
         self.limits = target.limits
         self.facts = facts_of(roots, target)
-        self.panels = panels_of(self.facts, target)
         self.atoms = Atoms()
+        self.panels = PanelUnits(self.facts, self.atoms, target)
         self.uses: dict[UOp, Uses] = {}
         self.needs: dict[UOp, Needs] = {r: {None: None} for r in roots}
         self.units: dict[Unit, None] = {}
@@ -168,10 +168,7 @@ class Fuser:
         """A product in tiles joins a kernel: what is read again and again is in memory, unless it
         is made row by row."""
         wanted = [below_windows(node.src[1])]
-        if node in self.panels and not unit.tiled:
-            unit.panel, unit.panel_of = self.panels[node], node
-            unit.outer = (*index[0], *index[1])
-        else:
+        if not self.panels.begins(node, unit, index):
             wanted.append(row_base(node.src[0]))
         unit.tiled = True
         for operand in wanted:
@@ -192,7 +189,7 @@ class Fuser:
         settled = {(unit, self.atoms.settled(index)): None for unit, index in uses}
         units = dict.fromkeys(unit for unit, _ in settled)
         if not needs and self._joins(node, kind, settled, units):
-            for unit, index in self._places(node, settled):
+            for unit, index in self.panels.places(node, settled):
                 self._flow(node, unit, index)
             return
         host = self._host(node, kind, settled, units, needs)
@@ -218,7 +215,7 @@ class Fuser:
         if self._are_done(uses):
             return False
         if kind == REDUCE:
-            if self._is_of_panel(node, uses, units):
+            if self.panels.takes(node, uses, units):
                 return True
             tiled = self.facts[node].tiled
             return len(uses) == 1 and all(
@@ -231,52 +228,12 @@ class Fuser:
         if facts.cost <= self.limits.cheap:
             return True
         if len(units) > 1:
-            return self._is_again(node, uses)
+            again = self.panels.make_again(node, units)
+            return again and all(self._once(unit, index) for unit, index in uses)
         for unit, index in uses:
             if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
                 return False
         return len(uses) == 1 or next(iter(units)).outer is not None
-
-    def _places(self, node: UOp, uses: Uses) -> Iterable[tuple[Unit, Index]]:
-        """Where a node that joins kernels is computed: a product for a panel once."""
-        if not self.facts[node].tiled:
-            return uses
-        return {unit: (unit, index) for unit, index in uses}.values()
-
-    def _is_of_panel(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
-        """Whether the rows of one kernel's panel are made of a product or reduction, and it is
-        used where these are worked on."""
-        if len(units) > 1:
-            return is_large(node, self.limits) and all(
-                self._is_of_panel(node, {use: None for use in uses if use[0] is unit}, {unit: None})
-                for unit in units
-            )
-        unit, places = next(iter(units)), [index for _, index in uses]
-        panel, product = unit.panel, unit.panel_of
-        if panel is None or product is None:
-            return False
-        if node not in panel.products and not is_along_rows(node, panel.width):
-            return False
-        whole, outer = self.atoms.whole, set(self.atoms.whole(unit.outer or ()))
-        if node not in panel.products:
-            return all(set(chain(*index)) == outer for index in places)
-        rows = self.atoms.settled(unit.reduced[product][0])[:2]
-        lines = [
-            tuple(chain(*self.atoms.settled(loops)))
-            for known, (_, loops) in unit.reduced.items()
-            if known is product or not self.facts[known].tiled
-        ]
-        return all(index[:2] == rows and whole(index[2]) in lines for index in places)
-
-    def _is_again(self, node: UOp, uses: Uses) -> bool:
-        """Whether several kernels make a node from large products, each for its rows."""
-        return all(
-            unit.panel is not None
-            and node in unit.panel.members
-            and any(is_large(part, self.limits) for part in unit.panel.products)
-            and self._once(unit, index)
-            for unit, index in uses
-        )
 
     def _are_done(self, uses: Uses) -> bool:
         """Whether one of the kernels has enough to do, or an index is better read from memory."""
@@ -350,20 +307,14 @@ class Fuser:
             if unit.tiled and type(node.op.kernel) is Gather:
                 continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
-            fits = row or (kind == POINTWISE and inside in (self._domain(unit), self._wide(unit)))
+            wide = (self._domain(unit), self.panels.counters(unit))
+            fits = row or (kind == POINTWISE and inside in wide)
             if kind == REDUCE and not row:
                 fits = unit.outer is None and self._makes_row(unit, index)
             others = (u for u in (*units, *needs) if u is not None and u is not unit)
             if fits and not unit.full and not any(map(self.steps.before, others, repeat(unit))):
                 return unit, index
         return None
-
-    def _wide(self, unit: Unit) -> set[int] | None:
-        """The counters of a panel: its rows, and the places in one."""
-        if unit.panel_of is None:
-            return None
-        at, loops = map(self.atoms.settled, unit.reduced[unit.panel_of])
-        return set(chain(*at[:2], *loops))
 
     def _new_kernel(self, node: UOp) -> None:
         index = tuple(self.atoms.new(n) for n in node.shape)
