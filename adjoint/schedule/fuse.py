@@ -306,6 +306,8 @@ class Fuser:
                 continue
             if unit.tiled and type(node.op.kernel) is Gather:
                 continue
+            if kind == REDUCE and not self.panels.may_hold(node, unit):
+                continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
             wide = (self._domain(unit), self.panels.counters(unit))
             fits = row or (kind == POINTWISE and inside in wide)

@@ -59,6 +59,11 @@ class PanelUnits:
         whole = self.atoms.whole
         return all(index[:2] == rows and whole(index[2]) in lines for index in places)
 
+    def may_hold(self, node: UOp, unit: Unit) -> bool:
+        """Whether a reduction could be one more result of a kernel: one that works on rows goes
+        along rows of one length."""
+        return unit.panel is None or is_along_rows(node, unit.panel.width)
+
     def make_again(self, node: UOp, units: Iterable[Unit]) -> bool:
         """Whether several kernels make a node from large products, each for its rows."""
         return all(

@@ -326,3 +326,29 @@ def test_what_a_mask_throws_away_changes_no_bit(forced, fn, odd):
     args = [Tensor(x).realize() for x in (q, k, v)]
     (found,) = same_bits(forced, fn, *args)
     assert np.isnan(found).any() == (odd != "nothing")
+
+
+@pytest.mark.parametrize("length", [128, 64, 40])
+@pytest.mark.parametrize("kind", ["sum", "max", "var"])
+def test_a_reduction_of_rows_of_another_length_is_right_where_it_is_a_result_too(kind, length):
+    """Rows of the panel have 64 places; what scales them is reduced over `length`, and returned."""
+
+    def chain(q, k, v, z):
+        scale = getattr(z, kind)(-1, keepdim=True) * 0.1
+        return ((q @ k.transpose(1, 2)) * scale).softmax(-1) @ v, scale
+
+    q, k, v, z = (
+        normal(2, n, w, seed=i)
+        for i, (n, w) in enumerate([(96, 32), (64, 32), (64, 48), (96, length)])
+    )
+    assert PANEL in lower(chain)(q, k, v, z).explain(measure=False)
+    a, b, c, d = (x.numpy().astype(np.float64) for x in (q, k, v, z))
+    found = {"sum": d.sum, "max": d.max, "var": lambda *at: d.var(*at, ddof=1, keepdims=True)}[kind]
+    scale = (found(-1) if kind == "var" else found(-1, keepdims=True)) * 0.1
+    scores = a @ b.transpose(0, 2, 1) * scale
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    wanted = weights / weights.sum(-1, keepdims=True) @ c
+    for fn in (chain, jit(chain)):
+        result, returned = fn(q, k, v, z)
+        np.testing.assert_allclose(returned.numpy(), scale, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-3, atol=1e-4)
