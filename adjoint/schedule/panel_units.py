@@ -61,8 +61,8 @@ class PanelUnits:
 
     def may_hold(self, node: UOp, unit: Unit) -> bool:
         """Whether a reduction could be one more result of a kernel: one that works on rows goes
-        along rows of one length."""
-        return unit.panel is None or is_along_rows(node, unit.panel.width)
+        along rows of one length, and tiles have one product alone."""
+        return not unit.tiled if unit.panel is None else is_along_rows(node, unit.panel.width)
 
     def make_again(self, node: UOp, units: Iterable[Unit]) -> bool:
         """Whether several kernels make a node from large products, each for its rows."""

@@ -9,6 +9,7 @@ import pytest
 
 from adjoint import DeviceError, Tensor, Variable, counters, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.opdef import OPS
 from adjoint.kernel.tiles import BLOCK
 from adjoint.runtime.processor import features, machine_kind
@@ -320,3 +321,29 @@ def test_tiles_fit_the_registers():
                 count = 16 if processor.width == 256 else 32
                 wide = tile.row_bytes * 8 // processor.width
                 assert (tile.rows + 1) * wide < count
+
+
+def test_a_sum_beside_a_product_in_tiles_is_a_kernel_of_its_own(monkeypatch):
+    """The gradient by weights that a convolution and a pooling share: a product and a fold."""
+    limits = replace(BACKEND.target.limits, tiled_products=1, tiled_rows=1, tiled_columns=1)
+    limits = replace(limits, windowed_rows=1, loop_products=0)
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, limits=limits))
+    PROGRAMS.clear()
+    try:
+        generator = np.random.default_rng(1)
+        x, w = (
+            Tensor(generator.standard_normal(shape).astype(np.float32)).realize()
+            for shape in ((1, 2, 2, 2), (2, 2, 2, 1))
+        )
+
+        def loss(w):
+            return (x.conv2d(w) ** 2).sum() + (w.max_pool2d((2, 1), stride=2) ** 2).sum()
+
+        found = grad(loss)(w).numpy()
+        for place in np.ndindex(w.shape):
+            step = np.zeros(w.shape, np.float32)
+            step[place] = 1 / 64
+            slope = (loss(w + Tensor(step)) - loss(w - Tensor(step))).item() * 32
+            assert abs(slope - found[place]) < 1e-2 * (1 + abs(slope))
+    finally:
+        PROGRAMS.clear()
