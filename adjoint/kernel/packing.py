@@ -7,14 +7,16 @@ vectors and transpose (`codegen/llvm/squares.py`); what is left of a line, numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
-from adjoint.ir.affine import Affine, IndexVar, var
-from adjoint.ir.dtype import DType
+from adjoint.ir.affine import ZERO, Affine, IndexVar, unflattened, var
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.kernel.elements import Elements
-from adjoint.kernel.index_maps import Gate
+from adjoint.kernel.index_maps import At, Gate
+from adjoint.stages import Group, Index
 
 _SIDES = (16, 8, 4)  # of squares
 
@@ -23,12 +25,34 @@ Read = Callable[[Affine, Affine], UOp]  # an element of the operand: column, k
 
 
 class Packing(Elements):
-    """A kernel being written that packs columns."""
+    """A kernel being written that packs columns: its buffers, and where its loops are."""
 
-    def __init__(self, inputs: Sequence[UOp], index_dtype: DType):
-        super().__init__(inputs, index_dtype)
-        self.loops = Loops()
+    def __init__(self, group: Group):
+        super().__init__(group.inputs, dtypes.int64)
+        self.group, self.loops = group, Loops()
+        self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.places: list[Affine] = []  # where memory was read
+        for i, (node, _) in enumerate(group.outputs):
+            self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
+        for i, node in enumerate(group.inputs):
+            self.buffers[node] = self.loops.buffer(f"in{i}", node.dtype, node.size)
+
+    def _length(self, axis: Sequence[int]) -> int:
+        return prod(self.group.sizes[a] for a in axis)
+
+    def _go(self, axis: Sequence[int], position: Affine) -> None:
+        """From here on these loops are at a position, counted in row-major order."""
+        places = unflattened(position, tuple(self.group.sizes[a] for a in axis))
+        self.atoms.update(zip(axis, places, strict=True))
+
+    def _place(self, index: Index) -> At:
+        return tuple(self._axis(axis) for axis in index)
+
+    def _axis(self, axis: Sequence[int]) -> Affine:
+        total = ZERO
+        for atom in axis:
+            total = total * self.group.sizes[atom] + self.atoms[atom]
+        return total
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
         self.places.append(place)

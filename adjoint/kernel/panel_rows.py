@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import prod
 from typing import Any
 
 from adjoint.errors import InternalError
-from adjoint.ir.affine import ZERO, Affine, flattened, unflattened
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.affine import ZERO, Affine, flattened
+from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import EXPENSIVE, Library, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
@@ -54,9 +53,8 @@ class PanelRows(Packing):
     """
 
     def __init__(self, group: Group, kind: DType, lanes: int):
-        super().__init__(group.inputs, dtypes.int64)
-        self.group, self.kind, self.lanes = group, kind, lanes
-        self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
+        super().__init__(group)
+        self.kind, self.lanes = kind, lanes
         sums = [Sum(*found) for found in group.reduced]
         self.second = _last([s for s in sums if s.is_product], group)
         self.first = [s for s in sums if s.is_product and s is not self.second]
@@ -73,29 +71,8 @@ class PanelRows(Packing):
         self._names = count()
         self._kept: dict[Any, UOp] = {}  # lines of scratch with values of this row
         self._new: list[tuple[UOp, At, UOp]] = []  # expensive values of the loop that is written
-        for i, (node, _) in enumerate(group.outputs):
-            self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
-        for i, node in enumerate(group.inputs):
-            self.buffers[node] = self.loops.buffer(f"in{i}", node.dtype, node.size)
 
     # ---- indices
-
-    def _length(self, axis: Sequence[int]) -> int:
-        return prod(self.group.sizes[a] for a in axis)
-
-    def _go(self, axis: Sequence[int], position: Affine) -> None:
-        """From here on these loops are at a position, counted in row-major order."""
-        places = unflattened(position, tuple(self.group.sizes[a] for a in axis))
-        self.atoms.update(zip(axis, places, strict=True))
-
-    def _place(self, index: Index) -> At:
-        return tuple(self._axis(axis) for axis in index)
-
-    def _axis(self, axis: Sequence[int]) -> Affine:
-        total = ZERO
-        for atom in axis:
-            total = total * self.group.sizes[atom] + self.atoms[atom]
-        return total
 
     def _operand(self, part: Sum, which: int = 0) -> UOp:
         """An element of an operand where the loops are."""

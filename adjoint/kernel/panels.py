@@ -234,7 +234,7 @@ class PanelLowering(PanelRows):
         lanes, rows = job.lanes, self.share * self.step
         with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as turn:
             place = self._in(job.out, self._counter(rows, turn), lane)
-            self.loops.store(job.out.buffer, place, number(0.0, self.kind))
+            self.loops.store(job.out.buffer, place, number(-0.0, self.kind))
 
     def _add_block(self, job: Job, block: Block) -> None:
         self._pack(job, block)

@@ -22,7 +22,6 @@ from math import prod
 
 from adjoint.errors import InternalError
 from adjoint.ir.affine import ZERO, Affine, IndexVar, Loaded, flattened, unflattened, var
-from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
@@ -33,7 +32,7 @@ from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.packing import Packing
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
-from adjoint.stages import Group, Index, LoopProgram
+from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target, Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
@@ -59,25 +58,17 @@ class TileLowering(Packing):
     """One kernel being written."""
 
     def __init__(self, group: Group, tile: Tile):
-        super().__init__(group.inputs, dtypes.int64)
-        self.group, self.tile = group, tile
+        super().__init__(group)
+        self.tile = tile
         self.node, self.at, self.summed = group.reduced[0]
         self.kind = compute_dtype(self.node.dtype)
         self.lanes = tile.lanes(self.kind.itemsize)
-        self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
         self.batch, self.rows, self.columns = map(self._length, self.at)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
         self.whole = self.longest * self.lanes * self.kind.itemsize <= _PANEL_BYTES
-        for i, (node, _) in enumerate(group.outputs):
-            self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
-        for i, node in enumerate(group.inputs):
-            self.buffers[node] = self.loops.buffer(f"in{i}", node.dtype, node.size)
-
-    def _length(self, axis: Sequence[int]) -> int:
-        return prod(self.group.sizes[a] for a in axis)
 
     # ---- the whole
 
@@ -116,20 +107,6 @@ class TileLowering(Packing):
             return None
         left = self.index(at_panel * -self.lanes + self.columns)
         return UOp(_MIN, (left, number(self.lanes)))
-
-    def _go(self, axis: Sequence[int], position: Affine) -> None:
-        """From here on these loops are at a position, counted in row-major order."""
-        places = unflattened(position, tuple(self.group.sizes[a] for a in axis))
-        self.atoms.update(zip(axis, places, strict=True))
-
-    def _place(self, index: Index) -> At:
-        return tuple(self._axis(axis) for axis in index)
-
-    def _axis(self, axis: Sequence[int]) -> Affine:
-        total = ZERO
-        for atom in axis:
-            total = total * self.group.sizes[atom] + self.atoms[atom]
-        return total
 
     # ---- blocks of k
 

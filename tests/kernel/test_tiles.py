@@ -7,15 +7,15 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from adjoint import DeviceError, Tensor, Variable, counters, grad, jit, lower
+from adjoint import Tensor, Variable, counters, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.opdef import OPS
 from adjoint.kernel.tiles import BLOCK
-from adjoint.runtime.processor import features, machine_kind
 from adjoint.schedule import strategy
 from adjoint.schedule.strategy import choose
-from adjoint.target import PROCESSORS, TARGETS, known_processor, tile_of
+from adjoint.target import PROCESSORS, TARGETS, tile_of
+from tests.support.levels import levels_with_tiles
 from tests.support.processes import printed
 
 pytestmark = [
@@ -204,12 +204,7 @@ SCRIPT = dedent("""
 
 def test_neither_threads_nor_the_width_of_registers_change_a_bit():
     settings = [{"ADJOINT_THREADS": "1"}, {"ADJOINT_THREADS": "5"}]
-    for name in ("x86-64-v3", "x86-64-v4") if machine_kind() == "x86_64" else ():
-        try:
-            known_processor(name, "x86_64", features())
-        except DeviceError:
-            continue
-        settings.append({"ADJOINT_CPU": name})
+    settings = [*settings, *({"ADJOINT_CPU": name} for name in levels_with_tiles())]
     assert len({printed("-c", SCRIPT, **setting) for setting in settings}) == 1
 
 
