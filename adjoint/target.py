@@ -68,6 +68,10 @@ class Tile:
         """Columns side by side."""
         return self.row_bytes // itemsize
 
+    def turned(self) -> Tile:
+        """One of half as many rows, twice as long: the same registers."""
+        return replace(self, rows=self.rows // 2, row_bytes=2 * self.row_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

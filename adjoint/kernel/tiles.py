@@ -40,6 +40,8 @@ _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as lo
 _FEWEST_TILES = 6  # of rows, for which it packs a panel
 _PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
+_CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multiple of
+_CACHE_PLACES = 4096  # bytes apart
 
 
 Block = tuple[Affine, int]  # of k: where it starts, and its length
@@ -59,16 +61,36 @@ class TileLowering(Packing):
 
     def __init__(self, group: Group, tile: Tile):
         super().__init__(group)
-        self.tile = tile
         self.node, self.at, self.summed = group.reduced[0]
         self.kind = compute_dtype(self.node.dtype)
-        self.lanes = tile.lanes(self.kind.itemsize)
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
         self.batch, self.rows, self.columns = map(self._length, self.at)
+        self.tile = self._spread(tile)
+        self.lanes = self.tile.lanes(self.kind.itemsize)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
         self.whole = self.longest * self.lanes * self.kind.itemsize <= _PANEL_BYTES
+
+    def _spread(self, tile: Tile) -> Tile:
+        """A tile of fewer and longer rows, where lines of all rows would drive one another out of
+        the nearest cache, and no more columns are made up at the end."""
+        lower = tile.turned()
+        lanes, longer = (t.lanes(self.kind.itemsize) for t in (tile, lower))
+        if tile.rows <= _CACHE_WAYS or varies(*self.group.sizes):
+            return tile
+        filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
+        return lower if filled and self._rows_collide() else tile
+
+    def _rows_collide(self) -> bool:
+        """Whether the rows of the left operand lie where a cache has the same places for them."""
+        row = IndexVar(self.rows)
+        self._go(self.at[1], var(row))
+        probe = Probe(self.group.inputs)
+        probe.value(self.node.src[0], self._places()[0])
+        self._go(self.at[1], ZERO)
+        steps = [(place.factor(row), size) for place, size in probe.bytes.items()]
+        return any(step and step * size % _CACHE_PLACES == 0 for step, size in steps)
 
     # ---- the whole
 

@@ -19,7 +19,7 @@ from adjoint.ir.kernel_kind import Identity, Library, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
-from adjoint.ir.sizes import alike, is_one, varies
+from adjoint.ir.sizes import alike, is_one
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
@@ -28,6 +28,7 @@ from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
 from adjoint.schedule.exact_products import by_floats
+from adjoint.schedule.folds import in_phases, side_by_side
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
@@ -168,26 +169,6 @@ def _arg_extreme(node: UOp) -> UOp:
     return hit.where(place, count).min(axis).cast(node.dtype).reshape(node.shape)
 
 
-# ---- windows
-
-
-def _side_by_side(node: UOp) -> UOp | None:
-    """fold(x) = x in another order, where each window begins behind the one before"""
-    arg, (x,) = node.arg, node.src
-    taps = set(arg.dilation) == {1} and arg.size == arg.stride
-    if not taps or varies(*node.shape):
-        return None
-    rank, inside = len(node.shape), {a: len(node.shape) + i for i, a in enumerate(arg.axis)}
-    order = [d for a in range(rank) for d in ((a, inside[a]) if a in inside else (a,))]
-    covered = [
-        n * arg.size[arg.axis.index(a)] if a in inside else n for a, n in enumerate(x.shape[:rank])
-    ]
-    found = x.permute(order).reshape(covered)
-    left = [n - m for n, m in zip(node.shape, covered, strict=True)]
-    found = found if not any(left) else padded(found, [0] * rank, left)
-    return found + 0.0 if node.dtype.is_float else found  # a sum starts from 0: no -0.0
-
-
 # ---- indexing
 
 
@@ -270,7 +251,8 @@ _RULES = RuleSet(
         Rule("arg_extreme", AnyNode("node", ("argmax", "argmin")), _arg_extreme),
         Rule("no_element", AnyNode("node", ("gather", "scatter", "scatter_add")), _refused),
         Rule("picked_elements", AnyNode("node", ("scatter_add",)), _picked),
-        Rule("fold_side_by_side", AnyNode("node", ("fold",)), _side_by_side),
+        Rule("fold_side_by_side", AnyNode("node", ("fold",)), side_by_side),
+        Rule("fold_in_phases", AnyNode("node", ("fold",)), in_phases),
     )
 )
 

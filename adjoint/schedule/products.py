@@ -20,7 +20,7 @@ from adjoint.ir.rewrite import Rule, RuleSet
 from adjoint.ir.uop import UOp
 from adjoint.ops.contract import contract
 from adjoint.ops.logic import copied
-from adjoint.ops.movement import flip, padded, shrink
+from adjoint.ops.movement import flip, pad_constant, padded, shrink
 from adjoint.ops.window import fold, window
 from adjoint.schedule.classify import summed_size
 from adjoint.schedule.strategy import are_many
@@ -30,7 +30,7 @@ from adjoint.target import Target
 def _of_windows(node: UOp, target: Target) -> UOp | None:
     product = node.src[0]
     if set(node.arg.stride) != {1}:
-        return None
+        return _with_places_last(node)
     spec, rank = axes.parse(product.arg.spec), len(node.shape)
     places, taps = {spec.out[a] for a in node.arg.axis}, spec.out[rank:]
     for which in (0, 1):
@@ -45,6 +45,22 @@ def _of_windows(node: UOp, target: Target) -> UOp | None:
         few = max(rows, summed_size(product)) < target.limits.windowed_rows  # of loops
         if apart and fits and (rows >= target.limits.windowed_rows or few):
             return _product(node, spec, which)
+    return None
+
+
+def _with_places_last(node: UOp) -> UOp | None:
+    """The same fold of a product whose places, not its taps, lie side by side."""
+    product = node.src[0]
+    spec, rank = axes.parse(product.arg.spec), len(node.shape)
+    places, taps = {spec.out[a] for a in node.arg.axis}, set(spec.out[rank:])
+    for which in (0, 1):
+        picture, weights = spec.terms[which], spec.terms[1 - which]
+        if places.issubset(picture) and taps.isdisjoint(picture):
+            out = "".join(sorted(spec.out, key=picture.__contains__))
+            turned = product.src[1 - which].contract(
+                product.src[which], f"{weights},{picture}->{out}"
+            )
+            return UOp(fold, (turned.permute([out.index(c) for c in spec.out]),), node.arg)
     return None
 
 
@@ -119,15 +135,21 @@ def _by_channels(node: UOp, target: Target) -> UOp | None:
 
 def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str) -> UOp:
     windows, axis = node.src[which], spec.terms[which].index(channels)
-    x = windows.src[0]
-    order = [d for d in range(len(x.shape)) if d != axis] + [axis]
-    picture = copied(x.permute(order)).permute([order.index(d) for d in range(len(order))])
+    picture = _side_by_side(windows.src[0], axis)
     operands = list(node.src)
     operands[which] = UOp(window, (picture,), windows.arg)
-    taps = spec.terms[which][len(x.shape) :]
+    taps = spec.terms[which][len(picture.shape) :]
     out = "".join(c for c in spec.out if c not in taps and c != channels) + taps + channels
     product = operands[0].contract(operands[1], f"{','.join(spec.terms)}->{out}")
     return product.permute([out.index(c) for c in spec.out])
+
+
+def _side_by_side(x: UOp, axis: int) -> UOp:
+    """A copy with an axis last in memory; what is around a picture is not copied."""
+    if x.op is pad_constant:
+        return UOp(pad_constant, (_side_by_side(x.src[0], axis),), x.arg)
+    order = [d for d in range(len(x.shape)) if d != axis] + [axis]
+    return copied(x.permute(order)).permute([order.index(d) for d in range(len(order))])
 
 
 # ---- small pictures

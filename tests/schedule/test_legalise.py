@@ -36,12 +36,12 @@ X, LONG, PLACES = given("x", 4, 3), given("x", 1 << 16), given("t", 4, 1, dtype=
 HALVES = given("x", 4, 3, dtype="float16") @ given("y", 3, 5, dtype="float16")
 
 
-def gradient(spec="bouv,ocij->bcuvij", gaps=(1, 1)):
+def gradient(spec="bouv,ocij->bcuvij", gaps=(1, 1), stride=1):
     """Of a convolution by its picture."""
     g, w = given("g", 2, 3, 5, 6), given("w", 3, 4, 3, 2)
     left, right = (g, w) if spec.startswith("b") else (w, g)
-    shape = (2, 4, 5 + 2 * gaps[0], 6 + gaps[1])
-    return left.contract(right, spec).fold(shape, (2, 3), (3, 2), 1, gaps)
+    shape = (2, 4, 4 * stride + 1 + 2 * gaps[0], 5 * stride + 1 + gaps[1])
+    return left.contract(right, spec).fold(shape, (2, 3), (3, 2), stride, gaps)
 
 
 def windows(x):
@@ -49,7 +49,13 @@ def windows(x):
 
 
 CASES = {
-    "fold_of_product": [gradient(), gradient("ocij,bouv->bcuvij"), gradient(gaps=(2, 3))],
+    "fold_of_product": [
+        gradient(),
+        gradient("ocij,bouv->bcuvij"),
+        gradient(gaps=(2, 3)),
+        gradient(stride=2),
+        gradient("ocij,bouv->bcuvij", (2, 1), 3),
+    ],
     "part_of_windows": [
         rewrite_once([gradient()], product_rules(TARGET))[0].shrink((0, 2), (1, 3), (1, 6), (0, 5))
     ],
@@ -71,6 +77,13 @@ CASES = {
     "fold_side_by_side": [
         given("x", 3, 2, 4, 2, 3).fold((3, 4, 12), (1, 2), (2, 3), (2, 3)),
         given("x", 2, 4, 3, dtype="int32").fold((2, 14), (1,), 3, 3),
+    ],
+    "fold_in_phases": [
+        given("x", 2, 5, 9, 3, 3).fold((2, 11, 19), (1, 2), 3, 2),
+        given("x", 2, 5, 9, 3, 2).fold((2, 7, 28), (1, 2), (3, 2), (1, 3)),
+        given("x", 5, 9, 4).fold((5, 21), (1,), 4, 2),
+        given("x", 3, 9, 2).fold((9, 9), (0,), 2, 3),
+        given("x", 2, 8, 5, dtype="int32").fold((2, 20), (1,), 5, 2),
     ],
     "reduction_in_blocks": [LONG.sum(), LONG.max(), given("x", 2, (1 << 15) + 7).sum(1)],
     "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],

@@ -1,0 +1,77 @@
+"""Rules about folds of windows that are several steps apart.
+
+Before: fold(x), windows two steps apart: an element finds its windows by division, and every second
+tap has none. After: the even taps and the odd ones are each folded one step apart, next to one
+another, and the phases are put in turn. Windows that do not meet are put side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp
+from adjoint.ops.movement import padded
+from adjoint.ops.window import FoldArg, fold
+
+_FEWEST_WINDOWS = 8  # along the last axis: fewer do not fill a vector
+
+
+def side_by_side(node: UOp) -> UOp | None:
+    """fold(x) = x in another order, where each window begins behind the one before"""
+    arg, (x,) = node.arg, node.src
+    if set(arg.dilation) != {1} or arg.size != arg.stride or varies(*node.shape):
+        return None
+    rank = len(node.shape)
+    found = _fitted(_interleaved(x, range(rank), range(rank, len(x.shape)), arg.axis), node.shape)
+    return found + 0.0 if node.dtype.is_float else found  # a sum starts from 0: no -0.0
+
+
+def in_phases(node: UOp) -> UOp | None:
+    """fold(x, stride=s) = folds of every s-th tap, from the first on, the second on, …, in turn"""
+    arg, (x,) = node.arg, node.src
+    if set(arg.dilation) != {1} or set(arg.stride) == {1} or varies(*node.shape):
+        return None
+    if x.shape[len(node.shape) - 1] < _FEWEST_WINDOWS:
+        return None
+    rank, count = len(node.shape), len(arg.axis)
+    phases = _phases(x, rank, arg)
+    shape, taps = list(phases.shape[: count + rank]), phases.shape[count + rank :]
+    at = tuple(a + count for a in arg.axis)
+    for a, n in zip(at, taps, strict=True):
+        shape[a] += n - 1
+    ones = (1,) * count
+    folded = UOp(fold, (phases,), FoldArg(tuple(shape), at, taps, ones, ones))
+    return _fitted(
+        _interleaved(folded, range(count, count + rank), range(count), arg.axis), node.shape
+    )
+
+
+def _phases(x: UOp, rank: int, arg: FoldArg) -> UOp:
+    """Windows with their phases in front, and the taps of each at the end; those that one lacks
+    are 0."""
+    turns = [-(-size // stride) for size, stride in zip(arg.size, arg.stride, strict=True)]
+    whole = [n * stride for n, stride in zip(turns, arg.stride, strict=True)]
+    x = _fitted(x, (*x.shape[:rank], *whole))
+    x = x.reshape((*x.shape[:rank], *_alternating(turns, arg.stride)))
+    taps = range(rank, len(x.shape))
+    return x.permute([*taps[1::2], *range(rank), *taps[::2]])
+
+
+def _interleaved(x: UOp, dims: Sequence[int], phases: Sequence[int], axis: Sequence[int]) -> UOp:
+    """Phases of some axes as the last digit of the place along each."""
+    of = dict(zip(axis, phases, strict=True))
+    pairs = [(d, of[i]) if i in of else (d,) for i, d in enumerate(dims)]
+    shape = [x.shape[d] * (x.shape[of[i]] if i in of else 1) for i, d in enumerate(dims)]
+    return x.permute([d for pair in pairs for d in pair]).reshape(shape)
+
+
+def _fitted(x: UOp, shape: Sequence[int]) -> UOp:
+    """The first elements along each axis; zeros where there are too few."""
+    kept = [min(n, m) for n, m in zip(x.shape, shape, strict=True)]
+    part = x if list(x.shape) == kept else x.shrink([(0, n) for n in kept])
+    return padded(part, [0] * len(kept), [n - m for n, m in zip(shape, kept, strict=True)])
+
+
+def _alternating(first: Iterable[int], second: Iterable[int]) -> list[int]:
+    return [n for pair in zip(first, second, strict=True) for n in pair]
