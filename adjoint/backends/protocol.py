@@ -39,6 +39,9 @@ class Backend(Protocol):
     def machine(self) -> bytes:
         """A hash of what sources are written for besides the target: a processor, a compiler."""
 
+    def prepare(self) -> None:
+        """Something is going to be compiled: what takes long and needs no graph may begin."""
+
     def render(self, program: LoopProgram) -> Source:
         """A kernel in the language of the device."""
 

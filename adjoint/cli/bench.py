@@ -22,8 +22,8 @@ from adjoint.engine.program_cache import load_backend
 from adjoint.engine.roofline import measured_again
 from adjoint.engine.step_costs import StepCost
 from adjoint.errors import AdjointError, did_you_mean
+from adjoint.runtime.cores import thread_count
 from adjoint.runtime.device import Device
-from adjoint.runtime.pool import thread_count
 from adjoint.runtime.processor import processor
 from adjoint.target import DEFAULT_BACKEND
 from adjoint.training.progress_text import number

@@ -22,8 +22,8 @@ from adjoint import config
 from adjoint.cli.exits import FAILED, OK, add_json, say
 from adjoint.errors import AdjointError, did_you_mean
 from adjoint.runtime import cache
+from adjoint.runtime.cores import available_cores
 from adjoint.runtime.device import Device
-from adjoint.runtime.pool import available_cores
 from adjoint.runtime.processor import processor
 from adjoint.target import TARGETS
 from adjoint.training.progress_text import number, size

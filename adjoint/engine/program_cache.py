@@ -219,6 +219,7 @@ def _made(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Cache
         with span("load", "compile"):
             program = finish.finished(kept.schedule, kept.sources, backend)
         return CachedProgram(program, lifted, kept.picks)
+    backend.prepare()
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])

@@ -22,7 +22,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.runtime import cache
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.pool import thread_count
+from adjoint.runtime.cores import thread_count
 from adjoint.runtime.processor import description, processor
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from adjoint.ir.text import text
 from adjoint.ir.uop import UOp, toposort
 from adjoint.runtime import cache
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.pool import thread_count
+from adjoint.runtime.cores import thread_count
 from adjoint.runtime.processor import description, processor
 from adjoint.schedule import strategy
 from adjoint.schedule.classify import LIBRARY, product_count, summed_size

@@ -206,7 +206,7 @@ def _native(dtype: DType) -> Code:
         function = getattr(library, f"scipy_cblas_{letter}{routine}")
         given[f"cblas_{letter}{routine}"] = ctypes.cast(function, ctypes.c_void_p).value or 0
     text = _TEXT.replace("%LETTER%", letter).replace("%KIND%", kind)
-    return compile_source(Source("llvm", f"{letter}matrix", text), given)
+    return compile_source(Source("llvm", f"{letter}matrix", text), given, quick=True)
 
 
 def _cells(first: int, names: str) -> str:

@@ -12,6 +12,7 @@ import struct
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -24,8 +25,9 @@ from adjoint.runtime.interrupt import interruptible, undisturbed
 from adjoint.runtime.libc import OUTSIDE, hold_over_fork
 from adjoint.runtime.llvm import engine, version
 from adjoint.runtime.processor import description, machine_kind, processor
-from adjoint.runtime.spans import span
+from adjoint.runtime.spans import now, record, recorders
 from adjoint.runtime.symbols import undefined
+from adjoint.runtime.workers import Workers, side_by_side
 from adjoint.stages import Source
 
 FORMAT = 2  # of what is kept on disk
@@ -63,13 +65,27 @@ def compile_source(source: Source, given: Any = MappingProxyType({}), quick: boo
 
     `quick` is for code that has little to do: it is compiled in a third of the time, and slower.
     """
-    if source.language != "llvm":
-        raise InternalError(f"the CPU runs llvm, not {source.language}")
-    key = _key(source, quick)
-    code = _kept.get(key)
-    if code is None:
-        with span(f"code {source.name}", "compile", cache="disk") as timed:
-            code = _load(source, key, dict(given), quick, timed.details)
+    return compile_sources([(source, quick)], given)[0]
+
+
+Asked = tuple[Source, bool]  # a source, and whether its code has little to do
+
+
+def compile_sources(asked: Sequence[Asked], given: Any = MappingProxyType({})) -> list[Code]:
+    """The functions of several sources: from memory, from the disk, or compiled side by side."""
+    wrong = [source.language for source, _ in asked if source.language != "llvm"]
+    if wrong:
+        raise InternalError(f"the CPU runs llvm, not {wrong[0]}")
+    keys = [_key(*each) for each in asked]
+    found = {key: code for key in keys if (code := _kept.get(key)) is not None}
+    new = {key: each for key, each in zip(keys, asked, strict=True) if key not in found}
+    found |= _loaded_or_made(new, dict(given)) if new else {}
+    kept = {key: _keep(key, code) for key, code in found.items()}
+    return [kept[key] for key in keys]
+
+
+def _keep(key: bytes, code: Code) -> Code:
+    """The code of a key from now on: the first that there was."""
     with _lock:
         code = _kept.setdefault(key, code)
         _kept.move_to_end(key)
@@ -94,23 +110,47 @@ def _key(source: Source, quick: bool) -> bytes:
     return digest.digest()
 
 
-def _load(
-    source: Source, key: bytes, given: dict[str, int], quick: bool, details: dict[str, Any]
-) -> Code:
-    name = key.hex()
+def _loaded_or_made(new: dict[bytes, Asked], given: dict[str, int]) -> dict[bytes, Code]:
+    found: dict[bytes, Code] = {}
+    missing: dict[bytes, Asked] = {}
+    for key, (source, quick) in new.items():
+        start = now() if recorders else 0
+        code = _from_disk(key.hex(), source, given)
+        if code is None:
+            missing[key] = source, quick
+            continue
+        found[key] = code
+        if start:
+            record(f"code {source.name}", "compile", start, {"cache": "disk"})
+    return found | (_made(missing, given) if missing else {})
+
+
+def _from_disk(name: str, source: Source, given: dict[str, int]) -> Code | None:
+    """The code that an earlier process made, if it is whole."""
     kept = cache.read(name)
-    if kept is not None:
-        code = _tried(kept, source, given)
-        if code is not None:
-            return code
+    code = None if kept is None else _tried(kept, source, given)
+    if kept is not None and code is None:
         cache.discard(name)
-    details["cache"] = "miss"
-    undisturbed(engine)
-    with span(f"llvm {source.name}", "compile"):
-        data = interruptible(partial(compile_object, source, quick))
-    code = Code(_loaded(data, source, given), source.name)
-    cache.write(name, data)  # only what could be loaded
     return code
+
+
+def _made(missing: dict[bytes, Asked], given: dict[str, int]) -> dict[bytes, Code]:
+    missing = dict(sorted(missing.items(), key=lambda row: -len(row[1][0].text)))  # longest first
+    undisturbed(partial(_ready_for, side_by_side(len(missing))))
+    work = Workers([*missing.values()], lambda each: compile_object(*each))
+    try:
+        objects = interruptible(work.all_done)
+    finally:
+        work.stop()  # an interrupt: what has not begun need not begin
+    found = {}
+    for (key, (source, _)), data in zip(missing.items(), objects, strict=True):
+        found[key] = Code(_loaded(data, source, given), source.name)
+        cache.write(key.hex(), data)  # only what could be loaded
+    return found
+
+
+def _ready_for(threads: int) -> None:
+    engine().make_room(threads)
 
 
 def _tried(data: bytes, source: Source, given: dict[str, int]) -> Code | None:
@@ -146,8 +186,13 @@ def own_loader() -> bool:
 def compile_object(source: Source, quick: bool = False) -> bytes:
     """The object of a source, always by LLVM."""
     global compiled
+    start = now() if recorders else 0
     data = engine().compile(source, quick)
-    compiled += 1
+    if start:
+        record(f"llvm {source.name}", "compile", start, {})
+        record(f"code {source.name}", "compile", start, {"cache": "miss"})
+    with _lock:
+        compiled += 1
     return data
 
 

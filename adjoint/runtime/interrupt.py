@@ -33,7 +33,7 @@ def left_behind(error: BaseException, *memory: Any) -> bool:
     return keep is not None
 
 
-class _Job:
+class Job:
     """Work for another thread. The thread that claims it runs it, or sees that it is not run."""
 
     __slots__ = ("claim", "done", "error", "finished", "keep", "value", "work")
@@ -61,7 +61,7 @@ class _Runner:
     """One thread that does jobs in order; None ends it."""
 
     def __init__(self) -> None:
-        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self.jobs: SimpleQueue[Job | None] = SimpleQueue()
         threading.Thread(target=self._serve, name="adjoint-runner", daemon=True).start()
 
     def _serve(self) -> None:
@@ -70,7 +70,7 @@ class _Runner:
 
 
 _runners: list[_Runner] = []
-_compiles: list[_Job] = []  # that may be under way
+_compiles: list[Job] = []  # that may be under way
 _lock = hold_over_fork(threading.Lock())
 if hasattr(os, "register_at_fork"):
     for _list in (_runners, _compiles):
@@ -98,7 +98,7 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
     """
     if not on_main_thread():
         return work()
-    runner, job = _runner(), _Job(work)
+    runner, job = _runner(), Job(work)
     if cancel is None:
         _compiles[:] = [*(other for other in _compiles if not other.finished), job]
     try:
@@ -116,6 +116,24 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
     return job.value
 
 
+def begin(work: Callable[[], Any]) -> Job:
+    """The work, begun by a thread of its own; `settle` waits for it. It is something that is going
+    to be asked for: an error in it comes again then."""
+    job = Job(work)
+    _compiles[:] = [*(other for other in _compiles if not other.finished), job]
+    try:
+        threading.Thread(target=job.run, name="adjoint-ahead", daemon=True).start()
+    except RuntimeError:  # no thread begins when Python ends
+        job.run()
+    return job
+
+
+def settle(job: Job) -> None:
+    """Wait until work that was begun is done, where Ctrl-C gets through."""
+    with job.done:
+        pass
+
+
 def undisturbed(work: Callable[[], Any]) -> Any:
     """The result of `work` that no signal may cut in two, such as an import: an interrupt waits.
 
@@ -123,7 +141,7 @@ def undisturbed(work: Callable[[], Any]) -> Any:
     """
     if not on_main_thread():
         return work()
-    runner, job = _runner(), _Job(work)
+    runner, job = _runner(), Job(work)
     try:
         runner.jobs.put(job)
         job.done.acquire()
@@ -136,7 +154,7 @@ def undisturbed(work: Callable[[], Any]) -> Any:
     return job.value
 
 
-def _await(job: _Job) -> None:
+def _await(job: Job) -> None:
     """Until the job is finished. Its lock may have been taken by the interrupt that left it, so the
     lock alone says nothing: it only wakes us."""
     while not job.finished:
@@ -144,7 +162,7 @@ def _await(job: _Job) -> None:
             job.done.acquire(timeout=0.02)
 
 
-def _abandon(runner: _Runner, job: _Job) -> None:
+def _abandon(runner: _Runner, job: Job) -> None:
     """Leave the runner to its work; the next caller gets another."""
     with _lock:
         if runner in _runners:
@@ -161,7 +179,7 @@ def _end_compiles() -> None:
             _await(job)
 
 
-def _stopped(runner: _Runner, job: _Job, cancel: Callable[[], None]) -> bool:
+def _stopped(runner: _Runner, job: Job, cancel: Callable[[], None]) -> bool:
     """Whether the job ends soon, however often Ctrl-C is pressed."""
     until = monotonic() + PATIENCE
     while True:

@@ -1,14 +1,18 @@
-"""LLVM, loaded when something must be compiled: text to objects, and its own linker.
+"""LLVM, loaded when something must be compiled: text to objects, by several threads at once; and
+its own linker.
 
 Elsewhere: what is kept (`compiler`, `cache`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 import re
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +25,35 @@ from adjoint.stages import Source
 _DEFINED = re.compile(r'^define (?!internal)[^@]*@(?:"([^"]*)"|([\w.]+))\(', re.MULTILINE)
 
 
-class Engine:
-    """LLVM for this host. One call at a time: LLVM's tables are shared."""
+class Desk:
+    """What one thread needs to compile: code generators of its own, for good code and for code that
+    is there soon. A fork waits until no desk is used: LLVM must be whole in a child."""
 
-    def __init__(self) -> None:
-        # 70 ms, and not needed when everything is in the cache
-        llvm: Any = importlib.import_module("llvmlite.binding")
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        self.llvm = llvm
-        self.lock = hold_over_fork(threading.Lock())  # LLVM must be whole in a child
-        target = llvm.Target.from_default_triple()
-        cpu, features = self._processor()
+    __slots__ = ("lock", "machine", "quick")
+
+    def __init__(self, llvm: Any, processor: tuple[str, str]):
+        self.lock = hold_over_fork(threading.Lock())
+        target, (cpu, features) = llvm.Target.from_default_triple(), processor
         self.machine, self.quick = (
             target.create_target_machine(
                 cpu=cpu, features=features, opt=effort, reloc="pic", codemodel="default"
             )
             for effort in (2, 0)
         )
+
+
+class Engine:
+    """LLVM for this host, with a desk for every thread that compiles at the same time."""
+
+    def __init__(self) -> None:
+        # 35 ms, and not needed when everything is in the cache
+        llvm: Any = importlib.import_module("llvmlite.binding")
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.llvm = llvm
+        self.emit = _emitter(llvm)
+        self.desks = [Desk(llvm, self._processor())]
+        self.lock = hold_over_fork(threading.Lock())  # of the linker
         self.linker: Any = None
         self.libraries = 0
 
@@ -49,20 +64,37 @@ class Engine:
             return wanted.name, wanted.features
         return self.llvm.get_host_cpu_name(), self.llvm.get_host_cpu_features().flatten()
 
+    def make_room(self, count: int) -> None:
+        """Desks for so many threads, by the one that is going to start them."""
+        for _ in range(count - len(self.desks)):
+            self.desks.append(Desk(self.llvm, self._processor()))
+
+    @contextmanager
+    def _desk(self) -> Iterator[Desk]:
+        """A desk that is free, or the first as soon as it is."""
+        free = (desk for desk in self.desks if desk.lock.acquire(blocking=False))
+        desk = next(free, None)
+        if desk is None:
+            desk = self.desks[0]
+            desk.lock.acquire()
+        try:
+            yield desk
+        finally:
+            desk.lock.release()
+
     def compile(self, source: Source, quick: bool = False) -> bytes:
         """The object of a source."""
         # Types and constants die with their context. The collector must not be left to end a
         # module: it does not know that the context comes last.
         try:
             with (
-                self.lock,
+                self._desk() as desk,
                 self.llvm.create_context() as context,
                 self.llvm.parse_assembly(source.text, context) as module,
             ):
                 module.verify()
                 # No passes: kernels come in their final form, and passes cost more than the rest.
-                machine: Any = self.quick if quick else self.machine
-                return bytes(machine.emit_object(module))
+                return self.emit(desk.quick if quick else desk.machine, module)
         except RuntimeError as error:
             raise InternalError(f"kernel {source.name}: LLVM refuses the code: {error}") from None
 
@@ -71,7 +103,7 @@ class Engine:
         those that code may use."""
         with self.lock:
             if self.linker is None:
-                self.linker = self.llvm.create_lljit_compiler(self.machine)
+                self.linker = self.llvm.create_lljit_compiler(self.desks[0].machine)
             self.libraries += 1
             library = self.llvm.JITLibraryBuilder().add_object_img(data)
             for symbol, address in (libc.outside() | given).items():
@@ -82,6 +114,35 @@ class Engine:
                 return library.link(self.linker, f"l{self.libraries}")
             except RuntimeError as error:
                 raise InternalError(f"kernel {source.name}: LLVM cannot load it: {error}") from None
+
+
+def _emitter(llvm: Any) -> Callable[[Any, Any], bytes]:
+    """Code generator and module → object.
+
+    llvmlite lets one thread at a time into LLVM. Generating code for modules of different contexts
+    is what LLVM does in several threads itself, so that one function is called beside that lock;
+    where llvmlite's library is not found as it is today, the lock is kept.
+    """
+    try:
+        ffi = llvm.ffi
+        emit: Any = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
+        emit.restype = ffi.LLVMMemoryBufferRef
+        start, size = ffi.lib.LLVMPY_GetBufferStart, ffi.lib.LLVMPY_GetBufferSize
+        dispose = ffi.lib.LLVMPY_DisposeMemoryBuffer
+    except (AttributeError, OSError):
+        return lambda machine, module: bytes(machine.emit_object(module))
+
+    def emitted(machine: Any, module: Any) -> bytes:
+        with ffi.OutputString() as problem:
+            memory = emit(machine, module, 1, problem)
+            if not memory:
+                raise RuntimeError(str(problem))
+        try:
+            return ctypes.string_at(start(memory), size(memory))
+        finally:
+            dispose(memory)
+
+    return emitted
 
 
 def defined(source: Source) -> list[str]:

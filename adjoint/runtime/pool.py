@@ -10,26 +10,15 @@ import os
 import threading
 from functools import lru_cache
 
-from adjoint import config
 from adjoint.runtime import libc
 from adjoint.runtime import pool_ir as text
 from adjoint.runtime.compiler import Code, compile_source
+from adjoint.runtime.cores import available_cores, thread_count
+from adjoint.runtime.interrupt import Job, begin, settle
+from adjoint.runtime.llvm import engine
 from adjoint.stages import Source
 
 _SPINS = 2000  # of some 17 ns: a worker stays awake about 35 µs after its last job
-
-
-def thread_count() -> int:
-    """Threads that compute, the caller's among them."""
-    asked = config.THREADS.value()
-    return asked if asked is not None else available_cores()
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Pool:
@@ -67,7 +56,29 @@ def the_pool() -> Pool:
     return _pools[0]
 
 
+_begun: list[Job] = []  # the making of native code
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begun.clear)  # threads do not survive a fork
+
+
+def begin_native_code() -> None:
+    """LLVM is loaded and `native_code` made by another thread, while this one lowers a graph."""
+    if not _begun:
+        _begun.append(begin(_loaded_and_made))
+
+
+def _loaded_and_made() -> None:
+    engine()
+    _made()
+
+
 @lru_cache(maxsize=1)
 def native_code() -> Code:
     """The code of the pool and of programs."""
+    for job in _begun:
+        settle(job)
+    return _made()
+
+
+def _made() -> Code:
     return compile_source(Source("llvm", "run", text.TEXT))

@@ -35,7 +35,7 @@ def ends():
 
 
 def test_a_finished_compile_whose_lock_an_interrupt_took_is_not_waited_for(jobs):
-    job = interrupt._Job(lambda: 1)
+    job = interrupt.Job(lambda: 1)
     job.run()
     job.done.acquire()  # as the main thread does, just before the interrupt arrives
     jobs.append(job)
@@ -44,7 +44,7 @@ def test_a_finished_compile_whose_lock_an_interrupt_took_is_not_waited_for(jobs)
 
 def test_a_compile_that_never_began_is_not_waited_for_and_does_not_begin(jobs):
     ran = []
-    job = interrupt._Job(lambda: ran.append(1))
+    job = interrupt.Job(lambda: ran.append(1))
     jobs.append(job)
     assert ends()
     job.run()
@@ -53,7 +53,7 @@ def test_a_compile_that_never_began_is_not_waited_for_and_does_not_begin(jobs):
 
 def test_a_compile_under_way_is_waited_for(jobs):
     go, began = threading.Event(), threading.Event()
-    job = interrupt._Job(lambda: (began.set(), go.wait(60)))
+    job = interrupt.Job(lambda: (began.set(), go.wait(60)))
     jobs.append(job)
     threading.Thread(target=job.run, daemon=True).start()
     began.wait(60)

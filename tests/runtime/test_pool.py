@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from adjoint.runtime.compiler import compile_source
+from adjoint.runtime.cores import available_cores, thread_count
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
-from adjoint.runtime.pool import Pool, available_cores, thread_count
+from adjoint.runtime.pool import Pool
 from adjoint.runtime.pool_ir import BRANCH, COPY, KERNEL, LOOP, PATCH, WHILE
 from adjoint.stages import Source
 from tests.support.processes import printed

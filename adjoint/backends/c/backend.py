@@ -20,9 +20,9 @@ from adjoint.backends.protocol import Flag
 from adjoint.codegen.c.render import LANGUAGES, render
 from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.uop import UOp
+from adjoint.runtime.cores import available_cores
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.memory import register_memory
-from adjoint.runtime.pool import available_cores
 from adjoint.stages import KernelStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS
 
@@ -160,6 +160,9 @@ class CBackend:
     def machine(self) -> bytes:
         """Nothing: C says it the same way everywhere."""
         return b""
+
+    def prepare(self) -> None:
+        """Nothing: the compiler is a program of the system."""
 
     def render(self, program: LoopProgram) -> Source:
         """One file of C."""

@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from adjoint.backends.cpu.bind import NativeSteps
-from adjoint.runtime.compiler import Code, compile_source, machine
+from adjoint.runtime.compiler import Code, compile_sources, machine
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
+from adjoint.runtime.pool import begin_native_code
 from adjoint.runtime.processor import processor
 from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS, Target, tile_of
@@ -35,6 +36,10 @@ class CpuBackend:
         """Of the processor, and of LLVM."""
         return machine()
 
+    def prepare(self) -> None:
+        """LLVM is loaded, and the code that runs all programs made, by another thread."""
+        begin_native_code()
+
     def render(self, program: LoopProgram) -> Source:
         """LLVM IR for the processor."""
         from adjoint.codegen.llvm.render import render  # not for programs from the disk
@@ -42,8 +47,9 @@ class CpuBackend:
         return render(program, processor())
 
     def compile(self, sources: Mapping[LoopProgram, Source]) -> dict[LoopProgram, Code]:
-        """Native code, one kernel after another: llvmlite lets one thread at a time into LLVM."""
-        return {program: _code(program, source) for program, source in sources.items()}
+        """Native code; what must be compiled is compiled by several threads."""
+        asked = [(source, _has_little_to_do(program)) for program, source in sources.items()]
+        return dict(zip(sources, compile_sources(asked), strict=True))
 
     def runs(self, step: Step) -> bool:
         """All but steps of the host, and loops and branches around them."""
@@ -61,7 +67,7 @@ class CpuBackend:
         """A native call returns when it is done: there is nothing to wait for."""
 
 
-def _code(program: LoopProgram, source: Source) -> Code:
-    """A kernel that has little to do is compiled quickly."""
+def _has_little_to_do(program: LoopProgram) -> bool:
+    """Whether a kernel is compiled quickly."""
     extent = 1 if program.grid is None else int(program.grid.arg.size)
-    return compile_source(source, quick=max(program.most, program.cost * extent) < _LITTLE_WORK)
+    return max(program.most, program.cost * extent) < _LITTLE_WORK
