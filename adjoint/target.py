@@ -54,6 +54,7 @@ class MatrixUnit:
 
     dtype: str
     sums: str
+    packed: int = 1  # numbers along the summed axis that lie in one word of an operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,7 @@ class Processor:
     rounding: bool  # rounds a float to a whole number
     needs: tuple[str, ...] = ()
     features: str = ""  # beyond those that the name stands for, as LLVM writes them
+    dots: tuple[str, ...] = ()  # dtypes of which it multiplies the numbers of words, and adds
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
 
 
@@ -188,6 +190,19 @@ def tile_of(processor: Processor) -> Tile | None:
         return None
     rows = 6 if processor.width == 256 else 12  # of 16 registers, or of 32
     return Tile(rows, 2 * processor.width // 8)
+
+
+def units_of(processor: Processor) -> tuple[MatrixUnit, ...]:
+    """Its instructions on words that give the bits of all processors: of integers."""
+    return (MatrixUnit("int8", "int32", packed=4),) if "int8" in processor.dots else ()
+
+
+def _dots(has: Collection[str], width: int) -> tuple[str, ...]:
+    """By the features of a processor and the width of its registers."""
+    wide = width == 512
+    found = {"int8": "avx_vnni" in has or (wide and "avx512_vnni" in has)}
+    found["bfloat16"] = wide and "avx512_bf16" in has
+    return tuple(dtype for dtype, there in found.items() if there)
 
 
 _V2 = ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3")
@@ -230,7 +245,8 @@ _ARM = ("generic", "apple-m1", "apple-m2", "apple-m3", "cortex-a72", "cortex-a76
 
 def _named(name: str, level: str, more: str) -> Processor:
     like = _LEVELS[level]
-    return replace(like, name=name, needs=(*like.needs, *more.split()))
+    needs = (*like.needs, *more.split())
+    return replace(like, name=name, needs=needs, dots=_dots(needs, like.width))
 
 
 PROCESSORS: dict[str, dict[str, Processor]] = {
@@ -263,4 +279,4 @@ def native_processor(machine: str, has: Collection[str]) -> Processor:
         return replace(_LEVELS["x86-64-v1"], name="native")
     width = 512 if set(_V4) <= set(has) else 256 if "avx2" in has else 128
     half, fused, rounding = "f16c" in has and width > 128, "fma" in has, "sse4_1" in has
-    return Processor("native", width, half, fused, rounding)
+    return Processor("native", width, half, fused, rounding, dots=_dots(has, width))

@@ -88,7 +88,7 @@ def _join_op(phi: UOp) -> str:
     acc, value = phi.src[:2]
     if value.op.name in JOINS and acc in value.src:
         return value.op.name
-    if value.op.name == "fma" and acc is value.src[2]:
+    if value.op.name in ("fma", "dot_words") and acc is value.src[2]:
         return "add"
     problem = f"{value.op.name} does not say how the lanes of an accumulator are joined"
     raise InternalError(problem)

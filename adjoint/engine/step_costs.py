@@ -43,6 +43,7 @@ class StepCost:
     itemsize: int
     seconds: float | None = None
     least: float | None = None
+    at_once: int = 1  # so many products are one where an instruction adds them up
     bound: str = ""  # what it is that cannot be faster: arithmetic or memory
 
     @property
@@ -69,7 +70,7 @@ def products(rows: Sequence[StepCost]) -> list[tuple[int, float, int]]:
     """Flops, seconds and the bytes of a number of the products among them that are large enough for
     a clock: what shows how fast arithmetic is here."""
     return [
-        (row.flops, row.seconds, row.itemsize)
+        (row.flops // row.at_once, row.seconds, row.itemsize)
         for row in rows
         if _use(row.step) in (TILES, LIBRARY) and row.flops >= _MANY and row.seconds
     ]
@@ -80,7 +81,7 @@ def _use(step: Step) -> str:
 
 
 def _work(row: StepCost) -> tuple[int, int, int]:
-    return row.flops, row.bytes, row.itemsize
+    return row.flops // row.at_once, row.bytes, row.itemsize
 
 
 def _cost(step: Step, schedule: Schedule) -> StepCost:
@@ -89,11 +90,18 @@ def _cost(step: Step, schedule: Schedule) -> StepCost:
         nbytes = min(nbytes, touched(step.program))
     kinds = [schedule.slots[i].dtype for i in (*step.writes, *step.reads)]
     floats = [kind.itemsize for kind in kinds if kind.is_float]
-    return StepCost(step, flops_of(step), nbytes, max(floats, default=4))
+    itemsize = max(floats, default=4)
+    return StepCost(step, flops_of(step), nbytes, itemsize, at_once=_at_once(step))
+
+
+def _at_once(step: Step) -> int:
+    body = step.program.body if isinstance(step, KernelStep) and _use(step) == TILES else ()
+    word = next((node for node in body if node.op is OPS["dot_words"]), None)
+    return 1 if word is None else int(word.src[0].dtype.itemsize // word.arg.dtype.itemsize)
 
 
 def flops_of(step: Step) -> int:
-    """Operations on floats; a while-loop counts as one turn."""
+    """Operations on floats, and of products on integers; a while-loop counts as one turn."""
     match step:
         case KernelStep() if _use(step) == TILES and step.program.grid is not None:
             return step.program.cost * int(step.program.grid.arg.size)

@@ -32,6 +32,7 @@ from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.packing import Packing
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
+from adjoint.ops.words import contract_words, numbers_in
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target, Tile
 
@@ -68,6 +69,7 @@ class TileLowering(Packing):
         self.batch, self.rows, self.columns = map(self._length, self.at)
         self.tile = self._spread(tile)
         self.lanes = self.tile.lanes(self.kind.itemsize)
+        self.numbers = numbers_in(self.node)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
         self.whole = self.longest * self.lanes * self.kind.itemsize <= _PANEL_BYTES
@@ -98,7 +100,7 @@ class TileLowering(Packing):
         lanes, loops = self.lanes, self.loops
         panels, (share, parts) = -(-self.columns // lanes), self._shares()
         size = self.longest if self.whole else BLOCK
-        panel = loops.local("panel", self.kind, size * lanes)
+        panel = loops.local("panel", compute_dtype(self.node.src[1].dtype), size * lanes)
         totals = loops.local("totals", self.kind, share * self.tile.rows * lanes)
         with loops.grid(self.batch * panels * parts) as position:
             piece = self._counter(self.batch * panels * parts, position)
@@ -111,7 +113,8 @@ class TileLowering(Packing):
                 self._clear(tiles)
             self._add_blocks(tiles)
             self._finish(tiles)
-        work = -(-2 * self.length * self.rows * self.columns // (panels * parts))
+        length = self.length * self.numbers
+        work = -(-2 * length * self.rows * self.columns // (panels * parts))
         return loops.program(self.group.outputs[0][0], name, work)
 
     def _shares(self) -> tuple[int, int]:
@@ -137,7 +140,10 @@ class TileLowering(Packing):
         rows = tiles.share * self.tile.rows
         with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as row:
             place = self._beside(self._counter(rows, row), lane)
-            self.loops.store(tiles.totals, place, number(-0.0, self.kind))
+            self.loops.store(tiles.totals, place, self._zero(-0.0))
+
+    def _zero(self, of_floats: float) -> UOp:
+        return number(0 if self.kind.is_int else of_floats, self.kind)
 
     def _add_blocks(self, tiles: Tiles) -> None:
         if self.longest <= BLOCK:
@@ -298,14 +304,23 @@ class TileLowering(Packing):
 
     def _sums(self, panel: UOp, rows: list[Affine], lane: UOp, block: Block) -> list[UOp]:
         loops, start = self.loops, block[0]
-        sums = [loops.register(number(0.0, self.kind)) for _ in rows]
+        sums = [loops.register(self._zero(0.0)) for _ in rows]
         found = []
         with self._along(block, self._run(0)) as (k, turns):
             right = loops.load(panel, self._beside(k if self.whole else k + start * -1, lane))
             for row, total in zip(rows, sums, strict=True):
                 self._go(self.at[1], row)
-                found.append(loops.update(total, fma(self._operand(0), right, total), *turns))
+                found.append(loops.update(total, self._added(right, total), *turns))
         return found
+
+    def _added(self, right: UOp, total: UOp) -> UOp:
+        """A sum with one more product, or with those of a word."""
+        left = self._operand(0)
+        if self.node.op is not contract_words:
+            return fma(left, right, total)
+        a, b = (right, left) if self.node.arg.unsigned else (left, right)
+        made: UOp = OPS["dot_words"](a, b, total, self.node.arg.dtype)
+        return made
 
     @contextmanager
     def _along(self, block: Block, run: int | None) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:

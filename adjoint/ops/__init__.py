@@ -23,4 +23,5 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     running_product,
     scan,
     window,
+    words,
 )

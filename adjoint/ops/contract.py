@@ -44,10 +44,10 @@ def _contract_type(src: tuple[UOp, ...], arg: ContractArg) -> tuple[tuple[int, .
     a, b = src
     if a.dtype is not b.dtype:
         raise DTypeError("E2004", "dtypes differ", op="contract", operands=_sides(a, b))
-    return _contracted_shape(arg.spec, a.shape, b.shape, _sides(a, b)), a.dtype
+    return contracted_shape(arg.spec, a.shape, b.shape, _sides(a, b)), a.dtype
 
 
-def _contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shape:
+def contracted_shape(text: str, a: Shape, b: Shape, operands: Any = ()) -> Shape:
     """The shape of the result; `operands` are for the message if there is none."""
     spec = axes.parse(text)
     sizes: dict[str, int] = {}
@@ -67,7 +67,7 @@ def _known(spec: str, a: Shape, b: Shape) -> tuple[ContractArg, Shape | None]:
     """The attributes and the shape of the result, or None if the operands do not fit."""
     arg = ContractArg(spec.replace(" ", ""))
     try:
-        return arg, _contracted_shape(arg.spec, a, b)
+        return arg, contracted_shape(arg.spec, a, b)
     except ShapeError:
         return arg, None
 
@@ -111,13 +111,15 @@ def _batched_contract(node: UOp, src: Sources, batched: Flags, size: int) -> UOp
     return UOp(node.op, src, ContractArg(f"{lhs},{rhs}->{letter}{spec.out}"))
 
 
-def _contract_sizes(node: UOp) -> Shape:
+def contract_sizes(node: UOp) -> Shape:
+    """The lengths of the loops that add up products."""
     spec = axes.parse(node.arg.spec)
     sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
     return tuple([sizes[c] for c in spec.summed])
 
 
-def _contract_map(node: UOp, at: At, loops: At) -> list[Read]:
+def contract_map(node: UOp, at: At, loops: At) -> list[Read]:
+    """Where the operands are read in one turn of those loops."""
     spec = axes.parse(node.arg.spec)
     place = dict(zip(spec.out, at, strict=True)) | dict(zip(spec.summed, loops, strict=True))
     pairs = zip(node.src, spec.terms, strict=True)
@@ -154,7 +156,7 @@ contract = define(
     batch=_batched_contract,
     kernel=Library(
         "product",
-        Reduce("add", lambda dtype: 0, sizes=_contract_sizes, index_map=_contract_map),
+        Reduce("add", lambda dtype: 0, sizes=contract_sizes, index_map=contract_map),
     ),
     axes=lambda node: axes.parse(node.arg.spec),
 )

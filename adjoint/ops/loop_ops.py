@@ -372,6 +372,31 @@ fma: OpDef = _kernel(
 )
 
 
+class DotArg(Arg):
+    dtype: DType  # of the numbers in a word: int8, where those of the first are uint8; bfloat16
+
+
+def _dot_type(src: Nodes, arg: DotArg) -> Types:
+    _need("dot_words", len(src) == 3, "takes three operands", src, "E2007")
+    words = all(s.dtype is dtypes.uint32 and s.shape == src[2].shape for s in src[:2])
+    _need("dot_words", words, "multiplies the numbers of two words", src, "E2004")
+    sums = {dtypes.int8: dtypes.int32, dtypes.bfloat16: dtypes.float32}.get(arg.dtype)
+    _need(
+        "dot_words", src[2].dtype is sums, "adds bytes in int32, bfloat16 in float32", src, "E2004"
+    )
+    return src[2].shape, src[2].dtype
+
+
+dot: OpDef = _kernel(
+    "dot_words",
+    "`c` and the products of the numbers of two words: four bytes, of which those of `a` have no "
+    "sign, added up modulo 2^32; or two bfloat16, as the instruction of the processor adds them.",
+    lambda a, b, c, dtype: UOp(dot, (a, b, c), DotArg(dtype)),
+    _dot_type,
+    DotArg,
+)
+
+
 # ---- structure
 
 

@@ -175,7 +175,7 @@ def _poison(dtype: DType, size: int) -> Array:
 def _join(phi: UOp, a: Any, b: Any) -> Any:
     """Two lanes of a register as one; a fused product is joined by its sum."""
     name = phi.src[1].op.name
-    name = "add" if name == "fma" else name
+    name = "add" if name in ("fma", "dot_words") else name
     if name not in JOINS:
         raise InternalError(f"a register of lanes is not joined by {name!r}")
     return _BASIC[name](a, b)
@@ -217,8 +217,8 @@ def _compute(node: UOp, operands: list[Any]) -> Any:
         return np.asarray(convert(operands[0], node.dtype))[()]
     if name == "bitcast":
         return np.asarray(operands[0]).view(node.dtype.np)[()]
-    if name == "fma":
-        return _fma(*operands)
+    if name in ("fma", "dot_words"):
+        return _fma(*operands) if node.arg is None else _dot(node.arg.dtype, *operands)
     if name == "vectorize":
         return np.array(operands, node.dtype.np)
     if name == "gep":
@@ -233,6 +233,15 @@ def _compute(node: UOp, operands: list[Any]) -> Any:
 
 def _no_functions(function: Any, operands: list[Any]) -> list[Any]:
     raise InternalError("a kernel calls no functions")
+
+
+def _dot(dtype: DType, a: Any, b: Any, c: Any) -> Any:
+    """`c` and the products of the numbers of two words; of bytes, those of `a` have no sign."""
+    kinds = (np.dtype(np.uint8), dtype.np) if dtype.is_int else (dtype.np, dtype.np)
+    wide = np.int64 if dtype.is_int else np.float64
+    pairs = zip((a, b), kinds, strict=True)
+    left, right = (np.array(x)[..., None].view(kind).astype(wide) for x, kind in pairs)
+    return (c.astype(wide) + (left * right).sum(-1)).astype(c.dtype)[()]
 
 
 @cache

@@ -24,6 +24,7 @@ from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.contract import contract
 from adjoint.ops.movement import expand, permute, reshape
 from adjoint.schedule.layout import strides_over
 from adjoint.schedule.panels import is_large
@@ -50,12 +51,16 @@ def across_rules(target: Target) -> RuleSet:
         wide = node.ndim == 3 and node.shape[1] >= _LARGER * node.shape[2]
         return _as_it_lies(node, target) if wide and _is_tiled(node, target) else None
 
-    products = AnyNode("node", kind=Library)
+    products = AnyNode("node", (contract.name,))
     return RuleSet((Rule("rows_again", products, again), Rule("turned_product", products, turned)))
 
 
 def _is_tiled(node: UOp, target: Target) -> bool:
-    plain = node.arg.spec == _SPEC and not varies(*node.shape, *node.src[0].shape)
+    plain = (
+        node.op is contract
+        and node.arg.spec == _SPEC
+        and not varies(*node.shape, *node.src[0].shape)
+    )
     return plain and choose(node, target).use == TILES
 
 
@@ -122,7 +127,11 @@ class _Turned:
             return self.of(node.src[0]).reshape(exchanged)
         if type(kernel) is Pointwise and all(s.shape == node.shape for s in node.src):
             return UOp(node.op, tuple(self.of(source) for source in node.src), node.arg)
-        if is_large(node, self.target.limits) and _is_tiled(node, self.target):
+        if (
+            node.op is contract
+            and is_large(node, self.target.limits)
+            and _is_tiled(node, self.target)
+        ):
             lhs, rhs = (source.permute(0, 2, 1) for source in node.src)
             found = _tiled(rhs, lhs, self.target)
             if found is not None:

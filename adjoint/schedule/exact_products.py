@@ -28,12 +28,11 @@ _NARROW = (dtypes.int8, dtypes.uint8)
 def by_floats(node: UOp, product: Callable[[UOp], UOp]) -> UOp | None:
     """The same product, if both operands have 8 bits a number; `product` is what becomes of a
     contraction of floats."""
-    if not node.dtype.is_int or varies(*node.shape, *node.src[0].shape):
+    found = narrow_integers(node)
+    if found is None or varies(*node.shape, *node.src[0].shape):
         return None
-    operands = [_as_float(x) for x in node.src]
-    if None in operands:
-        return None
-    (a, largest), (b, other) = (found for found in operands if found is not None)
+    a, b = (x.cast(dtypes.float32) for x in found)
+    largest, other = map(largest_number, found)
     parts = list(_parts(node, _EXACT // (largest * other)))
     if not 0 < len(parts) <= _MOST_PARTS:
         return None
@@ -44,17 +43,30 @@ def by_floats(node: UOp, product: Callable[[UOp], UOp]) -> UOp | None:
     return reduce(lambda x, y: x + y, sums).cast(node.dtype)
 
 
-def _as_float(x: UOp) -> tuple[UOp, int] | None:
-    """An operand as float32 below its views, and how large its numbers can be."""
+def narrow_integers(node: UOp) -> tuple[UOp, UOp] | None:
+    """The operands of a contraction as int8 or uint8, if their numbers are such."""
+    if not node.dtype.is_int:
+        return None
+    a, b = (_narrow(x) for x in node.src)
+    return None if a is None or b is None else (a, b)
+
+
+def largest_number(x: UOp) -> int:
+    """How large the numbers of an operand can be, whatever their sign."""
+    return int(max(-x.dtype.min, x.dtype.max))
+
+
+def _narrow(x: UOp) -> UOp | None:
+    """An operand below the casts of its numbers to a wider dtype, seen through the same views."""
     if x.dtype in _NARROW:
-        return x.cast(dtypes.float32), max(-x.dtype.min, x.dtype.max)
+        return x
     if x.op is cast:
-        return _as_float(x.src[0]) if x.src[0].dtype in _NARROW and _holds(x) else None
+        return _narrow(x.src[0]) if x.src[0].dtype in _NARROW and _holds(x) else None
     moves = type(x.op.kernel) is View and len(x.src) == 1
     if not moves or (x.op.kernel.fill is not None and not _fills_zeros(x)):
         return None
-    below = _as_float(x.src[0])
-    return None if below is None else (UOp(x.op, (below[0],), x.arg), below[1])
+    below = _narrow(x.src[0])
+    return None if below is None else UOp(x.op, (below,), x.arg)
 
 
 def _holds(x: UOp) -> bool:

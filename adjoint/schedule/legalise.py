@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import Identity, Library, Reduce, View, reduce_of
+from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
@@ -34,11 +34,12 @@ from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
 from adjoint.schedule.strategy import (
     are_many,
-    floats_are_sooner,
+    are_worth_tiles,
     has_lines,
     product_dtype,
     sums_lines,
 )
+from adjoint.schedule.word_products import by_words
 from adjoint.target import Target
 
 fired: Counter[str] = Counter()  # how often each rule applied in this process
@@ -241,7 +242,7 @@ def _same(node: UOp) -> UOp | None:
 
 
 _VIEW, _REDUCTION = AnyNode("node", kind=View), AnyNode("node", kind=Reduce)
-_CONTRACTION, _IDENTITY = AnyNode("node", kind=Library), AnyNode("node", kind=Identity)
+_CONTRACTION, _IDENTITY = AnyNode("node", ("contract",)), AnyNode("node", kind=Identity)
 _RULES = RuleSet(
     (
         Rule("identity", _IDENTITY, _operand, moves=True),
@@ -273,9 +274,13 @@ def legal_rules(target: Target) -> RuleSet:
         found: UOp | None = rules.apply(node)[0]
         return node if found is None else found
 
+    def words(node: UOp) -> UOp | None:
+        """contract(a, b) = contract_words(words(a), words(b)), for an instruction of the target"""
+        return by_words(node, target) if node.size and are_worth_tiles(node, target) else None
+
     def exact(node: UOp) -> UOp | None:
         """contract(a, b) of 8-bit integers = contract(float32(a), float32(b)), cast back"""
-        return by_floats(node, settled) if node.size and floats_are_sooner(node, target) else None
+        return by_floats(node, settled) if node.size and are_worth_tiles(node, target) else None
 
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
@@ -297,6 +302,7 @@ def legal_rules(target: Target) -> RuleSet:
         (
             Rule("reduction_in_blocks", _REDUCTION, long),
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
+            Rule("contraction_of_words", _CONTRACTION, words),
             Rule("wider_contraction", _CONTRACTION, wider),
             Rule("exact_contraction", _CONTRACTION, exact),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),

@@ -6,6 +6,7 @@ After: views of a and b as (batch, row, column), their product, and a view of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -41,10 +42,26 @@ def matrices(node: UOp, repeats: bool = False) -> UOp | None:
     if not node.size or not is_matrix_product(node):
         return None
     a, b = node.src
-    form = _matrix_form(node.arg.spec, a.shape, b.shape, repeats)
+    return as_matrices(node.arg.spec, (a, b), lambda a, b, spec: a.contract(b, spec), repeats)
+
+
+def as_matrices(
+    spec: str,
+    operands: tuple[UOp, UOp],
+    product: Callable[[UOp, UOp, str], UOp],
+    repeats: bool = True,
+) -> UOp:
+    """What `product` makes of matrices, between views that make it a contraction."""
+    a, b = operands
+    form = _matrix_form(spec, a.shape, b.shape, repeats)
     lhs, rhs = (b, a) if form.swapped else (a, b)
-    product = _viewed(lhs, form.lhs).contract(_viewed(rhs, form.rhs), "bmk,bkn->bmn")
-    return _viewed(product, form.result)
+    found = product(_viewed(lhs, form.lhs), _viewed(rhs, form.rhs), "bmk,bkn->bmn")
+    return _viewed(found, form.result)
+
+
+def is_swapped(spec: str, left: Shape, right: Shape) -> bool:
+    """Whether the second operand gives the rows, where an operand may be read again."""
+    return _matrix_form(spec, left, right, True).swapped
 
 
 @cached(4096)

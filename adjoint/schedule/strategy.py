@@ -19,6 +19,7 @@ from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
 from adjoint.ops.window import window
+from adjoint.ops.words import contract_words
 from adjoint.schedule.classify import (
     CONTROL,
     HOST,
@@ -33,7 +34,7 @@ from adjoint.schedule.classify import (
 )
 from adjoint.schedule.layout import below_windows, run_length, sorts, strides_over
 from adjoint.stages import Strategy
-from adjoint.target import Target, Tile
+from adjoint.target import MatrixUnit, Target, Tile
 
 LOOPS, TILES, PANELS = "loops", "tiles", "panels"
 
@@ -50,6 +51,10 @@ class Row:
 
 def _is(kind: str) -> Callable[[UOp, Target], bool]:
     return lambda node, target: kind_of(node) == kind
+
+
+def _is_of_words(node: UOp, target: Target) -> bool:
+    return node.op is contract_words
 
 
 def _has_no_library(node: UOp, target: Target) -> bool:
@@ -91,8 +96,8 @@ def are_many(node: UOp, target: Target) -> bool:
     return product_count(node) >= target.limits.tiled_products
 
 
-def floats_are_sooner(node: UOp, target: Target) -> bool:
-    """Whether so many integers are multiplied that tiles of floats would be sooner done."""
+def are_worth_tiles(node: UOp, target: Target) -> bool:
+    """Whether so many numbers are multiplied that tiles of another dtype would be sooner done."""
     tile = target.tile
     return tile is not None and product_count(node) >= target.limits.tiled_products
 
@@ -117,6 +122,7 @@ ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
+    Row("matrix unit", _is_of_words, TILES, "an instruction adds up several products at once"),
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
@@ -202,7 +208,11 @@ def product_dtype(node: UOp, target: Target) -> DType:
 
 def unit_takes(dtype: DType, target: Target) -> bool:
     """Whether a matrix unit multiplies numbers of the dtype, and adds up in float32 or better."""
-    return any(u.dtype == dtype.name and u.sums != dtype.name for u in target.matrix_units)
+    return any(_takes_alone(u, dtype) for u in target.matrix_units)
+
+
+def _takes_alone(unit: MatrixUnit, dtype: DType) -> bool:
+    return unit.packed == 1 and unit.dtype == dtype.name and unit.sums != dtype.name
 
 
 def has_lines(node: UOp, target: Target) -> bool:

@@ -1,5 +1,7 @@
 """Products of 8-bit integers are computed with floats, and no bit tells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,16 @@ from adjoint import Tensor, lower
 from adjoint.backends.cpu import BACKEND
 
 pytestmark = [
-    pytest.mark.usefixtures("cpu"),
+    pytest.mark.usefixtures("cpu", "without_units"),
     pytest.mark.skipif(BACKEND.target.tile is None, reason="no fused multiply-adds"),
 ]
 KINDS = {"int8": (-128, 127), "uint8": (0, 255)}
+
+
+@pytest.fixture
+def without_units(monkeypatch):
+    """A processor that has no instructions for bytes."""
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, matrix_units=()))
 
 
 def drawn(shape, dtype, how, seed):

@@ -16,7 +16,7 @@ from adjoint.runtime.memory import HOST
 from adjoint.runtime.pool import begin_native_code
 from adjoint.runtime.processor import processor
 from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
-from adjoint.target import TARGETS, Target, tile_of
+from adjoint.target import TARGETS, Target, tile_of, units_of
 
 _LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is like
 
@@ -29,8 +29,10 @@ class CpuBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The CPU, with tiles as large as the registers of this one allow: they change no bit."""
-        return replace(TARGETS["CPU"], tile=tile_of(processor()))
+        """The CPU, with tiles as large as the registers of this one allow, and its instructions
+        for integers: they change no bit."""
+        host = processor()
+        return replace(TARGETS["CPU"], tile=tile_of(host), matrix_units=units_of(host))
 
     def machine(self) -> bytes:
         """Of the processor, and of LLVM."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.cast import convert, reinterpret
+from adjoint.codegen.llvm.dots import dot_words
 from adjoint.codegen.llvm.index import COMPARISONS, DIVISIONS, are_small, compared, divided
 from adjoint.codegen.llvm.soft import SOFT
 from adjoint.codegen.llvm.writer import Value, Writer
@@ -234,6 +235,8 @@ def _computed(w: Writer, node: UOp, names: list[str], lanes: int) -> str:
         case "where":
             kind, truth = ty.type_of(node.dtype, lanes), ty.vector_of("i1", lanes)
             return w.emit(f"select {truth} {names[0]}, {kind} {names[1]}, {kind} {names[2]}")
+        case "dot_words":
+            return dot_words(w, node.arg.dtype, node.dtype, names, lanes)
         case "floordiv" | "mod" | "idiv" | "fmod" if lanes > 1 and are_small(node):
             return divided(w, node, names, lanes)
     return apply(w, op, dtype, names, lanes)
