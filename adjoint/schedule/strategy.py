@@ -117,12 +117,13 @@ def _is_of_host(node: UOp, target: Target) -> bool:
     return kind_of(node) == HOST or (constant and node.dtype.is_complex)
 
 
+_UNIT = Row("matrix unit", _is_of_words, TILES, "an instruction adds up several products at once")
 _PANEL = Row("panel of rows", lambda n, t: False, PANELS, "rows between products stay in scratch")
 ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
-    Row("matrix unit", _is_of_words, TILES, "an instruction adds up several products at once"),
+    _UNIT,
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
@@ -182,7 +183,7 @@ def strategy_of(
     if row.use == TILES and rows:
         row = _PANEL
     ways = (LOOPS, TILES, LIBRARY)
-    others = [r.name for r in ROWS if r.use in ways and r.name != row.name and products]
+    others = [r.name for r in ROWS if r.use in ways and r not in (row, _UNIT) and products]
     return Strategy(row.name, row.use, row.why, tuple(others))
 
 

@@ -15,16 +15,21 @@ from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.legalise import legal_rules
 from adjoint.schedule.products import picture_rules, product_rules
-from adjoint.target import TARGETS, Limits, Tile
+from adjoint.target import TARGETS, Limits, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
 
 LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
-TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS)
+UNITS = (MatrixUnit("int8", "int32", packed=4),)
+TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS, matrix_units=UNITS)
 RULES = product_rules(TARGET) + picture_rules(TARGET) + legal_rules(TARGET)
 
 
 def given(name, *shape, dtype="float32"):
     return OPS["input"](name, shape, dtype, "CPU")
+
+
+def byte(name, *shape, u=False):
+    return given(name, *shape, dtype="uint8" if u else "int8")
 
 
 def direct(name, x, **attrs):
@@ -87,6 +92,15 @@ CASES = {
     ],
     "reduction_in_blocks": [LONG.sum(), LONG.max(), given("x", 2, (1 << 15) + 7).sum(1)],
     "contraction_of_nothing": [given("x", 4, 0) @ given("y", 0, 5)],
+    "contraction_of_words": [
+        byte("x", 4, 3) @ byte("y", 3, 40),
+        byte("x", 4, 9, u=True).dot(byte("y", 9, 33, u=True), dtype="int32"),
+        byte("x", 4, 8).dot(byte("y", 8, 32, u=True), dtype="int32"),
+        byte("x", 8, 4, u=True).permute(1, 0).dot(byte("y", 8, 32), dtype="int64"),
+        byte("x", 2, 3, 12) @ byte("y", 34, 12).permute(1, 0),
+        byte("x", 2, 5, 9, 9).conv2d(byte("w", 6, 5, 3, 3), padding=1),
+        byte("x", 2, 4, 9, 9, u=True).conv2d(byte("w", 6, 2, 3, 3, u=True), groups=2),
+    ],
     "wider_contraction": [HALVES],
     "exact_contraction": [
         given("x", 4, 3, dtype="int8") @ given("y", 3, 5, dtype="int8"),
