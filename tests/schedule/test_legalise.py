@@ -98,8 +98,8 @@ CASES = {
         byte("x", 4, 8).dot(byte("y", 8, 32, u=True), dtype="int32"),
         byte("x", 8, 4, u=True).permute(1, 0).dot(byte("y", 8, 32), dtype="int64"),
         byte("x", 2, 3, 12) @ byte("y", 34, 12).permute(1, 0),
-        byte("x", 2, 5, 9, 9).conv2d(byte("w", 6, 5, 3, 3), padding=1),
-        byte("x", 2, 4, 9, 9, u=True).conv2d(byte("w", 6, 2, 3, 3, u=True), groups=2),
+        byte("x", 2, 5, 9, 9).conv2d(byte("w", 60, 5, 3, 3), padding=1),
+        byte("x", 2, 4, 9, 9, u=True).conv2d(byte("w", 168, 2, 3, 3, u=True), groups=2),
     ],
     "wider_contraction": [HALVES],
     "exact_contraction": [
