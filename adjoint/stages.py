@@ -249,6 +249,7 @@ class ControlStep:
     operands: tuple[int, ...]
     parts: tuple[Schedule, ...]
     strategy: Strategy | None = None
+    kept: tuple[int, ...] = ()  # carries of a loop whose new values are written over the old ones
 
     @property
     def functions(self) -> tuple[Function, ...]:

@@ -30,6 +30,7 @@ class Limits:
     tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
     windowed_rows: int = 8  # that meet windows of a picture; loops read the windows for fewer
     recomputed_bytes: int = 512 << 20  # of products that are computed again rather than kept
+    kept_bytes: int = 64 << 20  # of what turns of a loop hand to those of another, or are given
     panel_bytes: int = 384 << 10  # of rows between two products that a kernel holds on to,
     panel_row: int = 1 << 14  # which have at most so many elements,
     panel_rows: int = 48  # if so many fit, or all rows are larger than what is packed for each

@@ -13,6 +13,7 @@ from typing import Any
 from adjoint.engine import build_schedule as lowering
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
 from adjoint.engine.joined_loops import join_loops
+from adjoint.engine.lighter_loops import lighter_loops
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
@@ -35,7 +36,8 @@ def expand_graphs(unit: Compilation) -> Compilation:
     parts: dict[Any, Graph] = {}
 
     def add(name: Any, roots: Sequence[UOp], inputs: Sequence[UOp]) -> None:
-        graph = _closed(join_loops(expand(roots)), tuple(inputs))
+        joined = join_loops(expand(roots))
+        graph = _closed(lighter_loops(joined, unit.backend.target), tuple(inputs))
         for function in _functions(graph):
             if function not in parts:
                 add(function, function.outputs, function.inputs)
@@ -108,12 +110,16 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
 def plan(schedule: Schedule, around: Around) -> Schedule:
     """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena."""
     steps = tuple(
-        replace(step, parts=tuple(around.made[f] for f in step.functions))
-        if isinstance(step, ControlStep)
-        else step
-        for step in schedule.steps
+        _planned(step, around) if isinstance(step, ControlStep) else step for step in schedule.steps
     )
     return memory.plan_memory(replace(schedule, steps=steps), around.target.cache_line)
+
+
+def _planned(step: ControlStep, around: Around) -> ControlStep:
+    parts = tuple(around.made[f] for f in step.functions)
+    if step.node.op is not OPS["loop"]:
+        return replace(step, parts=parts)
+    return replace(step, parts=parts, kept=memory.carries_in_place(parts[0], step.node.arg.carries))
 
 
 def render(unit: Compilation) -> Compilation:

@@ -15,14 +15,15 @@ from typing import Any
 
 from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import EXPENSIVE, GLOBAL, LOAD, RANGE, STORE, reduce_of
+from adjoint.ir.kernel_kind import EXPENSIVE, RANGE, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import divides, highest, is_one, varies
-from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_size
 from adjoint.kernel.algorithms.scatter import checked, flag_code
 from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.elements import PLAIN_NUMBERS, Elements
+from adjoint.kernel.in_place import written_over
 from adjoint.kernel.index_maps import At, Gate, joined, reduced_operands
 from adjoint.kernel.loop_order import LoopOrder
 from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, adds
@@ -90,7 +91,7 @@ class Lowering(Elements):
         known = self.choice.square or self.choice.columns  # whose code is about its sizes
         given = self._parameters(body, most < _MIN_OPERATIONS and not known)
         plain = not self.frame.group.reduced and not known  # squares may overlap
-        pairs = _in_place(body, buffers) if plain else ()
+        pairs = written_over(body) if plain else ()
         program = LoopProgram(name, buffers, (), body, self.grid, cost, (), given, pairs, most)
         return program, None if self.flag is None else self.flag[1]
 
@@ -507,29 +508,6 @@ def _along(x: Affine, flat: Affine) -> tuple[Affine, int] | None:
 def joining(node: UOp) -> tuple[str, Any]:
     """The op of a reduction, and what it leaves alone."""
     return reduce_of(node).joining(node.dtype)
-
-
-def _in_place(body: tuple[UOp, ...], buffers: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:
-    """Results that can overwrite an operand: it is read where they are written, and before that."""
-    loads: dict[UOp, set[UOp]] = {}
-    for node in body:
-        if node.op.kernel is LOAD:
-            loads.setdefault(node.src[0], set()).add(node.src[1] if len(node.src) == 2 else node)
-    pairs = []
-    for store in (n for n in body if n.op.kernel is STORE and len(n.src) == 3):
-        out, place = store.src[:2]
-        if out.op.kernel is not GLOBAL:  # kept for a later loop of the same kernel
-            continue
-        below = set(toposort([store.src[2]]))
-        pairs += [
-            (out.arg.index, buffer.arg.index)
-            for buffer, places in loads.items()
-            if places == {place}
-            and buffer.op.kernel is GLOBAL
-            and buffer.arg.dtype.itemsize == out.arg.dtype.itemsize
-            and any(n.op.kernel is LOAD and n.src[0] is buffer for n in below)
-        ]
-    return tuple(pairs)
 
 
 def _cost(body: tuple[UOp, ...], length: Callable[[int], int] = int) -> int:

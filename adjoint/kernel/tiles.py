@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -28,6 +28,7 @@ from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose_node
+from adjoint.kernel.in_place import written_over
 from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.packing import Packing
@@ -115,7 +116,8 @@ class TileLowering(Packing):
             self._finish(tiles)
         length = self.length * self.numbers
         work = -(-2 * length * self.rows * self.columns // (panels * parts))
-        return loops.program(self.group.outputs[0][0], name, work)
+        program = loops.program(self.group.outputs[0][0], name, work)
+        return replace(program, in_place=written_over(program.body))
 
     def _shares(self) -> tuple[int, int]:
         """Tiles of rows in a piece of the grid, and pieces beside one another in a panel."""

@@ -362,6 +362,52 @@ end:
 }
 """
 
+_TURNS = """
+; a kernel for all turns of a loop, one after another: cells (kernel, its arguments, how many,
+; turns, strides), where an argument moves on by its stride after every turn
+define void @turns(ptr %cells, i64 %begin, i64 %end) {
+entry:
+  %fn = load ptr, ptr %cells
+  %p1 = getelementptr i64, ptr %cells, i64 1
+  %given = load ptr, ptr %p1
+  %p2 = getelementptr i64, ptr %cells, i64 2
+  %count = load i64, ptr %p2
+  %p3 = getelementptr i64, ptr %cells, i64 3
+  %turns = load i64, ptr %p3
+  %p4 = getelementptr i64, ptr %cells, i64 4
+  %strides = load ptr, ptr %p4
+  %own = alloca i64, i64 %count
+  %size = mul i64 %count, 8
+  call void @llvm.memmove.p0.p0.i64(ptr %own, ptr %given, i64 %size, i1 false)
+  br label %next
+next:
+  %t = phi i64 [0, %entry], [%u, %moved]
+  %more = icmp slt i64 %t, %turns
+  br i1 %more, label %turn, label %done
+turn:
+  call void %fn(ptr %own, i64 %begin, i64 %end)
+  br label %move
+move:
+  %i = phi i64 [0, %turn], [%j, %one]
+  %some = icmp slt i64 %i, %count
+  br i1 %some, label %one, label %moved
+one:
+  %cell = getelementptr i64, ptr %own, i64 %i
+  %place = getelementptr i64, ptr %strides, i64 %i
+  %by = load i64, ptr %place
+  %old = load i64, ptr %cell
+  %new = add i64 %old, %by
+  store i64 %new, ptr %cell
+  %j = add i64 %i, 1
+  br label %move
+moved:
+  %u = add i64 %t, 1
+  br label %next
+done:
+  ret void
+}
+"""
+
 
 def _cells() -> str:
     names = "abcde"
@@ -481,4 +527,4 @@ define i32 @run(ptr %program) {{
 }}
 """
 
-TEXT = _DECLARATIONS + _CHUNKS + _WORKER + _START + _PARALLEL + _BUMPS + _STEPS
+TEXT = _DECLARATIONS + _CHUNKS + _WORKER + _START + _PARALLEL + _BUMPS + _TURNS + _STEPS

@@ -113,6 +113,19 @@ def _is_free(schedule: Schedule, source: int, number: int) -> bool:
     )
 
 
+def carries_in_place(schedule: Schedule, carries: int) -> tuple[int, ...]:
+    """The carries of a loop whose new value a turn may write where the old one lies. Rows that are
+    old values have been copied before."""
+    found, outputs = [], schedule.outputs
+    given = {*schedule.inputs, *(i for i, _ in schedule.constants)}
+    for place in range(carries):
+        old, new = schedule.inputs[place], outputs[place]
+        alone = new not in given and outputs.count(new) == 1 and old not in outputs[:carries]
+        if alone and schedule.slots[new].offset is None and _is_free(schedule, old, new):
+            found.append(place)
+    return tuple(found)
+
+
 # ---- the arena
 
 

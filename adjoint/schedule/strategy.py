@@ -161,6 +161,11 @@ def choose(node: UOp, target: Target) -> Row:
     return row if tuner is None or row.use not in _TUNED else tuner.row(node, target, row)
 
 
+def are_tiled(node: UOp, target: Target) -> bool:
+    """Whether the table has a product in tiles, whose order of summation depends on k alone."""
+    return next(row for row in ROWS if row.when(node, target)).use == TILES
+
+
 def for_tiles(node: UOp, target: Target) -> Target:
     """The target with the tile for a product."""
     return target if tuner is None else replace(target, tile=tuner.tile(node, target))

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from adjoint import Tensor, dtypes, grad
+from adjoint import Tensor, dtypes, grad, scan
 from adjoint.backends.cpu.backend import CpuBackend
 from adjoint.codegen.show import show
 from adjoint.engine.graph_key import close_over_parameters, graph_key
@@ -70,6 +70,10 @@ def attended(x):
 def sides(x):
     y = x * 2 + 1
     return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
+
+
+def turned(x):
+    return scan(lambda c, v: ((c + v).tanh().exp(), c), x[0], x)[0]
 
 
 def in_order(x):
@@ -137,6 +141,11 @@ CHANGES = {
         lambda x: grad(lambda x: attended(x).sum())(x),
         [floats(400, 32)],
         {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, recomputed_bytes=1)},
+    ),
+    "limits.kept_bytes": (
+        lambda x: grad(lambda x: turned(x).sum())(x),
+        [floats(9, 4)],
+        {"limits": Limits(kept_bytes=1)},
     ),
     "limits.kernel_nodes": (chain, [ROWS], {"limits": Limits(2)}),
     "limits.kernel_cost": (chain, [ROWS], {"limits": Limits(kernel_cost=10)}),

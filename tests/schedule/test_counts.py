@@ -355,7 +355,12 @@ def test_control_flow_is_native():
     found, steps = controls(scanned, floats(1000, 16))
     assert found == 1
     assert steps <= 3
-    assert controls(grad(lambda x: scanned(x)[1].sum()), floats(1000, 16))[0] == 2
+    assert controls(grad(lambda x: scanned(x)[1].sum()), floats(1000, 16))[0] == 1  # reads no state
+
+    def bent(x):
+        return scan(lambda c, v: ((c + v).tanh(), c.sum()), x[0] * 0, x)[1].sum()
+
+    assert controls(grad(bent), floats(1000, 16))[0] == 2
     assert controls(lambda x: while_loop(lambda v: v.sum() < 9, lambda v: v * 2, x), X)[0] == 1
     assert controls(lambda x: cond(x.sum() > 0, lambda v: v @ v.T, lambda v: v @ v.T, x), X)[0] == 1
 

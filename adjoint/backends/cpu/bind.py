@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.cpu.control_flow import BoundBody, emit_control
+from adjoint.backends.cpu.control_flow import BoundBody, emit_control, launch_chunk
 from adjoint.backends.cpu.step_table import Fixup, Region, Table
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
@@ -21,7 +21,7 @@ from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
-from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
+from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.stages import (
     ControlStep,
     Gemm,
@@ -32,7 +32,6 @@ from adjoint.stages import (
     Schedule,
     Step,
 )
-from adjoint.target import TARGETS
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 Kernels = Mapping[LoopProgram, Code]
@@ -119,9 +118,7 @@ def _arguments(
 
 def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
     program = step.program
-    grid = None if program.grid is None else program.grid.arg
-    extent, lanes = (1, 1) if grid is None else (int(grid.size), int(grid.lanes))
-    chunk = chunk_of(extent, program.cost, TARGETS["CPU"].cores, lanes)
+    extent, chunk = 1 if program.grid is None else int(program.grid.arg.size), launch_chunk(program)
     given = [cell_of(node) for node in program.parameters]
     arguments = _arguments(table, step.slots, given, fixups)
     region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))

@@ -1,8 +1,10 @@
 """Loops, while-loops and branches as steps of a native table.
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
-there, writes new ones beside them, and they are copied over at the end of a turn. Elements of
-sequences and rows of results move on by a stride per turn. What may live here: the three kinds.
+there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
+Elements of sequences and rows of results move on by a stride per turn. A body of one kernel whose
+pieces read of the carries what they have written themselves is one launch for all turns. What may
+live here: the three kinds.
 """
 
 from __future__ import annotations
@@ -14,8 +16,17 @@ from typing import Any
 from adjoint.backends.cpu.step_table import Fixup, Length, Region, Table
 from adjoint.errors import InternalError
 from adjoint.runtime import pool_ir as kinds
-from adjoint.runtime.launch import Cells
-from adjoint.stages import ControlStep, Schedule
+from adjoint.runtime.launch import Cells, chunk_of
+from adjoint.runtime.pool import native_code
+from adjoint.stages import ControlStep, KernelStep, LoopProgram, Schedule
+from adjoint.target import TARGETS
+
+
+def launch_chunk(program: LoopProgram, times: int = 1) -> int:
+    """How much of a kernel's grid is done at a time, if each piece is done so many times."""
+    grid = None if program.grid is None else program.grid.arg
+    extent, lanes = (1, 1) if grid is None else (int(grid.size), int(grid.lanes))
+    return chunk_of(extent, program.cost * times, TARGETS["CPU"].cores, lanes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -85,11 +96,19 @@ def _begin(
 
 
 def _advance(
-    table: Table, body: BoundBody, slots: Cells, results: Sequence[int], outer: Cells
+    table: Table,
+    body: BoundBody,
+    slots: Cells,
+    results: Sequence[int],
+    outer: Cells,
+    kept: Sequence[int] = (),
 ) -> list[tuple[Any, ...]]:
-    """Steps that copy the new carries to the results; first aside what is one of the old ones."""
+    """Steps that copy the new carries to the results, where they are not kept there; first aside
+    what is one of the old ones."""
     first, then = [], []
-    for number, result in zip(body.schedule.outputs, results, strict=False):
+    for place, (number, result) in enumerate(zip(body.schedule.outputs, results, strict=False)):
+        if place in kept:
+            continue
         size, source = body.nbytes(number), slots.cell(number)
         if number in body.schedule.inputs:
             aside = table.cells([table.memory(size)]).address
@@ -124,20 +143,40 @@ class _Loop:
     def emit(self, region: Region) -> int | None:
         table, body, n = self.table, self.body, self.arg.carries
         carries, rows = self.step.results[:n], range(n, len(self.step.results))
-        placed = _in_place(table, body, self.slots, rows)
+        placed = _in_place(table, body, self.slots, (*self.step.kept, *rows))
         targets = table.cells([0] * len(self.step.results))
         copied = {place: targets.cell(place) for place in rows if place not in placed}
-        fixups = [*self._inputs(carries), *self._rows(placed, copied)]
+        fixups = [*self._inputs(carries), *self._results(placed, copied)]
         region.steps += _begin(body, self.step.operands[:n], carries, self.outer)
         if fixups:
             region.steps.append(table.patch(fixups, self.outer))
+        if not copied and len(self.step.kept) == n and _is_one_kernel(body.schedule):
+            return self._in_one_launch(region)
         turn, bumps = table.region(), table.cells(self.moving.bumps)
         count = len(self.moving.bumps) // 2
         region.steps.append((kinds.LOOP, self.arg.length, turn, Length(turn), bumps.address, count))
+        given = {p: c for p, c in copied.items() if body.schedule.outputs[p] in body.given}
+        turn.steps += _copies(body, self.slots, given)  # before they are written over
         cost = body.emit(turn)
-        turn.steps += _copies(body, self.slots, copied)
-        turn.steps += _advance(table, body, self.slots, carries, self.outer)
+        made = {p: c for p, c in copied.items() if p not in given}
+        turn.steps += _copies(body, self.slots, made)
+        turn.steps += _advance(table, body, self.slots, carries, self.outer, self.step.kept)
         return None if cost is None else cost * self.arg.length
+
+    def _in_one_launch(self, region: Region) -> int | None:
+        """Every piece of the kernel's grid goes through all turns: its arguments move on."""
+        step, length = self.body.schedule.steps[0], self.arg.length
+        assert isinstance(step, KernelStep)
+        cost = self.body.emit(region)
+        _, function, arguments, extent, _ = region.steps.pop()
+        moves = dict(zip(self.moving.bumps[::2], self.moving.bumps[1::2], strict=True))
+        strides = [moves.get(self.slots.cell(slot), 0) for slot in step.slots]
+        strides += [0] * len(step.program.parameters)
+        cells = (function, arguments, len(strides), length, self.table.cells(strides).address)
+        chunk = launch_chunk(step.program, length)
+        turns, given = native_code().symbol("turns"), self.table.cells(cells)
+        region.steps.append((kinds.KERNEL, turns, given.address, extent, chunk))
+        return None if cost is None else cost * length
 
     def _inputs(self, carries: Sequence[int]) -> list[Fixup]:
         """Where the body finds its inputs."""
@@ -152,14 +191,22 @@ class _Loop:
                 fixups.append((cell, source, 0))
         return fixups
 
-    def _rows(self, placed: list[int], copied: dict[int, int]) -> list[Fixup]:
-        """Where the body's rows go: written there, or copied there."""
-        outputs = self.body.schedule.outputs
+    def _results(self, placed: list[int], copied: dict[int, int]) -> list[Fixup]:
+        """Where the body's results go: written there, or copied there; rows move on."""
+        outputs, n = self.body.schedule.outputs, self.arg.carries
         cells = {place: self.slots.cell(outputs[place]) for place in placed} | copied
         return [
             self.moving.fixup(cell, self.step.results[place], self.body.nbytes(outputs[place]))
+            if place >= n
+            else (cell, self.step.results[place], 0)
             for place, cell in cells.items()
         ]
+
+
+def _is_one_kernel(schedule: Schedule) -> bool:
+    """Whether a body is one kernel that checks no index."""
+    (first, *more) = schedule.steps or (None,)
+    return not more and isinstance(first, KernelStep) and first.flag is None
 
 
 def _while(

@@ -1,0 +1,65 @@
+"""Loops do what must be done turn by turn, and nothing else.
+
+Before: a loop whose body multiplies elements of a sequence, and adds products up that no turn
+reads; rows that nothing uses.
+After: the first products in one go before the loop, the second behind it, the rest left out. What a
+gradient's loop would compute again of the turns before it is handed on as rows (`loop_rows.py`,
+`loop_sums.py`). No bit changes: products are moved only where tiles compute them, whose order of
+summation depends on nothing that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjoint.engine.loop_rows import hand_on, move_products
+from adjoint.engine.loop_sums import sums_apart
+from adjoint.engine.turns import Turns, taken_apart
+from adjoint.ir.kernel_kind import PART
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.ir.values import is_known
+from adjoint.target import Target
+
+
+def lighter_loops(roots: Sequence[UOp], target: Target) -> list[UOp]:
+    """The roots over such loops."""
+    nodes = list(toposort(roots, stop=is_known))
+    loops = _taken_apart(nodes, roots)
+    if not loops:
+        return list(roots)
+    for turns in reversed(loops.values()):
+        hand_on(turns, loops, target)
+    for turns in loops.values():
+        move_products(turns, target)
+    new: dict[UOp, UOp] = {}
+    for node in nodes:
+        if is_known(node):
+            new[node] = node
+        elif node in loops:
+            _build(node, loops[node], new, target)
+        elif node not in new:
+            src = tuple([new[s] for s in node.src])
+            new[node] = node if src == node.src else rebuild(node, src)
+    return [new[root] for root in roots]
+
+
+def _taken_apart(nodes: Sequence[UOp], roots: Sequence[UOp]) -> dict[UOp, Turns]:
+    """The loops of which only parts are used."""
+    loops = [node for node in nodes if node.op is OPS["loop"] and not is_known(node)]
+    if not loops:
+        return {}
+    whole = {s for node in nodes if node.op.kernel is not PART for s in node.src} | set(roots)
+    wanted: dict[UOp, dict[int, None]] = {}
+    for node in nodes:
+        if node.op.kernel is PART:
+            wanted.setdefault(node.src[0], {})[node.arg.index] = None
+    return {node: taken_apart(node, sorted(wanted[node])) for node in loops if node not in whole}
+
+
+def _build(node: UOp, turns: Turns, new: dict[UOp, UOp], target: Target) -> None:
+    """The loops that one has become: its results, and rows that others read, are new nodes."""
+    for part in sums_apart(turns, target):
+        for key, value in part.build(new).items():
+            new[key if isinstance(key, UOp) else node.part(key)] = value
+    new[node] = node  # which no result is a part of any more
