@@ -34,6 +34,7 @@ from adjoint.errors import (
 )
 from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.exactness import native_bfloat16
 from adjoint.ir.opdef import seal_records as _seal_records
 from adjoint.ir.sizes import Variable
 from adjoint.runtime.device import Device
@@ -208,6 +209,7 @@ __all__ = [
     "lower",
     "manual_seed",
     "memory",
+    "native_bfloat16",
     "nn",
     "no_grad",
     "ops",

@@ -143,6 +143,9 @@ LOADER = Option("LOADER", _loader, "auto", "what places compiled code: auto, elf
 TUNE = Option(
     "TUNE", _tuning, "", "measure how products are soonest done (0, 1, or shapes: of tiles alone)"
 )
+NATIVE_BFLOAT16 = Option(
+    "NATIVE_BFLOAT16", _flag, False, "products of bfloat16 by the processor's own order (0 or 1)"
+)
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
@@ -160,4 +163,5 @@ OPTIONS: tuple[Option, ...] = (
     LOADER,
     CPU_DEVICES,
     TUNE,
+    NATIVE_BFLOAT16,
 )

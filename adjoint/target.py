@@ -194,8 +194,10 @@ def tile_of(processor: Processor) -> Tile | None:
 
 
 def units_of(processor: Processor) -> tuple[MatrixUnit, ...]:
-    """Its instructions on words that give the bits of all processors: of integers."""
-    return (MatrixUnit("int8", "int32", packed=4),) if "int8" in processor.dots else ()
+    """Its instructions on words. Sums of integers are those of all processors; those of bfloat16
+    are not, and are used where that is allowed (`ir/exactness.py`)."""
+    known = (MatrixUnit("int8", "int32", packed=4), MatrixUnit("bfloat16", "float32", packed=2))
+    return tuple(unit for unit in known if unit.dtype in processor.dots)
 
 
 def _dots(has: Collection[str], width: int) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from cpu_functional import Functional
+from cpu_functional import Functional, Program
 from cpu_own_workloads import gru_cell
-from cpu_workloads import lstm_cell
+from cpu_workloads import Workload, lstm_cell
 
 import adjoint
 from adjoint import Tensor
@@ -110,6 +110,10 @@ class Library(Functional):
     grad, value_and_grad = staticmethod(adjoint.grad), staticmethod(adjoint.value_and_grad)
     vjp, jvp, vmap = map(staticmethod, (adjoint.vjp, adjoint.jvp, adjoint.vmap))
     wait = staticmethod(lambda result: result)  # a call returns when its results are there
+
+    def program(self, w: Workload) -> Program:
+        adjoint.native_bfloat16(w.native)
+        return super().program(w)
 
     @staticmethod
     def jit(fn: Any, donated: tuple[int, ...]) -> Any:

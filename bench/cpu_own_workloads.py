@@ -341,6 +341,15 @@ OWN = (
         forward=_product,
     ),
     Workload(
+        "bfloat16 product of 1024, native_bfloat16()",
+        "own",
+        flops=2.0 * 1024**3,
+        dtype="bfloat16",
+        native=True,
+        arrays=partial(_product_arrays, (1024, 1024), (1024, 1024)),
+        forward=_product,
+    ),
+    Workload(
         "int8 product of 1024, int32 sums",
         "own",
         flops=2.0 * 1024**3,

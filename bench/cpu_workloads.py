@@ -36,6 +36,7 @@ class Workload:
     optimizer: str = ""
     rate: float = 0.0
     dtype: str = ""  # of floats, if not float32
+    native: bool = False  # products of bfloat16 by the processor, where a library must be asked
     arrays: Callable[[Any, Any], tuple[Arrays, Arrays]] | None = None
     forward: Callable[[Any, Any, Any], Any] | None = None
 

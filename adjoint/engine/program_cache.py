@@ -23,6 +23,7 @@ from adjoint import config
 from adjoint.engine.graph_key import GraphKey, close_over_parameters
 from adjoint.engine.memory_reads import moved, slice_argument, slices_inside
 from adjoint.ir.collector import collector_paused
+from adjoint.ir.exactness import allows_native_bfloat16, native_bfloat16
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
@@ -120,7 +121,10 @@ class Programs:
 
     def find(self, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         """The program of the graph, made if need be."""
-        family = self._family(key.structure)
+        structure = key.structure
+        if allows_native_bfloat16():
+            structure = (*structure, native_bfloat16)
+        family = self._family(structure)
         found = family.exact.get(key.values)
         if found is not None:
             return found
@@ -128,7 +132,7 @@ class Programs:
             family.inside = slices_inside(key.constants, roots)
         if family.inside:
             starts = tuple([key.values[i] for i in family.inside])
-            family = self._family((*key.structure, starts))
+            family = self._family((*structure, starts))
         with family.lock:
             found = family.find(key.values)
             return self._made(family, key, roots) if found is None else found

@@ -183,7 +183,8 @@ def shapes(tile: Tile) -> list[Tile]:
 
 def _is_worth_it(node: UOp) -> bool:
     sized = len(node.shape) == 3 and not varies(*node.shape, *node.src[0].shape)
-    return sized and bool(node.dtype.is_float) and product_count(node) >= _FEWEST_PRODUCTS
+    plain = node.op is OPS["contract"] and sized
+    return plain and bool(node.dtype.is_float) and product_count(node) >= _FEWEST_PRODUCTS
 
 
 def alone(node: UOp) -> UOp:

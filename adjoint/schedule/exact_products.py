@@ -13,7 +13,7 @@ from functools import reduce
 from math import prod
 
 from adjoint.ir import axes
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import View
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
@@ -28,7 +28,7 @@ _NARROW = (dtypes.int8, dtypes.uint8)
 def by_floats(node: UOp, product: Callable[[UOp], UOp]) -> UOp | None:
     """The same product, if both operands have 8 bits a number; `product` is what becomes of a
     contraction of floats."""
-    found = narrow_integers(node)
+    found = narrow_operands(node) if node.dtype.is_int else None
     if found is None or varies(*node.shape, *node.src[0].shape):
         return None
     a, b = (x.cast(dtypes.float32) for x in found)
@@ -43,11 +43,9 @@ def by_floats(node: UOp, product: Callable[[UOp], UOp]) -> UOp | None:
     return reduce(lambda x, y: x + y, sums).cast(node.dtype)
 
 
-def narrow_integers(node: UOp) -> tuple[UOp, UOp] | None:
-    """The operands of a contraction as int8 or uint8, if their numbers are such."""
-    if not node.dtype.is_int:
-        return None
-    a, b = (_narrow(x) for x in node.src)
+def narrow_operands(node: UOp, kinds: tuple[DType, ...] = _NARROW) -> tuple[UOp, UOp] | None:
+    """The operands of a contraction in one of these dtypes, if their numbers are such."""
+    a, b = (_narrow(x, kinds) for x in node.src)
     return None if a is None or b is None else (a, b)
 
 
@@ -56,23 +54,25 @@ def largest_number(x: UOp) -> int:
     return int(max(-x.dtype.min, x.dtype.max))
 
 
-def _narrow(x: UOp) -> UOp | None:
+def _narrow(x: UOp, kinds: tuple[DType, ...]) -> UOp | None:
     """An operand below the casts of its numbers to a wider dtype, seen through the same views."""
-    if x.dtype in _NARROW:
+    if x.dtype in kinds:
         return x
     if x.op is cast:
-        return _narrow(x.src[0]) if x.src[0].dtype in _NARROW and _holds(x) else None
+        return _narrow(x.src[0], kinds) if x.src[0].dtype in kinds and _holds(x) else None
     moves = type(x.op.kernel) is View and len(x.src) == 1
     if not moves or (x.op.kernel.fill is not None and not _fills_zeros(x)):
         return None
-    below = _narrow(x.src[0])
+    below = _narrow(x.src[0], kinds)
     return None if below is None else UOp(x.op, (below,), x.arg)
 
 
 def _holds(x: UOp) -> bool:
     """Whether a cast changes no number."""
-    narrow = x.src[0].dtype
-    return bool(x.dtype.is_int) and x.dtype.min <= narrow.min and narrow.max <= x.dtype.max
+    narrow, wide = x.src[0].dtype, x.dtype
+    if narrow.is_float:
+        return wide is dtypes.float32
+    return bool(wide.is_int) and wide.min <= narrow.min and narrow.max <= wide.max
 
 
 def _fills_zeros(x: UOp) -> bool:

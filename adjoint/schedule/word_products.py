@@ -5,6 +5,8 @@ After: contract_words(words(a), words(b) ^ 0x80808080) - 128 * sum(a): the instr
 without a sign from one operand and bytes with a sign from the other, so where both have the same
 kind the columns are moved by 128, and the rows' sums put it right. Integers wrap around on the way
 as they do in any order: the bits are those of the integers.
+
+Before: contract(a, b) of bfloat16. After, where other bits are allowed: the same of words of two.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from math import prod
 
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.exactness import allows_native_bfloat16
 from adjoint.ir.kernel_kind import View
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
@@ -21,11 +24,12 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.movement import permute
 from adjoint.ops.window import window
 from adjoint.ops.words import WORD, contract_words, kept_in_memory, words_in_memory, words_of_lines
-from adjoint.schedule.exact_products import largest_number, narrow_integers
+from adjoint.schedule.exact_products import largest_number, narrow_operands
 from adjoint.schedule.layout import below_windows
 from adjoint.schedule.matrix_form import as_matrices, is_swapped
 from adjoint.target import MatrixUnit, Target
 
+_SUMS = (dtypes.float32, dtypes.bfloat16)  # of bfloat16, the second rounded once
 _MOVED = 0x80808080  # turns bytes with a sign into bytes without one, 128 higher, and back
 
 
@@ -60,30 +64,48 @@ def by_words(node: UOp, target: Target) -> UOp | None:
     product = _product_of(node, unit)
     if product is None or not _fills(product, target):
         return None
-    return _of_bytes(product) if unit.dtype == "int8" else _sums(product, dtypes.bfloat16)
+    if unit.dtype == "int8":
+        return _of_bytes(product)
+    return _sums(product, dtypes.bfloat16).cast(node.dtype)
 
 
 def _unit_of(node: UOp, target: Target) -> MatrixUnit | None:
-    wanted = "int8" if node.dtype.is_int else node.dtype.name
+    wanted = "int8" if node.dtype.is_int else "bfloat16"
+    exact = node.dtype.is_int
+    if not exact and (node.dtype not in _SUMS or not allows_native_bfloat16()):
+        return None
     return next((u for u in target.matrix_units if u.packed > 1 and u.dtype == wanted), None)
 
 
 def _product_of(node: UOp, unit: MatrixUnit) -> _Product | None:
-    left, right = node.src
-    operands = narrow_integers(node) if unit.dtype == "int8" else (left, right)
-    letter = _letter(node, unit.packed)
-    if operands is None or letter is None or not _holds(node, operands):
+    kinds = (dtypes.int8, dtypes.uint8) if unit.dtype == "int8" else (dtypes.bfloat16,)
+    operands = narrow_operands(node, kinds)
+    if operands is None or not _holds(node, operands):
+        return None
+    letter = _letter(node, operands, unit.packed)
+    if letter is None:
         return None
     a, b = (_packed_shape(x, letter, i, node, unit) for i, x in enumerate(operands))
     return _Product(node, operands, letter, is_swapped(node.arg.spec, a, b))
 
 
-def _letter(node: UOp, packed: int) -> str | None:
-    """The letter that is summed along which numbers lie in words: one that divides, and is long."""
+def _letter(node: UOp, operands: tuple[UOp, UOp], packed: int) -> str | None:
+    """The letter that is summed along which numbers lie in words: one that divides, and is long.
+    Places in windows are none: words would be as many as all windows."""
     spec = axes.parse(node.arg.spec)
     sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
-    known = [c for c in spec.summed if not varies(sizes[c]) and sizes[c] > 1]
+    moving = {c for x, term in zip(operands, spec.terms, strict=True) for c in _moving(x, term)}
+    known = [c for c in spec.summed if not varies(sizes[c]) and sizes[c] > 1 and c not in moving]
     return max(known, key=lambda c: (sizes[c] % packed == 0, sizes[c]), default=None)
+
+
+def _moving(x: UOp, term: str) -> str:
+    """The letters of an operand that say where a window is, and where in the window."""
+    if below_windows(x) is None:
+        return ""
+    if x.op is not window:
+        return term
+    return "".join(c for d, c in enumerate(term) if d >= x.src[0].ndim or d in x.arg.axis)
 
 
 def _packed_shape(x: UOp, letter: str, which: int, node: UOp, unit: MatrixUnit) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from adjoint import Tensor, lower
 from adjoint.backends.cpu import BACKEND
+from adjoint.engine.program_cache import PROGRAMS
 
 pytestmark = [
     pytest.mark.usefixtures("cpu", "without_units"),
@@ -19,6 +20,9 @@ KINDS = {"int8": (-128, 127), "uint8": (0, 255)}
 def without_units(monkeypatch):
     """A processor that has no instructions for bytes."""
     monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, matrix_units=()))
+    PROGRAMS.clear()
+    yield
+    PROGRAMS.clear()
 
 
 def drawn(shape, dtype, how, seed):

@@ -29,8 +29,8 @@ class CpuBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The CPU, with tiles as large as the registers of this one allow, and its instructions
-        for integers: they change no bit."""
+        """The CPU, with tiles as large as the registers of this one allow, which change no bit, and
+        its instructions on words."""
         host = processor()
         return replace(TARGETS["CPU"], tile=tile_of(host), matrix_units=units_of(host))
 
