@@ -39,7 +39,7 @@ from adjoint.target import Target, Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
 _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as long as each has
-_FEWEST_TILES = 6  # of rows, for which it packs a panel
+_FEWEST_TILES = 3  # of rows, for which it packs a panel
 _PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
 _CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multiple of
@@ -126,7 +126,8 @@ class TileLowering(Packing):
         most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(_FEWEST_TILES, pieces), highest(tiles))
-        return share, -(-tiles // share)
+        parts = -(-tiles // share)
+        return (share if varies(parts) else -(-tiles // parts)), parts
 
     def _lanes(self, at_panel: Affine) -> UOp | None:
         """How many columns the panel has, where the last has fewer."""
@@ -232,7 +233,7 @@ class TileLowering(Packing):
         width, height = self.group.sizes[last], self._length(outer)
         most = (lanes - 2) // max(lowest(width), 1) + 2  # runs that so many columns can touch
         touched = (first + (lanes - 1)) // width + first // width * -1 + 1
-        with loops.loop(most, count=self.index(touched) if varies(width) else None) as turn:
+        with loops.loop(most, count=self.index(touched)) as turn:
             row = self.index(first // width + self._counter(most, turn))
             begin = UOp(OPS["mul"], (row, number(width)))
             end = UOp(OPS["add"], (begin, number(width)))
