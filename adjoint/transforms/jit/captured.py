@@ -37,6 +37,7 @@ from adjoint.transforms.jit.guards import (
     attribute,
 )
 from adjoint.transforms.jit.origin import (
+    is_librarys_function,
     is_users_class,
     is_users_code,
     is_users_module,
@@ -254,7 +255,7 @@ class Captured:
 
     def function(self, value: FunctionType) -> None:
         """A function: what it closes over, its defaults, its attributes, its globals."""
-        if is_vocabulary(value.__code__):
+        if is_vocabulary(value.__code__) or is_librarys_function(value):
             return
         owner = f"function {value.__qualname__}"
         users, names = is_users_code(value.__code__), value.__code__.co_freevars

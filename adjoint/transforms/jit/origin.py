@@ -9,7 +9,8 @@ import functools
 import os
 import sys
 import sysconfig
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 from adjoint.ir.origin import PACKAGE
 
@@ -48,6 +49,22 @@ def is_users_module(module: ModuleType) -> bool:
     if path is None:
         return module.__name__ not in sys.builtin_module_names
     return _users_file(os.path.abspath(path))
+
+
+def is_librarys_function(value: Any) -> bool:
+    """Whether it is a function of an installed library, by its name there, that can hold nothing of
+    a user's: it closes over nothing, or is written in C."""
+    kind = type(value)
+    if kind is FunctionType:
+        holds = value.__closure__ is not None or is_users_code(value.__code__)
+    else:
+        native = not kind.__flags__ & _HEAP or kind.__module__.startswith("_cython")
+        holds = not native or isinstance(value, type) or hasattr(value, "__self__")
+    if holds or not callable(value):
+        return False
+    module = sys.modules.get(str(getattr(value, "__module__", None)))
+    known = module is not None and not is_users_module(module)
+    return known and vars(module).get(str(getattr(value, "__name__", ""))) is value
 
 
 @functools.lru_cache(maxsize=4096)

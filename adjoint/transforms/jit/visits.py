@@ -36,7 +36,7 @@ from adjoint.transforms.jit.guards import (
     attribute,
     dict_keys,
 )
-from adjoint.transforms.jit.origin import is_users_class
+from adjoint.transforms.jit.origin import is_librarys_function, is_users_class
 
 if TYPE_CHECKING:
     from adjoint.transforms.jit.captured import Captured
@@ -146,7 +146,7 @@ def _instance(captured: Captured, value: Any) -> None:
     kind = type(value)
     if kind.__module__ == _JIT:
         return _jitted(captured, value)
-    if kind.__module__.partition(".")[0] in _OPAQUE:
+    if kind.__module__.partition(".")[0] in _OPAQUE or is_librarys_function(value):
         return None
     wrapped = attribute(value, "__wrapped__", None)
     if isinstance(wrapped, (types.FunctionType, types.MethodType)):
