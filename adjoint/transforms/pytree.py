@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from adjoint.errors import ShapeError
@@ -137,6 +138,53 @@ def _flatten_into(leaves: list[Any], tree: Any) -> TreeDef:
         return tuple.__new__(TreeDef, (kind, meta, (LEAF,) * len(children)))
     inside = tuple([_flatten_into(leaves, child) for child in children])
     return tuple.__new__(TreeDef, (kind, meta, inside))
+
+
+class OtherTreeError(Exception):
+    """A tree has not the shape that its reader is for."""
+
+
+Reader = Callable[[Any], Sequence[Any]]
+
+
+def leaf_reader(treedef: TreeDef) -> Reader | None:
+    """What lists the leaves of trees of one shape, without finding the shape again. None where a
+    container is no plain tuple, list or dict."""
+    kind, count = treedef.kind, len(treedef.children)
+    if kind is None:
+        return _alone
+    inside = [leaf_reader(child) for child in treedef.children]
+    if kind not in (tuple, list, dict) or kind in _registered or None in inside:
+        return None
+    pick = _picker(treedef.meta) if kind is dict and count else None
+    leaves_only = all(child is LEAF for child in treedef.children)
+
+    def read(tree: Any) -> Sequence[Any]:
+        if type(tree) is not kind or len(tree) != count:
+            raise OtherTreeError
+        children: Sequence[Any] = tree if pick is None else pick(tree)
+        if leaves_only:
+            return children
+        return [x for child, part in zip(children, inside, strict=True) for x in part(child)]  # type: ignore[misc]
+
+    return read
+
+
+def _alone(leaf: Any) -> Sequence[Any]:
+    return (leaf,)
+
+
+def _picker(keys: Sequence[Any]) -> Reader:
+    """The values of some keys, of a dict that has as many."""
+    get = itemgetter(*keys) if len(keys) > 1 else lambda tree: (tree[keys[0]],)
+
+    def pick(tree: Any) -> Sequence[Any]:
+        try:
+            return get(tree)
+        except KeyError:
+            raise OtherTreeError from None
+
+    return pick
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:

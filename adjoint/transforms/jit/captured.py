@@ -49,6 +49,9 @@ from adjoint.transforms.jit.visits import visit
 _IGNORED = (*PLAIN, DType, UOp, Tensor)
 _DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter", "dir"}
 _MAKING = {"__init__", "__new__", "__post_init__"}  # read where a class is called
+_PROTOCOLS = {"keys", "items", "values", "get", "copy", "read", "write"}  # that libraries call
+_UNSEEN_READS = _DYNAMIC | {"eval", "exec", "compile", "methodcaller", "format", "format_map"}
+_METHODS = (FunctionType, staticmethod, classmethod, property)
 _PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _MAX_CAPTURED_VALUES = 200_000  # values looked at: beyond that a program is not kept
 
@@ -67,6 +70,7 @@ class Captured:
         self.written: list[tuple[Any, int]] = []  # containers that a bound method writes to
         self.names: set[str] = set()  # that code mentions, or that are read without being in code
         self._edges: dict[int, list[tuple[str | None, Any]]] = {}
+        self._unnamed: dict[str, list[Any]] = {}  # methods that no code has mentioned so far
         self._current = 0
         self._seen: dict[int, Any] = {}
         self._globals: dict[int, tuple[dict[str, Any], str, dict[str, None]]] = {}
@@ -172,6 +176,13 @@ class Captured:
                     self.complete = False
                     return
             self._flush()
+            self._release()
+
+    def _release(self) -> None:
+        """Go on with methods that have been mentioned by now, or may be read under any name."""
+        every = not self.names.isdisjoint(_UNSEEN_READS)
+        for name in [n for n in self._unnamed if every or n in self.names]:
+            self._queue += self._unnamed.pop(name)
 
     def _visit(self, value: Any) -> None:
         if id(value) in self._seen or (isinstance(value, _IGNORED) and type(value) not in _PROXIES):
@@ -223,9 +234,10 @@ class Captured:
         keys: Iterable[Any],
         owner: str,
         named: bool = False,
+        waiting: bool = False,
     ) -> None:
         """Guard values in a container, and go on with them; if `named`, they are read only where
-        code mentions their key."""
+        code mentions their key, and if `waiting`, no library reads methods among them either."""
         listed = tuple(keys)
         if not listed and kind not in (Dict, Items, Local, Members):
             return
@@ -238,13 +250,17 @@ class Captured:
             elif value is not MISSING:
                 key = listed[position]
                 special = not named or (key.startswith("__") and key not in _MAKING)
-                self.follow(value, None if special else key)
+                self.follow(value, None if special else key, waiting)
 
-    def follow(self, value: Any, name: str | None = None) -> None:
+    def follow(self, value: Any, name: str | None = None, waiting: bool = False) -> None:
         """Go on with a value, which the present one has; under a name, if that must be mentioned
-        for it to be read."""
+        for it to be read; `waiting`: with a method as soon as it is."""
         if type(value) in _PROXIES or not isinstance(value, _IGNORED):
-            self._queue.append(value)
+            known = name is None or name in _PROTOCOLS or not isinstance(value, _METHODS)
+            if waiting and not known:
+                self._unnamed.setdefault(str(name), []).append(value)
+            else:
+                self._queue.append(value)
             self._edges.setdefault(self._current, []).append((name, value))
 
     def note(self, value: Any, reason: str) -> None:

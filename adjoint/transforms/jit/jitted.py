@@ -37,7 +37,14 @@ from adjoint.transforms.jit.dynamic import Declared, Dynamic
 from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
 from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
 from adjoint.transforms.jit.trace import Tracer
-from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
+from adjoint.transforms.pytree import (
+    OtherTreeError,
+    Reader,
+    TreeDef,
+    leaf_reader,
+    tree_flatten,
+    tree_unflatten,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,7 +96,8 @@ class Jitted(Generic[P, R]):
         self._dynamic = Dynamic(fn, self._name, dynamic)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
-        self._flat: tuple[Any, Compiled] | None = None  # the last call with nothing but tensors
+        self._last: tuple[Reader | None, Any, Compiled] | None = None  # call with tensors alone
+        self._unlike: Compiled | None = None  # the last that takes other things, too
         self.traces = 0  # how often the function was traced
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -100,21 +108,24 @@ class Jitted(Generic[P, R]):
             return self._fn(*args, **kwargs)
         if watch.on:
             return self._watched(args, kwargs)
-        last = self._flat
-        if last is not None and not kwargs and len(args) == len(last[0]) - 1:
+        last = self._last
+        if last is not None and not kwargs:
+            read, kinds, compiled = last
             try:
-                if last[1].effects:
+                leaves = args if read is None else read(args)
+                if compiled.effects:
                     with turn.lock:
-                        return self._like(last, args)
-                return self._like(last, args)
-            except StaleError:
-                self._flat = None
+                        return self._like(kinds, compiled, leaves)
+                return self._like(kinds, compiled, leaves)
+            except (StaleError, OtherTreeError):
+                self._last = None
         return self._find(args, kwargs)
 
-    def _like(self, last: tuple[Any, Compiled], args: Sequence[Any]) -> Any:
+    def _like(self, kinds: Any, compiled: Compiled, args: Sequence[Any]) -> Any:
         """This call by the trace of the last one; StaleError if it is not like it."""
-        kinds, compiled = last
         epoch = turn.epoch
+        if len(args) != len(kinds) - 1:
+            raise StaleError
         for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
             if type(arg) is not Tensor:
                 raise StaleError
@@ -178,7 +189,7 @@ class Jitted(Generic[P, R]):
                     result = compiled(leaves, epoch)
                 except StaleError:
                     continue
-            self._remember(compiled, args, kwargs)
+            self._remember(compiled, args, kwargs, key[0])
             return result
         return MISSING
 
@@ -204,7 +215,7 @@ class Jitted(Generic[P, R]):
             self._traces.move_to_end(key)
             while len(self._traces) > MAX_TRACES:
                 self._traces.popitem(last=False)
-            self._remember(compiled, args, kwargs)
+            self._remember(compiled, args, kwargs, treedef)
         return result
 
     def _run(self, tracer: Tracer) -> tuple[Compiled, Any]:
@@ -246,11 +257,17 @@ class Jitted(Generic[P, R]):
         spans = argument_spans(treedef)
         return {place for label, span in spans if label in self._donated for place in span}
 
-    def _remember(self, compiled: Compiled, args: Any, kwargs: Any) -> None:
+    def _remember(self, compiled: Compiled, args: Any, kwargs: Any, treedef: TreeDef) -> None:
         """For the next call with nothing but tensors, each of them another."""
-        flat = not kwargs and all(type(a) is Tensor for a in args)
-        if flat and len({id(a) for a in args}) == len(args):
-            self._flat = ((*map(tensor_type, args), ambient()), compiled)
+        if kwargs or compiled is self._unlike:
+            return
+        flat = all(type(a) is Tensor for a in args)
+        read = None if flat else leaf_reader(treedef.children[0])
+        leaves = args if read is None else read(args)
+        if (flat or read is not None) and _are_apart(leaves):
+            self._last = (read, (*map(tensor_type, leaves), ambient()), compiled)
+        elif not flat:
+            self._unlike = compiled
 
     def _frozen(self, args: Sequence[Any]) -> tuple[Any, ...]:
         if not self._static:
@@ -266,11 +283,16 @@ class Jitted(Generic[P, R]):
         """Forget all traces."""
         with turn.lock:
             self._traces.clear()
-            self._flat = self._last_key = None
+            self._last = self._unlike = self._last_key = None
 
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _are_apart(leaves: Sequence[Any]) -> bool:
+    """Whether all are tensors, each another."""
+    return all(type(leaf) is Tensor for leaf in leaves) and len({*map(id, leaves)}) == len(leaves)
 
 
 def _containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:

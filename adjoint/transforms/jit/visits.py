@@ -134,10 +134,12 @@ def _getter(captured: Captured, value: Any) -> None:
 def _class(captured: Captured, value: Any) -> None:
     if not is_users_class(value):
         return
+    own = all(map(is_users_class, value.__mro__[:-1])) and type(value) is type
     for base in value.__mro__[:-1]:
         if is_users_class(base):
             names = [n for n in vars(base) if n not in _BOOKKEEPING]
-            captured.place(ClassNames, base, names, f"class {base.__name__}", named=True)
+            owner = f"class {base.__name__}"
+            captured.place(ClassNames, base, names, owner, named=True, waiting=own)
             captured.sized.append(vars(base))
     captured.follow(type(value))
 
