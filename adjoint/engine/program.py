@@ -96,8 +96,8 @@ class Program:
             memory = self._memories.pop()
         except IndexError:
             memory = RunMemory(self.plan, self.kernels)
-        if self.plan.simple and devices and not donated:
-            return self._launch(memory, inputs, devices, into)
+        if self.plan.simple and devices:
+            return self._launch(memory, inputs, devices, donated, into)
         return self._interleave(memory, inputs, devices, donated)
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
@@ -112,6 +112,7 @@ class Program:
         memory: RunMemory,
         inputs: Sequence[Buffer],
         devices: Sequence[Any],
+        donated: Sequence[int],
         into: Sequence[Buffer | None],
     ) -> list[Buffer]:
         """Addresses in, outputs out, nothing to check: what small programs are."""
@@ -119,6 +120,8 @@ class Program:
         for number, buffer in zip(self.schedule.inputs, inputs):  # noqa: B905 - hot
             address = buffer._address
             cells[number] = buffer.address if address is None else address
+        if donated:  # after their addresses are written
+            into = self._lent_buffers(inputs, devices, donated)
         outputs = self._outputs(cells, devices, into or self._nothing)
         try:
             for launch in memory.launches:
@@ -142,6 +145,16 @@ class Program:
                 buffer = outputs[place] = self._made(place, devices[place])
             cells[number] = buffer._address
         return outputs
+
+    def _lent_buffers(
+        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
+    ) -> list[Buffer | None]:
+        """Outputs over the memory of donated inputs, None where there is none."""
+        found: list[Buffer | None] = [*self._nothing]
+        for place, block in self._lent(inputs, donated).items():
+            _, dtype, shape, _ = self.plan.targets[place]
+            found[place] = Buffer.over(block, dtype, shape, devices[place])
+        return found
 
     def _made(self, place: int, device: Any) -> Buffer:
         number, dtype, shape, size = self.plan.targets[place]
