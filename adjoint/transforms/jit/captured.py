@@ -50,7 +50,9 @@ _IGNORED = (*PLAIN, DType, UOp, Tensor)
 _DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter", "dir"}
 _MAKING = {"__init__", "__new__", "__post_init__"}  # read where a class is called
 _PROTOCOLS = {"keys", "items", "values", "get", "copy", "read", "write"}  # that libraries call
-_UNSEEN_READS = _DYNAMIC | {"eval", "exec", "compile", "methodcaller", "format", "format_map"}
+_UNSEEN_READS = _DYNAMIC | {
+    *("eval", "exec", "compile", "methodcaller", "format", "format_map", "inspect", "getmembers")
+}
 _METHODS = (FunctionType, staticmethod, classmethod, property)
 _PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _MAX_CAPTURED_VALUES = 200_000  # values looked at: beyond that a program is not kept
