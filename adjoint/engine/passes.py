@@ -14,6 +14,8 @@ from adjoint.engine import build_schedule as lowering
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
 from adjoint.engine.joined_loops import join_loops
 from adjoint.engine.lighter_loops import lighter_loops
+from adjoint.engine.shared_products import share_products
+from adjoint.engine.summed_products import sum_products
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OPS
@@ -36,8 +38,10 @@ def expand_graphs(unit: Compilation) -> Compilation:
     parts: dict[Any, Graph] = {}
 
     def add(name: Any, roots: Sequence[UOp], inputs: Sequence[UOp]) -> None:
-        joined = join_loops(expand(roots))
-        graph = _closed(lighter_loops(joined, unit.backend.target), tuple(inputs))
+        target = unit.backend.target
+        lighter = lighter_loops(join_loops(expand(roots)), target)
+        shared = share_products(sum_products(lighter, target), target)
+        graph = _closed(shared, tuple(inputs))
         for function in _functions(graph):
             if function not in parts:
                 add(function, function.outputs, function.inputs)
