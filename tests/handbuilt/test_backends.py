@@ -25,9 +25,9 @@ def test_a_second_call_compiles_nothing(device, monkeypatch):
 
 @pytest.mark.parametrize(("size", "quick"), [(30, True), (30_000, False)])
 def test_a_kernel_with_much_to_do_is_compiled_with_care(size, quick, monkeypatch):
-    seen, own = [], cpu.compile_source
-    noted = lambda source, quick: (seen.append(quick), own(source, quick=quick))[1]  # noqa: E731
-    monkeypatch.setattr(cpu, "compile_source", noted)
+    seen, own = [], cpu.compile_sources
+    noted = lambda asked: (seen.extend(quick for _, quick in asked), own(asked))[1]  # noqa: E731
+    monkeypatch.setattr(cpu, "compile_sources", noted)
     saxpy(size).g.compile("CPU")(*np.ones((4, size), np.float32))
     assert seen == [quick]
 
