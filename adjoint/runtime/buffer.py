@@ -18,6 +18,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import DType, as_dtype
+from adjoint.runtime.allocator import HostBlock
 from adjoint.runtime.memory import HOST, MemoryBlock, memory_of
 
 Array = np.ndarray[Any, Any]
@@ -77,6 +78,16 @@ class Buffer:
         self._block, self._address, self._array = block, block.address, None
         self.dtype, self.shape, self.device = dtype, shape, device
         return self
+
+    @classmethod
+    def owning(cls, array: Array, device: str) -> Buffer:
+        """A buffer on a fresh copy (`copied`), which nothing else shows."""
+        block: Any = array
+        while isinstance(block, np.ndarray):
+            block = block.base
+        if not isinstance(block, HostBlock) or memory_of(device) is not HOST:
+            return cls(array, device)
+        return cls.over(block, as_dtype(array.dtype), array.shape, device)
 
     def give_up(self) -> MemoryBlock | None:
         """The memory, if no array shows it; using the buffer is an error then."""

@@ -6,6 +6,7 @@ What may live here: conversions into a leaf node. What may not: ops.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import reduce
 from numbers import Number
 from pathlib import Path
@@ -57,7 +58,7 @@ def node_of(data: Any, device: DeviceLike, dtype: DType | None) -> UOp:
         return _file(data, target, dtype)
     if isinstance(data, (list, tuple)) and mentions_tensor(data):
         return _stacked(data, device, dtype)
-    return stored(array_of(data, dtype), target)
+    return stored(array_of(data, dtype), target, Buffer.owning)
 
 
 def is_lent(node: UOp) -> bool:
@@ -82,12 +83,14 @@ def _checked_node(node: UOp, device: DeviceLike, dtype: DType | None) -> UOp:
     return node if device is None else OPS["copy"](node, device)
 
 
-def stored(array: Array, device: str | tuple[str, ...]) -> UOp:
+def stored(
+    array: Array, device: str | tuple[str, ...], made: Callable[[Array, str], Buffer] = Buffer
+) -> UOp:
     """An array as a buffer on a device; one the host cannot address is copied to when realized."""
     if isinstance(device, tuple):
-        return OPS["shard"](stored(array, device[0]), device)
+        return OPS["shard"](stored(array, device[0], made), device)
     home = device if Device.is_host(device) else "CPU"
-    return OPS["copy"](OPS["buffer"](Buffer(array, home)), device)
+    return OPS["copy"](OPS["buffer"](made(array, home)), device)
 
 
 def _file(path: Path, device: str | tuple[str, ...], dtype: DType | None) -> UOp:

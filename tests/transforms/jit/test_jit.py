@@ -15,7 +15,7 @@ from adjoint import (
     vmap,
     while_loop,
 )
-from adjoint.errors import AdjointError, JitWarning
+from adjoint.errors import AdjointError, DeviceError, JitWarning
 from tests.support.tensors import vector
 from tests.support.threads import in_threads
 
@@ -463,6 +463,19 @@ def test_donated_arguments_give_the_same_answers():
     for i in range(4):
         a, b = f(vector(i, 2) + 0, vector(1, 1))
         assert (a.tolist(), b.tolist()) == ([i + 1, 3], [2 * i, 4])
+
+
+def test_a_tensor_made_from_numpy_is_donated_at_the_first_call():
+    array = np.arange(1 << 16, dtype=np.float32)
+    x, seen = (Tensor(array, device="CPU").realize() for _ in range(2))
+    shown = seen.numpy()
+    f = jit(lambda x: x * 2 + 1, donate_argnums=0)
+    for donated in (x, seen):
+        np.testing.assert_array_equal(f(donated).numpy(), array * 2 + 1)
+    with pytest.raises(DeviceError, match="donated"):
+        x.numpy()
+    np.testing.assert_array_equal(shown, np.arange(1 << 16))  # an array that a user has stays
+    np.testing.assert_array_equal(array, np.arange(1 << 16))
 
 
 # ---- with other transforms
