@@ -65,10 +65,16 @@ class Tile:
     rows: int
     row_bytes: int
     dtypes: tuple[str, ...] = ("float32", "float64")
+    narrow_rows: int = 0  # of one that is half as wide, for places of pictures; 0: there is none
 
     def lanes(self, itemsize: int) -> int:
         """Columns side by side."""
         return self.row_bytes // itemsize
+
+    def narrow(self) -> Tile:
+        """One that is half as wide: fewer places are made up at the end, and a panel has fewer
+        lines of a picture."""
+        return replace(self, rows=self.narrow_rows, row_bytes=self.row_bytes // 2)
 
     def turned(self) -> Tile:
         """One of half as many rows, twice as long: the same registers."""
@@ -190,7 +196,8 @@ def tile_of(processor: Processor) -> Tile | None:
     if not processor.fused:
         return None
     rows = 6 if processor.width == 256 else 12  # of 16 registers, or of 32
-    return Tile(rows, 2 * processor.width // 8)
+    narrow = 16 if processor.width == 512 else 0  # a load for each product, which 16 would wait for
+    return Tile(rows, 2 * processor.width // 8, narrow_rows=narrow)
 
 
 def units_of(processor: Processor) -> tuple[MatrixUnit, ...]:

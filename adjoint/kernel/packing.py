@@ -32,6 +32,7 @@ class Packing(Elements):
         self.group, self.loops = group, Loops()
         self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.places: list[Affine] = []  # where memory was read
+        self._gates: dict[UOp, Gate] = {}  # under which conditions
         for i, (node, _) in enumerate(group.outputs):
             self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
         for i, node in enumerate(group.inputs):
@@ -56,7 +57,26 @@ class Packing(Elements):
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
         self.places.append(place)
-        return super().load(node, place, gate)
+        value = super().load(node, place, gate)
+        self._gates[value] = gate
+        return value
+
+    def select(self, gate: Gate, value: UOp, other: UOp) -> UOp:
+        """A load whose gate is shut gives 0 by itself."""
+        if self._is_gated(value, gate) and value.src[3] is other:
+            return value
+        return super().select(gate, value, other)
+
+    def _is_gated(self, value: UOp, gate: Gate) -> bool:
+        """Whether a value is a load that happens under a gate, and is 0 else."""
+        return len(value.src) == 4 and set(gate) <= set(self._gates.get(value, ()))
+
+    def either(self, gate: Gate, value: UOp, other: UOp) -> UOp:
+        """The value under a gate, else the other, which is 0 wherever a load gives 0."""
+        if not self._is_gated(value, gate):
+            return super().select(gate, value, other)
+        found: UOp = OPS["load"](*value.src[:3], other)
+        return found
 
     def lie_apart(self, read: Read, columns: int, count: int) -> bool:
         """Whether columns lie apart in memory, and the numbers of each side by side."""

@@ -14,7 +14,7 @@ run as often as the sizes of a launch say, and memory is as large as the largest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -29,7 +29,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose_node
 from adjoint.kernel.in_place import written_over
-from adjoint.kernel.index_maps import At, Gate, reduced_operands
+from adjoint.kernel.index_maps import At, Gate, reduced_operands, within
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.packing import Packing
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
@@ -42,11 +42,14 @@ _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as lo
 _FEWEST_TILES = 3  # of rows, for which it packs a panel
 _PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
+_FEW_RUNS = 4  # of a picture's lines, that are read side by side
+_FEW_TAPS = 9  # of a window, that are written out
 _CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multiple of
 _CACHE_PLACES = 4096  # bytes apart
 
 
 Block = tuple[Affine, int]  # of k: where it starts, and its length
+Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and where there is one
 _MIN = OPS["minimum"]
 
 
@@ -77,13 +80,17 @@ class TileLowering(Packing):
 
     def _spread(self, tile: Tile) -> Tile:
         """A tile of fewer and longer rows, where lines of all rows would drive one another out of
-        the nearest cache, and no more columns are made up at the end."""
+        the nearest cache, and no more columns are made up at the end; else a narrow one, where
+        panels would begin and end inside of lines of a picture."""
         lower = tile.turned()
         lanes, longer = (t.lanes(self.kind.itemsize) for t in (tile, lower))
         if tile.rows <= _CACHE_WAYS or varies(*self.group.sizes):
             return tile
+        collide, line = self._rows_collide(), self._loops_of(self.at[2])
+        if tile.narrow_rows and len(line) > 1 and self.group.sizes[line[-1]] % lanes:
+            return tile if collide else tile.narrow()
         filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
-        return lower if filled and self._rows_collide() else tile
+        return lower if filled and collide else tile
 
     def _rows_collide(self) -> bool:
         """Whether the rows of the left operand lie where a cache has the same places for them."""
@@ -232,6 +239,9 @@ class TileLowering(Packing):
         *outer, last = self._loops_of(self.at[2])
         width, height = self.group.sizes[last], self._length(outer)
         most = (lanes - 2) // max(lowest(width), 1) + 2  # runs that so many columns can touch
+        if not varies(width, height) and (width % lanes == 0 or most <= _FEW_RUNS):
+            self._pack_joined(tiles, block, most if width % lanes else 1)
+            return
         touched = (first + (lanes - 1)) // width + first // width * -1 + 1
         with loops.loop(most, count=self.index(touched)) as turn:
             row = self.index(first // width + self._counter(most, turn))
@@ -249,34 +259,75 @@ class TileLowering(Packing):
                 place = UOp(OPS["sub"], (from_, self.index(first)))
                 self._pack_lines(tiles, block, UOp(OPS["add"], (place, lane)))
 
+    def _pack_joined(self, tiles: Tiles, block: Block | None, most: int) -> None:
+        """The same of few runs, side by side in one line: each is read where its lanes are."""
+        loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
+        *outer, last = self._loops_of(self.at[2])
+        width, height = self.group.sizes[last], self._length(outer)
+        row = var(Loaded(self.index(first // width), height))
+        with loops.loop(lanes, lanes) as lane:
+            begun = UOp(OPS["add"], (self.index(first % width), lane))
+            along = var(Loaded(begun, width + lanes - 1 if most > 1 else width))
+            runs = []
+            for turn in range(most):
+                column, line = along + -turn * width, row + turn
+                gate = (*within(column, width), *within(line, height))
+                runs.append((self._known(line, height), self._known(column, width), gate))
+            self._pack_lines(tiles, block, lane, lambda: self._joined(outer, last, runs))
+
+    def _known(self, place: Affine, size: int) -> Affine:
+        """A place that is inside of an axis wherever it is used."""
+        return var(Loaded(self.index(place), size))
+
+    def _joined(self, outer: Sequence[int], last: int, runs: Sequence[Run]) -> UOp:
+        total: UOp | None = None
+        for line, column, gate in runs:
+            self._go(outer, line)
+            self.atoms[last] = column
+            value = self._operand(1, gate)
+            total = value if total is None else self.either(gate, value, total)
+        assert total is not None
+        return total
+
     def _loops_of(self, axis: Sequence[int]) -> list[int]:
         return [a for a in axis if not is_one(self.group.sizes[a])]
 
-    def _pack_lines(self, tiles: Tiles, block: Block | None, at: UOp) -> None:
+    def _pack_lines(
+        self, tiles: Tiles, block: Block | None, at: UOp, read: Callable[[], UOp] | None = None
+    ) -> None:
+        read = read or (lambda: self._operand(1))
         if block is None:
-            self._pack_nested(tiles, [a for axis in self.summed for a in axis], ZERO, at)
+            self._pack_nested(tiles, [a for axis in self.summed for a in axis], ZERO, at, read)
             return
         with self._along(block, self._run(1)) as (k, _):
             place = self._beside(k + block[0] * -1, at)
-            self.loops.store(tiles.panel, place, self._operand(1))
+            self.loops.store(tiles.panel, place, read())
 
-    def _pack_nested(self, tiles: Tiles, atoms: Sequence[int], k: Affine, at: UOp) -> None:
-        """A loop for each axis that is summed, the last innermost: no index is divided."""
+    def _pack_nested(
+        self, tiles: Tiles, atoms: Sequence[int], k: Affine, at: UOp, read: Callable[[], UOp]
+    ) -> None:
+        """A loop for each axis that is summed, the last innermost: no index is divided. The taps of
+        a small window are written out: what says whether they exist is found before the loops."""
         if not atoms:
-            self.loops.store(tiles.panel, self._beside(k, at), self._operand(1))
+            self.loops.store(tiles.panel, self._beside(k, at), read())
             return
-        size = self.group.sizes[atoms[0]]
+        (first, *rest), size = atoms, self.group.sizes[atoms[0]]
+        if not varies(*self.group.sizes) and self._length(atoms) <= _FEW_TAPS:
+            for tap in range(size):
+                self.atoms[first] = Affine(tap)
+                self._pack_nested(tiles, rest, k * size + tap, at, read)
+            return
         with self.loops.loop(size) as turn:
-            self.atoms[atoms[0]] = self._counter(size, turn)
-            self._pack_nested(tiles, atoms[1:], k * size + self.atoms[atoms[0]], at)
+            self.atoms[first] = self._counter(size, turn)
+            self._pack_nested(tiles, rest, k * size + self.atoms[first], at, read)
 
     def _beside(self, line: Affine, lane: UOp) -> UOp:
         """A place in a line of as many numbers as there are lanes."""
         return UOp(OPS["add"], (self.index(line * self.lanes), lane))
 
-    def _operand(self, which: int) -> UOp:
+    def _operand(self, which: int, gate: Gate = ()) -> UOp:
         """An element of an operand at the present k and row or column."""
-        return self.value(self.node.src[which], self._places()[which])
+        return self.value(self.node.src[which], self._places()[which], gate)
 
     def _places(self) -> Sequence[At]:
         """Where the operands are read."""

@@ -11,6 +11,7 @@ from adjoint import Tensor, Variable, counters, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.opdef import OPS
+from adjoint.kernel import tiles
 from adjoint.kernel.tiles import BLOCK
 from adjoint.schedule import strategy
 from adjoint.schedule.strategy import choose
@@ -343,3 +344,56 @@ def test_a_sum_beside_a_product_in_tiles_is_a_kernel_of_its_own(monkeypatch):
                 np.testing.assert_allclose(found, part, rtol=1e-2, atol=1e-2)
     finally:
         PROGRAMS.clear()
+
+
+# ---- lines of pictures
+
+LINES = {
+    **{f"width {n}": ((2, 24, 30, n), (24, 24, 3, 3), {"padding": 1}) for n in (13, 15, 16, 17)},
+    **{f"a width of {n}": ((2, 24, 30, n), (24, 24, 3, 3), {}) for n in (28, 31, 33, 40, 57, 66)},
+    "groups": ((2, 64, 28, 28), (64, 16, 3, 3), {"padding": 1, "groups": 4}),
+    "gaps": ((2, 24, 32, 32), (30, 24, 3, 3), {"padding": 2, "dilation": 2}),
+    "steps": ((2, 24, 57, 61), (30, 24, 3, 3), {"padding": 1, "stride": 2}),
+    "many taps": ((2, 8, 40, 37), (24, 8, 7, 5), {"padding": 3}),
+    "long sums": ((2, 300, 14, 14), (40, 300, 3, 3), {"padding": 1}),
+    "wide margins": ((2, 16, 20, 20), (24, 16, 3, 3), {"padding": 9}),
+    "points": ((3, 96, 19, 19), (48, 96, 1, 1), {}),
+}
+
+
+def with_tiles(monkeypatch, narrow_rows, runs, fn, *args):
+    """What a function gives with narrow tiles or without, and lines read side by side or not."""
+    tile = replace(BACKEND.target.tile, narrow_rows=narrow_rows)
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, tile=tile))
+    monkeypatch.setattr(tiles, "_FEW_RUNS", runs)
+    PROGRAMS.clear()
+    try:
+        return [found.numpy() for found in fn(*args)]
+    finally:
+        PROGRAMS.clear()
+
+
+@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_how_lines_of_a_picture_are_packed_changes_no_bit(monkeypatch, case, dtype):
+    picture, weights, how = LINES[case]
+    random = np.random.default_rng(0)
+    x, w = (Tensor(random.standard_normal(s)).cast(dtype).realize() for s in (picture, weights))
+
+    def both(x, w):
+        y = x.conv2d(w, **how)
+        return [y, *grad(lambda x, w: (x.conv2d(w, **how) ** 2).sum(), argnums=(0, 1))(x, w)]
+
+    wanted, *others = (
+        with_tiles(monkeypatch, narrow, runs, both, x, w)
+        for narrow, runs in ((0, 0), (0, 4), (16, 0), (16, 4), (5, 9))
+    )
+    for found in others:
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(found, wanted, strict=True))
+
+
+def test_places_in_lines_are_those_of_the_picture():
+    x, w = whole(2, 24, 21, 27), whole(40, 24, 3, 3, seed=1)
+    fn = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731
+    wanted = fn(Tensor(x.numpy(), device="REF"), Tensor(w.numpy(), device="REF")).numpy()
+    np.testing.assert_array_equal(tiled(fn, x, w).numpy(), wanted)
