@@ -128,6 +128,12 @@ DEVICE = Option("DEVICE", str, "CPU", "the default device")
 VERIFY = Option("VERIFY", _flag, False, "check graphs, and what every pass makes (0 or 1)")
 ORIGINS = Option("ORIGINS", _flag, True, "record the user's line of every node (0 or 1)")
 THREADS = Option("THREADS", _count, None, "threads that compute (default: the cores there are)")
+AT_ONCE = Option(
+    "AT_ONCE",
+    _flag,
+    True,
+    "compute small graphs at once, and compile them when they have come often (0 or 1)",
+)
 CACHE = Option("CACHE", _flag, True, "keep compiled programs on disk (0 or 1)")
 CACHE_DIR = Option("CACHE_DIR", str, None, "where compiled programs are kept")
 CACHE_LIMIT = Option("CACHE_LIMIT", _size, 512 << 20, "bytes of compiled programs kept on disk")

@@ -38,6 +38,9 @@ class Limits:
     ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
     longest_ranked: int = 128  # such row
     local_bytes: int = 32 << 10  # of scratch inside a kernel that sorts; beyond it, a buffer
+    at_once_nodes: int = 256  # of a graph that is computed at once, op by op, until it has come
+    at_once_elements: int = 1 << 14  # with no more in a value
+    at_once_runs: int = 32  # so often: compiling it costs as much as that
     scratch_groups: int = 64  # pieces of its grid that share such buffers, row by row
 
 

@@ -6,7 +6,10 @@ here: the numbers. What may not: how anything runs.
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -62,10 +65,24 @@ active: list[Counters] = []  # those that are entered
 counters = Counters()
 
 
+_thread = threading.local()
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """What this thread does inside is counted nowhere: the program did not ask for it."""
+    _thread.muted = True
+    try:
+        yield
+    finally:
+        _thread.muted = False
+
+
 def count(**amounts: Any) -> None:
     """Add to all counters that are entered."""
-    for entered in active:
-        entered.add(**amounts)
+    if not getattr(_thread, "muted", False):
+        for entered in active:
+            entered.add(**amounts)
 
 
 now = time.perf_counter

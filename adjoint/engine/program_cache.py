@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint import config
+from adjoint.engine import counters
 from adjoint.engine.graph_key import GraphKey, close_over_parameters
+from adjoint.engine.later import LATER
 from adjoint.engine.memory_reads import moved, slice_argument, slices_inside
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.exactness import allows_native_bfloat16, native_bfloat16
@@ -29,6 +31,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.interrupt import undisturbed
+from adjoint.runtime.libc import hold_over_fork
 from adjoint.runtime.spans import span
 
 if TYPE_CHECKING:
@@ -88,17 +91,52 @@ class _Family:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     exact: dict[tuple[Any, ...], CachedProgram] = field(default_factory=dict)
-    generic: CachedProgram | None = None
+    # a program that takes what changes as arguments, and the values that it has inside
+    generic: tuple[CachedProgram, tuple[Any, ...]] | None = None
     inside: tuple[int, ...] | None = None  # slices that stay inside programs, once that is known
-    fixed: tuple[Any, ...] = ()  # of the generic program: the values it has inside
+    met: dict[tuple[Any, ...], Any] = field(default_factory=dict)  # how it is computed without one
+    times: int = 0  # that it was
+    failed: bool = False  # another thread could not compile it
 
     def find(self, values: tuple[Any, ...]) -> CachedProgram | None:
-        found = self.exact.get(values)
-        if found is None and self.generic is not None:
-            inside = set(self.generic.lifted)
-            if tuple(v for i, v in enumerate(values) if i not in inside) == self.fixed:
-                return self.generic
+        found, generic = self.exact.get(values), self.generic
+        if found is None and generic is not None and _others(values, generic[0]) == generic[1]:
+            return generic[0]
         return found
+
+    def lifted(self, key: GraphKey) -> tuple[int, ...]:
+        """The constants that the next program takes as arguments: those that have changed."""
+        seen = list(dict.fromkeys([*self.exact, *self.met, key.values]))
+        columns = list(zip(*seen, strict=True))
+        lifted = tuple(i for i, column in enumerate(columns) if len(set(column)) > 1)
+        sliced = all(key.constants[i].src for i in lifted)
+        if len(seen) <= (1 if sliced else VALUES):
+            return ()
+        if self.generic is not None:  # one more constant turned out to change
+            lifted = tuple(sorted({*lifted, *self.generic[0].lifted}))
+        return lifted
+
+    def entered(self, values: tuple[Any, ...], make: Callable[[], CachedProgram]) -> None:
+        """The same for a program that is not made yet; an error stops here."""
+        try:
+            self.enter(values, make())
+        except BaseException:
+            self.failed = True
+
+    def enter(self, values: tuple[Any, ...], made: CachedProgram) -> CachedProgram:
+        """A program for a graph with these constants; from any thread."""
+        self.met, self.times = {}, 0
+        if made.lifted:
+            self.generic = made, _others(values, made)
+        else:
+            self.exact[values] = made
+        return made
+
+
+def _others(values: tuple[Any, ...], program: CachedProgram) -> tuple[Any, ...]:
+    """The values that are not arguments of a program."""
+    arguments = set(program.lifted)
+    return tuple([v for i, v in enumerate(values) if i not in arguments])
 
 
 class Programs:
@@ -119,23 +157,52 @@ class Programs:
             self._families.clear()
             self._weight = 0
 
+    def known(self, key: GraphKey) -> CachedProgram | None:
+        """The program of the graph if there is one already."""
+        family = self._family(structure_of(key))
+        found = family.exact.get(key.values)
+        if found is None and family.inside:
+            family = self._family(_with_starts(family, key))
+        return found or family.find(key.values)
+
     def find(self, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         """The program of the graph, made if need be."""
-        structure = key.structure
-        if allows_native_bfloat16():
-            structure = (*structure, native_bfloat16)
-        family = self._family(structure)
+        family = self._family(structure_of(key))
         found = family.exact.get(key.values)
         if found is not None:
             return found
         if family.inside is None:
             family.inside = slices_inside(key.constants, roots)
         if family.inside:
-            starts = tuple([key.values[i] for i in family.inside])
-            family = self._family((*structure, starts))
+            family = self._family(_with_starts(family, key))
+        LATER.settle(structure_of(key))
         with family.lock:
             found = family.find(key.values)
-            return self._made(family, key, roots) if found is None else found
+            if found is None:
+                found = family.enter(key.values, make(key, roots, family.lifted(key)))
+            return found
+
+    # ---- graphs that are computed without a program until they have come often
+
+    def met(self, key: GraphKey) -> dict[tuple[Any, ...], Any]:
+        """How graphs of this structure are computed without a program, by their constants."""
+        return self._family(structure_of(key)).met
+
+    def times(self, key: GraphKey) -> int:
+        """How often a graph of this structure has come without being compiled, now included."""
+        family = self._family(structure_of(key))
+        family.times += 1
+        return family.times
+
+    def find_later(self, key: GraphKey, roots: Sequence[UOp]) -> bool:
+        """Have another thread make the program of a graph without products; False if that went
+        wrong before: the error is this thread's to see."""
+        family = self._family(structure_of(key))
+        if not family.failed and LATER.has_room_for(structure_of(key)):
+            family.inside = ()
+            compiled, values = _begun(key, roots, family.lifted(key)), key.values
+            LATER.ask(structure_of(key), lambda: family.entered(values, compiled))
+        return not family.failed
 
     def _family(self, structure: tuple[Any, ...]) -> _Family:
         with self._lock:
@@ -149,19 +216,15 @@ class Programs:
                 self._families.move_to_end(structure)
             return family
 
-    def _made(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
-        seen = [*family.exact, key.values]
-        columns = list(zip(*seen, strict=True))
-        lifted = tuple(i for i, column in enumerate(columns) if len(set(column)) > 1)
-        sliced = all(key.constants[i].src for i in lifted)
-        if len(seen) <= (1 if sliced else VALUES):
-            bound = family.exact[key.values] = make(key, roots, ())
-            return bound
-        if family.generic is not None:  # one more constant turned out to change
-            lifted = tuple(sorted({*lifted, *family.generic.lifted}))
-        family.fixed = tuple(v for i, v in enumerate(key.values) if i not in set(lifted))
-        family.generic = make(key, roots, lifted)
-        return family.generic
+
+def structure_of(key: GraphKey) -> tuple[Any, ...]:
+    """What a graph computes, and by which products: it may be asked for either."""
+    return (*key.structure, native_bfloat16) if allows_native_bfloat16() else key.structure
+
+
+def _with_starts(family: _Family, key: GraphKey) -> tuple[Any, ...]:
+    """The structure of a graph with slices inside: where they begin is a part of it."""
+    return (*structure_of(key), tuple([key.values[i] for i in family.inside or ()]))
 
 
 @cache
@@ -212,28 +275,75 @@ def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Cached
     """A program for the graph, with these constants as arguments: from the disk, or compiled."""
     bindings_of(roots)  # one value for each variable
     with collector_paused():
-        return _made(key, roots, lifted)
+        backend = load_backend(key.backend)
+        name = _store()[0].name_of(key.structure, key.values, lifted, backend)
+        kept = None if name is None else _read(name, _store()[0].sites_of(roots), backend, lifted)
+        return kept or _compiled(name, _closed(key, roots, lifted), backend)
 
 
-def _made(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> CachedProgram:
-    backend, (stored, finish) = load_backend(key.backend), _store()
-    name = stored.name_of(key.structure, key.values, lifted, backend)
-    kept = None if name is None else stored.read(name, roots)
-    if kept is not None:
-        with span("load", "compile"):
-            program = finish.finished(kept.schedule, kept.sources, backend)
-        return CachedProgram(program, lifted, kept.picks)
-    backend.prepare()
+def _begun(
+    key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]
+) -> Callable[[], CachedProgram]:
+    """What is left to do for a program, for another thread: nothing of the user's is held."""
+    backend, wanted = load_backend(key.backend), _closed(key, roots, lifted)
+    name = _store()[0].name_of(key.structure, key.values, lifted, backend)
+
+    def compiled() -> CachedProgram:
+        with _loading:
+            _compiler()
+        with counters.muted():
+            kept = None if name is None else _read(name, wanted.sites, backend, lifted)
+            return kept or _compiled(name, wanted, backend)
+
+    return compiled
+
+
+_loading = hold_over_fork(threading.Lock())  # a child could not go on with half an import
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Closed:
+    """A graph over parameters alone, and where its nodes come from."""
+
+    nodes: list[UOp]
+    parameters: list[UOp]
+    wanted: int
+    lifted: tuple[int, ...]
+    sites: list[Any]
+
+
+def _closed(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> _Closed:
     if config.VERIFY.value():
         verify(tuple(roots))
     nodes, parameters = close_over_parameters(roots, key.leaves, [key.constants[i] for i in lifted])
-    chosen = _kept(nodes, parameters, key.wanted, backend) if key.wanted else nodes
+    return _Closed(nodes, parameters, key.wanted, lifted, _store()[0].sites_of(roots))
+
+
+def _read(
+    name: str, sites: list[Any], backend: Backend, lifted: tuple[int, ...]
+) -> CachedProgram | None:
+    """The program of that name from the disk."""
+    stored, finish = _store()
+    kept = stored.read(name, sites)
+    if kept is None:
+        return None
+    with span("load", "compile"):
+        return CachedProgram(
+            finish.finished(kept.schedule, kept.sources, backend), lifted, kept.picks
+        )
+
+
+def _compiled(name: str | None, graph: _Closed, backend: Backend) -> CachedProgram:
+    backend.prepare()
+    nodes, parameters = graph.nodes, graph.parameters
+    chosen = _kept(nodes, parameters, graph.wanted, backend) if graph.wanted else nodes
     picks, outputs = _picks(chosen, parameters)
     with span("build", "compile"):
         unit = _compiler().build(outputs, parameters, backend)
     if name is not None:
-        stored.write(name, stored.StoredProgram(unit.main, dict(unit.sources), picks), roots)
-    return CachedProgram(unit.program, lifted, picks)
+        stored = _store()[0]
+        stored.write(name, stored.StoredProgram(unit.main, dict(unit.sources), picks), graph.sites)
+    return CachedProgram(unit.program, graph.lifted, picks)
 
 
 def _kept(

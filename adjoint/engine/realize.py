@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adjoint.engine import interpreter, memory_reads
+from adjoint.engine.at_once import computed_at_once
 from adjoint.engine.graph_key import GraphKey, close_over_parameters, crosses, graph_key
 from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.memory_reads import moved
 from adjoint.engine.observers import watch
-from adjoint.engine.program_cache import PROGRAMS, load_backend
+from adjoint.engine.program_cache import PROGRAMS, CachedProgram, load_backend
 from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.errors import BoundsError, DeviceError
@@ -84,17 +85,24 @@ def _run_program(todo: list[UOp], key: GraphKey) -> None:
     for root in todo:
         if type(root.dtype) is tuple:
             check_single(root)
-    bound = PROGRAMS.find(key, todo)
     default = Device.DEFAULT
     devices = [root.device or default for root in todo]
+    bound = PROGRAMS.known(key)
+    found = computed_at_once(todo, key, devices) if bound is None else None
+    if found is None:
+        found = _ran(bound or PROGRAMS.find(key, todo), todo, key, devices)
+    for root, buffer in zip(todo, found, strict=True):
+        root.realized = buffer
+
+
+def _ran(bound: CachedProgram, todo: list[UOp], key: GraphKey, devices: Sequence[Any]) -> list[Any]:
+    """The values of the roots by their program."""
     try:
-        found = bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
+        return bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
     except FlagError as error:
         with effects_muted():
             run(schedule(todo))  # which index it was, the interpreter can say
         raise BoundsError(error.code, error.problem, help=error.help) from None
-    for root, buffer in zip(todo, found, strict=True):
-        root.realized = buffer
 
 
 # ---- graphs on several sides

@@ -54,13 +54,13 @@ class StoredProgram(NamedTuple):
     picks: tuple[tuple[bool, int] | None, ...]
 
 
-def read(name: str, roots: Sequence[UOp]) -> StoredProgram | None:
-    """The program of that name, if there is one; it comes from the lines of these roots."""
+def read(name: str, sites: Sequence[Site | None]) -> StoredProgram | None:
+    """The program of that name, if there is one; its nodes come from these lines."""
     data = disk.read(name)
     if data is None:
         return None
     try:
-        found = _Reader(zlib.decompress(data), sites_of(roots)).load()
+        found = _Reader(zlib.decompress(data), sites).load()
     except Exception:  # whatever a file says that is not what was written
         found = None
     if isinstance(found, StoredProgram):
@@ -69,11 +69,11 @@ def read(name: str, roots: Sequence[UOp]) -> StoredProgram | None:
     return None
 
 
-def write(name: str, program: StoredProgram, roots: Sequence[UOp]) -> None:
-    """Keep a program, if all of it can be."""
+def write(name: str, program: StoredProgram, sites: Sequence[Site | None]) -> None:
+    """Keep a program, if all of it can be; `sites` are those of its graph."""
     file = io.BytesIO()
     try:
-        _Writer(file, sites_of(roots)).dump(program)
+        _Writer(file, sites).dump(program)
     except (UnnamedError, pickle.PicklingError, AttributeError, TypeError):
         return
     disk.write(name, zlib.compress(file.getvalue(), _FAST))
@@ -180,7 +180,7 @@ def _functions_of(node: UOp) -> list[Function]:
 class _Writer(pickle.Pickler):
     """Nodes without what they are made of, kernels without their loops, lines by their number."""
 
-    def __init__(self, file: Any, sites: list[Site | None]):
+    def __init__(self, file: Any, sites: Sequence[Site | None]):
         super().__init__(file, protocol=5)
         self.numbers = {site: i for i, site in reversed(list(enumerate(sites)))}
 
@@ -207,7 +207,7 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, data: bytes, sites: list[Site | None]):
+    def __init__(self, data: bytes, sites: Sequence[Site | None]):
         super().__init__(io.BytesIO(data))
         self.sites = sites
 

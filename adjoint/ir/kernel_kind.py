@@ -120,6 +120,13 @@ class Pointwise(KernelKind):
     formula: Body | None = None
     of_types: Body | None = None
     rounds: bool = True  # a float16 or bfloat16 is not one yet: it is rounded from float32
+    exact: bool = False  # there is one right answer, and the reference gives it bit for bit
+
+    @property
+    def has_one_answer(self) -> bool:
+        """Whether the reference has the bits of kernels: basic ops are rounded once, conversions
+        and tests are not rounded at all. Of mathematics there are many approximations."""
+        return self.exact or self.body is BASIC or self.of_types is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,6 +110,7 @@ reciprocal = elementwise(
     partials=lambda y, x: (-y * y,),
     cost=3,
     body=lambda x: over(1.0, x),
+    exact=True,
     reference=lambda x: np.reciprocal(*_floats(x)),
     samples=unary(0.5, 3),
 )
@@ -343,6 +344,7 @@ sign = elementwise(
     ad=ZeroGradient(_STEPS),
     body=exact.sign,
     rounds=False,
+    exact=True,
     reference=np.sign,
     samples=unary(),
     bounds=lambda x: tuple((v > 0) - (v < 0) for v in x),

@@ -109,6 +109,7 @@ def _test(name: str, doc: str, reference: Any, body: Any) -> OpDef:
         ad=_TRUTH,
         body=body,
         on_bool=negated if body is _is_zero else None,
+        exact=True,
         reference=reference,
         samples=unary(),
     )
@@ -229,7 +230,7 @@ def _rshift_bounds(a: tuple[int, int], n: tuple[int, int]) -> tuple[Any, Any]:
     return min(values), max(values)
 
 
-_ONE_WAY: dict[str, Any] = {"kinds": "iu", "commutative": False}
+_ONE_WAY: dict[str, Any] = {"kinds": "iu", "commutative": False, "exact": True}
 lshift = _bitwise(
     "lshift", "`x << y`.", _shift(True), exact.lshift, bounds=_lshift_bounds, **_ONE_WAY
 )

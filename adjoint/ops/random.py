@@ -56,6 +56,7 @@ threefry = elementwise(
     kinds="u",
     cost=EXPENSIVE,
     body=threefry_of,
+    exact=True,
     ad=ZeroGradient("bits are not numbers"),
     reference=_threefry_reference,
     samples=given(rough(np.arange(4, dtype=np.uint64), np.array([7], np.uint64))),

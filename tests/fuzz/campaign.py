@@ -24,6 +24,8 @@ from tests.fuzz.source import Whole, script
 PATIENCE = 120.0  # seconds without a word from a process that has something to do
 PROGRESS = 60.0  # seconds between two lines on how far it is
 
+ENVIRONMENT = {"ADJOINT_CACHE": "0", "ADJOINT_THREADS": "1", "ADJOINT_AT_ONCE": "0"}
+
 
 class Worker:
     """A process that runs chunks, and what it said last."""
@@ -37,7 +39,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"ADJOINT_CACHE": "0", "ADJOINT_THREADS": "1"},
+            env=os.environ | ENVIRONMENT,
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -92,7 +94,7 @@ def alone(program: Whole, mode: str) -> str:
             capture_output=True,
             timeout=PATIENCE / 4,
             check=False,
-            env=os.environ | {"ADJOINT_CACHE": "0", "ADJOINT_THREADS": "1"},
+            env=os.environ | ENVIRONMENT,
         )
     except subprocess.TimeoutExpired:
         return "hangs"

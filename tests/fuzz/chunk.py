@@ -29,6 +29,7 @@ KEPT = Path(__file__).with_name("kept.json")
 ALWAYS = ("REF", "jit", "model")
 SOMETIMES = {  # mode: every so many programs, beginning at
     "disk": (3, 0),
+    "at once": (2, 0),
     "vmap": (3, 0),
     "grad": (3, 1),
     "jvp": (3, 2),

@@ -1,8 +1,9 @@
 """The ways a whole program is run, each against another; a mode says in words what differs.
 
 lazy against REF, jitted against lazy bit for bit (three calls, on two sets of numbers, with the
-state that calls leave behind), programs from the disk against lazy bit for bit, lazy against the
-model in NumPy, C against LLVM bit for bit, vmap against a loop. Elsewhere: derivatives.
+state that calls leave behind), programs from the disk and graphs computed op by op against lazy bit
+for bit, lazy against the model in NumPy, C against LLVM bit for bit, vmap against a loop.
+Elsewhere: derivatives.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from tests.fuzz.runs import (
 )
 from tests.fuzz.source import SEED, Whole, function, made, narrowed, narrowest, widened
 from tests.fuzz.writer import on
+from tests.support.at_once import at_once
 
 PARTS = re.compile(r"\breal\(|\bimag\(|\bbitcast\(")  # views of parts of elements
 
@@ -79,6 +81,17 @@ def from_disk(runs: Runs) -> str:
         if words:
             return words
     return ""
+
+
+def computed_at_once(runs: Runs) -> str:
+    """Op by op, without programs, gives the bits and the refusals of lazy calls that compile."""
+    lazy, no = runs.lazy()
+    with at_once():
+        found, why = runs.get("at once", lambda: session(runs.program, "CPU"))
+    if lazy is None or found is None:
+        same = no.split(": ")[1:2] == why.split(": ")[1:2]
+        return "" if same else f"at once: {why or 'values'}; compiled: {no or 'values'}"
+    return bits(lazy, found, "compiled")
 
 
 def numpy_model(runs: Runs) -> str:
@@ -164,6 +177,7 @@ MODES: dict[str, Callable[[Runs], str]] = {
     "REF": against_ref,
     "jit": jitted,
     "disk": from_disk,
+    "at once": computed_at_once,
     "model": numpy_model,
     "C": in_c,
     "vmap": batched,

@@ -1,0 +1,182 @@
+"""Small graphs that are new are computed at once, op by op; nothing is scheduled or compiled.
+
+An op whose answer is one (elements moved, compared, selected; a sum, a quotient, a root, rounded
+once; sums in the order of the one tree) is computed by its record's reference. An op of mathematics
+is computed by a kernel of its own (`op_kernels.py`), made from the same arithmetic as in any other
+kernel and good for every shape. So the bits are those of the compiled program, which another thread
+makes when the graph has come a few times (`later.py`).
+
+What may live here: which graphs these are, and computing them. What may not: products of floats,
+whose order follows what they are fused with, and anything that does more than have a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from adjoint import config
+from adjoint.engine import counters
+from adjoint.engine.graph_key import GraphKey, close_over_parameters
+from adjoint.engine.observers import watch
+from adjoint.engine.op_kernels import by_kernel
+from adjoint.engine.program_cache import PROGRAMS, VALUES
+from adjoint.ir import sizes
+from adjoint.ir.dtype import DType
+from adjoint.ir.expand import expand
+from adjoint.ir.kernel_kind import (
+    CONSTANT,
+    Algorithm,
+    Gather,
+    Identity,
+    PerNode,
+    Pointwise,
+    Reduce,
+    View,
+)
+from adjoint.ir.opdef import is_shipped
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import known_value
+from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.interrupt import undisturbed
+from adjoint.runtime.reference import computed
+from adjoint.target import DEFAULT_BACKEND, TARGETS
+
+_BY_REFERENCE = (View, Gather, Reduce, Algorithm, Identity, PerNode)
+_LIMITS = TARGETS["CPU"].limits
+_ENTRIES = 8  # of a key for a node, at most
+_MOST_KEPT = 64  # ways to compute graphs that differ in their constants
+
+
+def computed_at_once(
+    roots: Sequence[UOp], key: GraphKey, devices: Sequence[str]
+) -> list[Buffer] | None:
+    """The values of the roots; None if the graph is one to compile, or an error is to be found."""
+    if not _is_asked_for(key):
+        return None
+    recipe = _recipe_for(key, roots)
+    if recipe is None or _is_worth_it(key, roots):
+        return None
+    try:
+        return recipe.run(key.leaves, devices)
+    except (
+        Exception
+    ):  # an index out of range, no memory: the compiled program says which, and where
+        return None
+
+
+def _recipe_for(key: GraphKey, roots: Sequence[UOp]) -> Recipe | None:
+    """How the graph is computed, as last time or made now; None if it is one to compile."""
+    met = PROGRAMS.met(key)
+    recipe: Recipe | None = met.get(key.values)
+    if recipe is None:
+        recipe = _recipe_of(key, roots)
+        if recipe is not None and len(met) >= (VALUES if recipe.has_constants else _MOST_KEPT):
+            return None  # a kernel for each of many constants costs more than a program for all
+        if recipe is not None:
+            met[key.values] = recipe
+    return recipe
+
+
+def _is_asked_for(key: GraphKey) -> bool:
+    """Whether the graph may be small, and neither counted nor watched nor shown."""
+    if key.backend != DEFAULT_BACKEND or len(key.structure) > _ENTRIES * _LIMITS.at_once_nodes:
+        return False
+    if counters.active or watch.on or not config.AT_ONCE.value():
+        return False
+    return not (config.VERIFY.value() or config.SHOW.value() or config.TUNE.value())
+
+
+def _is_worth_it(key: GraphKey, roots: Sequence[UOp]) -> bool:
+    """Whether the graph has come often, and no other thread can compile it."""
+    often = PROGRAMS.times(key) >= _LIMITS.at_once_runs
+    return often and not PROGRAMS.find_later(key, roots)
+
+
+def _suits(node: UOp) -> bool:
+    """Whether the node is small, and has one answer or a kernel."""
+    kernel, dtype, most = node.op.kernel, node.dtype, _LIMITS.at_once_elements
+    if type(dtype) is tuple or dtype.kind == "c" or node.size > most or sizes.varies(*node.shape):
+        return False
+    for source in node.src:
+        if type(source.dtype) is tuple or source.dtype.kind == "c" or source.size > most:
+            return False
+    if type(kernel) is Pointwise:
+        return True
+    return (type(kernel) in _BY_REFERENCE or kernel is CONSTANT) and is_shipped(node.op)
+
+
+def _recipe_of(key: GraphKey, roots: Sequence[UOp]) -> Recipe | None:
+    closed, parameters = close_over_parameters(roots, key.leaves)
+    values = expand(closed)
+    nodes = _without(parameters, values)
+    if len(nodes) > _LIMITS.at_once_nodes or not all(map(_suits, nodes)):
+        return None
+    has_constants = any(map(_knows_constants, nodes))
+    if has_constants:
+        values = _simplify()(values)  # constants are what they are in the compiled program
+        nodes = _without(parameters, values)
+    numbers = {node: number for number, node in enumerate((*parameters, *nodes))}
+    steps = [(_needs_kernel(n), n, tuple([numbers[s] for s in n.src])) for n in nodes]
+    return Recipe(steps, [(numbers[n], n.dtype, n.shape) for n in values], has_constants)
+
+
+def _without(parameters: Sequence[UOp], values: Sequence[UOp]) -> list[UOp]:
+    """The nodes to compute, sources first."""
+    given = set(parameters)
+    return [node for node in toposort(values) if node not in given]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recipe:
+    """Nodes over parameters in the order in which they are computed; nothing of it is the user's.
+
+    Values have numbers: those of parameters come first. `has_constants`: an exponent, for example.
+    """
+
+    steps: list[tuple[bool, UOp, tuple[int, ...]]]  # whether a kernel computes it, the operands
+    results: list[tuple[int, DType, tuple[int, ...]]]
+    has_constants: bool
+
+    def run(self, leaves: Sequence[UOp], devices: Sequence[str]) -> list[Buffer]:
+        """The results in memory of their own, from the values of the parameters."""
+        found: list[Any] = [known_value(leaf) for leaf in leaves]
+        with np.errstate(all="ignore"):
+            for needs_kernel, node, numbers in self.steps:
+                operands = [found[i] for i in numbers]
+                found.append((by_kernel if needs_kernel else computed)(node, operands))
+        rows = zip(self.results, devices, strict=True)
+        return [_copied(found[i], dtype, shape, device) for (i, dtype, shape), device in rows]
+
+
+def _needs_kernel(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is Pointwise and not (kernel.has_one_answer and is_shipped(node.op))
+
+
+def _knows_constants(node: UOp) -> bool:
+    """Whether the arithmetic may depend on which operands are constants: x ** 2 is x * x."""
+    return len(node.src) > 1 and _needs_kernel(node)
+
+
+@cache
+def _simplify() -> Any:
+    """The pass, loaded when something needs it."""
+
+    def load() -> Any:
+        from adjoint.schedule import simplify
+
+        return simplify.simplified
+
+    return undisturbed(load)
+
+
+def _copied(value: Any, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
+    """No result shows the memory of another value."""
+    buffer = Buffer.empty(dtype, tuple(map(int, shape)), device)
+    np.copyto(buffer.filling(), value)
+    return buffer

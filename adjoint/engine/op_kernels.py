@@ -1,0 +1,70 @@
+"""Kernels of one op each, for any number of elements: what is computed at once has its mathematics
+from here.
+
+A kernel is compiled for a row of some length, as a program of one node, and kept in memory and on
+disk as every program is. Operands are copied into such rows; what lies behind the last element is
+computed for nothing. An element does not depend on its neighbours, so the bits are those that a
+kernel of any other shape gives. Operands that are constants are constants of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from adjoint.engine.graph_key import graph_key
+from adjoint.engine.program_cache import make
+from adjoint.ir.dtype import DType
+from adjoint.ir.function import UniqueName
+from adjoint.ir.kernel_kind import filled_value
+from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.uop import UOp
+from adjoint.runtime.buffer import Buffer
+from adjoint.target import DEFAULT_BACKEND, TARGETS
+
+_ROWS = (256, TARGETS["CPU"].limits.at_once_elements)
+_DEVICE = "CPU"
+
+
+def by_kernel(node: UOp, operands: Sequence[Any]) -> Any:
+    """The value of an element-by-element node."""
+    length = next(row for row in _ROWS if node.size <= row)
+    kinds = tuple([(source.dtype, filled_value(source)) for source in node.src])
+    program = _program(node.op, node.arg, kinds, length)
+    pairs = zip(operands, kinds, strict=True)
+    rows = [_row(array, dtype, length) for array, (dtype, value) in pairs if value is None]
+    (found,) = program.run(rows, (_DEVICE,))
+    return found.array()[: node.size].reshape(node.shape)
+
+
+def _row(operand: Any, dtype: DType, length: int) -> Buffer:
+    """The elements in a row, and ones behind them."""
+    buffer = Buffer.empty(dtype, (length,), _DEVICE)
+    row, size = buffer.filling(), operand.size
+    row[:size] = operand.reshape(-1)
+    row[size:] = 1
+    return buffer
+
+
+Kind = tuple[DType, Any]  # of an operand; its value, if it is a constant
+
+
+@lru_cache(maxsize=1024)
+def _program(op: OpDef, arg: Any, kinds: tuple[Kind, ...], length: int) -> Any:
+    """The program of one node over rows."""
+    sources = [_source(number, kind, length) for number, kind in enumerate(kinds)]
+    inputs = [s for s, (_, value) in zip(sources, kinds, strict=True) if value is None]
+    node = UOp(op, tuple(sources), arg)
+    key = graph_key([node], inputs, DEFAULT_BACKEND)
+    assert key is not None
+    return make(key, [node], ()).program
+
+
+def _source(number: int, kind: Kind, length: int) -> UOp:
+    dtype, value = kind
+    if value is not None:
+        constant: UOp = OPS["const"].call(value, dtype, (length,))
+        return constant
+    made: UOp = OPS["input"].call(UniqueName(f"x{number}"), (length,), dtype)
+    return made
