@@ -23,8 +23,8 @@ from adjoint import config
 from adjoint.engine import counters
 from adjoint.engine.graph_key import GraphKey, close_over_parameters
 from adjoint.engine.observers import watch
-from adjoint.engine.op_kernels import by_kernel
-from adjoint.engine.program_cache import PROGRAMS, VALUES
+from adjoint.engine.op_kernels import OpKernels
+from adjoint.engine.program_cache import PROGRAMS, VALUES, simplifier
 from adjoint.ir import sizes
 from adjoint.ir.dtype import DType
 from adjoint.ir.expand import expand
@@ -42,12 +42,10 @@ from adjoint.ir.opdef import is_shipped
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import known_value
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.interrupt import undisturbed
 from adjoint.runtime.reference import computed
-from adjoint.target import DEFAULT_BACKEND, TARGETS
+from adjoint.target import TARGETS, Limits, Target
 
 _BY_REFERENCE = (View, Gather, Reduce, Algorithm, Identity, PerNode)
-_LIMITS = TARGETS["CPU"].limits
 _ENTRIES = 8  # of a key for a node, at most
 _MOST_KEPT = 64  # ways to compute graphs that differ in their constants
 
@@ -56,10 +54,11 @@ def computed_at_once(
     roots: Sequence[UOp], key: GraphKey, devices: Sequence[str]
 ) -> list[Buffer] | None:
     """The values of the roots; None if the graph is one to compile, or an error is to be found."""
-    if not _is_asked_for(key):
+    target = _target_of(key.backend)
+    if not target.host_memory or not _is_asked_for(key, target.limits):
         return None
-    recipe = _recipe_for(key, roots)
-    if recipe is None or _is_worth_it(key, roots):
+    recipe = _recipe_for(key, roots, target)
+    if recipe is None or _is_worth_it(key, roots, target.limits):
         return None
     try:
         return recipe.run(key.leaves, devices)
@@ -69,12 +68,12 @@ def computed_at_once(
         return None
 
 
-def _recipe_for(key: GraphKey, roots: Sequence[UOp]) -> Recipe | None:
+def _recipe_for(key: GraphKey, roots: Sequence[UOp], target: Target) -> Recipe | None:
     """How the graph is computed, as last time or made now; None if it is one to compile."""
     met = PROGRAMS.met(key)
     recipe: Recipe | None = met.get(key.values)
     if recipe is None:
-        recipe = _recipe_of(key, roots)
+        recipe = _recipe_of(key, roots, target)
         if recipe is not None and len(met) >= (VALUES if recipe.has_constants else _MOST_KEPT):
             return None  # a kernel for each of many constants costs more than a program for all
         if recipe is not None:
@@ -82,24 +81,24 @@ def _recipe_for(key: GraphKey, roots: Sequence[UOp]) -> Recipe | None:
     return recipe
 
 
-def _is_asked_for(key: GraphKey) -> bool:
+def _is_asked_for(key: GraphKey, limits: Limits) -> bool:
     """Whether the graph may be small, and neither counted nor watched nor shown."""
-    if key.backend != DEFAULT_BACKEND or len(key.structure) > _ENTRIES * _LIMITS.at_once_nodes:
+    if len(key.structure) > _ENTRIES * limits.at_once_nodes:
         return False
     if counters.active or watch.on or not config.AT_ONCE.value():
         return False
     return not (config.VERIFY.value() or config.SHOW.value() or config.TUNE.value())
 
 
-def _is_worth_it(key: GraphKey, roots: Sequence[UOp]) -> bool:
+def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits) -> bool:
     """Whether the graph has come often, and no other thread can compile it."""
-    often = PROGRAMS.times(key) >= _LIMITS.at_once_runs
+    often = PROGRAMS.times(key) >= limits.at_once_runs
     return often and not PROGRAMS.find_later(key, roots)
 
 
-def _suits(node: UOp) -> bool:
+def _suits(node: UOp, most: int) -> bool:
     """Whether the node is small, and has one answer or a kernel."""
-    kernel, dtype, most = node.op.kernel, node.dtype, _LIMITS.at_once_elements
+    kernel, dtype = node.op.kernel, node.dtype
     if type(dtype) is tuple or dtype.kind == "c" or node.size > most or sizes.varies(*node.shape):
         return False
     for source in node.src:
@@ -110,19 +109,22 @@ def _suits(node: UOp) -> bool:
     return (type(kernel) in _BY_REFERENCE or kernel is CONSTANT) and is_shipped(node.op)
 
 
-def _recipe_of(key: GraphKey, roots: Sequence[UOp]) -> Recipe | None:
+def _recipe_of(key: GraphKey, roots: Sequence[UOp], target: Target) -> Recipe | None:
     closed, parameters = close_over_parameters(roots, key.leaves)
     values = expand(closed)
     nodes = _without(parameters, values)
-    if len(nodes) > _LIMITS.at_once_nodes or not all(map(_suits, nodes)):
+    if len(nodes) > target.limits.at_once_nodes:
+        return None
+    if not all(_suits(node, target.limits.at_once_elements) for node in nodes):
         return None
     has_constants = any(map(_knows_constants, nodes))
     if has_constants:
-        values = _simplify()(values)  # constants are what they are in the compiled program
+        values = simplifier()(values)  # constants are what they are in the compiled program
         nodes = _without(parameters, values)
     numbers = {node: number for number, node in enumerate((*parameters, *nodes))}
     steps = [(_needs_kernel(n), n, tuple([numbers[s] for s in n.src])) for n in nodes]
-    return Recipe(steps, [(numbers[n], n.dtype, n.shape) for n in values], has_constants)
+    results = [(numbers[n], n.dtype, n.shape) for n in values]
+    return Recipe(steps, results, has_constants, OpKernels(key.backend, target))
 
 
 def _without(parameters: Sequence[UOp], values: Sequence[UOp]) -> list[UOp]:
@@ -141,6 +143,7 @@ class Recipe:
     steps: list[tuple[bool, UOp, tuple[int, ...]]]  # whether a kernel computes it, the operands
     results: list[tuple[int, DType, tuple[int, ...]]]
     has_constants: bool
+    kernels: OpKernels
 
     def run(self, leaves: Sequence[UOp], devices: Sequence[str]) -> list[Buffer]:
         """The results in memory of their own, from the values of the parameters."""
@@ -148,7 +151,7 @@ class Recipe:
         with np.errstate(all="ignore"):
             for needs_kernel, node, numbers in self.steps:
                 operands = [found[i] for i in numbers]
-                found.append((by_kernel if needs_kernel else computed)(node, operands))
+                found.append((self.kernels.value if needs_kernel else computed)(node, operands))
         rows = zip(self.results, devices, strict=True)
         return [_copied(found[i], dtype, shape, device) for (i, dtype, shape), device in rows]
 
@@ -164,15 +167,9 @@ def _knows_constants(node: UOp) -> bool:
 
 
 @cache
-def _simplify() -> Any:
-    """The pass, loaded when something needs it."""
-
-    def load() -> Any:
-        from adjoint.schedule import simplify
-
-        return simplify.simplified
-
-    return undisturbed(load)
+def _target_of(backend: str) -> Target:
+    """The target that a backend compiles for."""
+    return next(target for target in TARGETS.values() if target.backend == backend)
 
 
 def _copied(value: Any, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:

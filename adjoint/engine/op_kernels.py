@@ -10,6 +10,7 @@ kernel of any other shape gives. Operands that are constants are constants of th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,42 +22,47 @@ from adjoint.ir.kernel_kind import filled_value
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
-from adjoint.target import DEFAULT_BACKEND, TARGETS
+from adjoint.target import Target
 
-_ROWS = (256, TARGETS["CPU"].limits.at_once_elements)
-_DEVICE = "CPU"
-
-
-def by_kernel(node: UOp, operands: Sequence[Any]) -> Any:
-    """The value of an element-by-element node."""
-    length = next(row for row in _ROWS if node.size <= row)
-    kinds = tuple([(source.dtype, filled_value(source)) for source in node.src])
-    program = _program(node.op, node.arg, kinds, length)
-    pairs = zip(operands, kinds, strict=True)
-    rows = [_row(array, dtype, length) for array, (dtype, value) in pairs if value is None]
-    (found,) = program.run(rows, (_DEVICE,))
-    return found.array()[: node.size].reshape(node.shape)
+_SHORT = 256  # elements; a longer row is as long as a value may be
 
 
-def _row(operand: Any, dtype: DType, length: int) -> Buffer:
-    """The elements in a row, and ones behind them."""
-    buffer = Buffer.empty(dtype, (length,), _DEVICE)
-    row, size = buffer.filling(), operand.size
-    row[:size] = operand.reshape(-1)
-    row[size:] = 1
-    return buffer
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OpKernels:
+    """The kernels of a backend."""
+
+    backend: str
+    target: Target
+
+    def value(self, node: UOp, operands: Sequence[Any]) -> Any:
+        """The value of an element-by-element node."""
+        length = _SHORT if node.size <= _SHORT else self.target.limits.at_once_elements
+        kinds = tuple([(source.dtype, filled_value(source)) for source in node.src])
+        program = _program(self.backend, node.op, node.arg, kinds, length)
+        pairs = zip(operands, kinds, strict=True)
+        rows = [self._row(array, kind[0], length) for array, kind in pairs if kind[1] is None]
+        (found,) = program.run(rows, (self.target.name,))
+        return found.array()[: node.size].reshape(node.shape)
+
+    def _row(self, operand: Any, dtype: DType, length: int) -> Buffer:
+        """The elements in a row, and ones behind them."""
+        buffer = Buffer.empty(dtype, (length,), self.target.name)
+        row, size = buffer.filling(), operand.size
+        row[:size] = operand.reshape(-1)
+        row[size:] = 1
+        return buffer
 
 
 Kind = tuple[DType, Any]  # of an operand; its value, if it is a constant
 
 
 @lru_cache(maxsize=1024)
-def _program(op: OpDef, arg: Any, kinds: tuple[Kind, ...], length: int) -> Any:
+def _program(backend: str, op: OpDef, arg: Any, kinds: tuple[Kind, ...], length: int) -> Any:
     """The program of one node over rows."""
     sources = [_source(number, kind, length) for number, kind in enumerate(kinds)]
     inputs = [s for s, (_, value) in zip(sources, kinds, strict=True) if value is None]
     node = UOp(op, tuple(sources), arg)
-    key = graph_key([node], inputs, DEFAULT_BACKEND)
+    key = graph_key([node], inputs, backend)
     assert key is not None
     return make(key, [node], ()).program
 

@@ -30,8 +30,7 @@ from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.interrupt import undisturbed
-from adjoint.runtime.libc import hold_over_fork
+from adjoint.runtime.interrupt import undisturbed, unforked
 from adjoint.runtime.spans import span
 
 if TYPE_CHECKING:
@@ -252,6 +251,18 @@ def _compiler() -> Any:
 
 
 @cache
+def simplifier() -> Any:
+    """The pass of rules about nodes, without the others."""
+
+    def load() -> Any:
+        from adjoint.schedule import simplify
+
+        return simplify.simplified
+
+    return undisturbed(load)
+
+
+@cache
 def _keeper() -> Any:
     """What decides which values are kept, with the compiler behind it."""
 
@@ -289,16 +300,12 @@ def _begun(
     name = _store()[0].name_of(key.structure, key.values, lifted, backend)
 
     def compiled() -> CachedProgram:
-        with _loading:
-            _compiler()
+        unforked(_compiler)
         with counters.muted():
             kept = None if name is None else _read(name, wanted.sites, backend, lifted)
             return kept or _compiled(name, wanted, backend)
 
     return compiled
-
-
-_loading = hold_over_fork(threading.Lock())  # a child could not go on with half an import
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,10 +8,10 @@ interpreter; a graph on several sides is cut where it changes sides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from adjoint.engine import interpreter, memory_reads
-from adjoint.engine.at_once import computed_at_once
 from adjoint.engine.graph_key import GraphKey, close_over_parameters, crosses, graph_key
 from adjoint.engine.interpreter import check_single, run, schedule
 from adjoint.engine.memory_reads import moved
@@ -26,6 +26,7 @@ from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of, by_name, is_known, storage
 from adjoint.runtime.device import Device
+from adjoint.runtime.interrupt import undisturbed
 from adjoint.runtime.spans import span
 from adjoint.stages import ExecItem, Schedule, Step
 
@@ -88,11 +89,23 @@ def _run_program(todo: list[UOp], key: GraphKey) -> None:
     default = Device.DEFAULT
     devices = [root.device or default for root in todo]
     bound = PROGRAMS.known(key)
-    found = computed_at_once(todo, key, devices) if bound is None else None
+    found = _at_once()(todo, key, devices) if bound is None else None
     if found is None:
         found = _ran(bound or PROGRAMS.find(key, todo), todo, key, devices)
     for root, buffer in zip(todo, found, strict=True):
         root.realized = buffer
+
+
+@cache
+def _at_once() -> Any:
+    """What computes small graphs without a program: loaded with the first."""
+
+    def load() -> Any:
+        from adjoint.engine import at_once
+
+        return at_once.computed_at_once
+
+    return undisturbed(load)
 
 
 def _ran(bound: CachedProgram, todo: list[UOp], key: GraphKey, devices: Sequence[Any]) -> list[Any]:

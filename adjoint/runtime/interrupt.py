@@ -134,6 +134,16 @@ def settle(job: Job) -> None:
         pass
 
 
+_importing = hold_over_fork(threading.Lock())
+
+
+def unforked(work: Callable[[], Any]) -> Any:
+    """The result of `work` during which no process forks: a child cannot go on with half an import
+    of another thread."""
+    with _importing:
+        return work()
+
+
 def undisturbed(work: Callable[[], Any]) -> Any:
     """The result of `work` that no signal may cut in two, such as an import: an interrupt waits.
 
