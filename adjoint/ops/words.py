@@ -15,11 +15,12 @@ from adjoint.ir import axes
 from adjoint.ir.arg import Arg
 from adjoint.ir.derivative import NotDifferentiable
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import Library, Reduce
+from adjoint.ir.kernel_kind import Library, Pointwise, Reduce
 from adjoint.ir.opdef import OpDef, internal
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import bitcast
 from adjoint.ops.contract import contract_map, contract_sizes, contracted_shape
+from adjoint.ops.mathematics.nodes import apply, bits, cast, shifted_left, shifted_right
 from adjoint.ops.movement import padded
 
 WORD = dtypes.uint32
@@ -84,6 +85,43 @@ contract_words: OpDef = internal(
 # ---- words
 
 
+def _joined_type(src: tuple[UOp, ...], arg: None) -> tuple[tuple[int, ...], DType]:
+    return src[0].shape, WORD
+
+
+def _joined_reference(*numbers: Any) -> Any:
+    rows = np.stack([np.asarray(x) for x in numbers], -1)
+    return np.ascontiguousarray(rows).view(np.uint32)[..., 0]
+
+
+def _joined(*given: Any) -> UOp:
+    """A word of the elements, the first in its lowest bits."""
+    *numbers, source, _ = given
+    parts = [_bits_of(x, source) for x in numbers]
+    moved = [shifted_left(part, i * source.bits) if i else part for i, part in enumerate(parts)]
+    return reduce(lambda a, b: apply("bitwise_or", a, b), moved)
+
+
+def _bits_of(x: UOp, source: DType) -> UOp:
+    """A number as the lowest bits of a word; a narrow float is held as a float32."""
+    if source.is_float:
+        return shifted_right(bits(x, WORD), WORD.bits - source.bits)
+    return cast(bits(x, dtypes.uint8), WORD)
+
+
+join_words: OpDef = internal(
+    "join_words",
+    "Four bytes, or two bfloat16, as a word.",
+    "primitive",
+    call=lambda *numbers: UOp(join_words, numbers),
+    infer=_joined_type,
+    ad=NotDifferentiable("made when a program is compiled, behind all derivatives"),
+    reference=_joined_reference,
+    opcode=False,
+    kernel=Pointwise(of_types=_joined),
+)
+
+
 def words_in_memory(x: UOp, axis: int) -> UOp:
     """Numbers next to one another along an axis as words, by the memory that they lie in."""
     last = x.ndim - 1
@@ -105,19 +143,12 @@ def words_of_lines(x: UOp, axis: int) -> UOp:
     whole = _filled_up(x, axis)
     shape = [*x.shape[:axis], whole.shape[axis] // count, count, *x.shape[axis + 1 :]]
     lines = whole.reshape(shape)
-    parts = [_shifted(_line(lines, axis, i), i * x.dtype.bits) for i in range(count)]
-    return reduce(lambda a, b: a.bitwise_or(b), parts)
+    return UOp(join_words, tuple(_line(lines, axis, i) for i in range(count)))
 
 
 def _line(lines: UOp, axis: int, number: int) -> UOp:
     bounds = [(number, number + 1) if d == axis + 1 else (0, n) for d, n in enumerate(lines.shape)]
     return lines.shrink(bounds).reshape([n for d, n in enumerate(lines.shape) if d != axis + 1])
-
-
-def _shifted(x: UOp, by: int) -> UOp:
-    raw = dtypes.uint8 if x.dtype.itemsize == 1 else dtypes.uint16
-    word: UOp = bitcast(x, raw).cast(WORD)
-    return word.lshift(by) if by else word
 
 
 def _filled_up(x: UOp, axis: int) -> UOp:
