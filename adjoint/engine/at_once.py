@@ -175,5 +175,5 @@ def _target_of(backend: str) -> Target:
 def _copied(value: Any, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
     """No result shows the memory of another value."""
     buffer = Buffer.empty(dtype, tuple(map(int, shape)), device)
-    np.copyto(buffer.filling(), value)
+    buffer.fill(value)
     return buffer

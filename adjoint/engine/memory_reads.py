@@ -82,8 +82,8 @@ def _is_run(node: UOp) -> bool:
 
 
 def slices_inside(constants: Sequence[UOp], roots: Sequence[UOp]) -> tuple[int, ...]:
-    """The numbers of slices that a program must read where they lie: all of them, if there may be
-    products. In which order those are added up depends on how their operands lie."""
+    """The numbers of slices that are arguments only if that changes no product: all of them, if
+    there may be products. In which order those are added up depends on how their operands lie."""
     slices = tuple([i for i, node in enumerate(constants) if node.src])
     if slices and any(map(_may_multiply, toposort(expand(roots), stop=is_known))):
         return slices

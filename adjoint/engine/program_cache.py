@@ -92,10 +92,11 @@ class _Family:
     exact: dict[tuple[Any, ...], CachedProgram] = field(default_factory=dict)
     # a program that takes what changes as arguments, and the values that it has inside
     generic: tuple[CachedProgram, tuple[Any, ...]] | None = None
-    inside: tuple[int, ...] | None = None  # slices that stay inside programs, once that is known
+    inside: tuple[int, ...] | None = None  # slices beside products, once that is known
     met: dict[tuple[Any, ...], Any] = field(default_factory=dict)  # how it is computed without one
     times: int = 0  # that it was
     failed: bool = False  # another thread could not compile it
+    apart: bool = False  # slices as arguments would change how products are added up
 
     def find(self, values: tuple[Any, ...]) -> CachedProgram | None:
         found, generic = self.exact.get(values), self.generic
@@ -160,9 +161,12 @@ class Programs:
         """The program of the graph if there is one already."""
         family = self._family(structure_of(key))
         found = family.exact.get(key.values)
-        if found is None and family.inside:
-            family = self._family(_with_starts(family, key))
-        return found or family.find(key.values)
+        if found is not None or not family.inside:
+            return found or family.find(key.values)
+        for structure in (_with_zeros(family, key), _with_starts(family, key)):
+            other = self._families.get(structure)
+            found = found or (None if other is None else other.find(key.values))
+        return found
 
     def find(self, key: GraphKey, roots: Sequence[UOp]) -> CachedProgram:
         """The program of the graph, made if need be."""
@@ -173,13 +177,25 @@ class Programs:
         if family.inside is None:
             family.inside = slices_inside(key.constants, roots)
         if family.inside:
-            family = self._family(_with_starts(family, key))
+            family = self._of_products(family, key, roots)
         LATER.settle(structure_of(key))
         with family.lock:
             found = family.find(key.values)
             if found is None:
                 found = family.enter(key.values, make(key, roots, family.lifted(key)))
             return found
+
+    def _of_products(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> _Family:
+        """Where the program of a graph with products and slices is: beside those of other starts,
+        if their products are added up alike with the slices as arguments; else apart."""
+        around = self._family(_with_zeros(family, key))
+        slices = [i for i in around.lifted(key) if key.constants[i].src]
+        if not slices or around.find(key.values) is not None:
+            return around
+        if not around.apart and _decider()(key, roots, slices, load_backend(key.backend)):
+            return around
+        around.apart = True
+        return self._family(_with_starts(family, key))
 
     # ---- graphs that are computed without a program until they have come often
 
@@ -221,6 +237,14 @@ def structure_of(key: GraphKey) -> tuple[Any, ...]:
     return (*key.structure, native_bfloat16) if allows_native_bfloat16() else key.structure
 
 
+def _with_zeros(family: _Family, key: GraphKey) -> tuple[Any, ...]:
+    """The structure of a graph, and which slices begin where their value does: these a library may
+    read as they lie."""
+    starts = [key.values[i] for i in family.inside or ()]
+    zeros = tuple([tuple([begin == 0 for begin in start]) for start in starts])
+    return (*structure_of(key), "zeros", zeros)
+
+
 def _with_starts(family: _Family, key: GraphKey) -> tuple[Any, ...]:
     """The structure of a graph with slices inside: where they begin is a part of it."""
     return (*structure_of(key), tuple([key.values[i] for i in family.inside or ()]))
@@ -258,6 +282,18 @@ def simplifier() -> Any:
         from adjoint.schedule import simplify
 
         return simplify.simplified
+
+    return undisturbed(load)
+
+
+@cache
+def _decider() -> Any:
+    """What decides whether slices may be arguments where there are products."""
+
+    def load() -> Any:
+        from adjoint.engine import slice_orders
+
+        return slice_orders.adds_alike
 
     return undisturbed(load)
 

@@ -105,6 +105,11 @@ class Buffer:
             return SharedBuffer.over(self._block, dtype, shape, self.device)
         return Buffer(in_bytes(self._contents(), dtype, shape), self.device)
 
+    def fill(self, value: Any) -> None:
+        """Write the contents of an empty buffer; no array shows them afterwards."""
+        np.copyto(self._contents(), value)
+        self._array = None
+
     def filling(self) -> Array:
         """The contents of an empty buffer, for its maker to write."""
         return self._contents()

@@ -17,7 +17,7 @@ from adjoint.engine import at_once as ways
 from adjoint.engine import op_kernels, program_cache
 from adjoint.engine.later import LATER, Later
 from adjoint.engine.program_cache import PROGRAMS
-from adjoint.errors import BoundsError
+from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Pointwise
 from adjoint.ir.opdef import OPS, Sample
@@ -322,6 +322,14 @@ def test_no_result_shows_the_memory_of_another_value():
         kept = arrays[1].copy()
         x += 1
         np.testing.assert_array_equal(results[0].numpy(), kept)
+
+
+def test_a_result_can_be_donated():
+    with at_once():
+        x = (x_of(4) + 1).realize()
+        jit(lambda x: x * 2, donate_argnums=(0,))(x).realize()
+        with pytest.raises(DeviceError, match="donated"):
+            float(x[1])
 
 
 def test_history_is_kept():

@@ -215,3 +215,52 @@ def test_slices_of_no_elements_and_of_all() -> None:
         assert (x[i:i] + 1).numpy().shape == (0, 4)
         assert np.array_equal((x[:, :] * 1)[i:].numpy(), x.numpy()[i:])
         assert float((x[i, i:i]).sum() + 1) == 1.0
+
+
+ALIKE = {
+    "rows": (lambda x, w, i: x[i : i + 9] @ w, 3),
+    "rows and more": (lambda x, w, i: ((x[i : i + 9] * 2) @ w).tanh().sum(0), 3),
+    "one row": (lambda x, w, i: x[i] @ w, 3),
+    "two slices": (lambda x, w, i: x[i : i + 9] @ w - x[i + 3 : i + 12] @ w, 3),
+}
+
+
+@pytest.mark.parametrize("inner", [3, 8, 20, 70])
+@pytest.mark.parametrize("name", ALIKE)
+def test_minibatches_share_a_program(name: str, inner: int) -> None:
+    product, most = ALIKE[name]
+    x, w = values(60, inner), values(inner, 5)
+    counts = compiles_of(lambda i: product(x, w, i).numpy(), [1, 17, *range(2, 40, 3)])
+    assert sum(counts[most:]) == 0
+
+
+FORMS = (
+    lambda x, i, m, w, v: x[i : i + m] @ w,
+    lambda x, i, m, w, v: (x[i : i + m] @ w).tanh().sum(0),
+    lambda x, i, m, w, v: x[i : i + m].T @ v,
+    lambda x, i, m, w, v: x[i : i + m] @ w[:, 0],
+    lambda x, i, m, w, v: (x[i : i + m] @ w - v[:, :1]).square().mean(),
+    lambda x, i, m, w, v: x[:, i % 2 : i % 2 + 1] @ w[:1],
+    lambda x, i, m, w, v: x[i : i + m, 1:] @ w[1:],
+    lambda x, i, m, w, v: x[i] @ w + x[i + 1] @ w,
+    lambda x, i, m, w, v: (x[i : i + m] @ w) @ (v.T @ x[i : i + m]),
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_products_of_slices_have_the_bits_of_a_program_for_their_start(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(6):
+        k, n, m = (
+            draw.choice(c) for c in ((2, 3, 8, 9, 17, 64, 130), (1, 2, 7, 40), (1, 3, 8, 33))
+        )
+        rng, dtype = np.random.default_rng(seed), draw.choice([np.float32, np.float64])
+        x, w, v = (
+            Tensor(rng.standard_normal(shape).astype(dtype)).realize()
+            for shape in ((m + 20, k), (k, n), (m, n))
+        )
+        form, starts = draw.choice(FORMS), [draw.randrange(19) for _ in range(5)] + [0, 0]
+        together = [form(x, i, m, w, v).numpy().tobytes() for i in starts]
+        for start, found in zip(starts, together, strict=True):
+            PROGRAMS.clear()
+            assert form(x, start, m, w, v).numpy().tobytes() == found
