@@ -41,6 +41,7 @@ from adjoint.runtime.device import Device
 from adjoint.tensor import array_api
 from adjoint.tensor._functions import *  # noqa: F403 - every record
 from adjoint.tensor.array_api import *  # noqa: F403 - the array API standard
+from adjoint.tensor.autocast import autocast
 from adjoint.tensor.einops_backend import wait_for_einops as _wait_for_einops
 from adjoint.tensor.familiar import (
     from_numpy,
@@ -176,6 +177,7 @@ __all__ = [
     "all_gather",
     "array_api",
     "associative_scan",
+    "autocast",
     "axis_index",
     "axis_size",
     "backward_on_trace",

@@ -136,7 +136,16 @@ def _types(record: OpDef) -> list[str]:
     samples = [adapted(s, _first(record)) for s in record.samples()]
     lines = type_lines(record)[:MOST_TYPES]
     accepted = _dtypes(record, next((s for s in samples if arrays_of(s)), None))
+    accepted += _precision(record)
     return ["## Types", *accepted, *([_block(lines)] if lines else [])]
+
+
+def _precision(record: OpDef) -> list[str]:
+    """What autocast makes of its operands, in the words of the rule."""
+    if record.precision is None:
+        return []
+    said = inspect.cleandoc(record.precision.__doc__ or "").partition(":")[0]
+    return [f"Under [autocast](../mixed_precision.md): {said[0].lower()}{said[1:]}."]
 
 
 def _first(record: OpDef) -> DType:

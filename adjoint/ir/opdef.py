@@ -26,6 +26,7 @@ from adjoint.ir.derivative import Derivative, ThroughBody
 from adjoint.ir.dtype import on_new_defaults, promote_scalar
 from adjoint.ir.kernel_kind import EXPAND, HOST, KernelKind
 from adjoint.ir.origin import origin_scope, renamed
+from adjoint.ir.precision import Precision
 from adjoint.ir.sizes import cached
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.storage import computing
@@ -81,6 +82,7 @@ class OpDef:
     bounds: Callable[..., tuple[Any, Any]] | None = None  # integer ranges in, integer range out
     batch: Any = None  # a BatchRule: the op under vmap (see ir/batch.py); composites expand instead
     kernel: KernelKind = HOST  # what the compiler makes of it: see ir/kernel_kind.py
+    precision: Precision | None = None  # its operands under autocast: see ir/precision.py
     axes: Any = None  # node → the letters of its axes (ir/axes.py); None: no letters say it
     public: bool = True  # a Tensor method, a function of the namespace, a page of the docs
     opcode: bool = True  # a module has an opcode of its own for it

@@ -119,7 +119,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input · weightᵀ + bias, for a weight (out, in) as torch has it."""
     check_float("linear", input)
     check_float("linear", weight)
-    y = input @ weight.mT if weight.ndim == 2 else (input * weight).sum(-1)
+    if weight.ndim == 2:
+        return input.linear(weight.mT, bias)
+    y = (input * weight).sum(-1)
     return y if bias is None else y + bias
 
 

@@ -13,6 +13,7 @@ from adjoint.ir.derivative import Diagonal, Partials, ZeroGradient
 from adjoint.ir.dtype import real_of, to_float
 from adjoint.ir.kernel_kind import BASIC, EXPENSIVE
 from adjoint.ir.opdef import Bad, OpDef, Sample, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics import division, exact, power
 from adjoint.ops.mathematics.nodes import all_of, any_of, apply, itself, over
@@ -113,6 +114,7 @@ reciprocal = elementwise(
     exact=True,
     reference=lambda x: np.reciprocal(*_floats(x)),
     samples=unary(0.5, 3),
+    precision=full,
 )
 
 
@@ -282,6 +284,7 @@ pow_ = elementwise(
         Sample((2, real(2, 3))),
         rough(whole(4, lo=-2, hi=3), whole(4, lo=0, hi=4)),
     ],
+    precision=full,
 )
 
 

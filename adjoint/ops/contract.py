@@ -18,6 +18,7 @@ from adjoint.ir.derivative import Bilinear
 from adjoint.ir.dtype import promote
 from adjoint.ir.kernel_kind import At, Library, Read, Reduce
 from adjoint.ir.opdef import Bad, define, derived
+from adjoint.ir.precision import low
 from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.samples import given, real
@@ -159,6 +160,7 @@ contract = define(
         Reduce("add", lambda dtype: 0, sizes=contract_sizes, index_map=contract_map),
     ),
     axes=lambda node: axes.parse(node.arg.spec),
+    precision=low,
 )
 
 
@@ -244,4 +246,5 @@ matmul = derived(
         Bad("E3002", (real(2, 3), real()), match="scalar"),
         Bad("E3001", (real(2, 2, 3), real(3, 3, 4)), match="dimension 0"),
     ),
+    precision=low,
 )(_matmul)

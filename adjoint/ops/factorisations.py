@@ -17,6 +17,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes, real_of
 from adjoint.ir.opdef import Bad, define, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.matrix import (
     NOT_SQUARE,
@@ -141,6 +142,7 @@ eigh = of_matrix(
     samples=eigh.samples,
     errors=(RANK, NOT_SQUARE),
     kinds="fc",
+    precision=full,
 )
 def eigvalsh(x: UOp) -> UOp:
     """Eigenvalues, rising, of the symmetric part of a matrix."""
@@ -225,6 +227,7 @@ svd_full = of_matrix(
     ),
     errors=(RANK, _NAN, Bad("E2008", (real(2, 2), "reduced"), match="full_matrices")),
     kinds="fc",
+    precision=full,
 )
 def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
     """Singular values S, falling, with the vectors U and Vᵀ: `(u * s) @ vt = x`.
@@ -246,6 +249,7 @@ def svd(x: UOp, full_matrices: bool = True) -> tuple[UOp, UOp, UOp]:
     samples=_ANY_MATRIX,
     errors=(RANK,),
     kinds="fc",
+    precision=full,
 )
 def svdvals(x: UOp) -> UOp:
     """Singular values, falling."""
@@ -284,6 +288,7 @@ eig = of_matrix(
     samples=eig.samples,
     errors=(RANK, NOT_SQUARE),
     kinds="fc",
+    precision=full,
 )
 def eigvals(x: UOp) -> UOp:
     """Eigenvalues of a square matrix; complex, in LAPACK's order."""
@@ -367,6 +372,7 @@ pinv = define(
     ),
     errors=(RANK, Bad("E6006", (np.full((2, 2), np.nan),), match="NaN")),
     kinds="fc",
+    precision=full,
 )
 
 
@@ -402,6 +408,7 @@ matrix_rank = define(
     ),
     errors=(RANK,),
     kinds="fc",
+    precision=full,
 )
 
 
@@ -429,6 +436,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
     ),
     errors=(extended(RANK, real(3)), Bad("E3003", (real(4, 2), real(3)), match="4 rows")),
     kinds="fc",
+    precision=full,
 )
 def lstsq(x: UOp, b: UOp, rcond: float | None = None) -> UOp:
     """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve."""

@@ -30,6 +30,7 @@ from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, fits, promote
 from adjoint.ir.kernel_kind import Algorithm, Gather, filled_value, is_filled
 from adjoint.ir.opdef import Bad, define, op_named
+from adjoint.ir.precision import widest
 from adjoint.ir.storage import refuse_storage
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis
@@ -436,6 +437,7 @@ scatter_add = define(
     kinds="iuf",
     batch=_batched_scatter,
     kernel=Algorithm("scatter", lambda node: "add"),
+    precision=widest,
 )
 _JOINS = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 scatter = define(
@@ -463,6 +465,7 @@ scatter = define(
     kinds="iuf",
     batch=_batched_scatter,
     kernel=Algorithm("scatter", lambda node: _JOINS.get(node.arg.mode)),
+    precision=widest,
 )
 
 

@@ -17,6 +17,7 @@ from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, real_of, to_float
 from adjoint.ir.opdef import Bad, Sample, define, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops import factorisations  # noqa: F401 (its records)
 from adjoint.ops.matrix import (
@@ -175,6 +176,7 @@ solve = define(
         Bad("E6006", (np.ones((2, 2)), real(2)), match="singular"),
     ),
     kinds="fc",
+    precision=full,
 )
 
 
@@ -263,6 +265,7 @@ solve_triangular = define(
         Bad("E3003", (real(3, 3), real(3, 2), True, False), match="3 rows"),
     ),
     kinds="fc",
+    precision=full,
 )
 
 
@@ -308,6 +311,7 @@ cholesky = define(
     ),
     errors=(RANK, NOT_SQUARE, Bad("E6006", (-np.eye(2),), match="positive definite")),
     kinds="fc",
+    precision=full,
 )
 
 
@@ -328,6 +332,7 @@ cholesky = define(
         Bad("E6006", (np.ones((2, 2)), -1), match="singular"),
     ),
     kinds="fc",
+    precision=full,
 )
 def matrix_power(x: UOp, n: int) -> UOp:
     """The product of n copies of a square matrix; of its inverse if n is negative."""

@@ -14,6 +14,7 @@ from adjoint.ir.derivative import Diagonal, ZeroGradient
 from adjoint.ir.dtype import DType, dtype_of_scalar, dtypes, promote
 from adjoint.ir.kernel_kind import BASIC, Pointwise
 from adjoint.ir.opdef import Bad, OpDef, define, derived
+from adjoint.ir.precision import widest
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics import exact
 from adjoint.ops.mathematics.nodes import apply, both, either, negated, test
@@ -312,6 +313,7 @@ where = define(
     batch=same_op,
     kernel=Pointwise(body=BASIC, rounds=False),
     axes=same_axes,
+    precision=widest,
 )
 
 

@@ -14,6 +14,7 @@ from adjoint.errors import ArgumentError, LinAlgError, MatrixError, ShapeError
 from adjoint.ir.batch import same_op
 from adjoint.ir.dtype import DType, promote, to_float
 from adjoint.ir.opdef import Bad, OpDef, define
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.samples import real
@@ -53,6 +54,7 @@ def of_matrix(
         batch=same_op,
         errors=refused,
         kinds="fc",
+        precision=full,
         **rest,
     )
     return record

@@ -22,6 +22,7 @@ from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
 from adjoint.ir.kernel_kind import At, Read, Space, View
 from adjoint.ir.opdef import Bad, define
+from adjoint.ir.precision import widest
 from adjoint.ir.sizes import Size, alike, same
 from adjoint.ir.uop import UOp
 from adjoint.ops.leaves import checked_shape
@@ -587,4 +588,5 @@ cat = define(
     ),
     batch=shifted("axis"),
     kernel=View(_cat_map, joins=True),
+    precision=widest,
 )

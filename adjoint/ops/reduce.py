@@ -21,6 +21,7 @@ from adjoint.ir.derivative import Derivative, Jvp, Linear, ZeroGradient
 from adjoint.ir.dtype import ALL, DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Reduce
 from adjoint.ir.opdef import Bad, OpDef, define
+from adjoint.ir.precision import Precision, full
 from adjoint.ir.sizes import cached
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.movement import checked_axes
@@ -87,6 +88,7 @@ def reduction(
     dtype: Callable[[DType], DType] = lambda d: d,
     kinds: str = "biufc",
     empty: bool = True,
+    precision: Precision | None = None,
 ) -> OpDef:
     """A primitive that joins the elements along axes; `kernel` says how, and from what it starts.
 
@@ -130,6 +132,7 @@ def reduction(
         batch=shifted("axis"),
         kernel=kernel,
         axes=reduced_axes,
+        precision=precision,
     )
     return record
 
@@ -167,6 +170,7 @@ sum_ = reduction(
     reference=_by_tree(np.add, 0, np.sum),
     dtype=_sum_dtype,
     ad=Linear(lambda g, x, axis, keepdim: kept(g, x, axis)),
+    precision=full,
 )
 
 
@@ -207,6 +211,7 @@ prod = reduction(
     reference=_by_tree(np.multiply, 1, np.prod),
     dtype=_sum_dtype,
     ad=Jvp(_prod_jvp),
+    precision=full,
 )
 
 

@@ -16,6 +16,7 @@ from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
 from adjoint.ir.kernel_kind import Algorithm, Counting, KernelKind, PerNode, filled_value, is_filled
 from adjoint.ir.opdef import Bad, OpDef, define
+from adjoint.ir.precision import Precision, full
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
@@ -37,6 +38,7 @@ def _scan(
     computes_in_f32: bool,
     kernel: KernelKind,
     kinds: str = "iufc",
+    precision: Precision | None = None,
 ) -> OpDef:
     def call(x: UOp, axis: int = 0, reverse: bool = False) -> UOp:
         number = checked_axis(name, axis, len(x.shape), x)
@@ -84,6 +86,7 @@ def _scan(
         kinds=kinds,
         batch=shifted("axis"),
         kernel=kernel,
+        precision=precision,
     )
     return record
 
@@ -129,6 +132,7 @@ scan_sum = _scan(
     Linear(lambda g, x, axis, reverse: g.scan_sum(axis, not reverse)),
     computes_in_f32=True,
     kernel=PerNode((_COUNTING, _SUM), lambda node: _COUNTING if counts(node) else _SUM),
+    precision=full,
 )
 scan_prod = _scan(
     "scan_prod",
@@ -137,6 +141,7 @@ scan_prod = _scan(
     Jvp(_prod_jvp),
     computes_in_f32=True,
     kernel=Algorithm("scan", lambda node: "mul"),
+    precision=full,
 )
 
 

@@ -16,6 +16,7 @@ from adjoint.ir.opdef import OPS, OpDef, explained
 from adjoint.ir.origin import renamed
 from adjoint.ir.spelling import spelling_of
 from adjoint.ir.uop import UOp, _functions
+from adjoint.tensor.autocast import casting
 from adjoint.tensor.live_tensors import noted
 from adjoint.tensor.tracing import grad_enabled, open_scopes
 from adjoint.tensor.views import tie, tie_results, writing
@@ -38,14 +39,20 @@ class Lifter:
 
     def one(self, op: str, x: Any) -> Any:
         """The op of that name on one operand, with one result."""
+        record = OPS[op]
+        if record.precision is not None and _casting() is not None:
+            return self(record, (x,), None)
         if type(x) is self.cls and _enabled():
-            return self.handle(OPS[op].call(x.uop), x._requires_grad)
-        return self(OPS[op].call, (x,), None)
+            return self.handle(record.call(x.uop), x._requires_grad)
+        return self(record.call, (x,), None)
 
     def two(self, op: str, x: Any, other: Any) -> Any:
         """The op of that name on two operands, with one result. Operators pass here: it must take
         no longer than the node takes to build."""
-        cls, call, first, second = self.cls, OPS[op].call, type(x), type(other)
+        record, cls, first, second = OPS[op], self.cls, type(x), type(other)
+        if record.precision is not None and _casting() is not None:
+            return self(record, (x, other), None)
+        call = record.call
         if not _enabled():
             return self(call, (x, other), None)
         if first is cls:
@@ -62,7 +69,10 @@ class Lifter:
 
     def op(self, op: str, x: Any, /, *rest: Any, **options: Any) -> Any:
         """The op of that name."""
-        call = OPS[op].call
+        record = OPS[op]
+        if record.precision is not None and _casting() is not None:
+            return self(record, (x, *rest), options)
+        call = record.call
         plain = type(x) is self.cls and not options and _PLAIN.issuperset(map(type, rest))
         if not plain or not _enabled():
             return self(call, (x, *rest), options)
@@ -87,6 +97,9 @@ class Lifter:
         return tie_results(x, made, call, rest, options) if isinstance(x, self.cls) else made
 
     def __call__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+        if type(fn) is OpDef and fn.precision is not None:
+            state = _casting()
+            fn = fn if state is None else state.caller(fn)
         flags: list[bool | None] = []
         nodes = []
         cls = self.cls
@@ -158,6 +171,7 @@ def _passes(node: UOp) -> bool:
 
 
 _enabled, _scopes, _new = grad_enabled.get, open_scopes.get, object.__new__
+_casting = casting.get
 lift = Lifter()  # whose class is set where that is made
 _CUT: Any = object()  # inside no_grad: the result's history ends here
 _PLAIN = frozenset({int, float, str, bool, type(None)})

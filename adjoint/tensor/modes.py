@@ -1,4 +1,4 @@
-"""Modes: `no_grad` and `Tensor.train()`.
+"""Modes: `no_grad` and `Tensor.train()`; `autocast` is one, too (`autocast.py`).
 
 A mode belongs to the context (a thread, a task) that entered it, and nests: what was before is kept
 on a stack in that context, so one object, or one decorated function, may be entered again before it
@@ -22,16 +22,21 @@ training: ContextVar[bool] = ContextVar("training", default=False)
 class Mode:
     """A value of a variable inside `with mode:`, or inside the functions it decorates."""
 
-    variable: ClassVar[ContextVar[bool]]
-    _before: ClassVar[ContextVar[tuple[bool, ...]]]
-    value: bool
+    variable: ClassVar[ContextVar[Any]]
+    _before: ClassVar[ContextVar[tuple[Any, ...]]]
+    value: Any
 
     def __init_subclass__(cls) -> None:
         cls._before = ContextVar(f"before {cls.__name__}", default=())
 
     def __enter__(self) -> None:
-        self._before.set((*self._before.get(), self.variable.get()))
-        self.variable.set(self.value)
+        before = self.variable.get()
+        self._before.set((*self._before.get(), before))
+        self.variable.set(self.inside(before))
+
+    def inside(self, before: Any) -> Any:
+        """The value inside, where it was `before` outside."""
+        return self.value
 
     def __exit__(self, *exc: object) -> None:
         *rest, before = self._before.get()

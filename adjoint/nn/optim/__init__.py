@@ -14,6 +14,7 @@ from adjoint.nn.optim.clipping import (
     global_norm,
 )
 from adjoint.nn.optim.ema import EMA, EMAState, PureEMA, ema
+from adjoint.nn.optim.grad_scaler import GradScaler
 from adjoint.nn.optim.group import Group
 from adjoint.nn.optim.layerwise import LAMB, LARS, lamb, lars
 from adjoint.nn.optim.lbfgs import LBFGS
@@ -39,6 +40,7 @@ __all__ = [
     "AdamW",
     "Adamax",
     "EMAState",
+    "GradScaler",
     "Group",
     "Muon",
     "NAdam",

@@ -59,18 +59,18 @@ class Group:
 
     # ---- steps
 
-    def schedule_step(self) -> list[Tensor]:
-        """Take a step, and give the tensors that have new values."""
+    def schedule_step(self, skip: Tensor | None = None) -> list[Tensor]:
+        """Take a step, and give the tensors that have new values; none where `skip` is true."""
         self._check_gradients()
         frozen = [p.requires_grad is False for p in self.params]
         slots = [None if f else s for f, s in zip(frozen, self.slots, strict=True)]
         grads = [p if f else p.grad for p, f in zip(self.params, frozen, strict=True)]
         new, state = self._pure.update(grads, State(self.step, slots), self.params)
-        changed = [self.step.assign(state.step)]
+        changed = [_changed(self.step, state.step, skip)]
         for p, value, old, kept in zip(self.params, new, slots, state.slots, strict=True):
             if old is not None and kept is not None:
-                changed += [old[name].assign(kept[name]) for name in old]
-                changed.append(p.assign(value))
+                changed += [_changed(old[name], kept[name], skip) for name in old]
+                changed.append(_changed(p, value, skip))
         return changed
 
     def _check_gradients(self) -> None:
@@ -159,6 +159,14 @@ class Group:
         shown = {k: v.item() if isinstance(v, Tensor) else v for k, v in self.options.items()}
         inside = ", ".join(f"{k}={v!r}" for k, v in shown.items())
         return f"Group({len(self.params)} parameters, {inside})"
+
+
+def _changed(tensor: Tensor, value: Tensor, skip: Tensor | None) -> Tensor:
+    """The tensor with a new value, or with the old one where `skip` is true."""
+    if skip is not None:
+        near = skip if skip.device == tensor.device else skip.to(tensor.device)
+        value = near.where(tensor.detach(), value)
+    return tensor.assign(value)
 
 
 def number(value: float, device: str | tuple[str, ...] | None = None) -> Tensor:

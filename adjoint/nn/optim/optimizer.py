@@ -107,19 +107,22 @@ class Optimizer:
 
     # ---- steps
 
-    def schedule_step(self) -> list[Tensor]:
+    def schedule_step(self, skip: Tensor | None = None) -> list[Tensor]:
         """Take a step without computing it: the tensors whose values are new."""
-        return [t for group in self.param_groups for t in group.schedule_step()]
+        return [t for group in self.param_groups for t in group.schedule_step(skip)]
 
-    def step(self, *others: Any) -> Any:
+    def step(self, *others: Any, skip: Tensor | None = None) -> Any:
         """Change the parameters by their gradients.
 
         Everything is computed in one go, with the gradients and with `others` (the loss, say). A
         function, as torch takes one, is called first: it computes the gradients and gives the loss.
+        Where `skip`, a bool without axes, is true, nothing changes, the count of steps neither.
         """
         results = [other() if callable(other) else other for other in others]
         grads = [p.grad for p in self.params if p.grad is not None]
-        Tensor.realize(*self.schedule_step(), *grads, *results, *waiting_buffers())
+        asked = [] if skip is None else [skip]
+        changed = self.schedule_step(skip)
+        Tensor.realize(*changed, *grads, *results, *asked, *waiting_buffers())
         return results[0] if results else None
 
     def zero_grad(self, set_to_none: bool = True) -> None:

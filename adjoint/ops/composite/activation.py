@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.opdef import Bad, Sample, alias, composite
+from adjoint.ir.precision import full, low
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float
@@ -144,6 +145,7 @@ def _prelu_reference(x: Array, weight: Array) -> Array:
         Bad("E3003", (real(3), real(3)), match="one weight"),
     ),
     kinds="f",
+    precision=low,
 )
 def prelu(x: UOp, weight: UOp) -> UOp:
     """x where it is positive, else `weight * x`, with one weight for all or one per channel."""
@@ -290,6 +292,7 @@ def gelu(x: UOp, approximate: str = "tanh") -> UOp:
     ad=Jvp(lambda t, y, x, beta: t[0] * (beta * x).sigmoid()),
     errors=(Bad("E2008", (real(2), 0.0), match="beta"),),
     kinds="iuf",
+    precision=full,
 )
 def softplus(x: UOp, beta: float = 1.0) -> UOp:
     """`log(1 + exp(beta * x)) / beta`, without overflow."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, BoundsError, ShapeError
 from adjoint.ir.opdef import Bad, derived
+from adjoint.ir.precision import widest
 from adjoint.ir.sizes import Size
 from adjoint.ir.uop import UOp
 from adjoint.ops.movement import checked_axis, unpacked
@@ -273,6 +274,7 @@ def listed(*x: Any) -> list[Any]:
         Bad("E3004", (_MATRIX, _MATRIX), {"dim": 3}, match="axis 3"),
         Bad("E2001", (_MATRIX, 1.0), match="tensors only"),
     ),
+    precision=widest,
 )
 def stack(x: UOp | Sequence[UOp], *others: Any, dim: int = 0) -> UOp:
     """Tensors of one shape joined along a new axis."""

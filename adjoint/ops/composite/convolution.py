@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.errors import ShapeError, VerificationError
 from adjoint.ir.opdef import Bad, composite
+from adjoint.ir.precision import low
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.unfold import (
     bordered,
@@ -193,6 +194,7 @@ def _conv_samples() -> list[Any]:
         Bad("E2001", (real(1, 2, 3, 3), real(3, 2, 2, 2)), {"padding": "full"}, match="full"),
         Bad("E3006", (real(1, 2, 3, 3), real(3, 2, 0, 2)), match="empty"),
     ),
+    precision=low,
 )
 def conv2d(
     x: UOp,
@@ -307,6 +309,7 @@ def _reach(x: UOp, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
         Bad("E3006", (real(1, 2, 2, 2), real(2, 1, 2, 2)), {"output_padding": 1}, match="smaller"),
         Bad("E3006", (real(1, 2, 0, 2), real(2, 1, 2, 2)), match="empty"),
     ),
+    precision=low,
 )
 def conv_transpose2d(
     x: UOp,
@@ -377,6 +380,7 @@ def _linear_reference(
         Bad("E3002", (real(4, 3), real()), match="rank"),
         Bad("E3001", (real(4, 3), real(3, 2), real(3)), match="dimension 1"),
     ),
+    precision=low,
 )
 def linear(x: UOp, weight: UOp, bias: UOp | None = None, dtype: Any = None) -> UOp:
     """`x @ weight + bias` with a weight of shape (in, out); a 1-d weight scales elementwise.

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.errors import ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops import scan
 from adjoint.ops.composite.concatenate import part_of
@@ -89,6 +90,7 @@ def _trapezoid_reference(y: Any, x: Any = None, dx: float = 1.0, dim: int = -1) 
         Bad("E3001", (real(2, 3), real(4)), match="dimension"),
     ),
     kinds="iuf",
+    precision=full,
 )
 def trapezoid(y: UOp, x: UOp | None = None, dx: float = 1.0, dim: int = -1) -> UOp:
     """The integral of y along `dim` by trapezoids, at the places x or at steps of dx."""
@@ -139,6 +141,7 @@ def _in_dtype(running: OpDef, x: UOp, axis: int, dtype: Any) -> UOp:
     samples=_TYPED_SCANS,
     errors=_SCAN_ERRORS,
     kinds="iufc",
+    precision=full,
 )
 def cumsum(x: UOp, axis: int = 0, dtype: Any = None) -> UOp:
     """Running sum along an axis, in `dtype` if given; else integers are summed in 64 bits."""
@@ -151,6 +154,7 @@ def cumsum(x: UOp, axis: int = 0, dtype: Any = None) -> UOp:
     samples=_TYPED_SCANS,
     errors=_SCAN_ERRORS,
     kinds="iufc",
+    precision=full,
 )
 def cumprod(x: UOp, axis: int, dtype: Any = None) -> UOp:
     """Running product along an axis, in `dtype` if given; else integers have 64 bits."""

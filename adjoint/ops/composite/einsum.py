@@ -20,6 +20,7 @@ from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.dtype import as_dtype, promote
 from adjoint.ir.opdef import Bad, derived
+from adjoint.ir.precision import low
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import unpacked
@@ -239,4 +240,5 @@ einsum = derived(
         Bad("E2001", (real(2, 3), "ij"), match="formula"),
     ),
     method=False,
+    precision=low,
 )(_einsum)

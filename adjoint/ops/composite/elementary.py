@@ -18,6 +18,7 @@ from adjoint.ir.broadcast import align, common_dtype
 from adjoint.ir.derivative import Jvp, ZeroGradient
 from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
+from adjoint.ir.precision import widest
 from adjoint.ir.uop import UOp
 from adjoint.ops.arithmetic import abs_, maximum, minimum, neg, trunc
 from adjoint.ops.mathematics.gamma import polygamma
@@ -125,6 +126,7 @@ def _lerp_reference(x: Any, end: Any, weight: Any) -> Any:
     ad=Jvp(lambda t, y, x, end, weight: tangent(t, 1 - weight, weight, end - x)),
     errors=(Bad("E3001", (real(2, 3), real(2, 4), 0.5), match="dimension 1"),),
     kinds="iuf",
+    precision=widest,
 )
 def lerp(x: UOp, end: UOp, weight: UOp) -> UOp:
     """`x + weight * (end - x)`, exact at both ends."""
@@ -305,6 +307,7 @@ _THREE_MISMATCH = (Bad("E3001", (real(2, 3), real(2, 4), real(2, 4)), match="dim
     samples=_THREE,
     errors=_THREE_MISMATCH,
     kinds="iufc",
+    precision=widest,
 )
 def addcmul(x: UOp, tensor1: UOp, tensor2: UOp, value: float = 1) -> UOp:
     """`x + value * tensor1 * tensor2`."""
@@ -316,6 +319,7 @@ def addcmul(x: UOp, tensor1: UOp, tensor2: UOp, value: float = 1) -> UOp:
     samples=_THREE,
     errors=_THREE_MISMATCH,
     kinds="fc",
+    precision=widest,
 )
 def addcdiv(x: UOp, tensor1: UOp, tensor2: UOp, value: float = 1) -> UOp:
     """`x + value * tensor1 / tensor2`."""

@@ -15,6 +15,7 @@ from adjoint.errors import ShapeError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import accumulator, fits, to_float
 from adjoint.ir.opdef import Bad, Sample, composite, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.regression import (
     PAIR_ERRORS,
@@ -70,6 +71,7 @@ def _binary_jvp(t: Any, y: UOp, x: UOp, Y: UOp, reduction: str) -> UOp:
     ad=Jvp(_binary_jvp),
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def binary_crossentropy(x: UOp, Y: UOp, reduction: str = "mean") -> UOp:
     """-(Y log x + (1 - Y) log(1 - x)) for probabilities x; logarithms are cut off at -100."""
@@ -104,6 +106,7 @@ def _logits_samples() -> list[Any]:
     samples=lambda: [s for s in _logits_samples() if not _positional(s)],
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def logistic_loss(
     x: UOp,
@@ -127,7 +130,13 @@ def _positional(sample: Any) -> bool:
     return len(args) > 2 and isinstance(args[2], str)
 
 
-@derived(reference=_logits_reference, samples=_logits_samples, kinds="f", errors=PAIR_ERRORS)
+@derived(
+    reference=_logits_reference,
+    samples=_logits_samples,
+    kinds="f",
+    errors=PAIR_ERRORS,
+    precision=full,
+)
 def binary_crossentropy_logits(
     x: UOp,
     Y: UOp,
@@ -254,6 +263,7 @@ _SMOOTHING = Bad("E2006", (real(1, 3), np.array([0])), {"label_smoothing": 1.5},
     ],
     kinds="f",
     errors=(*_CLASS_ERRORS, _SMOOTHING, Bad("E4011", (real(2, 3), real(2)), match="integer")),
+    precision=full,
 )
 def sparse_categorical_crossentropy(
     x: UOp,
@@ -306,6 +316,7 @@ def _cross_entropy_reference(
     ],
     kinds="f",
     errors=(*_CLASS_ERRORS[:3], *_CLASS_ERRORS[4:], _SMOOTHING),
+    precision=full,
 )
 def cross_entropy(
     x: UOp,
@@ -357,6 +368,7 @@ def _nll_reference(
         Bad("E4011", (real(2, 3), real(2)), match="integer"),
         Bad("E3003", (real(2, 3), np.array([0, 1]), real(2)), match="one weight per class"),
     ),
+    precision=full,
 )
 def nll_loss(
     x: UOp,
@@ -397,6 +409,7 @@ def _kl_div_reference(
     ],
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def kl_div(x: UOp, target: UOp, reduction: str = "mean", log_target: bool = False) -> UOp:
     """target (log target - x), where x are log-probabilities; 0 log 0 is 0, with gradient 0.

@@ -16,6 +16,7 @@ from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import as_dtype, promote, to_float, total_dtype
 from adjoint.ir.opdef import Bad, composite, derived
+from adjoint.ir.precision import full, low, widest
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.einsum import einsum, einsum_nodes
 from adjoint.ops.matrix import batched
@@ -63,6 +64,7 @@ def _dot_reference(x: Any, w: Any, dtype: Any = None) -> Any:
         (real(5, 2, 3), real(3, 4, seed=1)),
     ),
     errors=(Bad("E3003", (real(2, 3), real(4, 5)), match="inner dimensions differ"),),
+    precision=widest,
 )
 def dot(x: UOp, w: UOp, dtype: Any = None) -> UOp:
     """The matrix product, as matmul; with `dtype`, computed at least in it and returned in it."""
@@ -94,6 +96,7 @@ def outer(x: UOp, other: UOp) -> UOp:
         (real(2, 0), real(0)),
     ),
     errors=(Bad("E3003", (real(2, 3), real(2)), match="3 and 2"),),
+    precision=widest,
 )
 def inner(x: UOp, other: UOp) -> UOp:
     """The sum of products over the last axis of both; a scalar scales."""
@@ -156,6 +159,7 @@ def _pairs(x: UOp, other: UOp, dims: Any) -> tuple[list[int], list[int]]:
         Bad("E3005", (real(2, 2), real(2, 2), ([0, 0], [0, 1])), match="duplicate"),
         Bad("E2001", (real(2, 2), real(2, 2), "ij"), match="pair of lists"),
     ),
+    precision=widest,
 )
 def tensordot(x: UOp, other: UOp, dims: Any = 2) -> UOp:
     """The sum of products over axes: the last `dims` of x and the first of other, or two lists."""
@@ -202,6 +206,7 @@ def kron(x: UOp, other: UOp) -> UOp:
         Bad("E3001", (real(2, 3), real(4, 3)), match="dimension 0"),
     ),
     kinds="iufc",
+    precision=widest,
 )
 def cross(x: UOp, other: UOp, dim: int = -1) -> UOp:
     """The vector product along an axis of size 3."""
@@ -235,6 +240,7 @@ def _check_vectors(op: str, shape: tuple[int, ...], operands: Any) -> None:
         Bad("E3002", (real(3),), match=""),
         Bad("E3004", (real(2, 3), 0, 0, 2), match="axis 2"),
     ),
+    precision=full,
 )
 def trace(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
     """The sum of a diagonal of the matrices in two axes."""
@@ -248,6 +254,7 @@ def trace(x: UOp, offset: int = 0, dim1: int = 0, dim2: int = 1) -> UOp:
         Bad("E3002", (real(3), real(3, 2)), match="rank 2 and 2"),
         Bad("E3003", (real(2, 3), real(2, 3)), match="3 and 2"),
     ),
+    precision=low,
 )
 def mm(x: UOp, other: UOp) -> UOp:
     """The product of two matrices."""
@@ -262,6 +269,7 @@ def mm(x: UOp, other: UOp) -> UOp:
         Bad("E3002", (real(2, 3), real(3, 1)), match="rank 2 and 1"),
         Bad("E3003", (real(2, 3), real(2)), match="3 and 2"),
     ),
+    precision=low,
 )
 def mv(x: UOp, vec: UOp) -> UOp:
     """The product of a matrix and a vector."""
@@ -280,6 +288,7 @@ def mv(x: UOp, vec: UOp) -> UOp:
         Bad("E3002", (real(2, 3), real(3, 2)), match="rank 3 and 3"),
         Bad("E3003", (real(1, 2, 3), real(2, 3, 2)), match="1 and 2"),
     ),
+    precision=low,
 )
 def bmm(x: UOp, other: UOp) -> UOp:
     """The products of two batches of matrices, one by one."""
@@ -299,6 +308,7 @@ def bmm(x: UOp, other: UOp) -> UOp:
         Bad("E3003", (real(2, 4), real(2, 3), real(2, 4)), match="3 and 2"),
     ),
     kinds="f",
+    precision=low,
 )
 def addmm(x: UOp, a: UOp, b: UOp, beta: float = 1, alpha: float = 1) -> UOp:
     """`beta * x + alpha * (a @ b)` for two matrices; x is broadcast to their product."""
@@ -317,6 +327,7 @@ def addmm(x: UOp, a: UOp, b: UOp, beta: float = 1, alpha: float = 1) -> UOp:
         Bad("E3002", (real(2, 3), real(3)), match="rank 1 and 1"),
         Bad("E3003", (real(2), real(3)), match="2 and 3"),
     ),
+    precision=widest,
 )
 def vdot(x: UOp, other: UOp) -> UOp:
     """The scalar product of two vectors; the first is conjugated."""
@@ -342,6 +353,7 @@ def vdot(x: UOp, other: UOp) -> UOp:
         Bad("E3001", (real(2, 3), real(4, 3)), match="dimension 0"),
     ),
     kinds="iufc",
+    precision=low,
 )
 def vecdot(x: UOp, other: UOp, dim: int = -1) -> UOp:
     """The scalar products of vectors along an axis; the first operand is conjugated."""
@@ -398,6 +410,7 @@ def _check_points(x: UOp, other: UOp, p: float) -> None:
         Bad("E2006", (real(2, 3), real(2, 3), -1.0), match="p is"),
     ),
     kinds="f",
+    precision=full,
 )
 def cdist(x: UOp, other: UOp, p: float = 2.0) -> UOp:
     """Distances in the p-norm between all rows of x and all rows of other.

@@ -15,6 +15,7 @@ from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, composite, derived
+from adjoint.ir.precision import full, low
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis
@@ -76,6 +77,7 @@ _AXIS_ERRORS = (
     ad=Jvp(_layernorm_jvp),
     kinds="biuf",
     errors=_AXIS_ERRORS,
+    precision=full,
 )
 def layernorm(x: UOp, axis: Any = -1, eps: float = 1e-5) -> UOp:
     """x with mean 0 and variance 1 along `axis` (an int or a tuple): (x - mean) / √(var + eps)."""
@@ -104,6 +106,7 @@ def _rmsnorm_reference(x: Array, axis: Any = -1, eps: float = 1e-6) -> Array:
     ad=Jvp(_rmsnorm_jvp),
     kinds="biuf",
     errors=_AXIS_ERRORS,
+    precision=full,
 )
 def rmsnorm(x: UOp, axis: Any = -1, eps: float = 1e-6) -> UOp:
     """x divided by its root mean square along `axis`: x / √(mean(x²) + eps)."""
@@ -141,6 +144,7 @@ def _batchnorm_reference(
         Bad("E3003", (real(2, 3), real(2), None, real(3), real(3)), match="weight"),
         Bad("E3004", (real(2, 3), None, None, real(3), real(3), 2), match="axis 2"),
     ),
+    precision=full,
 )
 def batchnorm(
     x: UOp,
@@ -195,6 +199,7 @@ def _group_norm_reference(
         Bad("E3003", (real(2, 4, 3), 2, real(2)), match="per channel"),
         Bad("E3002", (real(4), 2), match="rank"),
     ),
+    precision=full,
 )
 def group_norm(
     x: UOp,
@@ -244,6 +249,7 @@ def _affine(op: str, y: UOp, weight: UOp | None, bias: UOp | None) -> UOp:
         Bad("E3002", (real(2, 3),), match="rank 3"),
         Bad("E3003", (real(2, 4, 3), None, real(2)), match="per channel"),
     ),
+    precision=full,
 )
 def instance_norm(
     x: UOp, weight: UOp | None = None, bias: UOp | None = None, eps: float = 1e-5
@@ -317,6 +323,7 @@ def _attention_samples() -> list[Any]:
         Bad("E2008", (real(2, 3), real(2, 3), real(2, 3), real(2, 2), True), match="is_causal"),
         Bad("E3003", (real(3, 2, 2), real(2, 2, 2), real(2, 2, 2)), {"enable_gqa": True}),
     ),
+    precision=low,
 )
 def attention(
     q: UOp,
@@ -418,6 +425,7 @@ def _cosine_reference(x: Array, other: Array, dim: int = 1, eps: float = 1e-8) -
         Bad("E3004", (real(3), real(3)), match="axis 1"),
         Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),
     ),
+    precision=full,
 )
 def cosine_similarity(x: UOp, other: UOp, dim: int = 1, eps: float = 1e-8) -> UOp:
     """x·y / (max(|x|, eps) max(|y|, eps)) along `dim`."""
@@ -456,6 +464,7 @@ def _distance_reference(
         Bad("E3002", (real(), real()), match="rank"),
         Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),
     ),
+    precision=full,
 )
 def pairwise_distance(
     x: UOp, other: UOp, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False

@@ -13,6 +13,7 @@ from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import DType, dtypes, to_float
 from adjoint.ir.opdef import Bad, OpDef, Sample, composite, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import part_of
 from adjoint.ops.composite.elementary import in_float, widened
@@ -212,6 +213,7 @@ def _quantile_samples() -> list[Sample]:
         Bad("E3002", (real(3), real(2, 2)), match="rank 0 or 1"),
     ),
     kinds="iuf",
+    precision=full,
 )
 def quantile(
     x: UOp, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear"

@@ -16,6 +16,7 @@ from adjoint.errors import ArgumentError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, composite
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.samples import real, rough
 
@@ -82,6 +83,7 @@ PAIR_ERRORS = (_BAD, Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1")
     samples=lambda: [*pair_samples(), (real(3), 0.5)],
     kinds="iuf",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def mse_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
     """Squared error (x - target)²."""
@@ -97,6 +99,7 @@ def mse_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
     samples=pair_samples,
     kinds="iuf",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def l1_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
     """Absolute error |x - target|; the gradient at 0 is 0."""
@@ -126,6 +129,7 @@ def _huber_jvp(t: Any, y: UOp, x: UOp, target: UOp, reduction: str, delta: float
     ad=Jvp(_huber_jvp),
     kinds="iuf",
     errors=(*PAIR_ERRORS, Bad("E2006", (real(2), real(2)), {"delta": 0.0}, match="delta")),
+    precision=full,
 )
 def huber_loss(x: UOp, target: UOp, reduction: str = "mean", delta: float = 1.0) -> UOp:
     """½(x - target)² up to a distance of `delta`, from there on linear with that slope."""
@@ -166,6 +170,7 @@ def _smooth_l1_jvp(t: Any, y: UOp, x: UOp, target: UOp, reduction: str, beta: fl
     ad=Jvp(_smooth_l1_jvp),
     kinds="iuf",
     errors=(*PAIR_ERRORS, Bad("E2006", (real(2), real(2)), {"beta": -1.0}, match="beta")),
+    precision=full,
 )
 def smooth_l1_loss(x: UOp, target: UOp, reduction: str = "mean", beta: float = 1.0) -> UOp:
     """(x - target)² / (2 beta) up to a distance of `beta`, from there on linear with slope 1."""
@@ -202,6 +207,7 @@ def _poisson_reference(
     ],
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def poisson_nll_loss(
     x: UOp,
@@ -242,6 +248,7 @@ def _gaussian_reference(
     ],
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    precision=full,
 )
 def gaussian_nll_loss(
     x: UOp,
@@ -273,6 +280,7 @@ _SIGNS = np.array([1, -1, 1])
     ],
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def soft_margin_loss(x: UOp, target: UOp, reduction: str = "mean") -> UOp:
     """log(1 + exp(-target x)) for targets 1 and -1."""
@@ -295,6 +303,7 @@ def _hinge_reference(x: Any, target: Any, margin: float = 1.0, reduction: str = 
     ],
     kinds="f",
     errors=PAIR_ERRORS,
+    precision=full,
 )
 def hinge_embedding_loss(x: UOp, target: UOp, margin: float = 1.0, reduction: str = "mean") -> UOp:
     """x where the target is 1, max(0, margin - x) where it is -1."""
@@ -314,6 +323,7 @@ def hinge_embedding_loss(x: UOp, target: UOp, margin: float = 1.0, reduction: st
     ],
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    precision=full,
 )
 def margin_ranking_loss(
     x: UOp, other: UOp, target: UOp, margin: float = 0.0, reduction: str = "mean"
@@ -349,6 +359,7 @@ def _triplet_reference(
     ],
     kinds="f",
     errors=(Bad("E2008", (real(2), real(2), real(2)), {"reduction": "max"}, match="reduction"),),
+    precision=full,
 )
 def triplet_margin_loss(
     x: UOp,

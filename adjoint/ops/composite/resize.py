@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import accumulator, to_float
 from adjoint.ir.opdef import Bad, composite, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.unfold import each, per_axis
 from adjoint.ops.indexing import gathered, positions
@@ -103,6 +104,7 @@ def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UO
         Bad("E3006", (real(2, 3), (0,)), match="size"),
         Bad("E3006", (np.zeros((2, 0)), (3,)), match="empty"),
     ),
+    precision=full,
 )
 def interpolate(x: UOp, size: Any, mode: str = "linear", align_corners: bool = False) -> UOp:
     """The last axes resized to `size`; linear in n axes is bilinear, trilinear and so on.

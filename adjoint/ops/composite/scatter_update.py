@@ -14,6 +14,7 @@ from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.dtype import dtypes, promote
 from adjoint.ir.opdef import Bad, derived, scalar_like
+from adjoint.ir.precision import widest
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis
 from adjoint.ops.indexing import along, check_index, covering, gathered, scattered, wrapped
@@ -99,6 +100,7 @@ def _index_add_reference(x: Array, dim: int, index: Array, source: Array, alpha:
         Bad("E2004", (whole(2), 0, whole(2), whole(2)), {"alpha": 0.5}, match="do not fit"),
     ),
     kinds="iuf",
+    precision=widest,
 )
 def index_add(x: UOp, dim: int, index: UOp, source: UOp, alpha: Any = 1) -> UOp:
     """`alpha * source` added to the slices along `dim` that `index` names; repeats accumulate."""
@@ -113,6 +115,7 @@ def index_add(x: UOp, dim: int, index: UOp, source: UOp, alpha: Any = 1) -> UOp:
     reference=lambda x, dim, index, source: _placed_by_loop(x, dim, index, source, lambda a, b: b),
     samples=_placements,
     errors=_MISPLACED,
+    precision=widest,
 )
 def index_copy(x: UOp, dim: int, index: UOp, source: UOp) -> UOp:
     """The slices along `dim` that `index` names, replaced; of equal indices the last stays."""
@@ -139,6 +142,7 @@ def _index_fill_reference(x: Array, dim: int, index: Array, value: Any) -> Array
         Bad("E3002", (_MATRIX, 1, _OUT, _VECTOR), match="one value"),
     ),
     kinds="iufc",
+    precision=widest,
 )
 def index_fill(x: UOp, dim: int, index: UOp, value: Any) -> UOp:
     """The slices along `dim` that `index` names, filled with one value."""
@@ -202,6 +206,7 @@ def _masked_scatter_reference(x: Array, mask: Array, source: Array) -> Array:
         Bad("E2005", (_VECTOR, _VECTOR, _VECTOR), match="mask is bool"),
         Bad("E2004", (whole(3), _VECTOR > 0, _VECTOR), match="do not fit"),
     ),
+    precision=widest,
 )
 def masked_scatter(x: UOp, mask: UOp, source: UOp) -> UOp:
     """The elements of `source`, in order, where the mask holds; x elsewhere."""
@@ -275,6 +280,7 @@ def _scatter_reduce_samples() -> list[Any]:
         Bad("E2004", (whole(3), 0, whole(3, hi=3), _VECTOR, "sum"), match="do not fit"),
     ),
     kinds="iuf",
+    precision=widest,
 )
 def scatter_reduce(
     x: UOp, dim: int, index: UOp, src: UOp, reduce: str, include_self: bool = True

@@ -14,6 +14,7 @@ from adjoint.errors import DTypeError
 from adjoint.ir.derivative import Jvp
 from adjoint.ir.dtype import DType, as_dtype, dtypes, to_float
 from adjoint.ir.opdef import Bad, composite
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.elementary import in_float, widened
 from adjoint.ops.movement import checked_axes, checked_axis
@@ -83,6 +84,7 @@ def _softmax_jvp(t: Any, y: UOp, x: UOp, axis: Axis, dtype: Any) -> UOp:
     ad=Jvp(_softmax_jvp),
     errors=_ERRORS,
     kinds="biuf",
+    precision=full,
 )
 def softmax(x: UOp, axis: Axis = -1, dtype: Any = None) -> UOp:
     """`exp(x)` divided by its sum along `axis`, without overflow."""
@@ -109,6 +111,7 @@ def _log_softmax_jvp(t: Any, y: UOp, x: UOp, axis: Axis, dtype: Any) -> UOp:
     ad=Jvp(_log_softmax_jvp),
     errors=_ERRORS,
     kinds="biuf",
+    precision=full,
 )
 def log_softmax(x: UOp, axis: Axis = -1, dtype: Any = None) -> UOp:
     """The logarithm of softmax, exact where softmax would be 0."""
@@ -123,6 +126,7 @@ def log_softmax(x: UOp, axis: Axis = -1, dtype: Any = None) -> UOp:
     samples=_SAMPLES,
     errors=_ERRORS,
     kinds="biuf",
+    precision=full,
 )
 def softmin(x: UOp, axis: Axis = -1, dtype: Any = None) -> UOp:
     """The softmax of -x."""
@@ -158,6 +162,7 @@ def _logsumexp_jvp(t: Any, y: UOp, x: UOp, axis: Axis, keepdim: bool) -> UOp:
     ad=Jvp(_logsumexp_jvp),
     errors=AXIS_ERRORS,
     kinds="biuf",
+    precision=full,
 )
 def logsumexp(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """`log(Σ exp(x))` over axes, without overflow; -inf for no elements."""
@@ -196,6 +201,7 @@ def _joined(a: UOp, b: UOp) -> UOp:
     ),
     errors=(Bad("E3004", (real(2, 3), 2), match="axis 2"),),
     kinds="biuf",
+    precision=full,
 )
 def logcumsumexp(x: UOp, axis: int = 0) -> UOp:
     """The logarithm of the running sum of `exp(x)`, without overflow.

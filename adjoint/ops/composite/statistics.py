@@ -16,6 +16,7 @@ from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.derivative import ZeroGradient
 from adjoint.ir.dtype import as_dtype, dtypes, real_of, to_float, total_dtype
 from adjoint.ir.opdef import Bad, OpDef, Sample, alias, composite, derived
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops import reduce
 from adjoint.ops.composite import cumulative, order, softmax
@@ -71,13 +72,14 @@ _TYPED = over_axes(
     samples=_TYPED,
     errors=(*AXIS_ERRORS, Bad("E2001", (real(2),), {"dtype": "f33"}, match="f33")),
     kinds="iuf",
+    precision=full,
 )
 def sum_(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) -> UOp:
     """Sum over axes, in `dtype` if given; else integers are summed in 64 bits."""
     return _in_dtype(reduce.sum_, x, checked_axes("sum", axis, x), keepdim, dtype)
 
 
-@derived(reference=_typed(np.prod), samples=_TYPED, errors=AXIS_ERRORS, kinds="iuf")
+@derived(reference=_typed(np.prod), samples=_TYPED, errors=AXIS_ERRORS, kinds="iuf", precision=full)
 def prod(x: UOp, axis: Axis = None, keepdim: bool = False, dtype: Any = None) -> UOp:
     """Product over axes, in `dtype` if given; else integers are multiplied in 64 bits."""
     return _in_dtype(reduce.prod, x, checked_axes("prod", axis, x), keepdim, dtype)
@@ -92,6 +94,7 @@ def _mean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array:
     reference=_mean_reference,
     samples=over_axes((real(),), rough(real(0, 3), 0), rough(real(2, 0))),
     errors=AXIS_ERRORS,
+    precision=full,
 )
 def mean(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """Mean over axes; integers as floats. The mean of nothing is NaN."""
@@ -117,7 +120,7 @@ _SPREAD = over_axes(
 )
 
 
-@composite(reference=_var_reference, samples=_SPREAD, errors=AXIS_ERRORS)
+@composite(reference=_var_reference, samples=_SPREAD, errors=AXIS_ERRORS, precision=full)
 def var(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> UOp:
     """Variance over axes: squared distances from the mean, summed and divided by n - correction."""
     axes = checked_axes("var", axis, x)
@@ -134,6 +137,7 @@ def var(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1)
     ),
     samples=_SPREAD,
     errors=AXIS_ERRORS,
+    precision=full,
 )
 def std(x: UOp, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> UOp:
     """Standard deviation over axes, the root of `var`; its gradient at 0 is 0."""
@@ -155,8 +159,8 @@ def _with_mean(name: str, spread: OpDef) -> OpDef:
         return spread.reference(x, axis, keepdim, correction), _mean_reference(x, axis, keepdim)
 
     pair.__doc__ = f"`{spread.name}` and `mean` over axes, as a pair."
-    samples, errors = spread.samples, AXIS_ERRORS
-    return derived(name=name, reference=reference, samples=samples, errors=errors)(pair)
+    fields: dict[str, Any] = {"samples": spread.samples, "errors": AXIS_ERRORS, "precision": full}
+    return derived(name=name, reference=reference, **fields)(pair)
 
 
 var_mean = _with_mean("var_mean", var)
@@ -202,6 +206,7 @@ _GAPS = (
     samples=over_axes(*_GAPS),
     errors=AXIS_ERRORS,
     kinds="iuf",
+    precision=full,
 )
 def nansum(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """Sum over axes with NaN counted as 0."""
@@ -215,7 +220,13 @@ def _nanmean_reference(x: Any, axis: Any = None, keepdim: bool = False) -> Array
     return np.nansum(x, axis=axis, keepdims=keepdim) / there
 
 
-@composite(reference=_nanmean_reference, samples=over_axes(*_GAPS), errors=AXIS_ERRORS, kinds="iuf")
+@composite(
+    reference=_nanmean_reference,
+    samples=over_axes(*_GAPS),
+    errors=AXIS_ERRORS,
+    kinds="iuf",
+    precision=full,
+)
 def nanmean(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
     """Mean over axes of the elements that are not NaN."""
     axes, wide = checked_axes("nanmean", axis, x), widened(x)
@@ -252,6 +263,7 @@ _ORDERS = (2, 1, 0, 3, 1.5, math.inf, -math.inf)
         Bad("E3006", (np.zeros((0, 3)), math.inf, 0), match="empty axis"),
     ),
     kinds="iufc",
+    precision=full,
 )
 def vector_norm(x: UOp, ord: float = 2, axis: Axis = None, keepdim: bool = False) -> UOp:
     """`(Σ |x| ** ord) ** (1 / ord)` over axes; inf, -inf and 0 are the max, the min and a count."""
@@ -296,6 +308,7 @@ def _root(powers: UOp, p: float, count: int) -> UOp:
         Bad("E3004", (real(2, 3), 2, 2), match="axis 2"),
     ),
     kinds="iufc",
+    precision=full,
 )
 def norm(x: UOp, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> UOp:
     """The vector norm of order p over axes; "fro" is 2."""
@@ -321,6 +334,7 @@ def norm(x: UOp, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> UOp
     ),
     errors=(Bad("E3004", (real(3),), match="axis 1"),),
     kinds="iuf",
+    precision=full,
 )
 def normalize(x: UOp, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> UOp:
     """x divided by its norm of order p along `dim`, or by eps where that is larger."""
@@ -336,6 +350,7 @@ def normalize(x: UOp, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> UOp:
     ),
     errors=(Bad("E3001", (real(2, 3), real(2, 4)), match="dimension 1"),),
     kinds="if",
+    precision=full,
 )
 def dist(x: UOp, other: Any, p: float = 2) -> UOp:
     """The norm of order p of `x - other`."""
@@ -364,6 +379,7 @@ _RANK = (Bad("E3002", (real(2, 3, 4),), match="rank 3"),)
     samples=given((real(3, 5),), (real(3, 5), 0), (real(6),), (real(1, 4), 2), (real(0, 3),)),
     errors=_RANK,
     kinds="iuf",
+    precision=full,
 )
 def cov(x: UOp, correction: float = 1) -> UOp:
     """Covariances of the rows of a matrix; of a vector, its variance."""
@@ -384,6 +400,7 @@ def _corrcoef_reference(x: Any) -> Array:
     samples=given((real(3, 5),), (real(6),), (real(0, 3),)),
     errors=_RANK,
     kinds="f",
+    precision=full,
 )
 def corrcoef(x: UOp) -> UOp:
     """Correlations of the rows of a matrix, in [-1, 1]."""

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.dtype import dtypes, to_float
 from adjoint.ir.kernel_kind import EXPENSIVE
+from adjoint.ir.precision import full, widest
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.nodes import (
     absolute,
@@ -137,10 +138,24 @@ def acos_of(x: UOp) -> UOp:
 
 
 asin = real_function(
-    "asin", "Arc sine.", asin_of, np.arcsin, lambda y, x: (1 - x * x).rsqrt(), -0.9, 0.9
+    "asin",
+    "Arc sine.",
+    asin_of,
+    np.arcsin,
+    lambda y, x: (1 - x * x).rsqrt(),
+    -0.9,
+    0.9,
+    precision=full,
 )
 acos = real_function(
-    "acos", "Arc cosine.", acos_of, np.arccos, lambda y, x: -(1 - x * x).rsqrt(), -0.9, 0.9
+    "acos",
+    "Arc cosine.",
+    acos_of,
+    np.arccos,
+    lambda y, x: -(1 - x * x).rsqrt(),
+    -0.9,
+    0.9,
+    precision=full,
 )
 atan = real_function("atan", "Arc tangent.", atan_of, np.arctan, lambda y, x: 1 / (1 + x * x))
 atan2 = elementwise(
@@ -153,4 +168,5 @@ atan2 = elementwise(
     body=atan2_of,
     reference=lambda a, b: np.arctan2(as_float(a), as_float(b)),
     samples=binary(),
+    precision=widest,
 )

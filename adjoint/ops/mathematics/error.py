@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.exp import exp_of_negative
 from adjoint.ops.mathematics.log import log_of_normal
@@ -116,4 +117,5 @@ erfinv = real_function(
     -0.9,
     0.9,
     kinds="f",
+    precision=full,
 )

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.nodes import (
     Format,
@@ -209,15 +210,25 @@ def sinh_of(x: UOp) -> UOp:
     return with_sign(where(test("lt", a, 1.0), small, large), x)
 
 
-exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y)
+exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y, precision=full)
 exp2 = real_function(
-    "exp2", "Power of two.", exp2_of, np.exp2, lambda y, x: y * math.log(2), kinds="f"
+    "exp2",
+    "Power of two.",
+    exp2_of,
+    np.exp2,
+    lambda y, x: y * math.log(2),
+    kinds="f",
+    precision=full,
 )
 expm1 = real_function(
-    "expm1", "`exp(x) - 1`, exact near 0.", expm1_of, np.expm1, lambda y, x: y + 1
+    "expm1", "`exp(x) - 1`, exact near 0.", expm1_of, np.expm1, lambda y, x: y + 1, precision=full
 )
-sinh = real_function("sinh", "Hyperbolic sine.", sinh_of, np.sinh, lambda y, x: x.cosh())
-cosh = real_function("cosh", "Hyperbolic cosine.", cosh_of, np.cosh, lambda y, x: x.sinh())
+sinh = real_function(
+    "sinh", "Hyperbolic sine.", sinh_of, np.sinh, lambda y, x: x.cosh(), precision=full
+)
+cosh = real_function(
+    "cosh", "Hyperbolic cosine.", cosh_of, np.cosh, lambda y, x: x.sinh(), precision=full
+)
 tanh = real_function("tanh", "Hyperbolic tangent.", tanh_of, np.tanh, lambda y, x: 1 - y * y)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.dtype import dtypes, to_float
 from adjoint.ir.kernel_kind import EXPENSIVE
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.exp import LN2, exp_of_negative
 from adjoint.ops.mathematics.nodes import (
@@ -210,15 +211,37 @@ def logaddexp_of(a: UOp, b: UOp) -> UOp:
     return where(test("eq", a, b), plus(a, LN2[a.dtype.name][0]), value)
 
 
-log = real_function("log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4)
+log = real_function(
+    "log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4, precision=full
+)
 log2 = real_function(
-    "log2", "Base-2 logarithm.", log2_of, np.log2, lambda y, x: 1 / (x * math.log(2)), 0.1, 4
+    "log2",
+    "Base-2 logarithm.",
+    log2_of,
+    np.log2,
+    lambda y, x: 1 / (x * math.log(2)),
+    0.1,
+    4,
+    precision=full,
 )
 log10 = real_function(
-    "log10", "Base-10 logarithm.", log10_of, np.log10, lambda y, x: 1 / (x * math.log(10)), 0.1, 4
+    "log10",
+    "Base-10 logarithm.",
+    log10_of,
+    np.log10,
+    lambda y, x: 1 / (x * math.log(10)),
+    0.1,
+    4,
+    precision=full,
 )
 log1p = real_function(
-    "log1p", "`log(1 + x)`, exact near 0.", log1p_of, np.log1p, lambda y, x: 1 / (x + 1), -0.9
+    "log1p",
+    "`log(1 + x)`, exact near 0.",
+    log1p_of,
+    np.log1p,
+    lambda y, x: 1 / (x + 1),
+    -0.9,
+    precision=full,
 )
 asinh = real_function(
     "asinh", "Inverse of sinh.", asinh_of, np.arcsinh, lambda y, x: (x * x + 1).rsqrt()
@@ -245,4 +268,5 @@ logaddexp = elementwise(
     body=logaddexp_of,
     reference=lambda a, b: np.logaddexp(as_float(a), as_float(b)),
     samples=binary(),
+    precision=full,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.dtype import DType, dtypes, to_float
 from adjoint.ir.kernel_kind import BASIC, EXPENSIVE
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.exp import exp2_of_sum
 from adjoint.ops.mathematics.log import split
@@ -235,6 +236,7 @@ rsqrt = real_function(
     0.1,
     4,
     cost=4,
+    precision=full,
 )
 hypot = elementwise(
     "hypot",

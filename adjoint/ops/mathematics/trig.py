@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
 from adjoint.ops.mathematics.nodes import (
     DOUBLE,
@@ -138,4 +139,6 @@ def _tan_wide(x: UOp) -> UOp:
 
 sin = real_function("sin", "Sine.", sin_of, np.sin, lambda y, x: x.cos())
 cos = real_function("cos", "Cosine.", cos_of, np.cos, lambda y, x: -x.sin())
-tan = real_function("tan", "Tangent.", tan_of, np.tan, lambda y, x: 1 + y * y, -1.4, 1.4)
+tan = real_function(
+    "tan", "Tangent.", tan_of, np.tan, lambda y, x: 1 + y * y, -1.4, 1.4, precision=full
+)

@@ -15,6 +15,7 @@ from adjoint.ir.batch import Flags, broadcast_batch
 from adjoint.ir.function import Function
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
+from adjoint.tensor.autocast import casting, casting_as
 from adjoint.tensor.tracing import KEPT, Scope, scope
 from adjoint.transforms.call import Fn, example_of
 from adjoint.transforms.custom_rules.cotangents import aligned, leaves_of
@@ -115,6 +116,23 @@ class PerExample(CustomRule):
         return [None if node is None else broadcast_batch(*next(wide), self.size) for node in found]
 
 
+class CastAlike(CustomRule):
+    """A rule that runs in the state of autocast that its function was called in."""
+
+    def __init__(self, inner: CustomRule):
+        self.op, self.inner, self.state = inner.op, inner, casting.get()
+        self.reverse, self.forward = inner.reverse, inner.forward
+        self.source = (*inner.source, self.state)
+
+    def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
+        with casting_as(self.state):
+            return self.inner.pull_back(g, y, x, needs)
+
+    def push(self, t: Absent, y: Nodes, x: Nodes) -> Absent:
+        with casting_as(self.state):
+            return self.inner.push(t, y, x)
+
+
 def spread_cotangents(
     op: str, found: Sequence[Any], arguments: Arguments, y: Nodes, x: Nodes, needs: Flags
 ) -> Absent:
@@ -139,6 +157,6 @@ def applied(
     if not tensors:
         return fn(*args)
     whole = traced_whole(op, fn, tensors, arguments)
-    rule = rule_for(arguments, whole.out_tree)
+    rule = CastAlike(rule_for(arguments, whole.out_tree))
     name = op.rpartition(" ")[2]
     return whole.call(record, CustomCall(name, whole.body, rule, whole.count))

@@ -22,6 +22,7 @@ from adjoint.ir.uop import UOp, make_known
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
+from adjoint.tensor.autocast import casting
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.views import share
@@ -49,6 +50,7 @@ def ambient() -> tuple[Any, ...]:
         Device.DEFAULT,
         grad_enabled.get(),
         allows_native_bfloat16(),
+        casting.get(),
     )
 
 

@@ -64,7 +64,7 @@ def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
             return f"{_aspect(one, other)} of argument {next(i for i, s in spans if number in s)!r}"
     if old[-3] != new[-3]:
         return "which of its arguments are the same tensor"
-    return "the default device or dtype, training mode, no_grad or debugging"
+    return "the default device or dtype, training mode, no_grad, autocast or debugging"
 
 
 def only_sizes(
