@@ -85,12 +85,12 @@ class GradScaler:
             problem = "the gradients of this optimiser have been divided already"
             fix = "call unscale_(optimizer) once before step(optimizer), and update() after it"
             raise TrainingError("E9002", problem, op="unscale_", help=fix)
-        params = [p for p in _checked("unscale_", optimizer).params if p.grad is not None]
         found = self._false()
         inverse = (1.0 / self._scale.cast(dtypes.float64)).cast(dtypes.float32)
-        for p in params:
-            found = found | _beside(_overflows(p), found)
-            p.grad = p.grad * _beside(inverse, p).cast(p.grad.dtype)
+        for p in _checked("unscale_", optimizer).params:
+            if p.grad is not None:
+                found = found | _beside(_overflows(p, p.grad), found)
+                p.grad = p.grad * _beside(inverse, p).cast(p.grad.dtype)
         self._visits[id(optimizer)] = _Visit(optimizer, found)
 
     def step(self, optimizer: Optimizer, *others: Any) -> Any:
@@ -205,13 +205,13 @@ def _beside(value: Tensor, other: Tensor) -> Tensor:
     return value if value.device == other.device else value.to(other.device)
 
 
-def _overflows(p: Tensor) -> Tensor:
+def _overflows(p: Tensor, gradient: Tensor) -> Tensor:
     """Whether the gradient of a parameter has an element that is infinite or NaN."""
-    if p.grad.dtype is dtypes.float16:
+    if gradient.dtype is dtypes.float16:
         fix = "keep parameters in float32 and compute inside autocast('float16')"
         problem = "gradients of float16 parameters overflow before they can be divided"
         raise DTypeError("E2005", problem, op="unscale_", operands=[("parameter", p)], help=fix)
-    return ~p.grad.isfinite().all()
+    return ~gradient.isfinite().all()
 
 
 def _checked(op: str, optimizer: Any) -> Optimizer:
