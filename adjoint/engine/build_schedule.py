@@ -22,7 +22,7 @@ from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
 from adjoint.kernel.panels import lower_panels
-from adjoint.kernel.tiles import lower_tiles
+from adjoint.kernel.several_products import lower_tiles
 from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts

@@ -8,6 +8,7 @@ also where every shape, dtype and device error is raised. Elsewhere: the meaning
 
 from __future__ import annotations
 
+import atexit
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -291,3 +292,11 @@ def _has_type_of(new: UOp, old: UOp) -> bool:
 def live_nodes() -> int:
     """How many nodes exist now (for tests of memory)."""
     return sum(len(record.nodes) for record in set(_functions.values()))
+
+
+@atexit.register
+def _forget_nodes() -> None:
+    """Empty the tables before modules are torn down: a node that dies later would be looked for
+    there, by comparisons whose modules are gone."""
+    for record in set(_functions.values()):
+        record.nodes.clear()

@@ -23,7 +23,6 @@ from math import prod
 from adjoint.errors import InternalError
 from adjoint.ir.affine import ZERO, Affine, IndexVar, Loaded, flattened, unflattened, var
 from adjoint.ir.opdef import OPS
-from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import number
@@ -35,12 +34,12 @@ from adjoint.kernel.packing import Packing
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
 from adjoint.ops.words import contract_words, numbers_in
 from adjoint.stages import Group, LoopProgram
-from adjoint.target import Target, Tile
+from adjoint.target import Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
 _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as long as each has
 _FEWEST_TILES = 3  # of rows, for which it packs a panel
-_PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
+PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
 _FEW_RUNS = 4  # of a picture's lines, that are read side by side
 _FEW_TAPS = 9  # of a window, that are written out
@@ -53,16 +52,10 @@ Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and
 _MIN = OPS["minimum"]
 
 
-def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, None]:
-    """The loops of a group that has one product and what is done to its elements."""
-    if target.tile is None or len(group.reduced) != 1:
-        raise InternalError(f"kernel {name} is not one product in tiles")
-    with origin_scope(group.outputs[0][0].raw_origin):
-        return TileLowering(group, target.tile).program(name), None
-
-
 class TileLowering(Packing):
     """One kernel being written."""
+
+    sums = 1  # that an element has
 
     def __init__(self, group: Group, tile: Tile):
         super().__init__(group)
@@ -76,7 +69,7 @@ class TileLowering(Packing):
         self.numbers = numbers_in(self.node)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
-        self.whole = self.longest * self.lanes * self.kind.itemsize <= _PANEL_BYTES
+        self.whole = self.longest * self.lanes * self.kind.itemsize <= PANEL_BYTES
 
     def _spread(self, tile: Tile) -> Tile:
         """A tile of fewer and longer rows, where lines of all rows would drive one another out of
@@ -107,30 +100,39 @@ class TileLowering(Packing):
     def program(self, name: str) -> LoopProgram:
         lanes, loops = self.lanes, self.loops
         panels, (share, parts) = -(-self.columns // lanes), self._shares()
-        size = self.longest if self.whole else BLOCK
-        panel = loops.local("panel", compute_dtype(self.node.src[1].dtype), size * lanes)
+        panel = loops.local(
+            "panel", compute_dtype(self.node.src[1].dtype), self._panel_lines() * lanes
+        )
         totals = loops.local("totals", self.kind, share * self.tile.rows * lanes)
         with loops.grid(self.batch * panels * parts) as position:
             piece = self._counter(self.batch * panels * parts, position)
             batch, at_panel, part = unflattened(piece, (self.batch, panels, parts))
             self._go(self.at[0], batch)
             tiles = Tiles(panel, totals, at_panel, part * share, share, parts)
-            if self.whole:
-                self._pack(tiles, None)
-            if self.longest > BLOCK:
-                self._clear(tiles)
-            self._add_blocks(tiles)
+            self._multiply(tiles)
             self._finish(tiles)
         length = self.length * self.numbers
         work = -(-2 * length * self.rows * self.columns // (panels * parts))
         program = loops.program(self.group.outputs[0][0], name, work)
         return replace(program, in_place=written_over(program.body))
 
+    def _panel_lines(self) -> int:
+        """For how many k a panel is packed at a time."""
+        return self.longest if self.whole else BLOCK
+
+    def _multiply(self, tiles: Tiles) -> None:
+        """All sums of the piece."""
+        if self.whole:
+            self._pack(tiles, None)
+        if self.longest > BLOCK:
+            self._clear(tiles)
+        self._add_blocks(tiles)
+
     def _shares(self) -> tuple[int, int]:
         """Tiles of rows in a piece of the grid, and pieces beside one another in a panel."""
         tiles = -(-self.rows // self.tile.rows)
         panels = self.batch * -(-self.columns // self.lanes)
-        most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize)
+        most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize * self.sums)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(_FEWEST_TILES, pieces), highest(tiles))
         parts = -(-tiles // share)
@@ -329,9 +331,12 @@ class TileLowering(Packing):
         """An element of an operand at the present k and row or column."""
         return self.value(self.node.src[which], self._places()[which], gate)
 
-    def _places(self) -> Sequence[At]:
+    def _places(self) -> list[At]:
         """Where the operands are read."""
-        places, gate = reduced_operands(self.node, self._place(self.at), self._place(self.summed))
+        return self._read(self._place(self.at))
+
+    def _read(self, at: At) -> list[At]:
+        places, gate = reduced_operands(self.node, at, self._place(self.summed))
         if gate:
             raise InternalError(f"{self.node}: a product reads no element under a condition")
         return places
@@ -437,10 +442,16 @@ class TileLowering(Packing):
             row = self._counter(tiles.share * step, turn)
             with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
                 self._go(self.at[1], tiles.first * step + row)
-                self._go(self.at[2], tiles.panel_at * lanes + self._counter(lanes, lane))
-                self.total = loops.load(tiles.totals, self._beside(row, lane))
+                self._go(self.at[2], self._column(tiles, lane))
+                self._load_totals(tiles, self._beside(row, lane))
                 for node, index in self.group.outputs:
                     self._store(node, self._place(index))
+
+    def _column(self, tiles: Tiles, lane: UOp) -> Affine:
+        return tiles.panel_at * self.lanes + self._counter(self.lanes, lane)
+
+    def _load_totals(self, tiles: Tiles, place: UOp) -> None:
+        self.total = self.loops.load(tiles.totals, place)
 
     def _store(self, node: UOp, at: At) -> None:
         value = self.value(node, at)

@@ -9,6 +9,7 @@ row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 
@@ -40,6 +41,8 @@ Uses = dict[tuple[Unit, Index], None]  # kernels that compute with a node, and w
 Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the caller
 
 
+_PRODUCTS = 4  # that a kernel of tiles may hold, or columns of one
+_STEPS = 8  # products with one right operand: of an unrolled loop, whose kernels are to be alike
 _HEADS = 4  # kernels that one more sum may join
 _KEPT = 1 << 12  # numbers, of which a value takes room while it waits
 
@@ -57,6 +60,9 @@ class Fuser:
         self.units: dict[Unit, None] = {}
         self.steps = Order()
         self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
+        tiled = [node for node, facts in self.facts.items() if facts.tiled]
+        self.factors = Counter(node.src[1] for node in tiled)  # and how many products have each
+        self.finished: dict[UOp, Index] = {}  # where the results of products in tiles are used
         self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
         self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
 
@@ -155,7 +161,7 @@ class Fuser:
             return self.atoms.through(node, index)
         if kind == REDUCE:
             pairs, loops = self.atoms.reduced(node, index)
-            unit.reduced[node] = (index, loops)
+            unit.reduced[node] = (self.finished.get(node, index), loops)
             if self.facts[node].tiled:
                 self._multiply(node, unit, index)
             return pairs
@@ -217,11 +223,9 @@ class Fuser:
         if kind == REDUCE:
             if self.panels.takes(node, uses, units):
                 return True
-            tiled = self.facts[node].tiled
-            return len(uses) == 1 and all(
-                (not tiled or self._is_plain(unit, index)) and self._makes_row(unit, index)
-                for unit, index in uses
-            )
+            if self.facts[node].tiled:
+                return self._multiplies(node, uses, units)
+            return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
         if type(node.op.kernel) is Gather and any(unit.tiled for unit in units):
             return False
         facts = self.facts[node]
@@ -234,6 +238,32 @@ class Fuser:
             if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
                 return False
         return len(uses) == 1 or next(iter(units)).outer is not None
+
+    def _multiplies(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
+        """Whether one kernel needs a product, each of its elements or some columns beside one
+        another; other products of the same rows and columns may be there."""
+        places = {(*index[:2], self.atoms.unshifted(index[2])) for _, index in uses}
+        if len(units) != 1 or len(places) != 1 or len(uses) > _PRODUCTS:
+            return False
+        (unit,), (place,) = units, places
+        if (unit.tiled or len(uses) > 1) and self.factors[node.src[1]] >= _STEPS:
+            return False
+        if unit.tiled:
+            fits = self._goes_beside(node, unit, place)
+        else:
+            fits = self._is_plain(unit, place) and self._makes_row(unit, place)
+        if fits:
+            self.finished[node] = place
+        return fits
+
+    def _goes_beside(self, node: UOp, unit: Unit, place: Index) -> bool:
+        """Whether a kernel has products of the same rows and columns, and no others."""
+        if unit.panel is not None or len(unit.reduced) >= _PRODUCTS or not node.dtype.is_float:
+            return False
+        return all(
+            self.atoms.settled(at) == place and other.dtype is node.dtype
+            for other, (at, _) in unit.reduced.items()
+        )
 
     def _are_done(self, uses: Uses) -> bool:
         """Whether one of the kernels has enough to do, or an index is better read from memory."""

@@ -71,10 +71,11 @@ def _with_strategy(work: Work, target: Target) -> Work:
 
 
 def _works_on_rows(group: Group) -> bool:
-    """Whether something besides a product's results is computed beside it: for its rows."""
-    if len(group.reduced) != 1:
-        return len(group.reduced) > 1
-    ((_, at, _),) = group.reduced
+    """Whether something besides results of products is computed beside them: for their rows."""
+    places = {at for _, at, _ in group.reduced}
+    if len(places) != 1:
+        return len(places) > 1
+    (at,) = places
     return any({*chain(*index)} != {*chain(*at)} for _, index in group.outputs)
 
 

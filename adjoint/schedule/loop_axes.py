@@ -16,6 +16,7 @@ from typing import Any
 from adjoint.ir.kernel_kind import Read, reduce_of
 from adjoint.ir.sizes import divides, is_one, same
 from adjoint.ir.uop import UOp
+from adjoint.ops.movement import shrink
 
 Axis = tuple[int, ...]
 Index = tuple[Axis, ...]
@@ -73,6 +74,7 @@ class Atoms:
         self._parts: dict[int, Axis] = {}
         self._split = self._parts.keys()
         self._known: dict[Any, int] = {}
+        self._keys: dict[int, Any] = {}  # of images
 
     def new(self, size: int) -> Axis:
         """A fresh counter; an axis of size 1 needs none."""
@@ -89,6 +91,7 @@ class Atoms:
         if found is None:
             (found,) = self.new(size)
             self._known[key] = found
+            self._keys[found] = key
             self.images[found] = of
             below = max([self._depths.get(a, 0) for a in of or ()], default=0)
             self._depths[found] = below + divided
@@ -130,6 +133,14 @@ class Atoms:
     def tangled(self, index: Index) -> bool:
         """Whether so many divisions are inside one another that memory is better."""
         return not self._tangled.isdisjoint(chain(*index))
+
+    def unshifted(self, axis: Axis) -> Axis:
+        """The counters that an axis is a part of another one's of, side by side; else the axis."""
+        if len(axis) != 1 or axis[0] not in self.images:
+            return axis
+        node, of = self._keys[axis[0]][0], self.images[axis[0]]
+        plain = of is not None and node.op is shrink and set(node.arg[2]) == {1}
+        return self.whole(of) if plain and of is not None else axis
 
     def split(self, atom: int, outer: int) -> Axis | None:
         """The atom as (outer, inner); None if it does not divide or is an image."""
