@@ -16,6 +16,7 @@ from adjoint.nn.checks import check_float, check_rank
 from adjoint.nn.loss import check_reduction
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
+from adjoint.tensor.autocast import autocast
 from adjoint.transforms.control import scan
 
 _NEVER = -1e30  # the logarithm of a probability that is 0, but for which sums have gradients
@@ -40,7 +41,7 @@ def ctc_loss(
     check_float("ctc_loss", log_probs)
     check_rank("ctc_loss", log_probs, (2, 3), "(T, N, C) or (T, C)")
     alone = log_probs.ndim == 2
-    x = log_probs.unsqueeze(1) if alone else log_probs
+    x = _in_float32(log_probs.unsqueeze(1) if alone else log_probs)
     times = _lengths("input_lengths", input_lengths, x, x.shape[0])
     lengths = _lengths("target_lengths", target_lengths, x, None)
     labels = _labels(targets, lengths, x, blank)
@@ -52,6 +53,11 @@ def ctc_loss(
     if reduction == "sum":
         return loss.sum()
     return (loss / lengths.cast(loss.dtype).maximum(1)).mean()
+
+
+def _in_float32(x: Tensor) -> Tensor:
+    """As all losses are computed under autocast: in float32 at least."""
+    return x.float() if x.dtype.itemsize < 4 and autocast.dtype_on(x.device) else x
 
 
 def _lengths(name: str, given: Any, x: Tensor, most: int | None) -> Tensor:

@@ -13,6 +13,7 @@ from adjoint.nn.checks import check_axis, check_float, check_positive, check_ran
 from adjoint.nn.module import Module, Parameter
 from adjoint.nn.recurrence import GRU, LSTM, Gates, State, nonlinear
 from adjoint.tensor import Tensor
+from adjoint.tensor.autocast import autocast
 from adjoint.tensor.types import DTypeLike
 
 
@@ -83,6 +84,8 @@ class _Cell(Module):
         else:
             state = as_state(op, hx, self._gates)
             check_state(op, ("h_0", "c_0")[: len(state)], state, [shape] * len(state), x)
+            if autocast.dtype_on(part.device):
+                state = tuple(t.cast(part.dtype) for t in state)
         return self._gates.step(part, state[0].linear(self.weight_hh.T, self.bias_hh), state)
 
 

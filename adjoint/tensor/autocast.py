@@ -132,10 +132,12 @@ class autocast(Mode):
         return None if made == Casting(None) else made
 
     @staticmethod
-    def dtype_on(device: str | None = None) -> DType | None:
+    def dtype_on(device: Place = None) -> DType | None:
         """The dtype that products are computed in here, on a device; None: in their own."""
         state = casting.get()
-        return None if state is None else state.dtype_on(device and canonical_device(device))
+        if state is None:
+            return None
+        return state.dtype_on(canonical_device(device) if isinstance(device, str) else device)
 
 
 def _low(value: Any) -> DType:
