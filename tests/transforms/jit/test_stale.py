@@ -17,10 +17,10 @@ import pytest
 from adjoint import Tensor, jit, no_grad
 from adjoint.errors import JitWarning
 from tests.support.threads import in_threads
-from tests.transforms.jit import stale_names, stale_objects, stale_values
+from tests.transforms.jit import stale_hidden, stale_names, stale_objects, stale_values
 from tests.transforms.jit.stale_case import CASES, UNWATCHED
 
-MODULES = (stale_names, stale_objects, stale_values)  # which list their cases
+MODULES = (stale_hidden, stale_names, stale_objects, stale_values)  # which list their cases
 
 
 @pytest.fixture(autouse=True)
