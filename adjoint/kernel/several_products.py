@@ -67,6 +67,7 @@ class SeveralProducts(TileLowering):
     """One kernel being written, whose elements need several sums."""
 
     start = 0
+    sooner = False  # the sums of all products are there at the end
 
     def __init__(self, group: Group, tile: Tile):
         super().__init__(group, tile)

@@ -56,6 +56,7 @@ class TileLowering(Packing):
     """One kernel being written."""
 
     sums = 1  # that an element has
+    sooner = True  # a tile is finished when its last block is added up, not when all tiles are
 
     def __init__(self, group: Group, tile: Tile):
         super().__init__(group)
@@ -69,6 +70,8 @@ class TileLowering(Packing):
         self.numbers = numbers_in(self.node)
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
+        self.early = self.sooner and not varies(*group.sizes)
+        self.once = self.early and self.longest <= BLOCK  # a tile is finished with its first block
         self.whole = self.longest * self.lanes * self.kind.itemsize <= PANEL_BYTES
 
     def _spread(self, tile: Tile) -> Tile:
@@ -103,14 +106,16 @@ class TileLowering(Packing):
         panel = loops.local(
             "panel", compute_dtype(self.node.src[1].dtype), self._panel_lines() * lanes
         )
-        totals = loops.local("totals", self.kind, share * self.tile.rows * lanes)
+        held = 1 if self.once else share
+        totals = loops.local("totals", self.kind, held * self.tile.rows * lanes)
         with loops.grid(self.batch * panels * parts) as position:
             piece = self._counter(self.batch * panels * parts, position)
             batch, at_panel, part = unflattened(piece, (self.batch, panels, parts))
             self._go(self.at[0], batch)
             tiles = Tiles(panel, totals, at_panel, part * share, share, parts)
             self._multiply(tiles)
-            self._finish(tiles)
+            if not self.early:
+                self._finish(tiles, ZERO, tiles.share)
         length = self.length * self.numbers
         work = -(-2 * length * self.rows * self.columns // (panels * parts))
         program = loops.program(self.group.outputs[0][0], name, work)
@@ -159,17 +164,20 @@ class TileLowering(Packing):
 
     def _add_blocks(self, tiles: Tiles) -> None:
         if self.longest <= BLOCK:
-            self._add_block(tiles, ZERO, self.length)
+            self._add_block(tiles, ZERO, self.length, Affine(1))
             return
         whole, left = divmod(self.length, BLOCK)
+        last = Affine(1 if same(left, 0) else 0)
         if is_one(whole):
-            self._add_block(tiles, ZERO, BLOCK)
+            self._add_block(tiles, ZERO, BLOCK, last)
         else:
             with self.loops.loop(whole) as turn:
-                self._add_block(tiles, self._counter(whole, turn) * BLOCK, BLOCK)
+                block = self._counter(whole, turn)
+                done = block + (1 - whole) + 1 if same(left, 0) else ZERO
+                self._add_block(tiles, block * BLOCK, BLOCK, done)
         if not same(left, 0):
             with self._where_positive(Affine(left)):
-                self._add_block(tiles, Affine(whole * BLOCK), left)
+                self._add_block(tiles, Affine(whole * BLOCK), left, Affine(1))
 
     @contextmanager
     def _where_positive(self, *numbers: Affine) -> Iterator[None]:
@@ -182,9 +190,28 @@ class TileLowering(Packing):
         with self.loops.loop(1, count=count):
             yield
 
-    def _add_block(self, tiles: Tiles, start: Affine, size: int) -> None:
+    def _add_block(self, tiles: Tiles, start: Affine, size: int, last: Affine) -> None:
+        """The sums over a block; if it is the last, which `last` above 0 says, what becomes of
+        them while the next tile is computed."""
         if not self.whole:
             self._pack(tiles, (start, size))
+        if not self.early:
+            self._add_tiles(tiles, start, size)
+            return
+        whole, left = divmod(self.rows, self.tile.rows)
+        with self._turns(tiles, whole + (left > 0)) as turn:
+            at = tiles.first + turn
+            with self._where_positive(*([at * -1 + whole] if left else [])):
+                self._add_tile(tiles, turn, self.tile.rows, start, size)
+            if left:
+                with self._where_positive(at + (1 - whole)):
+                    self._add_tile(tiles, turn, left, start, size)
+            if last != ZERO:
+                with self._where_positive(last):
+                    self._finish(tiles, turn, 1)
+
+    def _add_tiles(self, tiles: Tiles, start: Affine, size: int) -> None:
+        """The same where sizes vary."""
         whole, left = divmod(self.rows, self.tile.rows)
         if highest(whole):
             with self._turns(tiles, whole) as turn:
@@ -347,7 +374,7 @@ class TileLowering(Packing):
         at = self._rows((tiles.first + turn) * self.tile.rows, rows)
         with loops.loop(lanes, lanes) as lane:
             for i, total in enumerate(self._sums(tiles.panel, at, lane, (start, size))):
-                place = self._beside(turn * self.tile.rows + i, lane)
+                place = self._beside(self._held(turn) + i, lane)
                 if self.longest > BLOCK:
                     total = UOp(OPS["add"], (loops.load(tiles.totals, place), total))
                 loops.store(tiles.totals, place, total)
@@ -431,19 +458,23 @@ class TileLowering(Packing):
 
     # ---- results
 
-    def _finish(self, tiles: Tiles) -> None:
-        """What the group does to each total."""
+    def _held(self, turn: Affine) -> Affine:
+        """The line of the totals where those of a tile begin."""
+        return ZERO if self.once else turn * self.tile.rows
+
+    def _finish(self, tiles: Tiles, turn: Affine, number_of: int) -> None:
+        """What the group does to each total of some tiles."""
         loops, lanes, step = self.loops, self.lanes, self.tile.rows
-        count = None
+        count, begin = None, (tiles.first + turn) * step
         if not same(tiles.share * tiles.parts * step, self.rows):
-            left = self.index(tiles.first * -step + self.rows)
-            count = UOp(_MIN, (left, number(tiles.share * step)))
-        with loops.loop(tiles.share * step, count=count) as turn:
-            row = self._counter(tiles.share * step, turn)
+            left = self.index(begin * -1 + self.rows)
+            count = UOp(_MIN, (left, number(number_of * step)))
+        with loops.loop(number_of * step, count=count) as inside:
+            row = self._counter(number_of * step, inside)
             with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
-                self._go(self.at[1], tiles.first * step + row)
+                self._go(self.at[1], begin + row)
                 self._go(self.at[2], self._column(tiles, lane))
-                self._load_totals(tiles, self._beside(row, lane))
+                self._load_totals(tiles, self._beside(self._held(turn) + row, lane))
                 for node, index in self.group.outputs:
                     self._store(node, self._place(index))
 
