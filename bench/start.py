@@ -37,6 +37,7 @@ def reads(adjoint: Any) -> dict[str, Callable[[int], Any]]:
     """What is done with an index, by name."""
     x = adjoint.Tensor(np.arange(5000, dtype=np.float32)).realize()
     m = adjoint.Tensor(np.arange(5000, dtype=np.float32).reshape(50, 100)).realize()
+    w = adjoint.Tensor(np.arange(500, dtype=np.float32).reshape(100, 5)).realize()
     return {
         "float(x[i])": lambda i: float(x[i]),
         "float(m[i, j])": lambda i: float(m[i, 3 + i]),
@@ -45,6 +46,7 @@ def reads(adjoint: Any) -> dict[str, Callable[[int], Any]]:
         "m.T[i].numpy()": lambda i: m.T[i].numpy(),
         "x[::-2][i].item()": lambda i: x[::-2][i].item(),
         "(x[i] * 2 + x[j:j+4]).numpy()": lambda i: (x[i] * 2 + x[i + 1 : i + 5]).numpy(),
+        "(m[i:i+8] @ w).numpy()": lambda i: (m[i : i + 8] @ w).numpy(),
         "((x[i:i+9] - x[i]) ** 2).sum()": lambda i: float(((x[i : i + 9] - x[i]) ** 2).sum()),
     }
 

@@ -47,6 +47,7 @@ from adjoint.target import TARGETS, Limits, Target
 
 _BY_REFERENCE = (View, Gather, Reduce, Algorithm, Identity, PerNode)
 _ENTRIES = 8  # of a key for a node, at most
+_NEW = 3  # times as long takes a run with constants that are new
 _MOST_KEPT = 64  # ways to compute graphs that differ in their constants
 
 
@@ -57,8 +58,9 @@ def computed_at_once(
     target = _target_of(key.backend)
     if not target.host_memory or not _is_asked_for(key, target.limits):
         return None
+    known = key.values in PROGRAMS.met(key)
     recipe = _recipe_for(key, roots, target)
-    if recipe is None or _is_worth_it(key, roots, target.limits):
+    if recipe is None or _is_worth_it(key, roots, target.limits, 1 if known else _NEW):
         return None
     try:
         return recipe.run(key.leaves, devices)
@@ -90,9 +92,9 @@ def _is_asked_for(key: GraphKey, limits: Limits) -> bool:
     return not (config.VERIFY.value() or config.SHOW.value() or config.TUNE.value())
 
 
-def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits) -> bool:
+def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits, more: int) -> bool:
     """Whether the graph has come often, and no other thread can compile it."""
-    often = PROGRAMS.times(key) >= limits.at_once_runs
+    often = PROGRAMS.times(key, more) >= limits.at_once_runs
     return often and not PROGRAMS.find_later(key, roots)
 
 

@@ -203,10 +203,10 @@ class Programs:
         """How graphs of this structure are computed without a program, by their constants."""
         return self._family(structure_of(key)).met
 
-    def times(self, key: GraphKey) -> int:
-        """How often a graph of this structure has come without being compiled, now included."""
+    def times(self, key: GraphKey, more: int) -> int:
+        """How often a graph of this structure has come without being compiled, `more` included."""
         family = self._family(structure_of(key))
-        family.times += 1
+        family.times += more
         return family.times
 
     def find_later(self, key: GraphKey, roots: Sequence[UOp]) -> bool:
