@@ -47,6 +47,7 @@ from adjoint.target import TARGETS, Limits, Target
 
 _BY_REFERENCE = (View, Gather, Reduce, Algorithm, Identity, PerNode)
 _ENTRIES = 8  # of a key for a node, at most
+_LOOK = 4  # times: the second one, when it is worth a look at the disk
 _NEW = 3  # times as long takes a run with constants that are new
 _MOST_KEPT = 64  # ways to compute graphs that differ in their constants
 
@@ -93,9 +94,12 @@ def _is_asked_for(key: GraphKey, limits: Limits) -> bool:
 
 
 def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits, more: int) -> bool:
-    """Whether the graph has come often, and no other thread can compile it."""
-    often = PROGRAMS.times(key, more) >= limits.at_once_runs
-    return often and not PROGRAMS.find_later(key, roots)
+    """Whether the graph has come again and its program is on disk, or has come often and no other
+    thread can compile it."""
+    times = PROGRAMS.times(key, more)
+    if times - more < _LOOK <= times:
+        return PROGRAMS.load(key, roots)
+    return times >= limits.at_once_runs and not PROGRAMS.find_later(key, roots)
 
 
 def _suits(node: UOp, most: int) -> bool:

@@ -209,6 +209,17 @@ class Programs:
         family.times += more
         return family.times
 
+    def load(self, key: GraphKey, roots: Sequence[UOp]) -> bool:
+        """Whether the program of a graph without products is on disk; it is known from then on."""
+        family, backend = self._family(structure_of(key)), load_backend(key.backend)
+        lifted = family.lifted(key)
+        name = _store()[0].name_of(key.structure, key.values, lifted, backend)
+        kept = None if name is None else _read(name, _store()[0].sites_of(roots), backend, lifted)
+        if kept is not None:
+            family.inside = ()
+            family.enter(key.values, kept)
+        return kept is not None
+
     def find_later(self, key: GraphKey, roots: Sequence[UOp]) -> bool:
         """Have another thread make the program of a graph without products; False if that went
         wrong before: the error is this thread's to see."""

@@ -211,6 +211,18 @@ def test_a_graph_that_comes_often_gets_a_program():
         assert {*wanted, bits(run())} == {wanted[0]}
 
 
+def test_the_second_time_a_program_on_disk_is_read(own_cache, stored):
+    with at_once():
+        run = lambda: (x_of(4, 6) * 1.375 + 2).sum(0).numpy()  # noqa: E731
+        wanted = [bits(run()) for _ in range(RUNS)]
+        LATER.finish()
+        PROGRAMS.clear()
+        assert bits(run()) == wanted[0]
+        assert not any(f.exact for f in PROGRAMS._families.values())
+        assert bits(run()) == wanted[0]
+        assert any(f.exact for f in PROGRAMS._families.values())
+
+
 def test_constants_that_change_become_arguments_of_the_program():
     with at_once():
         for step in range(RUNS + 4):
@@ -260,7 +272,9 @@ def test_inside_transforms_nothing_is_different(programs):
         np.testing.assert_array_equal(vmap(lambda x: x * 2)(x_of(3)).numpy(), x_of(3).numpy() * 2)
 
 
-def test_what_is_counted_is_compiled_and_counted_alike():
+def test_what_is_counted_is_compiled_and_counted_alike(monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE", "0")
+
     def counted():
         with counters() as found:
             (x_of(5, 5) * 3 + 1).sum(0).exp().numpy()
