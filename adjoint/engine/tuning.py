@@ -58,10 +58,18 @@ class Way:
     row: str
     rows: int = 0
     row_bytes: int = 0
+    narrow_rows: int = 0
+
+    @staticmethod
+    def by(row: str, tile: Tile) -> Way:
+        """Tiles of that shape."""
+        return Way(row, tile.rows, tile.row_bytes, tile.narrow_rows)
 
     @property
     def tile(self) -> Tile | None:
-        return Tile(self.rows, self.row_bytes) if self.rows else None
+        if not self.rows:
+            return None
+        return Tile(self.rows, self.row_bytes, narrow_rows=self.narrow_rows)
 
 
 class Tuner:
@@ -111,12 +119,12 @@ class Tuner:
 
     def _name(self, root: UOp) -> str:
         facts = [self.mode, text(root), description(), str(processor()), thread_count()]
-        return hashlib.sha256(json.dumps(["tuned", 1, *facts]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(["tuned", 2, *facts]).encode()).hexdigest()
 
     def _measured(self, root: UOp, target: Target, row: Row, backend: Backend) -> Way:
         """The soonest; the table's own, if none is sooner by more than chance."""
         tile = target.tile if row.use == TILES else None
-        own = Way(row.name) if tile is None else Way(row.name, tile.rows, tile.row_bytes)
+        own = Way(row.name) if tile is None else Way.by(row.name, tile)
         product = next(n for n in toposort([root]) if n.op is OPS["contract"])
         every = list(dict.fromkeys([own, *ways(product, target, row, self.mode)]))
         times = self.seconds(root, every, backend)
@@ -167,7 +175,7 @@ def ways(product: UOp, target: Target, row: Row, mode: str) -> list[Way]:
     every = mode == "all"
     tile = target.tile
     if tile is not None and product.dtype.name in tile.dtypes and (every or row.use == TILES):
-        found += [Way("tiles", t.rows, t.row_bytes) for t in shapes(tile)]
+        found += [Way.by("tiles", t) for t in shapes(tile)]
     if every and library_takes(product.dtype, target):
         found.append(Way(next(r.name for r in ROWS if r.use == LIBRARY)))
     if every and summed_size(product) <= _LONGEST_LOOPS:
@@ -178,7 +186,8 @@ def ways(product: UOp, target: Target, row: Row, mode: str) -> list[Way]:
 def shapes(tile: Tile) -> list[Tile]:
     """Tiles that need as many registers."""
     register = tile.row_bytes // 2
-    return [replace(tile, rows=2 * tile.rows // n, row_bytes=n * register) for n in _VECTORS]
+    every = [replace(tile, rows=2 * tile.rows // n, row_bytes=n * register) for n in _VECTORS]
+    return [t if t == tile else replace(t, narrow_rows=0) for t in every]
 
 
 def _is_worth_it(node: UOp) -> bool:

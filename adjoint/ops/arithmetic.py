@@ -318,7 +318,7 @@ relu = elementwise(
     ad=Diagonal(lambda d, y, x: ((y > 0).where(d, 0),)),  # of the result: x need not be kept
     body=exact.relu,
     rounds=False,
-    reference=lambda x: np.maximum(x, np.zeros_like(x)),
+    reference=lambda x: np.where(x < 0, np.zeros_like(x), x),  # -0.0 and NaN stay what they are
     samples=unary(),
     bounds=lambda x: (max(x[0], 0), max(x[1], 0)),
 )
