@@ -195,31 +195,26 @@ class TileLowering(Packing):
         them while the next tile is computed."""
         if not self.whole:
             self._pack(tiles, (start, size))
-        if not self.early:
-            self._add_tiles(tiles, start, size)
-            return
-        whole, left = divmod(self.rows, self.tile.rows)
-        with self._turns(tiles, whole + (left > 0)) as turn:
-            at = tiles.first + turn
-            with self._where_positive(*([at * -1 + whole] if left else [])):
-                self._add_tile(tiles, turn, self.tile.rows, start, size)
-            if left:
-                with self._where_positive(at + (1 - whole)):
-                    self._add_tile(tiles, turn, left, start, size)
-            if last != ZERO:
-                with self._where_positive(last):
-                    self._finish(tiles, turn, 1)
+        self._add_tiles(tiles, start, size, last)
 
-    def _add_tiles(self, tiles: Tiles, start: Affine, size: int) -> None:
-        """The same where sizes vary."""
+    def _add_tiles(self, tiles: Tiles, start: Affine, size: int, last: Affine) -> None:
+        """First the tiles that have all their rows: what is read for one is there, also where it
+        is read before the loop."""
         whole, left = divmod(self.rows, self.tile.rows)
         if highest(whole):
             with self._turns(tiles, whole) as turn:
                 self._add_tile(tiles, turn, self.tile.rows, start, size)
+                self._finish_early(tiles, turn, last)
         if not same(left, 0):
             place = Affine(whole) + tiles.first * -1
             with self._where_positive(Affine(left), place * -1 + tiles.share):  # it is in the share
                 self._add_tile(tiles, place, left, start, size)
+                self._finish_early(tiles, place, last)
+
+    def _finish_early(self, tiles: Tiles, turn: Affine, last: Affine) -> None:
+        if self.early and last != ZERO:
+            with self._where_positive(last):
+                self._finish(tiles, turn, 1)
 
     @contextmanager
     def _turns(self, tiles: Tiles, whole: int) -> Iterator[Affine]:

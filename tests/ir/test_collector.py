@@ -7,6 +7,7 @@ import pytest
 
 from adjoint import Tensor, grad, jit
 from adjoint.engine import program_cache
+from adjoint.engine.graph_key import graph_key
 from adjoint.ir.collector import collector_paused, collector_rare
 
 
@@ -39,15 +40,18 @@ def test_collections_are_rare_while_jit_traces_and_as_before_afterwards():
 def test_nothing_is_collected_while_a_program_is_made(fails, monkeypatch):
     seen = []
 
-    def made(key, roots, lifted):
+    def made(name, graph, backend):
         seen.append(gc.isenabled())
         if fails:
             raise KeyboardInterrupt
         return "program"
 
-    monkeypatch.setattr(program_cache, "_made", made)
+    x = Tensor([1.0, 2.0], device="CPU").uop
+    key = graph_key([x.exp()], [x], "cpu")
+    monkeypatch.setattr(program_cache, "_read", lambda *args: None)
+    monkeypatch.setattr(program_cache, "_compiled", made)
     with pytest.raises(KeyboardInterrupt) if fails else nullcontext():
-        assert program_cache.make(None, [], ()) == "program"
+        assert program_cache.make(key, [x.exp()], ()) == "program"
     assert (seen, gc.isenabled()) == ([False], True)
 
 
