@@ -108,6 +108,7 @@ class LoopProgram:
     in_place: tuple[tuple[int, int], ...] = ()  # (result, operand) that may be the same memory
     most: int = 0  # scalar ops of the longest launch, where sizes vary
     far: tuple[int, ...] = ()  # buffers that are longer than the caches: nothing of one stays there
+    threads: int = 1  # a team, over which the lanes of its loops are spread, where a target has any
 
 
 @dataclass(frozen=True, slots=True)

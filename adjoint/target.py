@@ -98,6 +98,7 @@ class Target:
     runs: bool  # whether this version can compute there
     backend: str | None = None  # the folder of `backends/` that compiles for it; else interpreted
     tools: tuple[str, ...] = ()  # programs of the system, one of which the backend needs
+    gpu: bool = False  # whether it needs an NVIDIA GPU and its driver
     register_bytes: int = 32  # of a vector register
     registers: int = 16  # vectors that a kernel keeps at hand
     serial_bytes: int = 256  # side by side in a step of a serial loop: an add's latency is hidden
@@ -113,6 +114,8 @@ class Target:
     near_bytes: int = 8 << 20  # of an operand that is still near a core when it is read again
     total_bytes: int = 256 << 10  # of totals that stay near a core, where sums go line by line
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
+    thread_bytes: int = 0  # of one access of a thread, where every element can have a thread
+    squares: bool = True  # whether lines are transposed in registers
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
     limits: Limits = Limits()
@@ -130,13 +133,28 @@ _C = Target(
     cores=1,
     index_bits=32,
 )
+_GPU = Target(
+    "GPU",
+    "an NVIDIA GPU",
+    host_memory=False,
+    runs=True,
+    backend="cuda",
+    gpu=True,
+    thread_bytes=16,
+    cores=1,
+    caches=(1 << 11,),  # of a thread
+    far_bytes=1 << 62,
+    index_bits=32,
+    squares=False,
+    limits=Limits(local_bytes=0, scratch_groups=1 << 14),
+)
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("REF", "NumPy interpreter of the graph, the semantics of record", True, True),
         Target("CPU", "the processor of this machine", True, True, "cpu", libraries=(_BLAS,)),
         _C,
-        Target("GPU", "an NVIDIA GPU", False, False),
+        _GPU,
         Target("DISK", "a memory-mapped file", True, True),
     )
 }

@@ -129,13 +129,15 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
     if lanes == "outer" and width == target.most_lanes and not columns:
         width = _strip(probe, size, target)
-    if width < target.fewest_lanes:
+    if target.thread_bytes and (lanes == "outer" or not frame.group.reduced):
+        lanes, width, columns = _of_a_thread(probe, lanes, size, target)
+    elif width < target.fewest_lanes:
         lanes, width, columns = "none", 1, 0
     last, scratch = tuple(b.run for b in inner_best), target.caches[0]
     choice = Choice(
         outer, stages, lanes, width, outer_best.run, last, scratch=scratch, columns=columns
     )
-    if lanes != "inner" or frame.outer or frame.group.reduced:
+    if lanes != "inner" or frame.outer or frame.group.reduced or not target.squares:
         return choice
     return _tiled(choice, counters, inner_best[0], probe, tiny, target)
 
@@ -247,6 +249,14 @@ def _width(probe: Probe, size: int, gathers: bool, tiny: bool, target: Target) -
     while width > size:
         width //= 2
     return max(width, 1)
+
+
+def _of_a_thread(probe: Probe, lanes: str, size: int, target: Target) -> tuple[str, int, int]:
+    """Lanes that change no order of sums, where each thread has some: as many as it accesses at
+    once."""
+    width = min(max(target.thread_bytes // probe.itemsize, 1), size)
+    width = 1 << (width.bit_length() - 1)
+    return (lanes, width, 0) if width > 1 and lanes != "none" else ("none", 1, 0)
 
 
 def _columns(frame: LoopStages, probe: Probe, size: int, target: Target) -> int:

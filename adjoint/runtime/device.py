@@ -6,11 +6,14 @@ import shutil
 from typing import Any
 
 from adjoint import config
+from adjoint.runtime import cuda
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
 def has_tools(target: Target) -> bool:
-    """Whether the system has a program that the target's backend needs."""
+    """Whether the system has a program, or a driver and a GPU, that the target's backend needs."""
+    if target.gpu and cuda.problem():
+        return False
     return not target.tools or any(map(shutil.which, target.tools))
 
 

@@ -42,20 +42,21 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = Fals
         held = None if gate is None else _any_lane(w, gate)
         pointer = _pointer(w, dtype, buffer, index.name, held, 1)
         kind = ty.memory_type(dtype)
-        w.effect(f"store {kind} {_to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
+        w.effect(f"store {kind} {to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
         return
-    vector = _to_memory(w, w.vector(value, dtype), dtype, w.lanes)
+    vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
     _store_lanes(w, dtype, buffer, index, vector, gate, streams)
 
 
 def wide(w: Writer, index: Value, dtype: DType) -> Value:
     """The index in 64 bits."""
-    if dtype.bits == 64:
+    if dtype.bits == 64 or (index.constant and index.stride is not None):
         return index
     op = "sext" if dtype.kind == "i" else "zext"
     lanes = w.lanes if index.stride is None else 1
     source, target = ty.type_of(dtype, lanes), ty.vector_of("i64", lanes)
-    return index._replace(name=w.emit(f"{op} {source} {index.name} to {target}"), constant=False)
+    found = w.emit(f"{op} {source} {index.name} to {target}")
+    return index._replace(name=found, level=w.level, constant=False)
 
 
 # ---- one address for all lanes
@@ -116,7 +117,7 @@ def _load_lanes(
             kind = ty.type_of(dtype, w.lanes)
             found = w.emit(f"select i1 {gate.name}, {kind} {found}, {kind} {other}")
         return Value(found, None, w.level)
-    rest = None if other is None else _to_memory(w, other, dtype, w.lanes)
+    rest = None if other is None else to_memory(w, other, dtype, w.lanes)
     mask = _lane_mask(w, gate)
     apart = _load_apart if _is_apart(w, dtype, index) else _gather
     access = _load_masked if consecutive else apart
@@ -302,7 +303,7 @@ def from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
     return w.emit(f"icmp ne {ty.vector_of('i8', lanes)} {name}, zeroinitializer")
 
 
-def _to_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+def to_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
     if not dtype.is_bool:
         return name
     return w.emit(f"zext {ty.type_of(dtype, lanes)} {name} to {ty.vector_of('i8', lanes)}")

@@ -37,7 +37,7 @@ _UNROLLED = 64  # nodes; a loop that is as short as this without branches has no
 
 def render(program: LoopProgram, processor: Processor) -> Source:
     """The program as LLVM IR, for a processor."""
-    walk = _Renderer(program, processor)
+    walk = Renderer(program, processor)
     walk.block(walk.nest.root)
     return Source("llvm", program.name, walk.text())
 
@@ -54,7 +54,7 @@ class _LeafValues(dict[UOp, Value]):
         return value
 
 
-class _Renderer:
+class Renderer:
     """One walk over the blocks of a program."""
 
     def __init__(self, program: LoopProgram, processor: Processor) -> None:
@@ -81,7 +81,7 @@ class _Renderer:
     # ---- the function around the blocks
 
     def text(self) -> str:
-        w, name = self.w, _symbol(self.program.name)
+        w, name = self.w, symbol(self.program.name)
         if w.spare:
             w.entry.append(f"  %spare = alloca [{w.spare} x i8], align 64")
         comments = [f"; {line}" for line in self.program.lines]
@@ -92,8 +92,19 @@ class _Renderer:
         if w.streams:
             w.effect(w.call("void", w.processor.fence))
         body = flatten(["start:", w.entry, w.lines], [])
-        tail = ["  ret void", "}", *w.declared.values(), attributes, *_loop_marks(w.loops), ""]
+        tail = ["  ret void", "}", *w.declared.values(), attributes, *self.loop_marks(), ""]
         return "\n".join([*comments, head, *body, *tail])
+
+    def loop_marks(self) -> list[str]:
+        """What LLVM is told about the loops: they are as wide as they should be."""
+        if not self.w.loops:
+            return []
+        known = [
+            '!0 = !{!"llvm.loop.vectorize.enable", i1 false}',
+            '!1 = !{!"llvm.loop.unroll.disable"}',
+        ]
+        marks = (f"!{i} = distinct !{{!{i}, !0, !1}}" for i in range(2, 2 + self.w.loops))
+        return [*known, *marks]
 
     def leaf(self, node: UOp) -> Value:
         match node.op.name:
@@ -279,7 +290,11 @@ class _Renderer:
         across = self.squares.loads(block)
         if across:
             self.square(block, head, across)
-            return
+        else:
+            self.straight_or_repeated(block, head)
+
+    def straight_or_repeated(self, block: Block, head: UOp) -> None:
+        """A loop whose length is known, written out where it is short; what is left, masked."""
         start, size, lanes = head.arg.start, head.arg.size, block.lanes
         full = size - size % lanes
         if full == lanes:
@@ -431,17 +446,7 @@ def _number(value: int) -> Value:
     return Value(str(value), 0, 0, True)
 
 
-def _symbol(name: str) -> str:
+def symbol(name: str) -> str:
+    """The name of a function, as LLVM writes it."""
     plain = name.replace("_", "a").replace(".", "a").isalnum() and name.isascii()
     return f"@{name}" if plain else f'@"{name.encode("unicode_escape").decode()}"'
-
-
-def _loop_marks(count: int) -> list[str]:
-    """What LLVM is told about the loops: they are as wide as they should be."""
-    if not count:
-        return []
-    known = [
-        '!0 = !{!"llvm.loop.vectorize.enable", i1 false}',
-        '!1 = !{!"llvm.loop.unroll.disable"}',
-    ]
-    return [*known, *(f"!{i} = distinct !{{!{i}, !0, !1}}" for i in range(2, 2 + count))]

@@ -1,0 +1,70 @@
+"""How the pieces of a kernel lie on threads: which the renderer decides, and a launch must know.
+
+A *team* is the threads that work on one iteration of the grid: one thread, or as many as the lanes
+of its loops are spread over. Small teams share a block. The numbers are part of the text, as
+metadata, so that a program from the disk has them too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from adjoint.ir.sizes import highest
+from adjoint.stages import LoopProgram, Source
+
+WARP = 32
+_BLOCK = 256  # threads of a block of teams of one
+_TEAMS = 128  # of a block of small teams
+_FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
+_MARK = "adjoint.geometry"
+_READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
+
+
+class Geometry(NamedTuple):
+    """Threads that share a piece, pieces of a block, lanes of the grid that are one piece, bytes of
+    shared memory of a block."""
+
+    team: int
+    pieces: int
+    lanes: int
+    shared: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return self.team * self.pieces
+
+    def blocks(self, extent: int) -> int:
+        """For so many iterations of the grid."""
+        return -(-extent // (self.lanes * self.pieces))
+
+    def text(self, number: int) -> list[str]:
+        """As metadata of a module."""
+        values = ", ".join(f"i32 {n}" for n in self)
+        return [f"!{_MARK}.numbers = !{{!{number}}}", f"!{number} = !{{{values}}}"]
+
+
+def geometry_of(program: LoopProgram) -> Geometry:
+    """For a program as the lowering wrote it; shared memory comes when it is rendered."""
+    grid = program.grid
+    if grid is None:
+        return Geometry(max(program.threads, 1), 1, 1)
+    lanes, pieces = int(grid.arg.lanes), -(-highest(grid.arg.size) // int(grid.arg.lanes))
+    if program.threads > WARP:
+        return Geometry(program.threads, 1, lanes)
+    if program.threads > 1:
+        return Geometry(program.threads, _TEAMS // program.threads, lanes)
+    return Geometry(1, _BLOCK if pieces >= _FEW else WARP, lanes)
+
+
+def read_geometry(source: Source) -> Geometry:
+    """What the text of a kernel says."""
+    found = _READ.search(source.text)
+    assert found is not None, source.name
+    return Geometry(*(int(part.split()[1]) for part in found[1].split(",")))
+
+
+def kernel_name(name: str) -> str:
+    """The name of a kernel as PTX takes it."""
+    return "k_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name)

@@ -1,0 +1,88 @@
+"""The bits of the CPU on an NVIDIA GPU: every record, values and derivatives.
+
+    python -m tests.gpu.agreement --shard 0/8 --summary file.json
+
+What a library computes on the CPU has other bits on purpose: there units in the last place count.
+"""
+
+import argparse
+import json
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from adjoint import counters
+from tests.agreement.bits import canonical
+from tests.agreement.records import DERIVATIVES, VALUES, gradients, values
+from tests.support.devices import SUMMED, on, same
+
+CASES = [("values", values, param) for param in VALUES]
+CASES += [("derivatives", gradients, param) for param in DERIVATIVES]
+
+
+def compared(compute, record, dtype):
+    """How the two devices agree: "equal", or "library" where the CPU called one."""
+    with on("CPU"), counters() as counted:
+        wanted = compute(record, dtype)
+    with on("GPU"):
+        found = compute(record, dtype)
+    assert found.keys() == wanted.keys()
+    differing = [name for name in wanted if not equal(wanted[name], found[name])]
+    if not differing:
+        return "equal"
+    if not counted.library:
+        name = differing[0]
+        raise AssertionError(f"{name}: {shown(wanted[name], found[name])}")
+    for name in differing:
+        same(wanted[name], found[name], name, SUMMED)
+    return "library"
+
+
+def equal(a, b):
+    alike = a.dtype == b.dtype and a.shape == b.shape
+    a, b = np.atleast_1d(a), np.atleast_1d(b)
+    return alike and canonical(a).tobytes() == canonical(b).tobytes()
+
+
+def shown(a, b):
+    """The first elements that differ."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"{a.dtype}{a.shape} and {b.dtype}{b.shape}"
+    rows = [i for i in range(a.size) if not equal(a.reshape(-1)[i : i + 1], b.reshape(-1)[i : i + 1])]
+    pairs = [(a.reshape(-1)[i], b.reshape(-1)[i]) for i in rows[:3]]
+    return f"{len(rows)} of {a.size} elements, at {rows[:3]}: {pairs}"
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--summary", type=Path)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args(arguments)
+    shard, shards = map(int, options.shard.split("/"))
+    chosen = [case for case in CASES[shard::shards] if options.only in case[2].id]
+    found, begun = {"equal": 0, "library": 0, "left": 0, "wrong": {}}, time.time()
+    for kind, compute, param in chosen:
+        if time.time() - begun > options.seconds:
+            found["left"] += 1
+            continue
+        try:
+            found[compared(compute, *param.values)] += 1
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"{type(error).__name__} {last.filename[-40:]}:{last.lineno} {error}"
+            found["wrong"][f"{kind} {param.id}"] = text[:600]
+    text = json.dumps(found, indent=1)
+    if options.summary:
+        options.summary.write_text(text)
+    print(text[-3000:])
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(sys.argv[1:])

@@ -1,0 +1,116 @@
+"""A GPU without a GPU: memory of the host, and launches that the CPU's code of a kernel runs.
+
+A loop program means the same on every device: what a launch on a GPU would compute, the CPU's code
+of the same program computes, bit for bit. So everything but the rendering for the GPU and the
+driver is run by tests on any machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+
+from adjoint.backends import cuda
+from adjoint.backends.cuda.backend import CudaBackend
+from adjoint.codegen.llvm.render import render
+from adjoint.runtime.compiler import compile_source
+from adjoint.runtime.cuda import DriverError
+from adjoint.runtime.launch import Cells
+from adjoint.runtime.memory import register_memory
+from adjoint.runtime.processor import processor
+
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype, _libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_libc.free.restype, _libc.free.argtypes = None, [ctypes.c_void_p]
+_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class FakeGpu:
+    """What `Driver` does, by the host; `calls` are the names of what was asked for, in order."""
+
+    capability, shared_bytes, processors, name = 90, 227 << 10, 132, "fake"
+
+    def __init__(self, total_bytes=1 << 34):
+        self.total_bytes, self.used, self.calls, self._sizes = total_bytes, 0, [], {}
+
+    def allocate(self, nbytes):
+        self.calls.append("allocate")
+        if self.used + nbytes > self.total_bytes:
+            raise DriverError("cuMemAllocAsync", 2, "out of memory")
+        address = _libc.malloc(nbytes)
+        self.used += nbytes
+        self._sizes[address] = nbytes
+        return address
+
+    def free(self, address):
+        self.used -= self._sizes.pop(address)
+        _libc.free(address)
+
+    def trim(self):
+        self.calls.append("trim")
+
+    def pool_bytes(self):
+        return self.used, self.used
+
+    def write(self, address, source, nbytes):
+        self.calls.append("write")
+        ctypes.memmove(address, source, nbytes)
+
+    def read(self, target, address, nbytes):
+        self.calls.append("read")
+        ctypes.memmove(target, address, nbytes)
+
+    def synchronise(self):
+        self.calls.append("synchronise")
+
+    def assemble(self, ptx):
+        return ptx.encode()
+
+    def load(self, image):
+        return image
+
+    def function(self, module, name, shared):
+        assert f".entry {name}(".encode() in module
+        return FakeFunction(name)
+
+    def launch(self, function, geometry, parameters):
+        self.calls.append(f"launch {function.name}")
+        values = [ctypes.c_int64.from_address(place).value for place in parameters]
+        arguments = Cells(values[:-1] or [0])
+        function.code(arguments.address, 0, values[-1])
+
+
+class FakeFunction:
+    """A kernel, with the code of the CPU that computes the same."""
+
+    def __init__(self, name):
+        self.name, self.code, self.kept = name, None, None
+
+
+class FakeBackend(CudaBackend):
+    """The GPU's backend over a fake GPU."""
+
+    def __init__(self, gpu):
+        super().__init__(lambda: gpu)
+        self.gpu = gpu
+
+    def compile(self, sources):
+        made = super().compile(sources)
+        for program, kernel in made.items():
+            if kernel.function.code is None and program.body is not None:
+                code = compile_source(render(program, processor()))
+                kernel.function.kept, kernel.function.code = code, _KERNEL(code.address)
+        return made
+
+
+@contextmanager
+def fake_gpu(**options):
+    """Tensors on GPU are computed by a fake one."""
+    before, made = cuda.BACKEND, FakeBackend(FakeGpu(**options))
+    cuda.BACKEND = made
+    register_memory("GPU", made.memory)
+    try:
+        yield made.gpu
+    finally:
+        cuda.BACKEND = before
+        register_memory("GPU", before.memory)
