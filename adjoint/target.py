@@ -85,6 +85,15 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
+class Team:
+    """Threads that share a piece of a kernel's grid, over which lanes are spread."""
+
+    most: int  # threads
+    fewest_elements: int  # of a row that is worth a team
+    lanes: int  # of a thread, side by side in one access, of four bytes each
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A kind of device: its name, what runs there, and what its kernels are written for.
 
@@ -115,6 +124,7 @@ class Target:
     total_bytes: int = 256 << 10  # of totals that stay near a core, where sums go line by line
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     thread_bytes: int = 0  # of one access of a thread, where every element can have a thread
+    team: Team | None = None  # for rows; None: a thread does all of one
     squares: bool = True  # whether lines are transposed in registers
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
@@ -141,7 +151,7 @@ _GPU = Target(
     backend="cuda",
     gpu=True,
     thread_bytes=16,
-    cores=1,
+    team=Team(512, 32, 4),
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,

@@ -57,6 +57,10 @@ class Nest:
         """The accumulators whose lanes become one at the end of this loop, and how."""
         return self._joins.get(block, _NO_JOINS)
 
+    def all_joins(self) -> Iterable[tuple[UOp, Join]]:
+        """Every accumulator whose lanes become one somewhere, and how."""
+        return (pair for joins in self._joins.values() for pair in joins.items())
+
     def _enter(self, blocks: list[Block]) -> bool:
         """Look into the last of the open blocks; whether an accumulator is inside lanes."""
         inside, lanes = False, any(b.lanes > 1 for b in blocks)

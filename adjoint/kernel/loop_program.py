@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.sizes import lowest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.column_sums import ColumnLowering
 from adjoint.kernel.elements import INDICES, WideIndexError
-from adjoint.kernel.loop_stages import frame_of
+from adjoint.kernel.loop_stages import LoopStages, frame_of
+from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.lower import Lowering
 from adjoint.kernel.product_order import choice_of
+from adjoint.kernel.team_rows import TeamRows, is_for_teams
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target
 
@@ -21,13 +23,23 @@ def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | N
     """The program, and the node whose index it checks if it has a flag."""
     frame = frame_of(group)
     choice = choice_of(frame, target)
-    kind = ColumnLowering if choice.columns else Lowering
     with origin_scope(group.outputs[0][0].raw_origin):  # else each node looks for the user's frame
         try:
-            program, node = kind(frame, choice, INDICES[target.index_bits]).program(name)
+            lowering = _lowering(frame, choice, target, INDICES[target.index_bits])
+            program, node = lowering.program(name)
         except WideIndexError:
-            program, node = kind(frame, choice, dtypes.int64).program(name)
+            program, node = _lowering(frame, choice, target, dtypes.int64).program(name)
     return replace(program, far=_far(program, target.far_bytes)), node
+
+
+def _lowering(
+    frame: LoopStages, choice: Choice, target: Target, index_dtype: DType
+) -> Lowering | TeamRows:
+    """What writes the loops that were chosen."""
+    if is_for_teams(frame, choice, target):
+        return TeamRows(frame, choice, target, index_dtype)
+    kind = ColumnLowering if choice.columns else Lowering
+    return kind(frame, choice, index_dtype)
 
 
 def _far(program: LoopProgram, least: int) -> tuple[int, ...]:

@@ -15,21 +15,30 @@ from pathlib import Path
 
 import numpy as np
 
-from adjoint import counters
+from adjoint import Device, counters
 from tests.agreement.bits import canonical
 from tests.agreement.records import DERIVATIVES, VALUES, gradients, values
+from tests.gpu.programs import programs, results
 from tests.support.devices import SUMMED, on, same
 
-CASES = [("values", values, param) for param in VALUES]
-CASES += [("derivatives", gradients, param) for param in DERIVATIVES]
+CASES = [(f"values {p.id}", values, p.values) for p in VALUES]
+CASES += [(f"derivatives {p.id}", gradients, p.values) for p in DERIVATIVES]
 
 
-def compared(compute, record, dtype):
+def program(fn, shape):
+    """The results of a program on the default device."""
+    return dict(enumerate(results(fn, shape, Device.DEFAULT)))
+
+
+CASES += [(f"program {name}", program, rest) for name, *rest in programs()]
+
+
+def compared(compute, *given):
     """How the two devices agree: "equal", or "library" where the CPU called one."""
     with on("CPU"), counters() as counted:
-        wanted = compute(record, dtype)
+        wanted = compute(*given)
     with on("GPU"):
-        found = compute(record, dtype)
+        found = compute(*given)
     assert found.keys() == wanted.keys()
     differing = [name for name in wanted if not equal(wanted[name], found[name])]
     if not differing:
@@ -65,18 +74,18 @@ def main(arguments):
     parser.add_argument("--only", default="")
     options = parser.parse_args(arguments)
     shard, shards = map(int, options.shard.split("/"))
-    chosen = [case for case in CASES[shard::shards] if options.only in case[2].id]
+    chosen = [case for case in CASES[shard::shards] if options.only in case[0]]
     found, begun = {"equal": 0, "library": 0, "left": 0, "wrong": {}}, time.time()
-    for kind, compute, param in chosen:
+    for name, compute, given in chosen:
         if time.time() - begun > options.seconds:
             found["left"] += 1
             continue
         try:
-            found[compared(compute, *param.values)] += 1
+            found[compared(compute, *given)] += 1
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             text = f"{type(error).__name__} {last.filename[-40:]}:{last.lineno} {error}"
-            found["wrong"][f"{kind} {param.id}"] = text[:600]
+            found["wrong"][name] = text[:600]
     text = json.dumps(found, indent=1)
     if options.summary:
         options.summary.write_text(text)

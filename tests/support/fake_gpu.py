@@ -11,7 +11,10 @@ import ctypes
 from contextlib import contextmanager
 
 from adjoint.backends import cuda
+from adjoint.backends.c.backend import _function
 from adjoint.backends.cuda.backend import CudaBackend
+from adjoint.codegen.c.render import LANGUAGES
+from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError
@@ -84,7 +87,7 @@ class FakeFunction:
     """A kernel, with the code of the CPU that computes the same."""
 
     def __init__(self, name):
-        self.name, self.code, self.kept = name, None, None
+        self.name, self.code = name, None
 
 
 class FakeBackend(CudaBackend):
@@ -98,9 +101,18 @@ class FakeBackend(CudaBackend):
         made = super().compile(sources)
         for program, kernel in made.items():
             if kernel.function.code is None and program.body is not None:
-                code = compile_source(render(program, processor()))
-                kernel.function.kept, kernel.function.code = code, _KERNEL(code.address)
+                kernel.function.code = _code(program)
         return made
+
+
+def _code(program):
+    """A function of the CPU; lanes of many threads are loops in C, no vectors."""
+    if program.threads > 1:
+        return _function(as_c(program, LANGUAGES["c"]))
+    code = compile_source(render(program, processor()))
+    found = _KERNEL(code.address)
+    found.kept = code
+    return found
 
 
 @contextmanager

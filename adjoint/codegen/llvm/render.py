@@ -143,16 +143,20 @@ class Renderer:
     # ---- nodes
 
     def block(self, block: Block) -> None:
-        rows, value, w = self.rows, self.value, self.w
+        rows, value = self.rows, self.value
         for item in block.items:
             if isinstance(item, Block):
                 self.inner(item)
                 continue
             row = rows.get(item.op.name)
             if row is None:
-                value[item] = node_value(w, item, [value[s] for s in item.src])
+                value[item] = self.compute(item, [value[s] for s in item.src])
             else:
                 row(item)
+
+    def compute(self, node: UOp, operands: list[Value]) -> Value:
+        """What is neither memory, nor an accumulator, nor a loop."""
+        return node_value(self.w, node, operands)
 
     def load(self, node: UOp) -> None:
         if node.shape:
@@ -250,8 +254,8 @@ class Renderer:
         if block.lanes > 1 and outer > 1:
             raise InternalError(f"{self.program.name}: a loop with lanes inside another")
         for acc, join in self.nest.joins(block).items():
-            self.widen(acc, join.lanes)
-        w.lanes = max(outer, block.lanes)
+            self.widen(acc, self.own_lanes(join.lanes))
+        w.lanes = max(outer, self.own_lanes(block.lanes))
         if head.arg.grid or self.nest.length_of(head) is not None:
             self.counted(block, head)
         else:
@@ -260,6 +264,10 @@ class Renderer:
         for acc, join in self.nest.joins(block).items():
             del self.joined[acc]
             self.settle(acc, self.halved(acc, join))
+
+    def own_lanes(self, lanes: int) -> int:
+        """How many lanes of a loop one value holds."""
+        return lanes
 
     def widen(self, acc: UOp, lanes: int) -> None:
         """Give an accumulator a value per lane, each of which starts from the same."""

@@ -100,7 +100,7 @@ class Writer:
     def spread(self, value: Value, scalar: str) -> str:
         """The value as a vector of this scalar type."""
         name, stride, level, constant = value
-        if stride is None:
+        if stride is None or self.lanes == 1:
             return name
         if constant and not stride:
             return f"splat ({scalar} {name})"

@@ -83,7 +83,8 @@ def lanes_for(extent: int, dtype: DType, target: Target) -> int:
 class Loops:
     """The kernel so far. Buffers are numbered in the order they are asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, index_dtype: DType = dtypes.int64) -> None:
+        self.index_dtype = index_dtype
         self.buffers: list[UOp] = []
         self.grid_range: UOp | None = None
         self._blocks = [Block()]  # the open ones, outermost first
@@ -104,7 +105,7 @@ class Loops:
     def grid(self, size: int) -> Iterator[UOp]:
         """The loop that is divided among threads; just 0 if it would run once."""
         if is_one(size):
-            yield number(0)
+            yield number(0, self.index_dtype)
             return
         with self.loop(size, grid=True) as position:
             self.grid_range = position
@@ -120,7 +121,7 @@ class Loops:
 
     def range(self, size: int, lanes: int = 1, count: UOp | None = None, grid: bool = False) -> UOp:
         """A loop that `enter` will open."""
-        made: UOp = OPS["range"](next(self._ids), size, 0, dtypes.int64, lanes, grid, count)
+        made: UOp = OPS["range"](next(self._ids), size, 0, self.index_dtype, lanes, grid, count)
         return made
 
     @contextmanager

@@ -1,0 +1,85 @@
+"""Programs that are larger than the records' samples: every strategy of the GPU, at odd sizes.
+
+Each is a function of float32 tensors; both devices compute it, and its bits are compared.
+"""
+
+import numpy as np
+
+from adjoint import Tensor, cond, grad, jit, scan, while_loop
+
+LENGTHS = (31, 32, 33, 100, 255, 256, 257, 640, 1000, 1024, 4095, 4096, 4097, 12345, 20000, 65537)
+ROWS = {
+    "sum": lambda x: x.sum(-1),
+    "mean and variance": lambda x: [x.mean(-1), x.var(-1)],
+    "softmax": lambda x: x.softmax(-1),
+    "log softmax": lambda x: x.log_softmax(-1),
+    "layer norm": lambda x: x.layernorm(-1),
+    "maximum": lambda x: [x.max(-1), x.argmax(-1), (x > 1).any(-1)],
+    "product": lambda x: (1 + x / 100).prod(-1),
+    "whole numbers": lambda x: (x * 100).cast("int32").sum(-1),
+    "float64": lambda x: x.cast("float64").softmax(-1),
+    "bfloat16": lambda x: x.cast("bfloat16").softmax(-1).cast("float32"),
+    "halves of rows": lambda x: x[:, ::2].sum(-1) + x[:, 1:].max(-1),
+    "turned": lambda x: x.flip(1).softmax(-1),
+    "gradient of softmax": lambda x: grad(lambda v: (v.softmax(-1) * v.sin()).sum())(x),
+    "gradient of layer norm": lambda x: grad(lambda v: (v.layernorm(-1) * v).sum())(x),
+    "loss": lambda x: x.log_softmax(-1)[:, 3].mean(),
+}
+WHOLE = {
+    "columns": (lambda x: [x.sum(0), x.var(0), x.max(0)], [(4099, 33), (300, 1000), (20, 4096)]),
+    "both axes": (lambda x: [x.sum(), x.max(), x.mean((0, 2))], [(33, 65, 129)]),
+    "transposes": (
+        lambda x: [x.T + 1, (x.T * x.sum(1)).T, x.reshape(-1).reshape(x.shape[1], -1).T + 0],
+        [(64, 64), (100, 33), (129, 257), (512, 768)],
+    ),
+    "three axes": (lambda x: [x.permute(2, 0, 1) + 0, x.permute(0, 2, 1) * 2], [(7, 65, 130)]),
+    "scans": (lambda x: [x.cumsum(0), x.cumsum(1), x.abs().cummax(1)[0]], [(65, 1000)]),
+    "sorts": (lambda x: [*x.sort(1), *x.sort(0), x.argsort(1)], [(33, 300), (3, 5000)]),
+    "topk": (lambda x: [*x.topk(5, 1)], [(33, 300)]),
+    "pooling": (lambda x: [x.reshape(1, 4, 50, -1).max_pool2d(3)], [(20, 500)]),
+    "views": (lambda x: [x.T.flip(0)[1:, ::2].reshape(-1), x.pad(((1, 2), (3, 0)))], [(60, 80)]),
+    "empty": (lambda x: [x[:0].sum(0), x[:0] + 1, x[:, :0].sum(1)], [(40, 33)]),
+    "0-d": (lambda x: [x[0, 0].exp(), x.max() * 2], [(2, 2)]),
+    "an output twice": (lambda x: [(y := x + 1), y, y.reshape(-1), x], [(2, 3)]),
+    "a loop": (lambda x: [*scan(lambda c, v: (c * 0.5 + v.sin(), c.sum()), x[0] * 0, x)], [(6, 40)]),
+    "a while-loop": (
+        lambda x: [while_loop(lambda v: v.sum() < 50, lambda v: v.abs() + 1, x)],
+        [(3, 2)],
+    ),
+    "a branch": (lambda x: [cond(x.sum() > 0, lambda v: v * 2, lambda v: -v, x)], [(3, 2)]),
+    "gathers": (
+        lambda x: [x[(x[:, 0].abs() * 10).cast("int32").clip(0, 9)], x.take(_places(x), 1)],
+        [(100, 64)],
+    ),
+    "under jit": (lambda x: [jit(lambda v: (v * 3).exp().sum(0))(x)], [(100, 300)]),
+    "random": (lambda x: [_drawn(x)], [(100, 300)]),
+}
+
+
+def _places(x):
+    return Tensor(np.arange(40, dtype=np.int32) % 7, device=x.device)
+
+
+def _drawn(x):
+    Tensor.manual_seed(3)
+    return Tensor.randn(*x.shape, device=x.device) + x
+
+
+def programs():
+    """Names with a function and the shape of its operand."""
+    for length in LENGTHS:
+        rows = max(1, min(70, 60000 // length))
+        for name, fn in ROWS.items():
+            yield f"{name} {rows}x{length}", fn, (rows, length)
+    for name, (fn, shapes) in WHOLE.items():
+        for shape in shapes:
+            yield f"{name} {'x'.join(map(str, shape))}", fn, shape
+
+
+def results(fn, shape, device):
+    """What a program gives on a device."""
+    rng = np.random.default_rng(len(shape) + sum(shape))
+    x = Tensor(rng.standard_normal(shape).astype(np.float32), device=device)
+    found = fn(x)
+    tensors = found if isinstance(found, (list, tuple)) else [found]
+    return [t.numpy() for t in tensors]
