@@ -125,7 +125,6 @@ class Target:
     strip_bytes: int = 512  # of a line of memory, where sums go from line to line
     thread_bytes: int = 0  # of one access of a thread, where every element can have a thread
     team: Team | None = None  # for rows; None: a thread does all of one
-    squares: bool = True  # whether lines are transposed in registers
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
     limits: Limits = Limits()
@@ -155,7 +154,6 @@ _GPU = Target(
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,
-    squares=False,
     limits=Limits(local_bytes=0, scratch_groups=1 << 14),
 )
 TARGETS: dict[str, Target] = {

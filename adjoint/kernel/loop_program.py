@@ -14,9 +14,18 @@ from adjoint.kernel.loop_stages import LoopStages, frame_of
 from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.lower import Lowering
 from adjoint.kernel.product_order import choice_of
-from adjoint.kernel.team_rows import TeamRows, is_for_teams
+from adjoint.kernel.team_columns import TeamColumns, is_for_team_columns
+from adjoint.kernel.team_kernel import TeamKernel
+from adjoint.kernel.team_rows import TeamRows, is_for_team_rows
+from adjoint.kernel.team_tiles import TeamTiles, is_for_team_tiles
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target
+
+_TEAMS = (
+    (is_for_team_rows, TeamRows),
+    (is_for_team_columns, TeamColumns),
+    (is_for_team_tiles, TeamTiles),
+)
 
 
 def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | None]:
@@ -34,10 +43,11 @@ def lower(group: Group, name: str, target: Target) -> tuple[LoopProgram, UOp | N
 
 def _lowering(
     frame: LoopStages, choice: Choice, target: Target, index_dtype: DType
-) -> Lowering | TeamRows:
+) -> Lowering | TeamKernel:
     """What writes the loops that were chosen."""
-    if is_for_teams(frame, choice, target):
-        return TeamRows(frame, choice, target, index_dtype)
+    for holds, team in _TEAMS:
+        if holds(frame, choice, target):
+            return team(frame, choice, target, index_dtype)
     kind = ColumnLowering if choice.columns else Lowering
     return kind(frame, choice, index_dtype)
 

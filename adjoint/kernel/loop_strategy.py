@@ -137,7 +137,7 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     choice = Choice(
         outer, stages, lanes, width, outer_best.run, last, scratch=scratch, columns=columns
     )
-    if lanes != "inner" or frame.outer or frame.group.reduced or not target.squares:
+    if lanes != "inner" or frame.outer or frame.group.reduced:
         return choice
     return _tiled(choice, counters, inner_best[0], probe, tiny, target)
 
@@ -182,7 +182,10 @@ def _tiled(
         along = [x for x in across if _score(x.factor(members[-1])) == _ALONG]
         if number == best.run or not along or min(best.size, _size(members)) < strip:
             continue
-        if tiny or varies(*[v.size for v in counters.stages[0].vars]):
+        unknown = varies(*[v.size for v in counters.stages[0].vars])
+        if target.team is not None:
+            return choice if unknown else replace(choice, tile=number)
+        if tiny or unknown:
             return replace(choice, tile=number, strip=strip)
         side = min(best.size, _size(members))
         line = target.cache_line // max(probe.bytes.get(x, 1) for x in along)

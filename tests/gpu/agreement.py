@@ -61,7 +61,9 @@ def shown(a, b):
     """The first elements that differ."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return f"{a.dtype}{a.shape} and {b.dtype}{b.shape}"
-    rows = [i for i in range(a.size) if not equal(a.reshape(-1)[i : i + 1], b.reshape(-1)[i : i + 1])]
+    rows = [
+        i for i in range(a.size) if not equal(a.reshape(-1)[i : i + 1], b.reshape(-1)[i : i + 1])
+    ]
     pairs = [(a.reshape(-1)[i], b.reshape(-1)[i]) for i in rows[:3]]
     return f"{len(rows)} of {a.size} elements, at {rows[:3]}: {pairs}"
 

@@ -41,14 +41,17 @@ WHOLE = {
     "empty": (lambda x: [x[:0].sum(0), x[:0] + 1, x[:, :0].sum(1)], [(40, 33)]),
     "0-d": (lambda x: [x[0, 0].exp(), x.max() * 2], [(2, 2)]),
     "an output twice": (lambda x: [(y := x + 1), y, y.reshape(-1), x], [(2, 3)]),
-    "a loop": (lambda x: [*scan(lambda c, v: (c * 0.5 + v.sin(), c.sum()), x[0] * 0, x)], [(6, 40)]),
+    "a loop": (
+        lambda x: [*scan(lambda c, v: (c * 0.5 + v.sin(), c.sum()), x[0] * 0, x)],
+        [(6, 40)],
+    ),
     "a while-loop": (
         lambda x: [while_loop(lambda v: v.sum() < 50, lambda v: v.abs() + 1, x)],
         [(3, 2)],
     ),
     "a branch": (lambda x: [cond(x.sum() > 0, lambda v: v * 2, lambda v: -v, x)], [(3, 2)]),
     "gathers": (
-        lambda x: [x[(x[:, 0].abs() * 10).cast("int32").clip(0, 9)], x.take(_places(x), 1)],
+        lambda x: [x[(x[:, 0].abs() * 10).cast("int32").clip(0, 9)], x[:, _places(x)]],
         [(100, 64)],
     ),
     "under jit": (lambda x: [jit(lambda v: (v * 3).exp().sum(0))(x)], [(100, 300)]),

@@ -26,7 +26,11 @@ class CudaLaunch:
     flags: Sequence[Flag] = ()
 
     def __init__(
-        self, steps: Sequence[KernelStep], kernels: Mapping[Any, CudaKernel], slots: Cells, gpu: Driver
+        self,
+        steps: Sequence[KernelStep],
+        kernels: Mapping[Any, CudaKernel],
+        slots: Cells,
+        gpu: Driver,
     ):
         self._launch, self._keep = gpu.launch, [slots]
         self._calls = [self._call(step, kernels[step.program], slots) for step in steps]

@@ -304,6 +304,7 @@ def from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
 
 
 def to_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
+    """A register, as memory holds it."""
     if not dtype.is_bool:
         return name
     return w.emit(f"zext {ty.type_of(dtype, lanes)} {name} to {ty.vector_of('i8', lanes)}")

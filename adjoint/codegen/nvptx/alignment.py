@@ -11,9 +11,9 @@ _MOST = 1 << 20  # of what is known; 0 is a multiple of everything
 
 
 class Multiples:
-    """Of the integers of a program; `lanes` says how many turns of a loop are a thread's own."""
+    """Of the integers of a program; `lanes` says how many of a loop's lanes are a thread's own."""
 
-    def __init__(self, given: Collection[UOp], lanes: Callable[[UOp], int]) -> None:
+    def __init__(self, given: Collection[UOp], lanes: Callable[[int], int]) -> None:
         self._given, self._lanes = set(given), lanes
         self._known: dict[UOp, int] = {}
 
@@ -29,7 +29,7 @@ class Multiples:
             case "const":
                 return 1 if node in self._given else abs(int(node.arg.value)) or _MOST
             case "range":
-                return gcd(self._lanes(node), node.arg.start or _MOST)
+                return gcd(self._lanes(int(node.arg.lanes)), node.arg.start or _MOST)
             case "add" | "sub" | "minimum" | "maximum":
                 return gcd(*map(self.of, node.src))
             case "mul":

@@ -40,9 +40,7 @@ def _two_words(w: Writer, raw: str, distance: int, members: str) -> str:
     low = _word(w, w.emit(f"trunc i64 {raw} to i32"), distance, members)
     up = w.emit(f"trunc i64 {w.emit(f'lshr i64 {raw}, 32')} to i32")
     high = w.emit(f"zext i32 {_word(w, up, distance, members)} to i64")
-    return w.emit(
-        f"or i64 {w.emit(f'shl i64 {high}, 32')}, {w.emit(f'zext i32 {low} to i64')}"
-    )
+    return w.emit(f"or i64 {w.emit(f'shl i64 {high}, 32')}, {w.emit(f'zext i32 {low} to i64')}")
 
 
 def _word(w: Writer, name: str, distance: int, members: str) -> str:

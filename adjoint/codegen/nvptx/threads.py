@@ -36,7 +36,7 @@ class ThreadRenderer(Renderer):
         self.ahead = {}
         written = {node.src[0] for node in program.body if node.op.kernel is STORE}
         self.fixed = {b for b in program.buffers if b not in written}
-        self.multiples = Multiples(program.parameters, lambda head: self.own_lanes(int(head.arg.lanes)))
+        self.multiples = Multiples(program.parameters, self.own_lanes)
         self.piece = "0"
 
     # ---- the function
@@ -57,10 +57,11 @@ class ThreadRenderer(Renderer):
 
     def text(self) -> str:
         w, program = self.w, self.program
-        inputs = [f"{_GLOBAL_POINTER} {self.shares()}%a{i}" for i in range(len(program.buffers))]
-        numbers = len(program.variables) + len(program.parameters)
-        inputs += [f"i64 %a{len(program.buffers) + i}" for i in range(numbers)]
-        head = f"define ptx_kernel void @{kernel_name(program.name)}({', '.join([*inputs, 'i64 %end'])})"
+        buffers = [f"{_GLOBAL_POINTER} {self.shares()}%a{i}" for i in range(len(program.buffers))]
+        count = len(program.variables) + len(program.parameters)
+        numbers = [f"i64 %a{len(program.buffers) + i}" for i in range(count)]
+        inputs = ", ".join([*buffers, *numbers, "i64 %end"])
+        head = f"define ptx_kernel void @{kernel_name(program.name)}({inputs})"
         comments = [f"; {line}" for line in program.lines]
         body = flatten(["start:", w.entry, w.lines], [])
         threads = self.geometry.threads

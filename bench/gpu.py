@@ -1,0 +1,175 @@
+"""Bandwidth on an NVIDIA GPU, beside torch where it is installed.
+
+    python -m bench.gpu [--peers] [--json FILE] [names]
+
+Each work is a function of float32 tensors. What must move is counted once: operands read, results
+written. Times are of runs in a row, by the events of the GPU; the median of several rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import Tensor, grad, jit
+from adjoint.backends.cuda.gpu import the_gpu
+
+LONG = (1 << 28,)
+ROWS = (16384, 4096)
+ROUNDS, IN_A_ROW = 7, 10
+
+
+class Work(NamedTuple):
+    """A function of ours and of torch's, the shape of the operand, and passes over it."""
+
+    ours: Callable[..., Any]
+    torch: Callable[..., Any]
+    shape: tuple[int, ...]
+    passes: float
+    places: int = 0  # of a second operand, of indices
+
+
+def _norm_both(x: Any) -> Any:
+    return grad(lambda v: (v.layernorm(-1) * x).sum())(x)
+
+
+def _torch_norm(x: Any) -> Any:
+    import torch
+
+    v = x.detach().requires_grad_()
+    y = torch.nn.functional.layer_norm(v, v.shape[-1:])
+    y.backward(x)
+    return v.grad
+
+
+WORKS = {
+    "copy": Work(lambda x: x + 0, lambda x: x.clone(), LONG, 2),
+    "chain": Work(
+        lambda x: (x * 1.5 + 0.25).relu() * x, lambda x: (x * 1.5 + 0.25).relu() * x, LONG, 2
+    ),
+    "chain with tanh": Work(
+        lambda x: (x * 1.5 + 0.25).relu() * x.tanh(),
+        lambda x: (x * 1.5 + 0.25).relu() * x.tanh(),
+        LONG,
+        2,
+    ),
+    "sum": Work(lambda x: x.sum(), lambda x: x.sum(), LONG, 1),
+    "row sum": Work(lambda x: x.sum(1), lambda x: x.sum(1), ROWS, 1),
+    "column sum": Work(lambda x: x.sum(0), lambda x: x.sum(0), ROWS, 1),
+    "softmax": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), ROWS, 2),
+    "layer norm": Work(
+        lambda x: x.layernorm(-1),
+        lambda x: __import__("torch").nn.functional.layer_norm(x, x.shape[-1:]),
+        ROWS,
+        2,
+    ),
+    "layer norm, both ways": Work(_norm_both, _torch_norm, ROWS, 5),
+    "transpose": Work(lambda x: x.T + 0, lambda x: x.T.contiguous(), ROWS, 2),
+    "softmax of 1000": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (65536, 1000), 2),
+    "softmax of 16384": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (4096, 16384), 2),
+    "softmax of 50304": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (1024, 50304), 2),
+    "gather": Work(lambda x, i: x[i], lambda x, i: x[i], (16384, 1024), 8, 65536),
+    "cumulative sum": Work(lambda x: x.cumsum(1), lambda x: x.cumsum(1), (16384, 1024), 2),
+    "sort": Work(lambda x: x.sort(1)[0], lambda x: x.sort(1)[0], (16384, 256), 2),
+}
+
+
+def measured(run: Callable[[], Any], gpu: Any) -> float:
+    """Milliseconds of one run."""
+    for _ in range(3):
+        run()
+    found = []
+    for _ in range(ROUNDS):
+        start = gpu.event()
+        for _ in range(IN_A_ROW):
+            run()
+        found.append(gpu.milliseconds(start, gpu.event()) / IN_A_ROW)
+    return statistics.median(found)
+
+
+def ours(work: Work) -> float:
+    """Of Adjoint."""
+    fn, operands = jit(work.ours), [(_operand(work) + 0).realize()]
+    if work.places:
+        operands.append((_places(work) + 0).realize())
+    return measured(lambda: fn(*operands), the_gpu())
+
+
+def _operand(work: Work) -> Tensor:
+    rng = np.random.default_rng(0)
+    return Tensor(rng.standard_normal(work.shape, dtype=np.float32), device="GPU")
+
+
+def _places(work: Work) -> Tensor:
+    rng = np.random.default_rng(1)
+    return Tensor(rng.integers(0, work.shape[0], work.places).astype(np.int32), device="GPU")
+
+
+class TorchEvents:
+    """The events of torch's stream, as `Driver` gives its own."""
+
+    def event(self) -> Any:
+        import torch
+
+        found = torch.cuda.Event(enable_timing=True)
+        found.record()
+        return found
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        end.synchronize()
+        return float(start.elapsed_time(end))
+
+
+def torchs(work: Work) -> float:
+    """Of torch, one op after another."""
+    import torch
+
+    x = torch.randn(work.shape, device="cuda")
+    given = [x]
+    if work.places:
+        given.append(torch.randint(0, work.shape[0], (work.places,), device="cuda"))
+    return measured(lambda: work.torch(*given), TorchEvents())
+
+
+def row(name: str, peers: bool) -> dict[str, Any]:
+    work = WORKS[name]
+    nbytes = 4 * work.passes * int(np.prod(work.shape))
+    found: dict[str, Any] = {"work": name, "bytes": nbytes}
+    for who, time in (("adjoint", ours), *([("torch", torchs)] if peers else [])):
+        try:
+            ms = time(work)
+            found[who] = {"ms": ms, "TB/s": nbytes / ms / 1e9}
+        except Exception as error:
+            found[who] = {"error": f"{type(error).__name__}: {error}"[:300]}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", default=[])
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    rows = []
+    for name in options.names or WORKS:
+        rows.append(row(name, options.peers))
+        shown = [
+            f"{who} {_shown(rows[-1][who])}" for who in ("adjoint", "torch") if who in rows[-1]
+        ]
+        print(f"{name:24} {'   '.join(shown)}", flush=True)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+def _shown(found: dict[str, Any]) -> str:
+    return found.get("error") or f"{found['ms']:8.3f} ms {found['TB/s']:5.2f} TB/s"
+
+
+if __name__ == "__main__":
+    main()
