@@ -92,6 +92,10 @@ class Team:
     fewest_elements: int  # of a row that is worth a team
     lanes: int  # of a thread, side by side in one access, of four bytes each
 
+    def threads_for(self, count: int) -> int:
+        """So many that each has one of these elements, if there are not too many."""
+        return min(1 << (count - 1).bit_length(), self.most)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -154,7 +158,7 @@ _GPU = Target(
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,
-    limits=Limits(local_bytes=0, scratch_groups=1 << 14),
+    limits=Limits(local_bytes=0, scratch_groups=1 << 14, ranked_row=512, longest_ranked=2048),
 )
 TARGETS: dict[str, Target] = {
     target.name: target

@@ -39,6 +39,7 @@ class Choice:
     scratch: int = 0  # bytes of a row that may be kept for a later stage
     columns: int = 0  # that are added up side by side, line by line, where there are sums of them
     exact: bool = False  # for the sizes as they are, not for all that they can be
+    flat: bool = False  # of a kernel without rows: all loops are one, which threads share
 
 
 class Probe(ElementWalk):
@@ -129,13 +130,25 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
     if lanes == "outer" and width == target.most_lanes and not columns:
         width = _strip(probe, size, target)
-    if target.thread_bytes and (lanes == "outer" or not frame.group.reduced):
-        lanes, width, columns = _of_a_thread(probe, lanes, size, target)
+    flat = bool(target.thread_bytes) and not frame.group.reduced
+    if target.thread_bytes and (lanes == "outer" or flat):
+        alone = sum(map(len, stages)) + len(outer) == 1
+        part = size if flat and not alone else 0
+        part = 1 if part and varies(*frame.group.sizes) else part
+        lanes, width, columns = _of_a_thread(probe, lanes, size, part, target)
     elif width < target.fewest_lanes:
         lanes, width, columns = "none", 1, 0
     last, scratch = tuple(b.run for b in inner_best), target.caches[0]
     choice = Choice(
-        outer, stages, lanes, width, outer_best.run, last, scratch=scratch, columns=columns
+        outer,
+        stages,
+        lanes,
+        width,
+        outer_best.run,
+        last,
+        scratch=scratch,
+        columns=columns,
+        flat=flat,
     )
     if lanes != "inner" or frame.outer or frame.group.reduced:
         return choice
@@ -254,11 +267,15 @@ def _width(probe: Probe, size: int, gathers: bool, tiny: bool, target: Target) -
     return max(width, 1)
 
 
-def _of_a_thread(probe: Probe, lanes: str, size: int, target: Target) -> tuple[str, int, int]:
+def _of_a_thread(
+    probe: Probe, lanes: str, size: int, part: int, target: Target
+) -> tuple[str, int, int]:
     """Lanes that change no order of sums, where each thread has some: as many as it accesses at
-    once."""
-    width = min(max(target.thread_bytes // probe.itemsize, 1), size)
+    once, and as divide the `part` of a loop that is theirs."""
+    width = min(max(target.thread_bytes // probe.itemsize, 1), max(size, 1))
     width = 1 << (width.bit_length() - 1)
+    while part % width:
+        width //= 2
     return (lanes, width, 0) if width > 1 and lanes != "none" else ("none", 1, 0)
 
 

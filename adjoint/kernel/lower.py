@@ -128,9 +128,9 @@ class Lowering(Elements):
             open_tiles(inner[0])
             return
         if plain and inner[0]:
-            cut = len(inner[0]) - (
-                len(inner[0]) + len(outer) > 1
-            )  # the innermost stays, if not alone
+            # the innermost stays, if not alone
+            stays = len(inner[0]) + len(outer) > 1 and not choice.flat
+            cut = len(inner[0]) - stays
             outer, inner[0] = [*outer, *inner[0][:cut]], inner[0][cut:]
         width = choice.width if lane is None and plain and not inner[0] else 1
         if lane is not None and not outer:

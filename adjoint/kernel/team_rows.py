@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from math import prod
 
 from adjoint.ir.dtype import DType
-from adjoint.ir.uop import UOp
+from adjoint.ir.kernel_kind import EXPENSIVE
+from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
@@ -197,10 +198,17 @@ def _power(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
+def _is_costly(frame: LoopStages) -> bool:
+    """Whether arithmetic takes long: then more threads hide how long it takes."""
+    known = set(frame.group.inputs)
+    nodes = toposort([n for n, _ in frame.group.outputs], stop=known.__contains__)
+    return any(getattr(n.op.kernel, "cost", 1) >= EXPENSIVE for n in nodes if n not in known)
+
+
 def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:
-    """As many as all rows of memory can be read at once; fewer, where several rows are held."""
+    """As many as rows of memory can be read at once; fewer, where much is held or computed."""
     held = [n for n in frame.group.inputs if n.size >= longest]
-    lanes = most if len(held) < 2 else most // 2
+    lanes = most if len(held) < 2 and not _is_costly(frame) else most // 2
     while longest % lanes:
         lanes //= 2
     return lanes

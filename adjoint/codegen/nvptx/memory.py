@@ -82,13 +82,14 @@ def _load_one(
 def _get(w: Writer, dtype: DType, place: Place, index: str) -> str:
     kind = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {kind}, {place.pointer}, i64 {index}")
-    return w.emit(f"load {kind}, {_at(place, pointer)}{_mark(place)}")
+    align = f", align {dtype.itemsize}"
+    return w.emit(f"load {kind}, {_at(place, pointer)}{align}{_mark(place)}")
 
 
 def _put(w: Writer, dtype: DType, place: Place, index: str, value: str) -> None:
     kind = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {kind}, {place.pointer}, i64 {index}")
-    w.effect(f"store {kind} {value}, {_at(place, pointer)}")
+    w.effect(f"store {kind} {value}, {_at(place, pointer)}, align {dtype.itemsize}")
 
 
 def _at(place: Place, pointer: str) -> str:

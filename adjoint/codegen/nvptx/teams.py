@@ -15,10 +15,12 @@ from adjoint.codegen.llvm.ops import apply
 from adjoint.codegen.llvm.writer import Value
 from adjoint.codegen.nvptx.geometry import WARP
 from adjoint.codegen.nvptx.memory import store
+from adjoint.codegen.nvptx.quotients import quotient
 from adjoint.codegen.nvptx.shuffle import shuffled
 from adjoint.codegen.nvptx.threads import ThreadRenderer
 from adjoint.errors import InternalError
-from adjoint.ir.kernel_kind import GLOBAL, LOAD, LOCAL, STORE
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import ACCUMULATOR, GLOBAL, LOAD, LOCAL, PHI, STORE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -27,6 +29,7 @@ _SHARED = "ptr addrspace(3)"
 _MEMORY = "@shared_memory"
 _LINE = 16  # bytes that pieces of shared memory are multiples of
 _UNROLLED = 2048  # nodes; a loop that is as short as this without branches has none
+_EXTREMES = {"maximum": "llvm.maximum", "minimum": "llvm.minimum"}
 _SYMMETRIC = {"add", "mul", "logical_or", "logical_and", "bitwise_or", "bitwise_and", "bitwise_xor"}
 
 
@@ -122,6 +125,35 @@ class TeamRenderer(ThreadRenderer):
         else:
             w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}"))
 
+    # ---- arithmetic
+
+    def compute(self, node: UOp, operands: list[Value]) -> Value:
+        w, name = self.w, node.op.name
+        if node.dtype is dtypes.float32:
+            if name in _EXTREMES and any(s.op.kernel in (ACCUMULATOR, PHI) for s in node.src):
+                names = [w.vector(v, node.dtype) for v in operands]
+                return Value(self.extreme(name, names, w.lanes), None, w.level)
+            if name == "true_div" and self.is_shared(operands[1]):
+                first = w.vector(operands[0], node.dtype)
+                return Value(quotient(w, first, operands[1].name, w.lanes), None, w.level)
+        return super().compute(node, operands)
+
+    def is_shared(self, divisor: Value) -> bool:
+        """Whether it is the same for all elements of a row."""
+        inside = self.spread is not None and divisor.level < self.w.level
+        return inside and divisor.stride == 0 and not divisor.constant
+
+    def extreme(self, name: str, names: list[str], lanes: int) -> str:
+        """The larger or smaller of two float32, a NaN if one is; 0.0 is larger than -0.0."""
+        kind = ty.vector_of("float", lanes)
+        callee = f"{_EXTREMES[name]}.{ty.suffix('float', lanes)}"
+        return self.w.emit(self.w.call(kind, callee, *(f"{kind} {n}" for n in names)))
+
+    def join(self, join: Join, acc: UOp, names: list[str], lanes: int) -> str:
+        if acc.dtype is dtypes.float32 and join.op in _EXTREMES:
+            return self.extreme(join.op, names, lanes)
+        return apply(self.w, join.op, acc.dtype, names, lanes)
+
     # ---- loops with lanes
 
     def loop(self, block: Block, head: UOp) -> None:
@@ -200,13 +232,14 @@ class TeamRenderer(ThreadRenderer):
             threads //= 2
             other = shuffled(w, name, acc.dtype, own, threads, self.members)
             pair = self.in_order(acc, join, name, other, threads)
-            name = apply(w, join.op, acc.dtype, pair, own)
+            name = self.join(join, acc, pair, own)
         self.value[acc] = Value(name, None if own > 1 else 0, w.level)
         return super().halved(acc, Join(join.op, own))
 
     def in_order(self, acc: UOp, join: Join, name: str, other: str, distance: int) -> list[str]:
-        """The value of the lower thread first, where that matters."""
-        if join.op in _SYMMETRIC or not acc.dtype.is_float:
+        """The value of the lower thread first, where that matters: of zeros of both signs, the
+        larger or smaller float64 is the second."""
+        if join.op in _SYMMETRIC or acc.dtype is not dtypes.float64:
             return [name, other]
         w, kind = self.w, ty.type_of(acc.dtype, self.own_lanes(join.lanes))
         bit = w.emit(f"and i32 {self.thread}, {distance}")
@@ -239,7 +272,7 @@ class TeamRenderer(ThreadRenderer):
         while len(parts) > 1:
             half = len(parts) // 2
             pairs = zip(parts[:half], parts[half:], strict=True)
-            parts = [apply(w, join.op, acc.dtype, list(pair), own) for pair in pairs]
+            parts = [self.join(join, acc, list(pair), own) for pair in pairs]
         return parts[0]
 
 

@@ -8,7 +8,7 @@ take the same steps whatever the data are, and give NaN the last place (descendi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from adjoint.ir.dtype import DType, dtypes
@@ -117,7 +117,8 @@ class _Sort:
 def _ranked(sort: _Sort, name: str) -> AlgorithmKernel:
     """A short row: count the elements before each."""
     loops, n, order = sort.loops, sort.n, sort.order
-    lanes = lanes_for(n, order.kind, sort.target)
+    team = sort.target.team
+    lanes = lanes_for(n, order.kind, sort.target) if team is None else team.threads_for(highest(n))
     keys = loops.local("keys", order.kind, highest(n))
     with loops.grid(sort.rows) as row:
         start = sort.start(row)
@@ -132,7 +133,8 @@ def _ranked(sort: _Sort, name: str) -> AlgorithmKernel:
                 before = (other < mine).logical_or(other.eq(mine).logical_and(earlier))
                 place = loops.update(rank, rank + before.cast(dtypes.int32), j)
             sort.put(start, place.cast(dtypes.int64), i)
-    return sort.finish(name, 4 * n * n)
+    found = sort.finish(name, 4 * n * n)
+    return found if team is None else replace(found, program=replace(found.program, threads=lanes))
 
 
 def _digit_bits(order: _Order) -> int:
