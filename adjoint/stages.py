@@ -183,6 +183,16 @@ class Gemm:
         return 2 * self.batch * self.m * self.n * self.k
 
 
+def matrix_order(row: int, column: int, rows: int, columns: int) -> tuple[bool, int] | None:
+    """Whether a matrix with these strides lies row by row, or column by column, and how far they
+    are apart; None if it lies neither way."""
+    if (column == 1 or columns == 1) and (row >= columns or rows == 1):
+        return True, max(1, columns, row if rows > 1 else 1)
+    if (row == 1 or rows == 1) and (column >= rows or columns == 1):
+        return False, max(1, rows, column if columns > 1 else 1)
+    return None
+
+
 class LibraryCall(Protocol):
     """A call of a library, as data; a backend knows the calls of its libraries by their class."""
 

@@ -32,19 +32,27 @@ class Work(NamedTuple):
     shape: tuple[int, ...]
     passes: float
     places: int = 0  # of a second operand, of indices
+    twice: bool = False  # a second operand like the first
+    dtype: str = "float32"
+    flops: float = 0.0
 
 
-def _norm_both(x: Any) -> Any:
-    return grad(lambda v: (v.layernorm(-1) * x).sum())(x)
+def _norm_both(x: Any, g: Any) -> Any:
+    return x.layernorm(-1), grad(lambda v: (v.layernorm(-1) * g).sum())(x)
 
 
-def _torch_norm(x: Any) -> Any:
+def _torch_norm(x: Any, g: Any) -> Any:
     import torch
 
     v = x.detach().requires_grad_()
     y = torch.nn.functional.layer_norm(v, v.shape[-1:])
-    y.backward(x)
-    return v.grad
+    y.backward(g)
+    return y, v.grad
+
+
+def _product(size: int, dtype: str) -> Work:
+    multiply = lambda x, y: x @ y  # noqa: E731
+    return Work(multiply, multiply, (size, size), 3, 0, True, dtype, 2.0 * size**3)
 
 
 WORKS = {
@@ -68,7 +76,7 @@ WORKS = {
         ROWS,
         2,
     ),
-    "layer norm, both ways": Work(_norm_both, _torch_norm, ROWS, 5),
+    "layer norm, both ways": Work(_norm_both, _torch_norm, ROWS, 5, 0, True),
     "transpose": Work(lambda x: x.T + 0, lambda x: x.T.contiguous(), ROWS, 2),
     "softmax of 1000": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (65536, 1000), 2),
     "softmax of 16384": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (4096, 16384), 2),
@@ -76,6 +84,10 @@ WORKS = {
     "gather": Work(lambda x, i: x[i], lambda x, i: x[i], (16384, 1024), 8, 65536),
     "cumulative sum": Work(lambda x: x.cumsum(1), lambda x: x.cumsum(1), (16384, 1024), 2),
     "sort": Work(lambda x: x.sort(1)[0], lambda x: x.sort(1)[0], (16384, 256), 2),
+    "gemm 8192 bfloat16": _product(8192, "bfloat16"),
+    "gemm 4096 float32": _product(4096, "float32"),
+    "gemm 4096 float64": _product(4096, "float64"),
+    "gemm 512 float32": _product(512, "float32"),
 }
 
 
@@ -97,12 +109,15 @@ def ours(work: Work) -> float:
     fn, operands = jit(work.ours), [(_operand(work) + 0).realize()]
     if work.places:
         operands.append((_places(work) + 0).realize())
+    if work.twice:
+        operands.append((_operand(work) * 0.5).realize())
     return measured(lambda: fn(*operands), the_gpu())
 
 
 def _operand(work: Work) -> Tensor:
     rng = np.random.default_rng(0)
-    return Tensor(rng.standard_normal(work.shape, dtype=np.float32), device="GPU")
+    found = Tensor(rng.standard_normal(work.shape, dtype=np.float32), device="GPU")
+    return found.cast(work.dtype)
 
 
 def _places(work: Work) -> Tensor:
@@ -129,8 +144,8 @@ def torchs(work: Work) -> float:
     """Of torch, one op after another."""
     import torch
 
-    x = torch.randn(work.shape, device="cuda")
-    given = [x]
+    x = torch.randn(work.shape, device="cuda").to(getattr(torch, work.dtype))
+    given = [x, x * 0.5] if work.twice else [x]
     if work.places:
         given.append(torch.randint(0, work.shape[0], (work.places,), device="cuda"))
     return measured(lambda: work.torch(*given), TorchEvents())
@@ -138,12 +153,12 @@ def torchs(work: Work) -> float:
 
 def row(name: str, peers: bool) -> dict[str, Any]:
     work = WORKS[name]
-    nbytes = 4 * work.passes * int(np.prod(work.shape))
+    nbytes = 4 * work.passes * int(np.prod(work.shape))  # of float32
     found: dict[str, Any] = {"work": name, "bytes": nbytes}
     for who, time in (("adjoint", ours), *([("torch", torchs)] if peers else [])):
         try:
             ms = time(work)
-            found[who] = {"ms": ms, "TB/s": nbytes / ms / 1e9}
+            found[who] = {"ms": ms, "TB/s": nbytes / ms / 1e9, "TFLOP/s": work.flops / ms / 1e9}
         except Exception as error:
             found[who] = {"error": f"{type(error).__name__}: {error}"[:300]}
     return found
@@ -168,7 +183,10 @@ def main() -> None:
 
 
 def _shown(found: dict[str, Any]) -> str:
-    return found.get("error") or f"{found['ms']:8.3f} ms {found['TB/s']:5.2f} TB/s"
+    if "error" in found:
+        return str(found["error"])
+    rate = f"{found['TFLOP/s']:5.0f} TFLOP/s" if found["TFLOP/s"] else f"{found['TB/s']:5.2f} TB/s"
+    return f"{found['ms']:8.3f} ms {rate}"
 
 
 if __name__ == "__main__":

@@ -164,10 +164,10 @@ class TeamRows(TeamKernel):
                 total = self._joined(node, total, value, group)
             self.loops.store(lanes, place, total)
         values = self._scratch("blocks", node, blocks)
-        with self.loops.loop(blocks, _power(blocks)) as block:
-            first = self._counter(blocks, block) * LANES
+        with self.loops.loop(blocks, _power(blocks)) as number:
+            first = self._counter(blocks, number) * LANES
             found = [self._get(node, lanes, first + i, blocks * LANES) for i in range(LANES)]
-            self.loops.store(values, block, self._halved(node, found))
+            self.loops.store(values, number, self._halved(node, found))
         return self._added_values(node, values, blocks)
 
     def _added_lanes(self, node: UOp, memory: UOp, groups: int) -> UOp:

@@ -18,7 +18,7 @@ from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.runtime.launch import chunk_of
-from adjoint.stages import Gemm, Source
+from adjoint.stages import Gemm, Source, matrix_order
 
 ROW_MAJOR, COLUMN_MAJOR, PLAIN, TRANSPOSED = 101, 102, 111, 112  # as CBLAS numbers them
 _MAX_EXTENT = 2**31 - 1  # the library counts in 32 bits
@@ -85,11 +85,8 @@ def gemm_kernel(gemm: Gemm) -> GemmKernel:
 
 def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int] | None:
     """(order, leading dimension) of a matrix, or None if the library does not know such a one."""
-    if (column == 1 or columns == 1) and (row >= columns or rows == 1):
-        return ROW_MAJOR, max(1, columns, row if rows > 1 else 1)
-    if (row == 1 or rows == 1) and (column >= rows or columns == 1):
-        return COLUMN_MAJOR, max(1, rows, column if columns > 1 else 1)
-    return None
+    found = matrix_order(row, column, rows, columns)
+    return None if found is None else (ROW_MAJOR if found[0] else COLUMN_MAJOR, found[1])
 
 
 def _panels(rows: int, columns: int, depth: int) -> tuple[int, int]:

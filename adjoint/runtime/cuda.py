@@ -172,7 +172,7 @@ class Driver:
         self.device = device.value
         library.cuDevicePrimaryCtxRetain(byref(context), device)
         self._context = context
-        self._enter()
+        self.enter()
         self.stream = self._handle("cuStreamCreate", 0)
         self._pool = self._handle("cuDeviceGetDefaultMemPool", self.device)
         keeps = c_uint64(2**64 - 1)  # what is freed stays for the next allocation
@@ -185,7 +185,7 @@ class Driver:
     def _lose(self) -> None:
         self._lost = True
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
         """Every thread says once which GPU it means."""
         if self._lost:
             problem_ = "a GPU cannot be used in a process that was forked from one that used it"
@@ -224,7 +224,7 @@ class Driver:
 
     def allocate(self, nbytes: int) -> int:
         """The address of memory, in the order of the stream."""
-        self._enter()
+        self.enter()
         found = c_uint64()
         self._call.cuMemAllocAsync(byref(found), nbytes, self.stream)
         return found.value
@@ -232,7 +232,7 @@ class Driver:
     def free(self, address: int) -> None:
         """Give memory back when all that was launched before is done."""
         if not self._lost:
-            self._enter()
+            self.enter()
             self._call.cuMemFreeAsync(address, self.stream)
 
     def trim(self) -> None:
@@ -242,7 +242,7 @@ class Driver:
 
     def pool_bytes(self) -> tuple[int, int]:
         """Bytes of allocations, and bytes taken from the system."""
-        self._enter()
+        self.enter()
         found = []
         for number in (_POOL_USED, _POOL_RESERVED):
             value = c_uint64()
@@ -252,30 +252,35 @@ class Driver:
 
     def write(self, address: int, source: int, nbytes: int) -> None:
         """A copy from the host, whose memory may change once this returns."""
-        self._enter()
+        self.enter()
         self._call.cuMemcpyHtoDAsync_v2(address, source, nbytes, self.stream)
 
     def read(self, target: int, address: int, nbytes: int) -> None:
         """A copy to the host, done when this returns."""
-        self._enter()
+        self.enter()
         self._call.cuMemcpyDtoHAsync_v2(target, address, nbytes, self.stream)
         self._call.cuStreamSynchronize(self.stream)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """A copy on the device."""
-        self._enter()
+        self.enter()
         self._call.cuMemcpyDtoDAsync_v2(target, source, nbytes, self.stream)
+
+    def clear(self, address: int, nbytes: int) -> None:
+        """Zeros."""
+        self.enter()
+        self._call.cuMemsetD8Async(address, 0, nbytes, self.stream)
 
     def synchronise(self) -> None:
         """Wait for all that was launched."""
-        self._enter()
+        self.enter()
         self._call.cuStreamSynchronize(self.stream)
 
     # ---- code
 
     def assemble(self, ptx: str) -> bytes:
         """PTX as code for this GPU, by the assembler of the driver."""
-        self._enter()
+        self.enter()
         log = ctypes.create_string_buffer(_LOG)
         options = (c_int * 2)(5, 6)  # where errors go, and how many bytes of them
         values = (c_void_p * 2)(ctypes.cast(log, c_void_p), c_void_p(_LOG))
@@ -295,18 +300,18 @@ class Driver:
 
     def load(self, image: bytes) -> Any:
         """A module in the memory of the device."""
-        self._enter()
+        self.enter()
         return self._handle("cuModuleLoadData", ctypes.cast(c_char_p(image), c_void_p))
 
     def unload(self, module: Any) -> None:
         """Give a module up."""
         if not self._lost:
-            self._enter()
+            self.enter()
             self._call.cuModuleUnload(module)
 
     def function(self, module: Any, name: str, shared: int) -> Any:
         """A kernel of a module that uses so many bytes of shared memory."""
-        self._enter()
+        self.enter()
         found = self._handle("cuModuleGetFunction", module, name.encode())
         if shared > 0:
             self._call.cuFuncSetAttribute(found, _DYNAMIC_SHARED, shared)
@@ -314,7 +319,7 @@ class Driver:
 
     def launch(self, function: Any, geometry: Sequence[int], parameters: Any) -> None:
         """Blocks, threads of each, bytes of shared memory; an array of places of arguments."""
-        self._enter()
+        self.enter()
         blocks, threads, shared = geometry
         sizes = (blocks, 1, 1, threads, 1, 1, shared)
         self._call.cuLaunchKernel(function, *sizes, self.stream, parameters, None)
@@ -323,14 +328,14 @@ class Driver:
 
     def event(self) -> Any:
         """A moment in the order of the stream."""
-        self._enter()
+        self.enter()
         found = self._handle("cuEventCreate", 0)
         self._call.cuEventRecord(found, self.stream)
         return found
 
     def milliseconds(self, start: Any, end: Any) -> float:
         """Between two moments; waits for the second."""
-        self._enter()
+        self.enter()
         found = c_float()
         self._call.cuEventSynchronize(end)
         self._call.cuEventElapsedTime(byref(found), start, end)

@@ -23,6 +23,7 @@ ROWS = {
     "turned": lambda x: x.flip(1).softmax(-1),
     "gradient of softmax": lambda x: grad(lambda v: (v.softmax(-1) * v.sin()).sum())(x),
     "gradient of layer norm": lambda x: grad(lambda v: (v.layernorm(-1) * v).sum())(x),
+    "quotients": lambda x: [(y := x.relu() * (x * 40).exp()) / y.sum(-1, keepdim=True), _far(x)],
     "loss": lambda x: x.log_softmax(-1)[:, 3].mean(),
 }
 WHOLE = {
@@ -57,6 +58,12 @@ WHOLE = {
     "under jit": (lambda x: [jit(lambda v: (v * 3).exp().sum(0))(x)], [(100, 300)]),
     "random": (lambda x: [_drawn(x)], [(100, 300)]),
 }
+
+
+def _far(x):
+    """Quotients at the ends of the range: subnormal, infinite, of zeros of both signs."""
+    y = x * (x * 30).exp()
+    return (y.round() * -1e-20) / (y.abs().max(-1, keepdim=True) * 1e10)
 
 
 def _places(x):

@@ -9,6 +9,6 @@ from adjoint.backends.cuda.backend import CudaBackend
 from adjoint.runtime.memory import register_memory
 
 BACKEND = CudaBackend()
-register_memory(BACKEND.target.name, BACKEND.memory)
+register_memory("GPU", BACKEND.memory)
 
 __all__ = ["BACKEND"]

@@ -6,28 +6,42 @@ What may live here: the protocol's methods. What may not: how any one of them is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
-from adjoint.backends.cuda.launch import CudaLaunch
-from adjoint.backends.cuda.memory import CudaMemory
+from adjoint.backends.cuda.launch import Call, CudaLaunch, kernel_call
+from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
+from adjoint.backends.cuda.products import product_call
 from adjoint.errors import InternalError
+from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
-from adjoint.stages import KernelStep, LoopProgram, Source, Step
-from adjoint.target import TARGETS
+from adjoint.stages import Gemm, KernelStep, LibraryStep, LoopProgram, Source, Step
+from adjoint.target import TARGETS, MatrixLibrary, Target
 
 
 class CudaBackend:
     """See `Backend`."""
 
-    target = TARGETS["GPU"]
     language = "nvptx"
 
     def __init__(self, gpu: Callable[[], Driver] = the_gpu) -> None:
         self._gpu = gpu
         self.memory = CudaMemory(gpu)
         self._kernels = Kernels(gpu)
+
+    @cached_property
+    def target(self) -> Target:
+        """The GPU, with the library of products if it is installed."""
+        found = () if library() is None else (MatrixLibrary("cublaslt", DTYPES),)
+        return replace(TARGETS["GPU"], libraries=found)
+
+    @cached_property
+    def _workspace(self) -> CudaBlock:
+        """Memory for products: one after another uses it."""
+        return self.memory.allocate(WORKSPACE)
 
     def machine(self) -> bytes:
         """Nothing: sources are the same for every GPU; code is not, and is kept by capability."""
@@ -45,17 +59,23 @@ class CudaBackend:
         return {program: self._kernels.kernel(source) for program, source in sources.items()}
 
     def runs(self, step: Step) -> bool:
-        """Kernels; the host does all else."""
-        return isinstance(step, KernelStep)
+        """Kernels and products; the host does all else."""
+        return isinstance(step, (KernelStep, LibraryStep))
 
     def bind(
         self, steps: Sequence[Step], kernels: Mapping[LoopProgram, CudaKernel], cells: Cells
     ) -> CudaLaunch:
         """The launches of all steps."""
-        own = [step for step in steps if isinstance(step, KernelStep)]
-        if len(own) != len(steps):
-            raise InternalError("the GPU was given a step that is no kernel")
-        return CudaLaunch(own, kernels, cells, self._gpu())
+        return CudaLaunch([self._call(step, kernels, cells) for step in steps])
+
+    def _call(self, step: Step, kernels: Mapping[LoopProgram, CudaKernel], cells: Cells) -> Call:
+        match step:
+            case KernelStep():
+                return kernel_call(step, kernels[step.program], cells, self._gpu())
+            case LibraryStep(call=Gemm() as gemm):
+                return product_call(gemm, step.slots, cells, self._gpu(), self._workspace)
+            case _:
+                raise InternalError(f"the GPU does not run {step}")
 
     def synchronise(self) -> None:
         """Wait for the stream."""

@@ -7,7 +7,7 @@ so nothing is copied from run to run.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,40 +19,43 @@ from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import KernelStep
 
+Call = Callable[[], None]
+
 
 class CudaLaunch:
-    """Kernels one after another on the stream of the GPU."""
+    """Kernels and products one after another on the stream of the GPU."""
 
     flags: Sequence[Flag] = ()
 
-    def __init__(
-        self,
-        steps: Sequence[KernelStep],
-        kernels: Mapping[Any, CudaKernel],
-        slots: Cells,
-        gpu: Driver,
-    ):
-        self._launch, self._keep = gpu.launch, [slots]
-        self._calls = [self._call(step, kernels[step.program], slots) for step in steps]
-
-    def _call(self, step: KernelStep, kernel: CudaKernel, slots: Cells) -> Any:
-        program = step.program
-        extent = 1 if program.grid is None else int(program.grid.arg.size)
-        own = Cells([*map(_bits, program.parameters), extent])
-        self._keep.append(own)
-        places = [slots.cell(number) for number in step.slots]
-        places += [own.cell(i) for i in range(len(own))]
-        parameters = (ctypes.c_void_p * len(places))(*places)
-        geometry = kernel.geometry
-        blocks = geometry.blocks(extent)
-        return kernel.function, (blocks, geometry.threads, geometry.shared), parameters
+    def __init__(self, calls: Sequence[Call]):
+        self._calls = calls
 
     def run(self) -> int:
-        """Launch all of them; a grid without iterations has nothing to launch."""
-        for function, geometry, parameters in self._calls:
-            if geometry[0]:
-                self._launch(function, geometry, parameters)
+        """Launch all of them."""
+        for call in self._calls:
+            call()
         return 0
+
+
+def kernel_call(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver) -> Call:
+    """What launches a kernel on the slots of a run; a grid without iterations is no launch."""
+    program, geometry = step.program, kernel.geometry
+    extent = 1 if program.grid is None else int(program.grid.arg.size)
+    own = Cells([*map(_bits, program.parameters), extent])
+    places = [slots.cell(number) for number in step.slots]
+    places += [own.cell(i) for i in range(len(own))]
+    parameters = (ctypes.c_void_p * len(places))(*places)
+    sizes = geometry.blocks(extent), geometry.threads, geometry.shared
+    function, launch = kernel.function, gpu.launch
+
+    def run(keep: Any = (own, slots)) -> None:
+        launch(function, sizes, parameters)
+
+    return run if sizes[0] else _nothing
+
+
+def _nothing() -> None:
+    """Nothing to launch."""
 
 
 def _bits(node: UOp) -> int:

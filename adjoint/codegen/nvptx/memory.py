@@ -22,7 +22,7 @@ class Place(NamedTuple):
     """Memory that is accessed: a pointer with its type, an index, and what divides the index."""
 
     pointer: str
-    index: Value
+    at: Value
     multiple: int
     fixed: bool = False  # nothing writes to it while the kernel runs
 
@@ -32,11 +32,11 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value], place: Place) -> Valu
     given = gate_of(node)
     gate = None if given is None else value_of[given]
     alt = value_of[node.src[3]] if gate is not None and len(node.src) > 3 else None
-    place = place._replace(index=wide(w, place.index, node.src[1].dtype))
-    if w.lanes == 1 or (place.index.stride == 0 and (gate is None or gate.stride == 0)):
+    place = place._replace(at=wide(w, place.at, node.src[1].dtype))
+    if w.lanes == 1 or (place.at.stride == 0 and (gate is None or gate.stride == 0)):
         return _load_one(w, node.dtype, place, gate, alt)
     even = gate is None or gate.stride == 0
-    if place.index.stride == 1 and w.mask is None and even:
+    if place.at.stride == 1 and w.mask is None and even:
         return _load_together(w, node.dtype, place, gate, alt)
     return _load_each(w, node.dtype, place, gate, alt)
 
@@ -46,15 +46,15 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value], place: Place, own: s
     value, dtype = value_of[node.src[2]], node.src[2].dtype
     given = gate_of(node)
     gate = None if given is None else value_of[given]
-    place = place._replace(index=wide(w, place.index, node.src[1].dtype))
-    if w.lanes == 1 or (place.index.stride == 0 and value.stride == 0):
+    place = place._replace(at=wide(w, place.at, node.src[1].dtype))
+    if w.lanes == 1 or (place.at.stride == 0 and value.stride == 0):
         held = _any_lane(w, gate)
         name = to_memory(w, value.name, dtype, 1)
-        _when(w, _both(w, held, own), lambda: _put(w, dtype, place, place.index.name, name))
+        _when(w, _both(w, held, own), lambda: _put(w, dtype, place, place.at.name, name))
         return
     vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
     even = gate is None or gate.stride == 0
-    if place.index.stride == 1 and w.mask is None and even:
+    if place.at.stride == 1 and w.mask is None and even:
         held = None if gate is None else gate.name
         _when(w, _both(w, held, own), lambda: _put_together(w, dtype, place, vector))
         return
@@ -68,7 +68,7 @@ def _load_one(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
     held = _both(w, None if gate is None else gate.name, w.mask if w.lanes == 1 else None)
-    found = _get(w, dtype, place, _kept_inside(w, place.index.name, held))
+    found = _get(w, dtype, place, _kept_inside(w, place.at.name, held))
     name = from_memory(w, found, dtype, 1)
     if gate is None or alt is None:
         return Value(name, 0, w.level)
@@ -119,7 +119,7 @@ def _aligned(w: Writer, dtype: DType, place: Place) -> int:
 def _load_together(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
-    index = _kept_inside(w, place.index.name, None if gate is None else gate.name)
+    index = _kept_inside(w, place.at.name, None if gate is None else gate.name)
     kind, element = ty.memory_type(dtype, w.lanes), ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {element}, {place.pointer}, i64 {index}")
     align = f", align {_aligned(w, dtype, place)}"
@@ -134,7 +134,7 @@ def _load_together(
 
 def _put_together(w: Writer, dtype: DType, place: Place, vector: str) -> None:
     kind, element = ty.memory_type(dtype, w.lanes), ty.memory_type(dtype)
-    pointer = w.emit(f"getelementptr {element}, {place.pointer}, i64 {place.index.name}")
+    pointer = w.emit(f"getelementptr {element}, {place.pointer}, i64 {place.at.name}")
     w.effect(f"store {kind} {vector}, {_at(place, pointer)}, align {_aligned(w, dtype, place)}")
 
 
@@ -148,7 +148,7 @@ def _load_each(
     held = _lane_mask(w, gate)
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
-        found = _get(w, dtype, place, _kept_inside(w, _index(w, place.index, lane), open_))
+        found = _get(w, dtype, place, _kept_inside(w, _index(w, place.at, lane), open_))
         out = w.emit(f"insertelement {kind} {out}, {ty.memory_type(dtype)} {found}, i64 {lane}")
     name = from_memory(w, out, dtype, w.lanes)
     if gate is not None and alt is not None:
@@ -165,7 +165,7 @@ def _store_each(
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
         value = _lane(w, ty.memory_type(dtype), vector, lane)
-        index = _index(w, place.index, lane)
+        index = _index(w, place.at, lane)
         put = _Put(w, dtype, place, index, value)
         _when(w, _both(w, open_, own), put)
 
@@ -174,7 +174,7 @@ class _Put(NamedTuple):
     w: Writer
     dtype: DType
     place: Place
-    index: str
+    at: str
     value: str
 
     def __call__(self) -> None:
