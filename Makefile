@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-deps test-interrupts bits golden check fuzz bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-deps test-interrupts bits golden check fuzz bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
+	@echo "make test-gpu     every record and derivative on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-clients  suites of SciPy, scikit-learn, einops, autograd with Adjoint's tensors"
 	@echo "make test-cpus    every record on every level of x86-64: against the reference, bit for bit"
 	@echo "make test-arm64   kernels of the records as aarch64 objects, run by qemu"
@@ -99,6 +100,12 @@ test-cpus: $(READY)
 # Kernels of the records as aarch64 objects, run by qemu (Debian: qemu-user, gcc-aarch64-linux-gnu).
 test-arm64: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -rs -m arm64 tests/codegen/llvm
+
+# Every record, derivative and larger programs on an NVIDIA GPU, against the CPU; and the driver.
+test-gpu: $(READY)
+	$(BIN)/python -m tests.backends.cuda.agreement --workers 8 --summary bench/results/gpu_bits.json
+	$(BIN)/python -m pytest -rs -m gpu tests/backends/cuda --deselect \
+	  tests/backends/cuda/test_gpu.py::test_every_record_and_program_has_the_bits_of_the_cpu
 
 # Environments of their own, in .deps: see tests/deps.py.
 test-deps: $(READY)

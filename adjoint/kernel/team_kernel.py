@@ -121,7 +121,7 @@ class TeamKernel(Elements):
 
     def _store(self, node: UOp, at: At, gate: Gate) -> None:
         value = self.value(node, at, gate)
-        if node.dtype is not value.dtype and value.op.name == "cast":
+        if node.dtype is not value.dtype and value.op is OPS["cast"]:
             value = value.src[0] if value.src[0].dtype is node.dtype else value  # as it was
         if node.dtype is not value.dtype:
             value = UOp(OPS["cast"], (value,), OPS["cast"].arg(node.dtype))  # type: ignore[misc]

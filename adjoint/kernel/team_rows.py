@@ -6,8 +6,8 @@ Before: div(exp(sub(x, max(x))), sum(...)) over rows of 4,096. After, for every 
     for 16 lanes: for 16 groups: add up partial[group, lane]
     for 256 lanes: for 16 steps: the quotient, stored
 A lane of a loop is one of the tree (`ops/tree.py`) in one of its groups of sixteen elements, so the
-sum has the order of the tree, whoever adds. A thread meets the same elements in every loop: what it
-has read or computed of them stays in its registers.
+sum has the order of the tree, whichever thread adds. A thread meets the same elements in every
+loop: what it has read or computed of them stays in its registers.
 """
 
 from __future__ import annotations

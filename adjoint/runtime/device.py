@@ -6,14 +6,15 @@ import shutil
 from typing import Any
 
 from adjoint import config
-from adjoint.runtime import cuda
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
 def has_tools(target: Target) -> bool:
     """Whether the system has a program, or a driver and a GPU, that the target's backend needs."""
-    if target.gpu and cuda.problem():
-        return False
+    if target.gpu:
+        from adjoint.runtime.cuda import problem  # a driver, which may not be there
+
+        return not problem()
     return not target.tools or any(map(shutil.which, target.tools))
 
 

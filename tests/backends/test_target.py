@@ -16,7 +16,7 @@ from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
-from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target, Tile
+from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target, Team, Tile
 
 CPU = TARGETS["CPU"]
 
@@ -102,6 +102,8 @@ CHANGES = {
         {"near_bytes": 0, "total_bytes": 1 << 12},
     ),
     "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(4, 32)}),
+    "thread_bytes": (lambda x: x + 1, [LONG], {"thread_bytes": 16}),
+    "team": (softmax, [ROWS], {"team": Team(512, 32, 4)}),
     "limits.tiled_products": (
         lambda x: x @ x,
         [floats(48, 48)],
@@ -181,6 +183,7 @@ def test_another_number_makes_another_program_of_the_same_bits(name):
 
 def test_every_number_of_a_target_is_tried():
     elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
+    elsewhere.add("gpu")
     tried = {name.removeprefix("limits.") for name in CHANGES}
     numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
     decide_when = {"at_once_nodes", "at_once_elements", "at_once_runs"}  # engine/test_at_once.py

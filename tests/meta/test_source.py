@@ -22,6 +22,7 @@ EVERY_FILE = sorted(
 )
 DOORS = (  # to the compiler: `import adjoint` does not load it, nor does a program from the disk
     "adjoint/backends/cpu/backend.py",
+    "adjoint/backends/cuda/backend.py",
     "adjoint/engine/pipeline.py",
     "adjoint/engine/program_cache.py",
     "adjoint/engine/realize.py",

@@ -16,6 +16,7 @@ from adjoint.backends.cuda.backend import CudaBackend
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
+from adjoint.engine.program_cache import PROGRAMS
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError
 from adjoint.runtime.launch import Cells
@@ -121,8 +122,10 @@ def fake_gpu(**options):
     before, made = cuda.BACKEND, FakeBackend(FakeGpu(**options))
     cuda.BACKEND = made
     register_memory("GPU", made.memory)
+    PROGRAMS.clear()  # those of another GPU
     try:
         yield made.gpu
     finally:
+        PROGRAMS.clear()
         cuda.BACKEND = before
         register_memory("GPU", before.memory)

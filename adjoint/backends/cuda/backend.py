@@ -45,8 +45,12 @@ class CudaBackend:
 
     def machine(self) -> bytes:
         """Nothing: sources are the same for every GPU; code is not, and is kept by capability."""
-        self._gpu()  # E6002 here, before anything is compiled
+        self.prepare()
         return b""
+
+    def prepare(self) -> None:
+        """The GPU is found: E6002 here, before anything is compiled."""
+        self._gpu()
 
     def render(self, program: LoopProgram) -> Source:
         """LLVM IR for GPUs."""

@@ -1,12 +1,13 @@
 """The bits of the CPU on an NVIDIA GPU: every record, values and derivatives.
 
-    python -m tests.gpu.agreement --shard 0/8 --summary file.json
+    python -m tests.backends.cuda.agreement --workers 8 --summary file.json
 
 What a library computes on the CPU has other bits on purpose: there units in the last place count.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 import traceback
@@ -18,7 +19,7 @@ import numpy as np
 from adjoint import Device, counters
 from tests.agreement.bits import canonical
 from tests.agreement.records import DERIVATIVES, VALUES, gradients, values
-from tests.gpu.programs import programs, results
+from tests.backends.cuda.programs import programs, results
 from tests.support.devices import SUMMED, on, same
 
 CASES = [(f"values {p.id}", values, p.values) for p in VALUES]
@@ -54,6 +55,8 @@ def compared(compute, *given):
 def equal(a, b):
     alike = a.dtype == b.dtype and a.shape == b.shape
     a, b = np.atleast_1d(a), np.atleast_1d(b)
+    if not a.size:
+        return alike
     return alike and canonical(a).tobytes() == canonical(b).tobytes()
 
 
@@ -68,32 +71,53 @@ def shown(a, b):
     return f"{len(rows)} of {a.size} elements, at {rows[:3]}: {pairs}"
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--shard", default="0/1")
-    parser.add_argument("--summary", type=Path)
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--only", default="")
-    options = parser.parse_args(arguments)
-    shard, shards = map(int, options.shard.split("/"))
-    chosen = [case for case in CASES[shard::shards] if options.only in case[0]]
-    found, begun = {"equal": 0, "library": 0, "left": 0, "wrong": {}}, time.time()
-    for name, compute, given in chosen:
-        if time.time() - begun > options.seconds:
+def shard(part, parts, only="", seconds=float("inf")):
+    """How the cases of a part agree: counts, and what is wrong with which."""
+    found, begun = {"equal": 0, "library": 0, "left": 0, "wrong": {}}, time.monotonic()
+    for name, compute, given in [case for case in CASES[part::parts] if only in case[0]]:
+        if time.monotonic() - begun > seconds:
             found["left"] += 1
             continue
         try:
             found[compared(compute, *given)] += 1
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
-            text = f"{type(error).__name__} {last.filename[-40:]}:{last.lineno} {error}"
-            found["wrong"][name] = text[:600]
+            found["wrong"][name] = f"{type(error).__name__} {last.name}:{last.lineno} {error}"[:600]
+    return found
+
+
+def in_processes(workers, *options):
+    """All cases, divided among processes."""
+    begin = [sys.executable, "-m", "tests.backends.cuda.agreement", *options]
+    parts = [[*begin, "--shard", f"{i}/{workers}"] for i in range(workers)]
+    running = [subprocess.Popen(part, stdout=subprocess.PIPE, text=True) for part in parts]
+    total = {"equal": 0, "library": 0, "left": 0, "wrong": {}}
+    for found in [json.loads(process.communicate()[0]) for process in running]:
+        total["wrong"] |= found.pop("wrong")
+        total |= {key: total[key] + count for key, count in found.items()}
+    return total
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--workers", type=int, default=0, help="processes that share the cases")
+    parser.add_argument("--shard", default="0/1", help="which part of how many")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="then stop")
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--summary", type=Path, help="a file for what was found")
+    options = parser.parse_args(arguments)
+    if options.workers:
+        given = ["--only", options.only, "--seconds", str(options.seconds)]
+        found = in_processes(options.workers, *given)
+    else:
+        found = shard(*map(int, options.shard.split("/")), options.only, options.seconds)
     text = json.dumps(found, indent=1)
     if options.summary:
-        options.summary.write_text(text)
-    print(text[-3000:])
+        options.summary.write_text(text + "\n")
+    print(text)
+    return bool(found["wrong"])
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]) and "--workers" in sys.argv)

@@ -1,0 +1,130 @@
+"""The GPU's backend over a fake GPU: lowering, memory, launches and copies, on any machine.
+
+The CPU's code of each kernel computes it: a loop program means the same everywhere.
+"""
+
+import gc
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, grad, jit
+from adjoint.errors import DeviceError
+from adjoint.ir.values import storage
+from adjoint.runtime.device import has_tools
+from adjoint.runtime.memory import memory_of
+from adjoint.target import TARGETS
+from tests.agreement.records import VALUES
+from tests.anew import compiled_anew
+from tests.backends.cuda.agreement import compared, program, values
+from tests.backends.cuda.programs import LENGTHS, ROWS, programs
+from tests.support.fake_gpu import fake_gpu
+
+pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+SOME = [VALUES[i] for i in range(0, len(VALUES), max(1, len(VALUES) // 24))]
+ODD = [case for case in programs() if case[2][-1] in (33, 257, 4097) or len(case[2]) != 2]
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with compiled_anew(), fake_gpu() as found:
+        yield found
+
+
+@pytest.fixture
+def gpu(shared):
+    """A fake GPU; programs are not kept, nor taken from the disk."""
+    del shared.calls[:]
+    return shared
+
+
+def floats(*shape, device="GPU", seed=0):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32), device)
+
+
+@pytest.mark.parametrize(("record", "dtype"), SOME)
+def test_a_record_has_the_bits_of_the_cpu(gpu, record, dtype):
+    assert compared(values, record, dtype) in ("equal", "library")
+
+
+@pytest.mark.parametrize(("name", "fn", "shape"), ODD, ids=[case[0] for case in ODD])
+def test_a_program_has_the_bits_of_the_cpu(gpu, name, fn, shape):
+    assert compared(program, fn, shape) == "equal"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_every_length_have_the_bits_of_the_cpu(gpu, name, length):
+    assert compared(program, ROWS[name], (3, length)) == "equal"
+
+
+def test_a_jitted_call_is_launches_and_nothing_else(gpu):
+    f = jit(lambda x: (x * 3).softmax(-1) + x.sum(0))
+    x = (floats(40, 64) + 0).realize()
+    f(x)
+    del gpu.calls[:]
+    f(x)
+    kinds = Counter(call.split()[0] for call in gpu.calls)
+    assert set(kinds) <= {"allocate", "launch"}
+    assert kinds["launch"] == 2
+
+
+def test_the_host_waits_only_when_it_reads(gpu):
+    y = (floats(8) * 2 + 1).realize()
+    assert "read" not in gpu.calls
+    y.numpy()
+    assert gpu.calls.count("read") == 1
+    y.numpy()
+    assert gpu.calls.count("read") == 1
+
+
+def test_memory_goes_back_when_tensors_do(gpu):
+    gc.collect()
+    before = memory_of("GPU").counted()["in use"]
+    x = (floats(1000) + 1).realize()
+    assert memory_of("GPU").counted()["in use"] >= before + 4000
+    del x
+    gc.collect()
+    assert memory_of("GPU").counted()["in use"] == before
+
+
+def test_a_donated_argument_gives_its_memory(gpu):
+    f = jit(lambda x: x * 2, donate_argnums=0)
+    y = (floats(8) + 0).realize()
+    address = storage(y.uop).address
+    assert storage(f(y).uop).address == address
+
+
+def test_gradients_go_through_copies_to_the_host(gpu):
+    x = Tensor([1.0, 2.0], device="CPU", requires_grad=True)
+    ((x.to("GPU") * 3).to("CPU") * x).sum().backward()
+    assert x.grad.tolist() == [6.0, 12.0]
+
+
+def test_an_index_out_of_range_is_an_error(gpu):
+    x, i = floats(5), Tensor(np.array([1, 7], np.int32), device="GPU")
+    with pytest.raises(IndexError, match="7"):
+        x[i].numpy()
+
+
+def test_a_grid_without_iterations_is_not_launched(gpu):
+    assert (floats(0, 5) + 1).numpy().shape == (0, 5)
+    assert not any(call.startswith("launch") for call in gpu.calls)
+
+
+def test_second_derivatives_have_the_bits_of_the_cpu(gpu):
+    def third(x):
+        return grad(grad(lambda v: (v**4).sin().sum().tanh()))(x[0] * 0.5)
+
+    assert compared(program, lambda x: third(x.sum(-1)), (3, 40)) == "equal"
+
+
+def test_memory_that_is_out_is_an_error_and_then_there_is_some_again():
+    with compiled_anew(), fake_gpu(total_bytes=1 << 20) as small:
+        x = (floats(1000) + 1).realize()
+        with pytest.raises(DeviceError, match=r"E6004.*GPU"):
+            (floats(1 << 20) + 1).realize()
+        assert "trim" in small.calls
+        assert np.array_equal((x * 2).numpy(), x.numpy() * 2)

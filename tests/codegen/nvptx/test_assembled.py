@@ -1,0 +1,122 @@
+"""Kernels for a GPU as the assembler of NVIDIA takes them; no GPU is needed.
+
+`ptxas` comes with the CUDA toolkit, and with the package `nvidia-cuda-nvcc`.
+"""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor
+from adjoint.backends.cuda import BACKEND
+from adjoint.codegen.nvptx.geometry import read_geometry
+from adjoint.codegen.nvptx.render import render
+from adjoint.engine.pipeline import compile_graph
+from adjoint.ir.uop import toposort
+from adjoint.ir.values import is_known
+from adjoint.runtime.ptx import architecture, ptx_of
+from tests.backends.cuda.programs import ROWS, WHOLE
+
+
+def assembler():
+    """The path of ptxas, if it is somewhere."""
+    spec = importlib.util.find_spec("nvidia")
+    places = (spec.submodule_search_locations or []) if spec is not None else []
+    inside = [str(p) for place in places for p in Path(place).glob("*/bin/ptxas")]
+    return shutil.which("ptxas") or (inside[0] if inside else None)
+
+
+needs_assembler = pytest.mark.skipif(assembler() is None, reason="ptxas is not installed")
+
+
+def floats(*shape):
+    rng = np.random.default_rng(0)
+    return Tensor(rng.standard_normal(shape).astype(np.float32), device="CPU")
+
+
+def sources(*tensors):
+    """The kernels that a GPU would run, as LLVM IR."""
+    roots = [t.uop for t in tensors]
+    known = [node for node in toposort(roots) if is_known(node)]
+    return [render(p) for p in compile_graph(roots, known, BACKEND).programs()]
+
+
+def assembled(ptx, tmp_path, arch="sm_90"):
+    file = tmp_path / "kernel.ptx"
+    file.write_text(ptx)
+    command = [assembler(), f"-arch={arch}", "-v", "-o", "/dev/null", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def only(*tensors):
+    (source,) = sources(*tensors)
+    return source, ptx_of(source, 90)
+
+
+PROGRAMS = {name: (fn, (33, 640)) for name, fn in ROWS.items()}
+PROGRAMS |= {name: (fn, shapes[0]) for name, (fn, shapes) in WHOLE.items()}
+
+
+@needs_assembler
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_assembler_takes_every_kernel(name, tmp_path):
+    fn, shape = PROGRAMS[name]
+    found = fn(floats(*shape))
+    for source in sources(*(found if isinstance(found, (list, tuple)) else [found])):
+        done = assembled(ptx_of(source, 90), tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+@needs_assembler
+@pytest.mark.parametrize("capability", [70, 75, 80, 86, 89, 90])
+def test_kernels_are_for_the_gpu_that_runs_them(capability, tmp_path):
+    (source,) = sources(floats(40, 4096).softmax(-1))
+    ptx = ptx_of(source, capability)
+    assert f".target sm_{capability}" in ptx
+    if capability >= 75:  # newer assemblers have given up older GPUs
+        assert assembled(ptx, tmp_path, f"sm_{capability}").returncode == 0
+
+
+def test_a_gpu_that_is_newer_than_llvm_gets_code_for_the_newest_known():
+    assert architecture(103) == 90
+    assert architecture(87) == 86
+
+
+def test_sixteen_bytes_are_accessed_at_once():
+    _, ptx = only((floats(1 << 16) * 1.5 + 0.25).relu())
+    assert len(re.findall(r"ld\.global\.nc\.v4\.b32", ptx)) == 1
+    assert len(re.findall(r"st\.global\.v4\.b32", ptx)) == 1
+
+
+def test_nothing_is_contracted_or_flushed():
+    _, ptx = only(floats(1 << 16) * 1.5 + 0.25)
+    assert "fma" not in ptx
+    assert "ftz" not in ptx
+    assert "mul.rn.f32" in ptx
+
+
+def test_a_row_is_read_once_and_its_exponentials_are_computed_once():
+    source, ptx = only(floats(40, 4096).softmax(-1))
+    geometry = read_geometry(source)
+    assert geometry.team == 128
+    assert len(re.findall(r"ld\.global\.nc\.v2\.b32", ptx)) == 16
+    assert len(re.findall(r"st\.global\.v2\.b32", ptx)) == 16
+    assert len(re.findall(r"0f3AB688BE", ptx)) == 32  # one of the polynomial's numbers
+
+
+def test_a_transpose_goes_through_shared_memory_without_conflicts():
+    source, ptx = only(floats(512, 768).T + 1)
+    assert read_geometry(source).shared == 64 * 65 * 4
+    assert "ld.global.nc.v4" in ptx
+    assert "st.global.v4" in ptx
+
+
+def test_no_thread_keeps_a_row_in_memory_of_its_own():
+    for fn in (lambda x: x.softmax(-1), lambda x: x.layernorm(-1), lambda x: x.sort(1)[0]):
+        for source in sources(fn(floats(16, 1000))):
+            assert ".local" not in ptx_of(source, 90)
