@@ -21,7 +21,7 @@ import adjoint
 from adjoint import config
 from adjoint.cli.exits import FAILED, OK, add_json, say
 from adjoint.errors import AdjointError, did_you_mean
-from adjoint.runtime import cache
+from adjoint.runtime import cache, cublaslt, cuda
 from adjoint.runtime.cores import available_cores
 from adjoint.runtime.device import Device
 from adjoint.runtime.processor import processor
@@ -192,12 +192,22 @@ def _devices() -> Iterator[Finding]:
     vectors = f"vectors of {processor().width} bits, {available_cores()} cores"
     about = {"CPU": f"compiled, {vectors}", "REF": "NumPy, the reference", "DISK": "files"}
     runs = Device.available()
+    if "GPU" in runs:
+        about["GPU"] = _gpu()
     for name in TARGETS:
         if name in runs:
             default = ", the default" if name == Device.DEFAULT.partition(":")[0] else ""
             yield Finding("device", "ok", f"{name}: {about.get(name, 'available')}{default}")
         else:
-            yield Finding("device", "ok", f"{name}: not available; nothing needs it")
+            reason = f" ({cuda.problem()})" if TARGETS[name].gpu else ""
+            yield Finding("device", "ok", f"{name}: not available{reason}; nothing needs it")
+
+
+def _gpu() -> str:
+    """What the GPU is, and whether its library of products is there."""
+    found = cuda.Driver()
+    products = "" if cublaslt.library() else "; products are loops without adjoint[cuda]"
+    return f"{found.name}, compute capability {found.capability / 10}{products}"
 
 
 def _threads() -> Iterator[Finding]:

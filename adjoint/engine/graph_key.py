@@ -21,7 +21,7 @@ from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.runtime.device import Device
+from adjoint.runtime.device import Device, check_numbers
 from adjoint.runtime.reference import evaluate
 from adjoint.target import DEFAULT_BACKEND, targets_of
 
@@ -48,6 +48,7 @@ def backend_name(device: Any) -> str | None:
     """The backend that compiles for a device, "" where any would do; None: the interpreter's."""
     found = _backends.get(device, "?")
     if found == "?":
+        check_numbers(device)
         names = {target.backend for target in targets_of(device)}
         found = _backends[device] = names.pop() if len(names) == 1 else None
     return found

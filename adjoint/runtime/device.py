@@ -6,6 +6,7 @@ import shutil
 from typing import Any
 
 from adjoint import config
+from adjoint.errors import DeviceError
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
@@ -16,6 +17,15 @@ def has_tools(target: Target) -> bool:
 
         return not problem()
     return not target.tools or any(map(shutil.which, target.tools))
+
+
+def check_numbers(device: str | tuple[str, ...]) -> None:
+    """E6002 for a GPU behind the first: a process uses one."""
+    for name in (device,) if isinstance(device, str) else device:
+        if ":" in name and targets_of(name)[0].gpu:
+            problem = f"a process uses one GPU, and there is no {name}"
+            fix = "use device='GPU'; CUDA_VISIBLE_DEVICES says which one that is"
+            raise DeviceError("E6002", problem, op="device", help=fix)
 
 
 class _Devices:
