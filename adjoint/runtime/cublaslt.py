@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import (
     POINTER,
     byref,
@@ -158,12 +158,20 @@ class Product:
             raise InternalError("cuBLASLt knows no way to compute the product")
         return found
 
-    def run(self, out: int, a: int, b: int, workspace: int, stream: Any) -> None:
-        """Launch it on a stream."""
+    def launcher(self, workspace: int, stream: Any) -> Callable[[int, int, int], None]:
+        """What launches it on a stream, given the addresses of its result and operands."""
         (one, two, three), algorithm = self._layouts, self._algorithm
-        operands = (byref(self._one), a, one, b, two, byref(self._zero), out, three, out, three)
-        room = (workspace, min(algorithm.workspace, WORKSPACE))
-        _ok("cublasLtMatmul", _handle(), self._product, *operands, byref(algorithm), *room, stream)
+        left, right, result = c_uint64(), c_uint64(), c_uint64()
+        factors = byref(self._one), byref(self._zero)
+        operands = (factors[0], left, one, right, two, factors[1], result, three, result, three)
+        room = (c_uint64(workspace), c_size_t(min(algorithm.workspace, WORKSPACE)))
+        arguments = (_handle(), self._product, *operands, byref(algorithm), *room, stream)
+
+        def launch(out: int, a: int, b: int) -> None:
+            result.value, left.value, right.value = out, a, b
+            _ok("cublasLtMatmul", *arguments)
+
+        return launch
 
 
 def _layout(kind: int, batch: int, matrix: Matrix) -> c_void_p:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import lru_cache
 from typing import Any
@@ -317,12 +317,21 @@ class Driver:
             self._call.cuFuncSetAttribute(found, _DYNAMIC_SHARED, shared)
         return found
 
-    def launch(self, function: Any, geometry: Sequence[int], parameters: Any) -> None:
-        """Blocks, threads of each, bytes of shared memory; an array of places of arguments."""
-        self.enter()
+    def launcher(
+        self, function: Any, geometry: Sequence[int], parameters: Any
+    ) -> Callable[[], None]:
+        """What launches a kernel, again and again: so many blocks, threads of each, bytes of shared
+        memory, and an array of the places of its arguments."""
         blocks, threads, shared = geometry
-        sizes = (blocks, 1, 1, threads, 1, 1, shared)
-        self._call.cuLaunchKernel(function, *sizes, self.stream, parameters, None)
+        sizes = map(c_uint, (blocks, 1, 1, threads, 1, 1, shared))
+        arguments = (function, *sizes, self.stream, parameters, None)
+        call, enter = self._call.cuLaunchKernel, self.enter
+
+        def launch() -> None:
+            enter()
+            call(*arguments)
+
+        return launch
 
     # ---- time
 

@@ -77,11 +77,14 @@ class FakeGpu:
         assert f".entry {name}(".encode() in module
         return FakeFunction(name)
 
-    def launch(self, function, geometry, parameters):
-        self.calls.append(f"launch {function.name}")
-        values = [ctypes.c_int64.from_address(place).value for place in parameters]
-        arguments = Cells(values[:-1] or [0])
-        function.code(arguments.address, 0, values[-1])
+    def launcher(self, function, geometry, parameters):
+        def launch():
+            self.calls.append(f"launch {function.name}")
+            values = [ctypes.c_int64.from_address(place).value for place in parameters]
+            arguments = Cells(values[:-1] or [0])
+            function.code(arguments.address, 0, values[-1])
+
+        return launch
 
 
 class FakeFunction:

@@ -46,10 +46,10 @@ def kernel_call(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver)
     places += [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)
     sizes = geometry.blocks(extent), geometry.threads, geometry.shared
-    function, launch = kernel.function, gpu.launch
+    launch = gpu.launcher(kernel.function, sizes, parameters)
 
     def run(keep: Any = (own, slots)) -> None:
-        launch(function, sizes, parameters)
+        launch()
 
     return run if sizes[0] else _nothing
 

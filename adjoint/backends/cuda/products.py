@@ -44,10 +44,10 @@ def product_call(
     right = _turned(gemm.rhs, gemm.k, gemm.n)
     result = _turned(gemm.out, gemm.m, gemm.n)
     product = _product(gemm.dtype.name, gemm.batch, right, left, result)
-    place, stream = workspace.address, gpu.stream
+    launch = product.launcher(workspace.address, gpu.stream)
 
     def run() -> None:
         gpu.enter()
-        product.run(values[out], values[b], values[a], place, stream)
+        launch(values[out], values[b], values[a])
 
     return run

@@ -1,8 +1,9 @@
-"""Many quotients with one divisor, as IEEE rounds them.
+"""Quotients of float32 as IEEE rounds them, several at a time and without a branch for each.
 
-With r, the rounded reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a
-fused multiply-add finds exactly. The second correction rounds to the nearest (Markstein's theorem),
-as long as nothing is near the ends of the range; where something is, the processor divides.
+With r, the reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a fused
+multiply-add finds exactly; the second correction rounds to the nearest (Markstein's theorem). So
+the processor divides too, for exponents that are not near the ends of the range. Here one branch
+asks that of all lanes of a thread; where one of them is, the processor divides all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import dtypes
 
 _SMALL, _LARGE = 2.0**-60, 2.0**60
+_APPROXIMATE = "llvm.nvvm.rcp.approx.ftz.f"  # to the last place but one
 
 
 class _Floats(FloatBits):
@@ -22,43 +24,88 @@ class _Floats(FloatBits):
         typed = [f"{self.type} {operand}" for operand in operands]
         return self.w.emit(self.w.call(self.type, f"llvm.{name}.{self.suffix}", *typed))
 
+    def both(self, op: str, a: str, b: str) -> str:
+        return self.w.emit(f"{op} {self.truth} {a}, {b}")
+
     def is_moderate(self, x: str) -> str:
-        """Whether no exponent comes near the ends; 0.0 is moderate too."""
+        """Whether the exponent is not near the ends."""
         size = self.call("fabs", x)
         least, most = self.do("fcmp oge", size, _SMALL), self.do("fcmp ole", size, _LARGE)
-        inside = self.w.emit(f"and {self.truth} {least}, {most}")
-        none = self.on_bits("icmp eq", self.to_bits(x), 0)
-        return self.w.emit(f"or {self.truth} {inside}, {none}")
+        return self.both("and", least, most)
+
+    def is_moderate_or_zero(self, x: str) -> str:
+        """The same, or 0.0: but not -0.0, which corrections would make 0.0."""
+        return self.both("or", self.is_moderate(x), self.on_bits("icmp eq", self.to_bits(x), 0))
 
 
-def quotient(w: Writer, a: str, s: str, lanes: int) -> str:
-    """a / s for float32, where s is the same for all lanes, and for many a."""
+def quotients_of_one(w: Writer, a: str, s: str, lanes: int) -> str:
+    """a / s, where s is the same for all lanes, and for many a."""
     one, f = _Floats(w, dtypes.float32, 1), _Floats(w, dtypes.float32, lanes)
-    size = one.call("fabs", s)
-    least, most = one.do("fcmp oge", size, _SMALL), one.do("fcmp ole", size, _LARGE)
-    good = w.emit(f"and i1 {least}, {most}")
     inverse = w.emit(f"fdiv float {one.number(1.0)}, {s}")
-    minus = w.emit(f"fneg float {s}")
-    r, negative, divisor = (_spread(w, x, lanes) for x in (inverse, minus, s))
-    q = f.do("fmul", a, r)
+    fits = w.emit(f"and i1 {one.is_moderate(s)}, {_all(w, f.is_moderate_or_zero(a), lanes)}")
+    return _checked(f, fits, a, _spread(w, s, lanes), _spread(w, inverse, lanes))
+
+
+def quotients(w: Writer, a: str, b: str, lanes: int) -> str:
+    """a / b, lane by lane; a constant numerator is moderate."""
+    f = _Floats(w, dtypes.float32, lanes)
+    first = [_first(w, lane_of(w, b, lane, lanes)) for lane in range(lanes)]
+    guess = _together(w, first)
+    error = f.call("fma", w.emit(f"fneg {f.type} {b}"), guess, f.number(1.0))
+    inverse = f.call("fma", guess, error, guess)
+    good = f.is_moderate(b)
+    if a[0] == "%":
+        good = f.both("and", good, f.is_moderate_or_zero(a))
+    return _checked(f, _all(w, good, lanes), a, b, inverse)
+
+
+def is_plain_number(name: str) -> bool:
+    """Whether a register, or a constant that is neither extreme nor zero."""
+    if name[0] == "%":
+        return True
+    at = name.find("0x") + 2
+    if at < 2:
+        return False
+    exponent = (int(name[at : at + 16], 16) >> 52 & 0x7FF) - 1023
+    return -60 < exponent < 60
+
+
+def _first(w: Writer, x: str) -> str:
+    """An approximate reciprocal."""
+    return w.emit(w.call("float", _APPROXIMATE, f"float {x}"))
+
+
+def _checked(f: _Floats, fits: str, a: str, s: str, inverse: str) -> str:
+    """The quotient by its reciprocal; by the processor where that does not fit."""
+    w, q, minus = f.w, f.do("fmul", a, inverse), f.w.emit(f"fneg {f.type} {s}")
     for _ in range(2):
-        q = f.call("fma", f.call("fma", negative, q, a), r, q)
-    fits = w.emit(f"and i1 {good}, {_all(w, f.is_moderate(a), lanes)}")
+        q = f.call("fma", f.call("fma", minus, q, a), inverse, q)
     before, slow, after = w.label, w.new_label(), w.new_label()
     w.effect(f"br i1 {fits}, label %{after}, label %{slow}")
     w.start_block(slow)
-    exact = f.do("fdiv", a, divisor)
+    exact = f.do("fdiv", a, s)
     w.effect(f"br label %{after}")
     w.start_block(after)
     return w.emit(f"phi {f.type} [ {q}, %{before} ], [ {exact}, %{slow} ]")
 
 
+# ---- lanes
+
+
+def lane_of(w: Writer, x: str, lane: int, lanes: int) -> str:
+    """One lane of a vector of floats."""
+    return w.emit(f"extractelement {ty.vector_of('float', lanes)} {x}, i64 {lane}")
+
+
+def _together(w: Writer, values: list[str]) -> str:
+    kind, out = ty.vector_of("float", len(values)), "poison"
+    for lane, value in enumerate(values):
+        out = w.emit(f"insertelement {kind} {out}, float {value}, i64 {lane}")
+    return out
+
+
 def _spread(w: Writer, x: str, lanes: int) -> str:
-    if lanes == 1:
-        return x
-    kind = ty.vector_of("float", lanes)
-    first = w.emit(f"insertelement {kind} poison, float {x}, i64 0")
-    return w.emit(f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer")
+    return x if lanes == 1 else _together(w, [x] * lanes)
 
 
 def _all(w: Writer, truth: str, lanes: int) -> str:

@@ -15,7 +15,7 @@ from adjoint.codegen.llvm.ops import apply
 from adjoint.codegen.llvm.writer import Value
 from adjoint.codegen.nvptx.geometry import WARP
 from adjoint.codegen.nvptx.memory import store
-from adjoint.codegen.nvptx.quotients import quotient
+from adjoint.codegen.nvptx.quotients import quotients_of_one
 from adjoint.codegen.nvptx.shuffle import shuffled
 from adjoint.codegen.nvptx.threads import ThreadRenderer
 from adjoint.errors import InternalError
@@ -135,7 +135,7 @@ class TeamRenderer(ThreadRenderer):
                 return Value(self.extreme(name, names, w.lanes), None, w.level)
             if name == "true_div" and self.is_shared(operands[1]):
                 first = w.vector(operands[0], node.dtype)
-                return Value(quotient(w, first, operands[1].name, w.lanes), None, w.level)
+                return Value(quotients_of_one(w, first, operands[1].name, w.lanes), None, w.level)
         return super().compute(node, operands)
 
     def is_shared(self, divisor: Value) -> bool:

@@ -33,6 +33,15 @@ WHOLE = {
         lambda x: [x.T + 1, (x.T * x.sum(1)).T, x.reshape(-1).reshape(x.shape[1], -1).T + 0],
         [(64, 64), (100, 33), (129, 257), (512, 768)],
     ),
+    "quotients lane by lane": (
+        lambda x: [(x * (x * 9).exp()) / (y := x.flip(0) * (x.flip(1) * 9).exp()), x.relu() / y],
+        [(512, 1024), (3, 7)],
+    ),
+    "quotients at the ends": (
+        lambda x: [(x * (x * 60).exp()) / (x.flip(0) * (x * 50).exp()), -x.relu() / x.flip(1)],
+        [(128, 256)],
+    ),
+    "quotients of one number": (lambda x: [2 / (x.abs() + 1), -1 / x, 1e30 / x], [(256, 1024)]),
     "three axes": (lambda x: [x.permute(2, 0, 1) + 0, x.permute(0, 2, 1) * 2], [(7, 65, 130)]),
     "scans": (lambda x: [x.cumsum(0), x.cumsum(1), x.abs().cummax(1)[0]], [(65, 1000)]),
     "sorts": (lambda x: [*x.sort(1), *x.sort(0), x.argsort(1)], [(33, 300), (3, 5000)]),
