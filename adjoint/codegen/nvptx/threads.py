@@ -112,7 +112,8 @@ class ThreadRenderer(Renderer):
             if node.op.name == "true_div" and node.dtype is dtypes.float32:
                 names = [w.vector(v, node.dtype) for v in operands]
                 if operands[1].stride is None and is_plain_number(names[0]):
-                    return Value(quotients(w, *names, w.lanes), None, w.level)
+                    name = quotients(w, names[0], names[1], w.lanes)
+                    return Value(name, None, w.level)
         return super().compute(node, operands)
 
     # ---- loops
