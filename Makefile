@@ -103,7 +103,7 @@ test-arm64: $(READY)
 
 # Every record, derivative and larger programs on an NVIDIA GPU, against the CPU; and the driver.
 test-gpu: $(READY)
-	$(BIN)/python -m tests.backends.cuda.agreement --workers 8 --summary bench/results/gpu_bits.json
+	$(BIN)/python -m tests.backends.cuda.agreement --workers 8 --summary .adjoint_cache/gpu_bits.json
 	$(BIN)/python -m pytest -rs -m gpu tests/backends/cuda --deselect \
 	  tests/backends/cuda/test_gpu.py::test_every_record_and_program_has_the_bits_of_the_cpu
 

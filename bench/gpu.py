@@ -1,6 +1,6 @@
 """Bandwidth on an NVIDIA GPU, beside torch where it is installed.
 
-    python -m bench.gpu [--peers] [--json FILE] [names]
+    python -m bench.gpu [--peers] [--write] [names]
 
 Each work is a function of float32 tensors. What must move is counted once: operands read, results
 written. Times are of runs in a row, by the events of the GPU; the median of several rounds.
@@ -9,9 +9,11 @@ written. Times are of runs in a row, by the events of the GPU; the median of sev
 from __future__ import annotations
 
 import argparse
-import json
+import platform
 import statistics
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,8 @@ import numpy as np
 from adjoint import Tensor, grad, jit
 from adjoint.backends.cuda.gpu import the_gpu
 
+RESULTS = Path(__file__).parent / "results" / "gpu.md"
+_WHO = ("adjoint", "torch")
 LONG = (1 << 28,)
 ROWS = (16384, 4096)
 ROUNDS, IN_A_ROW = 7, 10
@@ -167,19 +171,31 @@ def row(name: str, peers: bool) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", default=[])
-    parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--json")
+    parser.add_argument("--peers", action="store_true", help="torch too")
+    parser.add_argument("--write", action="store_true", help="write results/gpu.md")
     options = parser.parse_args()
     rows = []
     for name in options.names or WORKS:
         rows.append(row(name, options.peers))
-        shown = [
-            f"{who} {_shown(rows[-1][who])}" for who in ("adjoint", "torch") if who in rows[-1]
-        ]
+        shown = [f"{who} {_shown(rows[-1][who])}" for who in _WHO if who in rows[-1]]
         print(f"{name:24} {'   '.join(shown)}", flush=True)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    if options.write:
+        RESULTS.write_text("\n".join([*_head(), *map(_line, rows), ""]), encoding="utf-8")
+
+
+def _head() -> list[str]:
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    about = f"{date}, {the_gpu().name}, Python {platform.python_version()}."
+    made = "Made by `python -m bench.gpu --peers --write`."
+    note = "What must move is counted once; layer norm both ways counts 5 passes, of which one"
+    note += " kernel does 4."
+    title = "# Bandwidth and products on an NVIDIA GPU"
+    return [title, "", about, made, "", note, "", "| work | Adjoint | torch |", "|---|---|---|"]
+
+
+def _line(found: dict[str, Any]) -> str:
+    cells = [_shown(found[who]).strip() if who in found else "" for who in _WHO]
+    return f"| {found['work']} | {' | '.join(cells)} |"
 
 
 def _shown(found: dict[str, Any]) -> str:
