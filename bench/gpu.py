@@ -187,8 +187,8 @@ def _head() -> list[str]:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     about = f"{date}, {the_gpu().name}, Python {platform.python_version()}."
     made = "Made by `python -m bench.gpu --peers --write`."
-    note = "What must move is counted once; layer norm both ways counts 5 passes, of which one"
-    note += " kernel does 4."
+    note = "One run; torch second, on a GPU that is warm by then. What must move is counted once;"
+    note += " layer norm both ways counts 5 passes, which one kernel does in 4."
     title = "# Bandwidth and products on an NVIDIA GPU"
     return [title, "", about, made, "", note, "", "| work | Adjoint | torch |", "|---|---|---|"]
 

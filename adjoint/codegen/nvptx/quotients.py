@@ -1,9 +1,9 @@
-"""Quotients of float32 as IEEE rounds them, several at a time and without a branch for each.
+"""Many quotients of float32 with one divisor, as IEEE rounds them.
 
-With r, the reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a fused
-multiply-add finds exactly; the second correction rounds to the nearest (Markstein's theorem). So
-the processor divides too, for exponents that are not near the ends of the range. Here one branch
-asks that of all lanes of a thread; where one of them is, the processor divides all.
+With r, the rounded reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a
+fused multiply-add finds exactly; the second correction rounds to the nearest (Markstein's theorem),
+for exponents that are not near the ends of the range. One branch asks that of all lanes of a
+thread; where one of them is, the processor divides all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import dtypes
 
 _SMALL, _LARGE = 2.0**-60, 2.0**60
-_APPROXIMATE = "llvm.nvvm.rcp.approx.ftz.f"  # to the last place but one
 
 
 class _Floats(FloatBits):
@@ -46,35 +45,6 @@ def quotients_of_one(w: Writer, a: str, s: str, lanes: int) -> str:
     return _checked(f, fits, a, _spread(w, s, lanes), _spread(w, inverse, lanes))
 
 
-def quotients(w: Writer, a: str, b: str, lanes: int) -> str:
-    """a / b, lane by lane; a constant numerator is moderate."""
-    f = _Floats(w, dtypes.float32, lanes)
-    first = [_first(w, lane_of(w, b, lane, lanes)) for lane in range(lanes)]
-    guess = _together(w, first)
-    error = f.call("fma", w.emit(f"fneg {f.type} {b}"), guess, f.number(1.0))
-    inverse = f.call("fma", guess, error, guess)
-    good = f.is_moderate(b)
-    if a[0] == "%":
-        good = f.both("and", good, f.is_moderate_or_zero(a))
-    return _checked(f, _all(w, good, lanes), a, b, inverse)
-
-
-def is_plain_number(name: str) -> bool:
-    """Whether a register, or a constant that is neither extreme nor zero."""
-    if name[0] == "%":
-        return True
-    at = name.find("0x") + 2
-    if at < 2:
-        return False
-    exponent = (int(name[at : at + 16], 16) >> 52 & 0x7FF) - 1023
-    return -60 < exponent < 60
-
-
-def _first(w: Writer, x: str) -> str:
-    """An approximate reciprocal."""
-    return w.emit(w.call("float", _APPROXIMATE, f"float {x}"))
-
-
 def _checked(f: _Floats, fits: str, a: str, s: str, inverse: str) -> str:
     """The quotient by its reciprocal; by the processor where that does not fit."""
     w, q, minus = f.w, f.do("fmul", a, inverse), f.w.emit(f"fneg {f.type} {s}")
@@ -90,11 +60,6 @@ def _checked(f: _Floats, fits: str, a: str, s: str, inverse: str) -> str:
 
 
 # ---- lanes
-
-
-def lane_of(w: Writer, x: str, lane: int, lanes: int) -> str:
-    """One lane of a vector of floats."""
-    return w.emit(f"extractelement {ty.vector_of('float', lanes)} {x}, i64 {lane}")
 
 
 def _together(w: Writer, values: list[str]) -> str:

@@ -13,8 +13,6 @@ from adjoint.codegen.nvptx.alignment import Multiples
 from adjoint.codegen.nvptx.even_lanes import even_text
 from adjoint.codegen.nvptx.geometry import Geometry, geometry_of, kernel_name
 from adjoint.codegen.nvptx.memory import Place, load, store
-from adjoint.codegen.nvptx.quotients import is_plain_number, quotients
-from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import GLOBAL, STORE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.sizes import varies
@@ -109,11 +107,6 @@ class ThreadRenderer(Renderer):
             found = even_text(node, operands, w.lanes, self.multiples)
             if found is not None:
                 return Value(w.emit(found[0]), found[1], w.level)
-            if node.op.name == "true_div" and node.dtype is dtypes.float32:
-                names = [w.vector(v, node.dtype) for v in operands]
-                if operands[1].stride is None and is_plain_number(names[0]):
-                    name = quotients(w, names[0], names[1], w.lanes)
-                    return Value(name, None, w.level)
         return super().compute(node, operands)
 
     # ---- loops
