@@ -153,6 +153,7 @@ _GPU = Target(
     runs=True,
     backend="cuda",
     gpu=True,
+    serial_bytes=16,
     thread_bytes=16,
     team=Team(512, 32, 4),
     caches=(1 << 11,),  # of a thread

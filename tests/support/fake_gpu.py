@@ -64,6 +64,13 @@ class FakeGpu:
         self.calls.append("read")
         ctypes.memmove(target, address, nbytes)
 
+    def copy(self, target, source, nbytes):
+        self.calls.append("copy")
+        ctypes.memmove(target, source, nbytes)
+
+    def clear(self, address, nbytes):
+        ctypes.memset(address, 0, nbytes)
+
     def synchronise(self):
         self.calls.append("synchronise")
 

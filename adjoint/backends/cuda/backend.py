@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
+from adjoint.backends.cuda.control_flow import Machine, control_call
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
 from adjoint.backends.cuda.launch import Call, CudaLaunch, kernel_call
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.cuda.products import product_call
+from adjoint.backends.protocol import Flag
 from adjoint.errors import InternalError
 from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
-from adjoint.stages import Gemm, KernelStep, LibraryStep, LoopProgram, Source, Step
+from adjoint.stages import (
+    ControlStep,
+    Gemm,
+    HostStep,
+    KernelStep,
+    LibraryStep,
+    LoopProgram,
+    Source,
+    Step,
+)
 from adjoint.target import TARGETS, MatrixLibrary, Target
 
 
@@ -63,23 +74,39 @@ class CudaBackend:
         return {program: self._kernels.kernel(source) for program, source in sources.items()}
 
     def runs(self, step: Step) -> bool:
-        """Kernels and products; the host does all else."""
-        return isinstance(step, (KernelStep, LibraryStep))
+        """All but steps of the host, and loops and branches around them."""
+        if isinstance(step, ControlStep):
+            return all(self.runs(inner) for part in step.parts for inner in part.steps)
+        return not isinstance(step, HostStep)
 
     def bind(
         self, steps: Sequence[Step], kernels: Mapping[LoopProgram, CudaKernel], cells: Cells
     ) -> CudaLaunch:
         """The launches of all steps."""
-        return CudaLaunch([self._call(step, kernels, cells) for step in steps])
+        flags: list[Flag] = []
+        return CudaLaunch(self._calls(kernels, steps, cells, flags), flags)
 
-    def _call(self, step: Step, kernels: Mapping[LoopProgram, CudaKernel], cells: Cells) -> Call:
-        match step:
-            case KernelStep():
-                return kernel_call(step, kernels[step.program], cells, self._gpu())
-            case LibraryStep(call=Gemm() as gemm):
-                return product_call(gemm, step.slots, cells, self._gpu(), self._workspace)
-            case _:
-                raise InternalError(f"the GPU does not run {step}")
+    def _calls(
+        self,
+        kernels: Mapping[LoopProgram, CudaKernel],
+        steps: Sequence[Step],
+        cells: Cells,
+        flags: list[Flag],
+    ) -> list[Call]:
+        gpu = self._gpu()
+        machine = Machine(gpu, self.memory, partial(self._calls, kernels), flags)
+        calls: list[Call] = []
+        for step in steps:
+            match step:
+                case KernelStep():
+                    calls.append(kernel_call(step, kernels[step.program], cells, gpu))
+                case LibraryStep(call=Gemm() as gemm):
+                    calls.append(product_call(gemm, step.slots, cells, gpu, self._workspace))
+                case ControlStep():
+                    calls.append(control_call(step, cells, machine))
+                case _:
+                    raise InternalError(f"the GPU does not run {step}")
+        return calls
 
     def synchronise(self) -> None:
         """Wait for the stream."""

@@ -25,10 +25,8 @@ Call = Callable[[], None]
 class CudaLaunch:
     """Kernels and products one after another on the stream of the GPU."""
 
-    flags: Sequence[Flag] = ()
-
-    def __init__(self, calls: Sequence[Call]):
-        self._calls = calls
+    def __init__(self, calls: Sequence[Call], flags: Sequence[Flag] = ()):
+        self._calls, self.flags = calls, flags
 
     def run(self) -> int:
         """Launch all of them."""

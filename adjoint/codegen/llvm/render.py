@@ -417,8 +417,11 @@ class Renderer:
         for acc in self.nest.updated(block):
             self.settle(acc, self.value[acc])
 
-    def repeat(self, block: Block, head: UOp, first: str, stop: str, guarded: bool) -> None:
-        """The loop from `first` to `stop`; `guarded`: it may have nothing to do."""
+    def repeat(
+        self, block: Block, head: UOp, first: str, stop: str, guarded: bool, times: int = 1
+    ) -> None:
+        """The loop from `first` to `stop`; `guarded`: it may have nothing to do. So many `times` in
+        each turn, of which there are whole ones."""
         w, kind = self.w, ty.type_of(head.dtype)
         before = [(acc, self.value[acc]) for acc in self.nest.updated(block)]
         source, inside, after = w.label, w.new_label(), w.new_label()
@@ -435,7 +438,10 @@ class Renderer:
             self.value[acc] = Value(w.fresh(), old.stride, w.level)
         carried = [self.value[acc].name for acc, _ in before]
         self.group(block, head, Value(counter, 0, w.level))
-        following = w.emit(f"add {kind} {counter}, {block.lanes}")
+        for time in range(1, times):
+            at = w.emit(f"add {kind} {counter}, {time * block.lanes}")
+            self.group(block, head, Value(at, 0, w.level))
+        following = w.emit(f"add {kind} {counter}, {block.lanes * times}")
         more = w.emit(f"icmp slt {kind} {following}, {stop}")
         last = w.label
         w.effect(f"br i1 {more}, label %{inside}, label %{after}, !llvm.loop !{2 + w.loops}")

@@ -16,6 +16,12 @@ class Multiples:
     def __init__(self, given: Collection[UOp], lanes: Callable[[int], int]) -> None:
         self._given, self._lanes = set(given), lanes
         self._known: dict[UOp, int] = {}
+        self._counters: dict[UOp, int] = {}
+
+    def assume(self, counter: UOp, multiple: int) -> None:
+        """What the counter of a loop is a multiple of in the turn that is being written."""
+        self._counters[counter] = multiple
+        self._known.clear()
 
     def of(self, node: UOp) -> int:
         """A number that divides what the node is in the first lane of a thread."""
@@ -28,6 +34,8 @@ class Multiples:
         match node.op.name:
             case "const":
                 return 1 if node in self._given else abs(int(node.arg.value)) or _MOST
+            case "range" if node in self._counters:
+                return self._counters[node]
             case "range":
                 return gcd(self._lanes(int(node.arg.lanes)), node.arg.start or _MOST)
             case "add" | "sub" | "minimum" | "maximum":

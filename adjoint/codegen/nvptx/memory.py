@@ -82,14 +82,14 @@ def _load_one(
 def _get(w: Writer, dtype: DType, place: Place, index: str) -> str:
     kind = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {kind}, {place.pointer}, i64 {index}")
-    align = f", align {dtype.itemsize}"
+    align = f", align {_aligned(dtype, place, 1)}"
     return w.emit(f"load {kind}, {_at(place, pointer)}{align}{_mark(place)}")
 
 
 def _put(w: Writer, dtype: DType, place: Place, index: str, value: str) -> None:
     kind = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {kind}, {place.pointer}, i64 {index}")
-    w.effect(f"store {kind} {value}, {_at(place, pointer)}, align {dtype.itemsize}")
+    w.effect(f"store {kind} {value}, {_at(place, pointer)}, align {_aligned(dtype, place, 1)}")
 
 
 def _at(place: Place, pointer: str) -> str:
@@ -109,9 +109,10 @@ def _kept_inside(w: Writer, index: str, held: str | None) -> str:
 # ---- lanes side by side
 
 
-def _aligned(w: Writer, dtype: DType, place: Place) -> int:
-    """Bytes that the address of the first lane is a multiple of, as far as it matters."""
-    whole = dtype.itemsize * w.lanes
+def _aligned(dtype: DType, place: Place, lanes: int) -> int:
+    """Bytes that the address of the first lane is a multiple of, as far as it matters: of several,
+    as many as they are; of one, as those are that LLVM may put it together with."""
+    whole = dtype.itemsize * lanes if lanes > 1 else _WIDEST
     known = dtype.itemsize * place.multiple
     return min(known & -known, _WIDEST, whole & -whole)
 
@@ -122,7 +123,7 @@ def _load_together(
     index = _kept_inside(w, place.at.name, None if gate is None else gate.name)
     kind, element = ty.memory_type(dtype, w.lanes), ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {element}, {place.pointer}, i64 {index}")
-    align = f", align {_aligned(w, dtype, place)}"
+    align = f", align {_aligned(dtype, place, w.lanes)}"
     found = w.emit(f"load {kind}, {_at(place, pointer)}{align}{_mark(place)}")
     name = from_memory(w, found, dtype, w.lanes)
     if gate is not None and alt is not None:
@@ -135,7 +136,9 @@ def _load_together(
 def _put_together(w: Writer, dtype: DType, place: Place, vector: str) -> None:
     kind, element = ty.memory_type(dtype, w.lanes), ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {element}, {place.pointer}, i64 {place.at.name}")
-    w.effect(f"store {kind} {vector}, {_at(place, pointer)}, align {_aligned(w, dtype, place)}")
+    w.effect(
+        f"store {kind} {vector}, {_at(place, pointer)}, align {_aligned(dtype, place, w.lanes)}"
+    )
 
 
 # ---- lane by lane
@@ -145,7 +148,7 @@ def _load_each(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
     kind, out = ty.memory_type(dtype, w.lanes), "poison"
-    held = _lane_mask(w, gate)
+    held, place = _lane_mask(w, gate), place._replace(multiple=1)
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
         found = _get(w, dtype, place, _kept_inside(w, _index(w, place.at, lane), open_))
@@ -161,7 +164,7 @@ def _load_each(
 def _store_each(
     w: Writer, dtype: DType, place: Place, vector: str, gate: Value | None, own: str | None
 ) -> None:
-    held = _lane_mask(w, gate)
+    held, place = _lane_mask(w, gate), place._replace(multiple=1)
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
         value = _lane(w, ty.memory_type(dtype), vector, lane)

@@ -6,6 +6,8 @@ renderer writes: the same instructions, in the same order.
 
 from __future__ import annotations
 
+from math import gcd
+
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.render import Renderer
 from adjoint.codegen.llvm.writer import Value, flatten
@@ -20,6 +22,8 @@ from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 from adjoint.target import Processor
 
+_AT_A_TIME = (16, 8, 4)  # turns of a loop that are written out,
+_WRITTEN_OUT = 512  # if they have no more nodes
 _HEAD = ('target triple = "nvptx64-nvidia-cuda"',)
 _SPECIAL = "llvm.nvvm.read.ptx.sreg"
 _GLOBAL_POINTER = "ptr addrspace(1)"
@@ -35,9 +39,12 @@ class ThreadRenderer(Renderer):
         self.geometry: Geometry = geometry_of(program)
         self.ahead = {}
         written = {node.src[0] for node in program.body if node.op.kernel is STORE}
-        self.fixed = {b for b in program.buffers if b not in written}
+        over = {operand for _, operand in program.in_place}  # that results may be written over
+        fixed = [b for b in program.buffers if b not in written and b.arg.index not in over]
+        self.fixed = set(fixed)
         self.multiples = Multiples(program.parameters, self.own_lanes)
         self.piece = "0"
+        self.turns: dict[UOp, list[int]] = {}  # of a loop that are still to be written out
 
     # ---- the function
 
@@ -57,7 +64,9 @@ class ThreadRenderer(Renderer):
 
     def text(self) -> str:
         w, program = self.w, self.program
-        buffers = [f"{_GLOBAL_POINTER} {self.shares()}%a{i}" for i in range(len(program.buffers))]
+        buffers = [
+            f"{_GLOBAL_POINTER} align 16 {self.shares()}%a{i}" for i in range(len(program.buffers))
+        ]
         count = len(program.variables) + len(program.parameters)
         numbers = [f"i64 %a{len(program.buffers) + i}" for i in range(count)]
         inputs = ", ".join([*buffers, *numbers, "i64 %end"])
@@ -112,7 +121,27 @@ class ThreadRenderer(Renderer):
     # ---- loops
 
     def sized(self, block: Block, head: UOp) -> None:
-        self.straight_or_repeated(block, head)
+        start, size = head.arg.start, head.arg.size
+        times = self.at_a_time(block, size) if block.lanes == 1 else 1
+        if times > 1 and start % times == 0:
+            self.turns[head] = list(range(times))
+            self.repeat(block, head, str(start), str(start + size), guarded=False, times=times)
+            self.multiples.assume(head, 1)
+        else:
+            self.straight_or_repeated(block, head)
+
+    def group(self, block: Block, head: UOp, first: Value) -> None:
+        turns = self.turns.get(head)
+        if turns:
+            self.multiples.assume(head, gcd(turns[-1] + 1, turns.pop(0)))
+        super().group(block, head, first)
+
+    def at_a_time(self, block: Block, size: int) -> int:
+        """How many turns of a long loop are written out: their accesses are side by side."""
+        nodes = self.straight(block)
+        if size * nodes <= self.unrolled:
+            return 1
+        return next((n for n in _AT_A_TIME if size % n == 0 and n * nodes <= _WRITTEN_OUT), 1)
 
     def counted(self, block: Block, head: UOp) -> None:
         if head.arg.grid:

@@ -55,6 +55,22 @@ WHOLE = {
         lambda x: [*scan(lambda c, v: (c * 0.5 + v.sin(), c.sum()), x[0] * 0, x)],
         [(6, 40)],
     ),
+    "a loop backwards, in a gradient": (
+        lambda x: [grad(lambda v: scan(lambda c, r: ((c * r).tanh(), c), v[0], v)[0].sum())(x)],
+        [(9, 33)],
+    ),
+    "a loop that swaps": (
+        lambda x: [*scan(lambda c, r: ((c[1], c[0] + r), c[1]), (x[0], x[1]), x)[0]],
+        [(5, 7)],
+    ),
+    "a loop in a loop": (
+        lambda x: [scan(lambda c, r: (scan(lambda d, e: (d + e, d), c, x)[0] * r, r), x[0], x)[0]],
+        [(4, 6)],
+    ),
+    "a loop with products": (
+        lambda x: [scan(lambda c, r: ((c @ x).tanh() + r, c.sum()), x * 0, x)[1]],
+        [(5, 5)],
+    ),
     "a while-loop": (
         lambda x: [while_loop(lambda v: v.sum() < 50, lambda v: v.abs() + 1, x)],
         [(3, 2)],

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit
+from adjoint import Tensor, grad, jit, scan
 from adjoint.errors import DeviceError
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
@@ -78,6 +78,27 @@ def test_the_host_waits_only_when_it_reads(gpu):
     assert gpu.calls.count("read") == 1
     y.numpy()
     assert gpu.calls.count("read") == 1
+
+
+def test_a_loop_waits_for_nothing(gpu):
+    f = jit(lambda x: scan(lambda c, row: ((c + row).tanh(), c.sum()), x[0], x))
+    x = (floats(9, 5) + 0).realize()
+    f(x)
+    del gpu.calls[:]
+    f(x)
+    assert not {"read", "write", "synchronise"} & set(gpu.calls)
+
+
+def test_an_index_out_of_range_in_a_loop_is_an_error(gpu):
+    x = floats(4, 3)
+    for places, bad in (([0, 1, 7], True), ([0, 1, 3], False)):
+        i = Tensor(np.array(places, np.int32), device="GPU")
+        run = lambda i=i: scan(lambda c, k: (c + x[k], c), x[0], i)[0].numpy()  # noqa: E731
+        if bad:
+            with pytest.raises(IndexError, match="7"):
+                run()
+        else:
+            assert np.array_equal(run(), 2 * x.numpy()[0] + x.numpy()[1] + x.numpy()[3])
 
 
 def test_memory_goes_back_when_tensors_do(gpu):

@@ -1,0 +1,230 @@
+"""Loops, while-loops and branches: the host starts the launches of every turn and does not wait.
+
+A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
+there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
+The cells of sequences and of rows of results move on from turn to turn; launches read them. Only a
+while-loop and a branch wait, for the one truth value that they ask. What may live here: the three
+kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.backends.cuda.launch import Call
+from adjoint.backends.cuda.memory import CudaMemory
+from adjoint.backends.protocol import Flag
+from adjoint.errors import InternalError
+from adjoint.runtime.buffer import Buffer, constant
+from adjoint.runtime.cuda import Driver
+from adjoint.runtime.launch import Cells
+from adjoint.stages import ControlStep, Schedule, Step
+
+Bind = Callable[[Sequence[Step], Cells, list[Flag]], list[Call]]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Machine:
+    """What control flow asks for: the GPU, its memory, and steps as calls."""
+
+    gpu: Driver
+    memory: CudaMemory
+    bind: Bind
+    flags: list[Flag]  # of the kernels inside
+
+    def truth(self, address: int) -> bool:
+        """The truth value at an address, when it is known."""
+        return bool(self.memory.read(address, 1)[0])
+
+
+class Body:
+    """A function inside a control step: cells for its slots, what never changes filled in."""
+
+    def __init__(self, schedule: Schedule, machine: Machine):
+        self.schedule, self._keep = schedule, list[Any]()
+        self.cells = Cells([0] * max(1, len(schedule.slots)))
+        self._memory = machine.memory
+        base = self.memory(schedule.arena) if schedule.arena else 0
+        for number, slot in enumerate(schedule.slots):
+            if slot.offset is not None:
+                self.cells[number] = base + slot.offset
+        constants: dict[int, Buffer] = {i: constant(v, "GPU") for i, v in schedule.constants}
+        for number, buffer in constants.items():
+            self.cells[number] = buffer.address
+        self._keep.append(constants)
+        self.given = {*schedule.inputs, *constants}
+        machine.flags += [(self.cells[i], node) for i, node in schedule.flags()]
+        self._calls = machine.bind(schedule.steps, self.cells, machine.flags)
+
+    def run(self) -> None:
+        """Launch its steps."""
+        for call in self._calls:
+            call()
+
+    def memory(self, size: int) -> int:
+        """The address of memory that lives as long as the body."""
+        self._keep.append(self._memory.allocate(size))
+        return int(self._keep[-1].address)
+
+    def nbytes(self, slot: int) -> int:
+        """The size of one of its slots."""
+        return self.schedule.slots[slot].nbytes
+
+    def in_place(self, wanted: Iterable[int]) -> list[int]:
+        """The positions of outputs that can be written where they are wanted; the others get
+        memory. That needs an output that a step makes, outside the arena, and that is no other."""
+        outputs, places, candidates = self.schedule.outputs, [], set(wanted)
+        for place, number in enumerate(outputs):
+            made = number not in self.given and self.schedule.slots[number].offset is None
+            if made and place in candidates and outputs.count(number) == 1:
+                places.append(place)
+            elif made and self.cells[number] == 0:
+                self.cells[number] = self.memory(self.nbytes(number))
+        return places
+
+
+def control_call(step: ControlStep, outer: Cells, machine: Machine) -> Call:
+    """What runs the step; `outer` are the slots around it."""
+    bodies = [Body(part, machine) for part in step.parts]
+    match step.node.op.name:
+        case "loop":
+            return _Loop(step, bodies[0], outer, machine).run
+        case "while":
+            return _While(step, bodies[0], bodies[1], outer, machine).run
+        case "branch":
+            return _Branch(step, bodies, outer, machine).run
+        case other:
+            raise InternalError(f"{other} is no control flow")
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Carries:
+    """Values that a body hands on to its next turn, in the slots of the results."""
+
+    step: ControlStep
+    body: Body
+    outer: Cells
+    machine: Machine
+    aside: dict[int, int] = field(default_factory=dict)  # memory for what is one of the old ones
+
+    def begin(self) -> None:
+        """The first of them, copied to the results."""
+        for operand, result, number in zip(
+            self.step.operands, self._results(), self.body.schedule.inputs, strict=False
+        ):
+            self._copy(self.outer[result], self.outer[operand], self.body.nbytes(number))
+
+    def advance(self) -> None:
+        """The new ones, copied to the results where they are not kept there."""
+        body, sources = self.body, list[tuple[int, int, int]]()
+        for place, (number, result) in enumerate(
+            zip(body.schedule.outputs, self._results(), strict=False)
+        ):
+            if place in self.step.kept:
+                continue
+            source, size = body.cells[number], body.nbytes(number)
+            if number in body.schedule.inputs:
+                if place not in self.aside:
+                    self.aside[place] = body.memory(size)
+                self._copy(self.aside[place], source, size)
+                source = self.aside[place]
+            sources.append((self.outer[result], source, size))
+        for target, source, size in sources:
+            self._copy(target, source, size)
+
+    def _results(self) -> Sequence[int]:
+        return self.step.results[: self.step.node.arg.carries]
+
+    def _copy(self, target: int, source: int, size: int) -> None:
+        if size and target != source:
+            self.machine.gpu.copy(target, source, size)
+
+
+class _Loop:
+    """LOOP: (carries, sequences, constants) → (carries, rows)."""
+
+    def __init__(self, step: ControlStep, body: Body, outer: Cells, machine: Machine):
+        self.body, self.outer, self.copy = body, outer, machine.gpu.copy
+        self.arg, n = step.node.arg, step.node.arg.carries
+        self.carries = _Carries(step, body, outer, machine)
+        rows = range(n, len(step.results))
+        placed, outputs = body.in_place((*step.kept, *rows)), body.schedule.outputs
+        sources = (*step.results[:n], *step.operands[n:])
+        inputs = list(enumerate(zip(body.schedule.inputs, sources, strict=True)))
+        sequences = range(n, n + self.arg.sequences)
+        self.fixed = [pair for place, pair in inputs if place not in sequences]
+        self.fixed += [(outputs[p], step.results[p]) for p in placed if p < n]
+        self.moving = [pair for place, pair in inputs if place in sequences]
+        self.moving += [(outputs[p], step.results[p]) for p in placed if p >= n]
+        self.copied = [(outputs[p], step.results[p]) for p in rows if p not in placed]
+
+    def run(self) -> None:
+        cells, outer, body = self.body.cells, self.outer, self.body
+        self.carries.begin()
+        for number, source in self.fixed:
+            cells[number] = outer[source]
+        turns = range(self.arg.length)
+        for turn in reversed(turns) if self.arg.reverse else turns:
+            for number, source in self.moving:
+                cells[number] = outer[source] + turn * body.nbytes(number)
+            self._copy_rows(turn, True)  # before they are written over
+            body.run()
+            self._copy_rows(turn, False)
+            self.carries.advance()
+
+    def _copy_rows(self, turn: int, given: bool) -> None:
+        """Rows that are not written where they belong: those that the body was given, or made."""
+        for number, result in self.copied:
+            size = self.body.nbytes(number)
+            if (number in self.body.given) is given and size:
+                self.copy(self.outer[result] + turn * size, self.body.cells[number], size)
+
+
+class _While:
+    """WHILE: (carries, constants) → carries; how often is not known before."""
+
+    def __init__(self, step: ControlStep, test: Body, body: Body, outer: Cells, machine: Machine):
+        self.step, self.test, self.body, self.outer = step, test, body, outer
+        self.carries, self.truth = _Carries(step, body, outer, machine), machine.truth
+        for part in (test, body):
+            part.in_place(())
+
+    def run(self) -> None:
+        n, step = self.step.node.arg.carries, self.step
+        self.carries.begin()
+        for part in (self.test, self.body):
+            sources = (*step.results, *step.operands[n:])
+            for number, source in zip(part.schedule.inputs, sources, strict=True):
+                part.cells[number] = self.outer[source]
+        while self._goes_on():
+            self.body.run()
+            self.carries.advance()
+
+    def _goes_on(self) -> bool:
+        self.test.run()
+        return self.truth(self.test.cells[self.test.schedule.outputs[0]])
+
+
+class _Branch:
+    """BRANCH: one of two functions on the same operands."""
+
+    def __init__(self, step: ControlStep, bodies: list[Body], outer: Cells, machine: Machine):
+        self.step, self.bodies, self.outer, self.machine = step, bodies, outer, machine
+        self.placed = [body.in_place(range(len(step.results))) for body in bodies]
+
+    def run(self) -> None:
+        step, outer = self.step, self.outer
+        side = 0 if self.machine.truth(outer[step.operands[0]]) else 1
+        body, placed = self.bodies[side], self.placed[side]
+        outputs = body.schedule.outputs
+        for number, source in zip(body.schedule.inputs, step.operands[1:], strict=True):
+            body.cells[number] = outer[source]
+        for place in placed:
+            body.cells[outputs[place]] = outer[step.results[place]]
+        body.run()
+        for place, result in enumerate(step.results):
+            size = body.nbytes(outputs[place])
+            if place not in placed and size:
+                self.machine.gpu.copy(outer[result], body.cells[outputs[place]], size)
