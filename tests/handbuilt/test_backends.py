@@ -78,5 +78,5 @@ def test_arrays_and_tensors_of_any_device_are_given_together(device):
 
 
 def test_the_error_about_a_device_names_those_that_run_kernels():
-    with pytest.raises(AdjointError, match="REF, CPU, C, not on GPU"):
-        saxpy(3).g.compile("GPU")
+    with pytest.raises(AdjointError, match="REF, CPU, C, GPU, not on DISK"):
+        saxpy(3).g.compile("DISK")

@@ -19,6 +19,7 @@ from tests.agreement.records import VALUES
 from tests.anew import compiled_anew
 from tests.backends.cuda.agreement import compared, program, values
 from tests.backends.cuda.programs import LENGTHS, ROWS, programs
+from tests.handbuilt.building import saxpy
 from tests.support.fake_gpu import fake_gpu
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
@@ -116,6 +117,13 @@ def test_a_donated_argument_gives_its_memory(gpu):
     y = (floats(8) + 0).realize()
     address = storage(y.uop).address
     assert storage(f(y).uop).address == address
+
+
+def test_kernels_built_by_hand_run_on_a_gpu(gpu):
+    kernel, out = saxpy(3).g.compile("GPU"), np.zeros(3, np.float32)
+    x = Tensor([1.0, 2.0, 3.0], device="GPU")
+    kernel(out, x, np.ones(3, np.float32), np.full(1, 2, np.float32))
+    assert out.tolist() == [3, 5, 7]
 
 
 def test_gradients_go_through_copies_to_the_host(gpu):
