@@ -89,8 +89,14 @@ def test_a_gpu_that_is_newer_than_llvm_gets_code_for_the_newest_known():
 
 def test_sixteen_bytes_are_accessed_at_once():
     _, ptx = only((floats(1 << 16) * 1.5 + 0.25).relu())
-    assert len(re.findall(r"ld\.global\.nc\.v4\.b32", ptx)) == 1
+    assert len(re.findall(r"ld\.global\.v4\.b32", ptx)) == 1
     assert len(re.findall(r"st\.global\.v4\.b32", ptx)) == 1
+
+
+def test_what_a_result_may_be_written_over_is_not_read_as_if_it_never_changed():
+    x = floats(64, 4096)
+    assert "ld.global.nc" not in only(x + 1)[1]  # in place
+    assert "ld.global.nc" in only(x.sum(-1))[1]
 
 
 def test_nothing_is_contracted_or_flushed():
