@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from adjoint.backends import cuda
 from adjoint.backends.c.backend import _function
 from adjoint.backends.cuda.backend import CudaBackend
+from adjoint.backends.cuda.control_flow import ACCESS_BYTES
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
@@ -88,6 +89,8 @@ class FakeGpu:
         def launch():
             self.calls.append(f"launch {function.name}")
             values = [ctypes.c_int64.from_address(place).value for place in parameters]
+            inside = [v for v in values[: function.buffers] if v % ACCESS_BYTES]
+            assert not inside, f"{function.name}: misaligned address"
             arguments = Cells(values[:-1] or [0])
             function.code(arguments.address, 0, values[-1])
 
@@ -98,7 +101,7 @@ class FakeFunction:
     """A kernel, with the code of the CPU that computes the same."""
 
     def __init__(self, name):
-        self.name, self.code = name, None
+        self.name, self.code, self.buffers = name, None, 0
 
 
 class FakeBackend(CudaBackend):
@@ -113,6 +116,7 @@ class FakeBackend(CudaBackend):
         for program, kernel in made.items():
             if kernel.function.code is None and program.body is not None:
                 kernel.function.code = _code(program)
+                kernel.function.buffers = len(program.buffers)
         return made
 
 

@@ -2,9 +2,9 @@
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
 there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
-The cells of sequences and of rows of results move on from turn to turn; launches read them. Only a
-while-loop and a branch wait, for the one truth value that they ask. What may live here: the three
-kinds.
+The cells of sequences and of rows of results move on from turn to turn; launches read them. Rows
+that begin inside of 16 bytes, which kernels access at once, are copied instead. Only a while-loop
+and a branch wait, for the one truth value that they ask. What may live here: the three kinds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import ControlStep, Schedule, Step
+from adjoint.target import TARGETS
 
+ACCESS_BYTES = TARGETS["GPU"].thread_bytes
 Bind = Callable[[Sequence[Step], Cells, list[Flag]], list[Call]]
 
 
@@ -149,15 +151,19 @@ class _Loop:
         self.body, self.outer, self.copy = body, outer, machine.gpu.copy
         self.arg, n = step.node.arg, step.node.arg.carries
         self.carries = _Carries(step, body, outer, machine)
-        rows = range(n, len(step.results))
-        placed, outputs = body.in_place((*step.kept, *rows)), body.schedule.outputs
+        rows, outputs = range(n, len(step.results)), body.schedule.outputs
+        placed = body.in_place((*step.kept, *[p for p in rows if _is_even(body, outputs[p])]))
         sources = (*step.results[:n], *step.operands[n:])
         inputs = list(enumerate(zip(body.schedule.inputs, sources, strict=True)))
         sequences = range(n, n + self.arg.sequences)
         self.fixed = [pair for place, pair in inputs if place not in sequences]
         self.fixed += [(outputs[p], step.results[p]) for p in placed if p < n]
-        self.moving = [pair for place, pair in inputs if place in sequences]
+        given = [pair for place, pair in inputs if place in sequences]
+        self.moving = [pair for pair in given if _is_even(body, pair[0])]
         self.moving += [(outputs[p], step.results[p]) for p in placed if p >= n]
+        self.brought = [pair for pair in given if not _is_even(body, pair[0])]
+        for number, _ in self.brought:
+            body.cells[number] = body.memory(body.nbytes(number))
         self.copied = [(outputs[p], step.results[p]) for p in rows if p not in placed]
 
     def run(self) -> None:
@@ -169,6 +175,9 @@ class _Loop:
         for turn in reversed(turns) if self.arg.reverse else turns:
             for number, source in self.moving:
                 cells[number] = outer[source] + turn * body.nbytes(number)
+            for number, source in self.brought:
+                size = body.nbytes(number)
+                self.copy(cells[number], outer[source] + turn * size, size)
             self._copy_rows(turn, True)  # before they are written over
             body.run()
             self._copy_rows(turn, False)
@@ -180,6 +189,11 @@ class _Loop:
             size = self.body.nbytes(number)
             if (number in self.body.given) is given and size:
                 self.copy(self.outer[result] + turn * size, self.body.cells[number], size)
+
+
+def _is_even(body: Body, slot: int) -> bool:
+    """Whether all rows of a slot begin where kernels may read or write 16 bytes at once."""
+    return body.nbytes(slot) % ACCESS_BYTES == 0
 
 
 class _While:

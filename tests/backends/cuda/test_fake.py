@@ -81,6 +81,14 @@ def test_the_host_waits_only_when_it_reads(gpu):
     assert gpu.calls.count("read") == 1
 
 
+LOOPS = [case for case in programs() if " loop" in case[0]]
+
+
+@pytest.mark.parametrize(("name", "fn", "shape"), LOOPS, ids=[case[0] for case in LOOPS])
+def test_rows_of_a_loop_that_begin_anywhere_are_read_whole(gpu, name, fn, shape):
+    assert compared(program, fn, shape) in ("equal", "library")
+
+
 def test_a_loop_waits_for_nothing(gpu):
     f = jit(lambda x: scan(lambda c, row: ((c + row).tanh(), c.sum()), x[0], x))
     x = (floats(9, 5) + 0).realize()
