@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.engine.graph_key import backend_name
+from adjoint.engine.program_cache import load_backend
 from adjoint.errors import ArgumentError, DeviceError, DTypeError, ShapeError, did_you_mean
 from adjoint.handbuilt.kernel import Handmade
 from adjoint.handbuilt.record import Type, custom_kernel_op
@@ -112,6 +114,9 @@ def _checked_device(device: str | None) -> str:
     if name.partition(":")[0] not in _DEVICES:
         problem = f"kernels built by hand run on {', '.join(_DEVICES)}, not on {name}"
         raise DeviceError("E6003", problem, op="compile", help="render it with uops_to_cstyle")
+    backend = backend_name(name)
+    if backend and not Device.is_host(name):
+        load_backend(backend).prepare()  # E6002 here, not at the first call
     return name
 
 

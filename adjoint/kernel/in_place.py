@@ -7,23 +7,27 @@ from adjoint.ir.uop import UOp, toposort
 
 
 def written_over(body: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:
-    """Results that can overwrite an operand: it is read where they are written, and before that."""
+    """Results that can overwrite an operand: it is read where they are written, and before that.
+    A kernel writes an element once, so what is written at one place is read at no other."""
     loads: dict[UOp, set[UOp]] = {}
+    stores: dict[UOp, dict[UOp, UOp | None]] = {}  # None: of a place that is written twice
     for node in body:
         if node.op.kernel is LOAD:
             loads.setdefault(node.src[0], set()).add(node.src[1] if len(node.src) == 2 else node)
-    pairs = []
-    for store in (n for n in body if n.op.kernel is STORE and len(n.src) == 3):
-        out, place = store.src[:2]
-        if out.op.kernel is not GLOBAL:  # kept for a later loop of the same kernel
-            continue
-        below = set(toposort([store.src[2]]))
-        pairs += [
-            (out.arg.index, buffer.arg.index)
-            for buffer, places in loads.items()
-            if places == {place}
-            and buffer.op.kernel is GLOBAL
-            and buffer.arg.dtype.itemsize == out.arg.dtype.itemsize
-            and any(n.op.kernel is LOAD and n.src[0] is buffer for n in below)
-        ]
-    return tuple(pairs)
+        elif node.op.kernel is STORE and len(node.src) == 3 and node.src[0].op.kernel is GLOBAL:
+            values = stores.setdefault(node.src[0], {})
+            values[node.src[1]] = None if node.src[1] in values else node.src[2]
+    return tuple(
+        (out.arg.index, buffer.arg.index)
+        for out, values in stores.items()
+        for buffer, places in loads.items()
+        if buffer.op.kernel is GLOBAL
+        and buffer.arg.dtype.itemsize == out.arg.dtype.itemsize
+        and all(_is_read(values.get(at), buffer, at) for at in places)
+    )
+
+
+def _is_read(value: UOp | None, buffer: UOp, place: UOp) -> bool:
+    """Whether a value is computed from what is there."""
+    below = [] if value is None else toposort([value])
+    return any(n.op.kernel is LOAD and n.src[0] is buffer and n.src[1] is place for n in below)

@@ -17,7 +17,7 @@ from adjoint.backends.cuda.control_flow import ACCESS_BYTES
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
-from adjoint.engine.program_cache import PROGRAMS
+from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError
 from adjoint.runtime.launch import Cells
@@ -136,10 +136,12 @@ def fake_gpu(**options):
     before, made = cuda.BACKEND, FakeBackend(FakeGpu(**options))
     cuda.BACKEND = made
     register_memory("GPU", made.memory)
+    load_backend.cache_clear()
     PROGRAMS.clear()  # those of another GPU
     try:
         yield made.gpu
     finally:
         PROGRAMS.clear()
         cuda.BACKEND = before
+        load_backend.cache_clear()
         register_memory("GPU", before.memory)
