@@ -22,6 +22,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.target import targets_of
 
 Array = np.ndarray[Any, Any]
 MOST = 1 << 14  # elements; what is longer, a kernel copies on all threads
@@ -38,6 +39,7 @@ def read(node: UOp) -> Buffer | None:
     if not steps:
         return moved(whole, node.device)
     check_device(node)
+    _prepare(node.device)
     if whole.device == node.device and all(step.op.kernel.aliases for step in steps):
         return whole.viewed(node.shape, node.dtype)
     if node.size > MOST or not is_near(whole):
@@ -46,6 +48,16 @@ def read(node: UOp) -> Buffer | None:
 
 
 _SHOWING = (View, Identity)
+
+
+def _prepare(device: Any) -> None:
+    """E6002 if the device is not there, though what is asked for is on the host."""
+    if device is not None and not Device.is_host(device):
+        from adjoint.engine.program_cache import load_backend  # it loads what reading needs not
+
+        for target in targets_of(device):
+            if target.backend is not None:
+                load_backend(target.backend).prepare()
 
 
 def is_near(buffer: Buffer) -> bool:
