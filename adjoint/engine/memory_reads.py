@@ -8,7 +8,7 @@ What may live here: which nodes such values are, and reading them. What may not:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,14 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
-from adjoint.target import targets_of
 
 Array = np.ndarray[Any, Any]
 MOST = 1 << 14  # elements; what is longer, a kernel copies on all threads
 
 
-def read(node: UOp) -> Buffer | None:
-    """The value of a node that only shows elements of a value that is there; None for others."""
+def read(node: UOp, check: Callable[[UOp], None] = check_device) -> Buffer | None:
+    """The value of a node that only shows elements of a value that is there; None for others. The
+    device of the node is checked."""
     if type(node.op.kernel) not in _SHOWING or type(node.device) is not str:
         return None
     steps, base = _steps(node)
@@ -38,8 +38,7 @@ def read(node: UOp) -> Buffer | None:
     whole: Buffer = storage(base)
     if not steps:
         return moved(whole, node.device)
-    check_device(node)
-    _prepare(node.device)
+    check(node)
     if whole.device == node.device and all(step.op.kernel.aliases for step in steps):
         return whole.viewed(node.shape, node.dtype)
     if node.size > MOST or not is_near(whole):
@@ -48,16 +47,6 @@ def read(node: UOp) -> Buffer | None:
 
 
 _SHOWING = (View, Identity)
-
-
-def _prepare(device: Any) -> None:
-    """E6002 if the device is not there, though what is asked for is on the host."""
-    if device is not None and not Device.is_host(device):
-        from adjoint.engine.program_cache import load_backend  # it loads what reading needs not
-
-        for target in targets_of(device):
-            if target.backend is not None:
-                load_backend(target.backend).prepare()
 
 
 def is_near(buffer: Buffer) -> bool:

@@ -12,8 +12,14 @@ from functools import cache
 from typing import Any
 
 from adjoint.engine import interpreter, memory_reads
-from adjoint.engine.graph_key import GraphKey, close_over_parameters, crosses, graph_key
-from adjoint.engine.interpreter import check_single, run, schedule
+from adjoint.engine.graph_key import (
+    GraphKey,
+    backend_name,
+    close_over_parameters,
+    crosses,
+    graph_key,
+)
+from adjoint.engine.interpreter import check_device, check_single, run, schedule
 from adjoint.engine.memory_reads import moved
 from adjoint.engine.observers import watch
 from adjoint.engine.program_cache import PROGRAMS, CachedProgram, load_backend
@@ -50,7 +56,7 @@ def compute(todo: list[UOp]) -> None:
     """Hang values on nodes: from memory where they are there, by a program if one backend has the
     whole graph, else side by side."""
     for node in todo:
-        node.realized = memory_reads.read(node)
+        node.realized = memory_reads.read(node, _check)
     todo = [node for node in todo if node.realized is None]
     if not todo:
         return
@@ -67,9 +73,17 @@ def compute(todo: list[UOp]) -> None:
             node.realized = None
 
 
+def _check(node: UOp) -> None:
+    """E6002 if the device of a node is not there, though what is asked for is on the host."""
+    check_device(node)
+    backend = None if Device.is_host(node.device) else backend_name(node.device)
+    if backend:
+        load_backend(backend).prepare()
+
+
 def compute_keeping(node: UOp, wanted: Sequence[UOp]) -> None:
     """Compute a node, and keep those of the nodes below it that its program can keep."""
-    node.realized = memory_reads.read(node)
+    node.realized = memory_reads.read(node, _check)
     if node.realized is not None:
         return
     todo = [node, *wanted]
