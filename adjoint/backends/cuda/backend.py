@@ -13,8 +13,8 @@ from adjoint.backends.cuda.control_flow import Machine, control_call
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
 from adjoint.backends.cuda.launch import Call, CudaLaunch, kernel_call
+from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
-from adjoint.backends.cuda.products import product_call
 from adjoint.backends.protocol import Flag
 from adjoint.errors import InternalError
 from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
@@ -22,7 +22,6 @@ from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import (
     ControlStep,
-    Gemm,
     HostStep,
     KernelStep,
     LibraryStep,
@@ -100,8 +99,9 @@ class CudaBackend:
             match step:
                 case KernelStep():
                     calls.append(kernel_call(step, kernels[step.program], cells, gpu))
-                case LibraryStep(call=Gemm() as gemm):
-                    calls.append(product_call(gemm, step.slots, cells, gpu, self._workspace))
+                case LibraryStep():
+                    site = Site(step.slots, cells, gpu, self.memory, lambda: self._workspace)
+                    calls.append(library_row(step).bind(step.call, site))
                 case ControlStep():
                     calls.append(control_call(step, cells, machine))
                 case _:

@@ -1,0 +1,60 @@
+"""Calls of libraries by their class: how each becomes something that is launched on the stream.
+
+A binder is given the call and where it runs, once per memory of a run; what it returns is called at
+every launch, under the lock of the GPU. It finds addresses in `values` at that time, and gives the
+library `gpu.stream` as the object that it is: a launch that is recorded as a graph goes to another
+stream, whose handle is then in that object. What may live here: the table. What may not: a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
+from adjoint.backends.cuda.products import product_call
+from adjoint.errors import InternalError
+from adjoint.runtime.cuda import Driver
+from adjoint.runtime.launch import Cells
+from adjoint.stages import Gemm, LibraryStep
+
+Call = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Site:
+    """Where a call runs: its slots (the result, then operands), the cells that hold an address for
+    each slot, the GPU, its memory (for blocks of the call's own, which it keeps), and a block that
+    one call after another may use."""
+
+    slots: tuple[int, ...]
+    cells: Cells
+    gpu: Driver
+    memory: CudaMemory
+    workspace: Callable[[], CudaBlock]  # made when it is first asked for
+
+
+class Row(NamedTuple):
+    """How a class of calls is bound; whether a graph may record it: not where the host waits, or
+    reads what the GPU has computed."""
+
+    bind: Callable[[Any, Site], Call]
+    recorded: bool = True
+
+
+def _product(gemm: Gemm, site: Site) -> Call:
+    return product_call(gemm, site.slots, site.cells, site.gpu, site.workspace())
+
+
+ROWS: dict[type, Row] = {
+    Gemm: Row(_product),
+}
+
+
+def library_row(step: LibraryStep) -> Row:
+    """The row of a step's call."""
+    found = ROWS.get(type(step.call))
+    if found is None:
+        raise InternalError(f"the GPU has no library for {step.call}")
+    return found
