@@ -113,11 +113,18 @@ class PanelRows(Packing):
                 self._weigh(weights, self._counter(self.width, turn))
         else:
             self._weigh_parts(weights, self.ends)
+        self._forget()
         self._store_all(self._outputs(set()))
+
+    def _forget(self) -> None:
+        """Values of loops that have ended are computed again: a row of one column has the same
+        places in every loop, and so have results without axes."""
+        self._memo.clear()
 
     def _weigh(self, weights: UOp, column: Affine) -> UOp:
         """The finished element of a column, and all results there."""
         summed, self.column = flat(self.second.loops), column
+        self._forget()
         self._go(summed, column)
         value = self._operand(self.second)
         self._store_all(self._outputs({*summed}))
@@ -164,6 +171,7 @@ class PanelRows(Packing):
         loops, lines = self.loops, {}
         totals = {p: loops.register(_start(p.node)) for p in parts if not adds(p.node)}
         with loops.loop(self.width, self.lanes) as turn:
+            self._forget()
             self.column, self._new = self._counter(self.width, turn), []
             values = [(part, self._summand(part)) for part in parts]
             for part, value in values:

@@ -360,6 +360,7 @@ class PanelLowering(PanelRows):
         """What the group does to each total."""
         loops, columns = self.loops, flat(self.second.at[2:])
         with self._each_row(), loops.loop(job.columns, job.lanes) as lane:
+            self._forget()
             self._go(columns, job.first + self._counter(job.columns, lane))
             self.finishing = loops.load(self.totals, self._in(job.out, self.row, lane))
             self._store_all(self._outputs({*columns}))

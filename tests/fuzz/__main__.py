@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.chunk import KEPT, Report
+from tests.fuzz.small_tiles import VARIABLE
 
 MOST_KEPT = 120
 LONGEST = 7  # statements of a program that is kept: it will be continued
@@ -33,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=None)
     parser.add_argument("--modes", default="", help="these alone, with commas between them")
     parser.add_argument("--not-modes", default="", help="modes left out")
+    parser.add_argument("--small-tiles", action="store_true", help="tiles for products of any size")
     parser.add_argument("--without", default="", help="families of statements left out")
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--keep", action="store_true")
@@ -41,6 +43,8 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
+    if given.small_tiles:
+        os.environ[VARIABLE] = "1"
     endless = given.minutes is not None and given.programs is None
     count = 10_000_000 if endless else given.programs or 300
     seconds = float("inf") if given.minutes is None else 60 * given.minutes

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.fuzz.chunk import Chunk, Report, from_data, to_data
 from tests.fuzz.modes import checked
+from tests.fuzz.small_tiles import force
 from tests.fuzz.source import Whole
 
 
@@ -36,6 +37,7 @@ def main() -> int:
     parser.add_argument("--not-modes", default="")
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
+    force()
     if options.alone:
         given = json.loads(sys.stdin.read())
         return bool(checked(from_data(given["program"]), given["mode"])[0])

@@ -6,7 +6,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from adjoint import Tensor, Variable, grad, jit, lower, vmap
+from adjoint import Tensor, Variable, checkpoint, grad, jit, lower, vmap
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from tests.support.levels import levels_with_tiles
@@ -350,3 +350,21 @@ def test_sums_of_several_blocks_that_are_negative_zeros_keep_their_sign(forced):
     q, k = normal(1, 30, 32), normal(1, 1100, 32, seed=1)
     v = Tensor(np.full((1, 1100, 32), -1e-44, np.float32)).realize()  # times a weight: -0.0
     same_bits(forced, lambda q, k, v: (q @ k.transpose(1, 2) * 0.01).softmax(-1) @ v, q, k, v)
+
+
+def test_a_number_of_the_row_is_computed_again_for_the_results(monkeypatch):
+    """One row: what has no axes has the same place in the loops of the row and of the results."""
+    small = dict.fromkeys(("tiled_products", "tiled_rows", "tiled_columns", "panel_rows"), 1)
+    limits = replace(BACKEND.target.limits, **small, loop_products=0)
+    a, b = normal(2, dtype=np.float64), normal(2, 2, dtype=np.float64)
+
+    def gradient(a, b):
+        total = lambda a, b: (y := a @ b).sum() + (a.min() + y.logsumexp(0)).atan().tanh()  # noqa: E731
+        return grad(checkpoint(total), (0, 1))(a, b)
+
+    wanted = values(gradient, a, b)
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, limits=limits))
+    PROGRAMS.clear()
+    for mine, other in zip(values(gradient, a, b), wanted, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+    PROGRAMS.clear()

@@ -1,0 +1,26 @@
+"""Tiles and panels for products of any size, so that small programs reach them.
+
+Asked for by `--small-tiles`; workers learn of it by their environment.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from adjoint.backends.cpu import BACKEND
+from adjoint.schedule import strategy
+
+VARIABLE = "FUZZ_SMALL_TILES"
+
+
+def force() -> None:
+    """Lower the limits below which products are a library's, if that was asked for."""
+    if VARIABLE not in os.environ:
+        return
+    one = dict.fromkeys(
+        ("tiled_products", "tiled_rows", "tiled_columns", "windowed_rows", "panel_rows"), 1
+    )
+    limits = replace(BACKEND.target.limits, **one, loop_products=0, panel_bytes=40_000)
+    BACKEND.target = replace(BACKEND.target, limits=limits)
+    strategy._MANY_ROWS = 1
