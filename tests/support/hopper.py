@@ -7,6 +7,7 @@ kernels of `adjoint/codegen/nvptx/matrix`; anything else is an error.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -49,25 +50,30 @@ class Barrier:
             self.phase, self.pending = self.phase ^ 1, self.count
 
 
-class Memory:
-    """Arrays at addresses, as the GPU sees them."""
-
-    def __init__(self, arrays: Sequence[np.ndarray]):
-        self.arrays: dict[int, np.ndarray] = {}
-        for number, array in enumerate(arrays):
-            self.arrays[(number + 1) << 32] = array.reshape(-1).view(np.uint8)
+class HostMemory:
+    """Addresses are those of the host."""
 
     def bytes_at(self, address: int, size: int) -> np.ndarray:
-        base = address >> 32 << 32
-        start = address - base
-        found = self.arrays[base][start : start + size]
-        assert len(found) == size and start % size == 0, f"access beyond memory at {start}"
-        return found
+        assert address % size == 0, "misaligned address"
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
-def run(source: Source, blocks: int, parameters: Mapping[str, int], memory: Memory) -> None:
+class Memory(HostMemory):
+    """Arrays, beyond which nothing is read or written."""
+
+    def __init__(self, *arrays: np.ndarray):
+        self.spans = [(a.ctypes.data, a.ctypes.data + a.nbytes) for a in arrays]
+
+    def bytes_at(self, address: int, size: int) -> np.ndarray:
+        inside = any(low <= address and address + size <= high for low, high in self.spans)
+        assert inside, "access beyond memory"
+        return super().bytes_at(address, size)
+
+
+def run(source: Source, blocks: int, values: Sequence[int], memory: HostMemory) -> None:
     """All blocks of a launch, one after another."""
     kernel = _Kernel(source)
+    parameters = dict(zip(kernel.parameters, values, strict=True))
     for block in range(blocks):
         _Block(kernel, block, parameters, memory).run()
 
@@ -76,6 +82,9 @@ class _Kernel:
     def __init__(self, source: Source):
         geometry = read_geometry(source)
         self.groups, self.shared = geometry.threads // GROUP, geometry.shared
+        given = re.search(r"ptx_kernel void @\w+\((.*?)\)", source.text)
+        assert given is not None
+        self.parameters = [part.split("%")[1] for part in given[1].split(", ")]
         body = source.text.split("entry:\n")[1].split("\n  ret void")[0]
         self.blocks: dict[str, list[tuple[str | None, str]]] = {"entry": []}
         name = "entry"
@@ -90,7 +99,9 @@ class _Kernel:
 
 
 class _Block:
-    def __init__(self, kernel: _Kernel, number: int, parameters: Mapping[str, int], memory: Memory):
+    def __init__(
+        self, kernel: _Kernel, number: int, parameters: Mapping[str, int], memory: HostMemory
+    ):
         self.kernel, self.number, self.parameters, self.memory = kernel, number, parameters, memory
         self.shared = np.full(kernel.shared, 0xFF, np.uint8)  # NaN
         self.barriers: dict[int, Barrier] = {}
@@ -149,9 +160,7 @@ class _Group:
         for target, text in self.block.kernel.blocks[name]:
             if text.startswith("phi"):
                 kind = text.split()[1]
-                found = dict(
-                    (b, a) for a, b in re.findall(r"\[(\S+), %(\w+)\]", text)
-                )
+                found = dict((b, a) for a, b in re.findall(r"\[(\S+), %(\w+)\]", text))
                 new[target] = self._operand(kind, found[before])
         self.env.update(new)
         yield from ()
@@ -344,9 +353,7 @@ class _Group:
     def _tile(self, described: int, rows: int, word: Any, turned: bool) -> np.ndarray:
         """Rows (or columns, if turned) of 16 numbers each that a descriptor shows."""
         assert (described >> 62) & 3 == 1 and not (described >> 49) & 7
-        start, across, step = (
-            ((described >> at) & 0x3FFF) << 4 for at in (0, 16, 32)
-        )
+        start, across, step = (((described >> at) & 0x3FFF) << 4 for at in (0, 16, 32))
         row, k = np.arange(rows)[:, None], np.arange(16)[None]
         if turned:
             at = start + row // 64 * across + row % 64 * 2 + k // 8 * step + k % 8 * 128

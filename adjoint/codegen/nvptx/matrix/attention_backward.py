@@ -13,9 +13,10 @@ from math import e, inf, log2
 from adjoint.codegen.nvptx.matrix.attention_forward import (
     REGISTERS,
     ROWS,
+    SIZES,
     Frame,
     Shape,
-    scale_of,
+    places_of,
     store_row,
 )
 from adjoint.codegen.nvptx.matrix.hopper import WARPGROUP, both
@@ -30,16 +31,9 @@ from adjoint.codegen.nvptx.matrix.streams import (
 from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
 from adjoint.stages import Source
 
-_SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section")
-
-
-def _strides(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{name}_{axis}" for name in names for axis in ("batch", "head", "row"))
-
-
 _READ = ("q", "k", "v", "g")
-QUERIES = (*_READ, "lse", "delta", "dq", *_SIZES, *_strides((*_READ, "dq")))
-KEYS = (*_READ, "lse", "delta", "dk", "dv", *_SIZES, *_strides((*_READ, "dk", "dv")))
+QUERIES = ("dq", *_READ, "lse", "delta", *SIZES, *places_of("dq", *_READ))
+KEYS = ("dk", "dv", *_READ, "lse", "delta", *SIZES, *places_of("dk", "dv", *_READ))
 _LOG2E = log2(e)
 _REGISTERS = REGISTERS | {2: (24, 240)}  # four products' totals are more
 
@@ -121,7 +115,7 @@ class _Backward(Frame):
         return [self.text.packed(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
 
     def _factor(self) -> Value:
-        return constant(scale_of(self.shape.head) * _LOG2E, F32)
+        return constant(self.shape.factor * _LOG2E, F32)
 
     def _stored(
         self, name: str, batch: Value, head: Value, totals: Values, factor: float, count: Value
@@ -184,7 +178,7 @@ class _Queries(_Backward):
         zero = constant(0)
         state = text.loop(zero, self.whole, state, lambda i, v: self._turn(i, v, False))
         state = text.loop(self.whole, self.turns, state, lambda i, v: self._turn(i, v, True))
-        self._stored("dq", self.batch, self.head, state, scale_of(shape.head), self.queries)
+        self._stored("dq", self.batch, self.head, state, shape.factor, self.queries)
 
     def _load_rows(self) -> None:
         """lse (in powers of two, negated) and delta of the thread's rows."""
@@ -287,9 +281,7 @@ class _Keys(_Backward):
         plane = text.add(text.mul(self.batch, heads), head)
         self._copy_vector(("lse", "delta")[which], which, turn, plane, first)
 
-    def _copy_vector(
-        self, name: str, which: int, turn: Value, plane: Value, first: Value
-    ) -> None:
+    def _copy_vector(self, name: str, which: int, turn: Value, plane: Value, first: Value) -> None:
         """A number per query: one or more threads' copies of four bytes."""
         text = self.text
         begin = text.mul(text.wide(plane), text.wide(self.queries))
@@ -303,7 +295,9 @@ class _Keys(_Backward):
             source = text.add(Value("i64", f"%{name}"), place)
             target = text.add(to, text.integer("shl", column, 2))
 
-            def copied(target: Value = target, source: Value = source, there: Value = there) -> None:
+            def copied(
+                target: Value = target, source: Value = source, there: Value = there
+            ) -> None:
                 text.copy_number(target, source, there)
 
             if self.shape.columns < WARPGROUP:
@@ -336,7 +330,7 @@ class _Keys(_Backward):
 
         state = text.loop(constant(0), self.sharing, state, head)
         dk, dv = state[: shape.width // 2], state[shape.width // 2 :]
-        self._stored("dk", self.batch, self.head, dk, scale_of(shape.head), self.keys)
+        self._stored("dk", self.batch, self.head, dk, shape.factor, self.keys)
         self._stored("dv", self.batch, self.head, dv, 1.0, self.keys)
 
     def _turn(self, turn: Value, inside: Value, state: Values, cut: bool) -> Values:
@@ -351,8 +345,7 @@ class _Keys(_Backward):
         factor = self._factor()
         shifts = [text.fmul(x, constant(-_LOG2E, F32)) for x in lse]
         weights = [
-            text.exp2(text.fma(s, factor, shifts[i // 4 * 2 + i % 2]))
-            for i, s in enumerate(scores)
+            text.exp2(text.fma(s, factor, shifts[i // 4 * 2 + i % 2])) for i, s in enumerate(scores)
         ]
         dv = self._added(1, turn, dv, self._packed(weights))
         delta = self._columns(1, turn)

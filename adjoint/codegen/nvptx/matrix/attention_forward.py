@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log, log2, e
+from math import e, inf, log, log2
 
 from adjoint.codegen.nvptx.geometry import Geometry
 from adjoint.codegen.nvptx.matrix.hopper import WARPGROUP, Hopper, Tile, both
@@ -24,7 +24,7 @@ from adjoint.codegen.nvptx.matrix.streams import (
     steps_along,
     steps_down,
 )
-from adjoint.codegen.nvptx.matrix.text import F32, I32, Value, Values, constant
+from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
 from adjoint.stages import Source
 
 LANGUAGE = "nvptx sm_90a"
@@ -45,6 +45,12 @@ class Shape:
     causal: bool
     groups: int = 2
     columns: int = 128
+    scale: float = 0.0  # of scores; 0: one over the root of a head's size
+
+    @property
+    def factor(self) -> float:
+        """What scores are multiplied by."""
+        return self.scale or self.head**-0.5
 
     @property
     def width(self) -> int:
@@ -61,11 +67,16 @@ class Shape:
         return WARPGROUP * (self.groups + 1)
 
 
-FORWARD = (
-    *("q", "k", "v", "o", "lse"),
-    *("queries", "keys", "heads", "shared_by", "blocks", "planes", "section"),
-    *(f"{name}_{axis}" for name in "qkvo" for axis in ("batch", "head", "row")),
-)
+SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section")
+
+
+def places_of(*names: str) -> tuple[str, ...]:
+    """The parameters that say where matrices lie: their first element, and their strides."""
+    axes = ("first", "batch", "head", "row")
+    return tuple(f"{name}_{axis}" for name in names for axis in axes)
+
+
+FORWARD = ("o", "lse", "q", "k", "v", *SIZES, *places_of("o", "q", "k", "v"))
 
 
 class Frame:
@@ -118,6 +129,7 @@ class Frame:
         """The matrix of a batch and a head."""
         text = self.text
         offset = text.add(self._times(batch, name, "batch"), self._times(head, name, "head"))
+        offset = text.add(offset, Value("i64", f"%{name}_first"))
         address = text.add(Value("i64", f"%{name}"), text.integer("shl", offset, 1))
         step = text.integer("shl", Value("i64", f"%{name}_row"), 1)
         return Rows(address, step, count, self.shape.head)
@@ -132,11 +144,6 @@ class Frame:
         metadata = "\n".join(geometry.text(0))
         whole = self.text.module(f"k_{name}", self.names, self.shape.threads, metadata)
         return Source(LANGUAGE, name, whole)
-
-
-def scale_of(head: int) -> float:
-    """What scores are multiplied by."""
-    return float(head**-0.5)
 
 
 def forward(shape: Shape, name: str = "attention") -> Source:
@@ -275,7 +282,7 @@ class _Forward(Frame):
         text = self.text
         if cut:
             scores = self._hidden(scores, turn)
-        factor = constant(scale_of(self.shape.head) * log2(e), F32)
+        factor = constant(self.shape.factor * log2(e), F32)
         new_high, new_sums, scales, shifts = [], [], [], []
         for half in range(2):
             own = [s for i, s in enumerate(scores) if i % 4 // 2 == half]
@@ -288,9 +295,7 @@ class _Forward(Frame):
             scales.append(text.exp2(text.fma(high[half], factor, shift)))
             new_high.append(most)
             shifts.append(shift)
-        weights = [
-            text.exp2(text.fma(s, factor, shifts[i % 4 // 2])) for i, s in enumerate(scores)
-        ]
+        weights = [text.exp2(text.fma(s, factor, shifts[i % 4 // 2])) for i, s in enumerate(scores)]
         for half in range(2):
             own = [w for i, w in enumerate(weights) if i % 4 // 2 == half]
             new_sums.append(text.fma(sums[half], scales[half], joined(own, text.fadd)))
@@ -335,7 +340,7 @@ class _Forward(Frame):
             inverse = text.reciprocal(total)
             there = text.compare("slt", row, self.queries)
             self._store_row(o, row, there, half, totals, inverse)
-            scaled = text.fmul(high[half], constant(scale_of(self.shape.head), F32))
+            scaled = text.fmul(high[half], constant(self.shape.factor, F32))
             lse = text.fma(text.log2(total), constant(log(2), F32), scaled)
             place = text.integer("shl", text.add(plane, text.wide(row)), 2)
             address = text.add(Value("i64", "%lse"), place)
@@ -344,7 +349,9 @@ class _Forward(Frame):
     def _store_row(
         self, o: Rows, row: Value, there: Value, half: int, totals: Values, inverse: Value
     ) -> None:
-        store_row(self, o, row, there, [t for i, t in enumerate(totals) if i % 4 // 2 == half], inverse)
+        store_row(
+            self, o, row, there, [t for i, t in enumerate(totals) if i % 4 // 2 == half], inverse
+        )
 
 
 def joined(values: Values, join: Callable[[Value, Value], Value]) -> Value:
@@ -369,6 +376,3 @@ def store_row(
         a, b = (text.fmul(x, factor) for x in numbers[i : i + 2])
         word = text.packed(a, b)
         text.store("b32", word, text.add(start, 8 * i), there)
-
-
-__all__ = ["FORWARD", "I32", "LANGUAGE", "Frame", "Shape", "forward", "scale_of", "store_row"]

@@ -223,9 +223,7 @@ class Hopper(Text):
         """The whole text."""
         given = ", ".join(f"i64 %{p}" for p in parameters)
         body = "\n".join(self.lines)
-        return _MODULE.format(
-            name=name, given=given, body=body, threads=threads, metadata=metadata
-        )
+        return _MODULE.format(name=name, given=given, body=body, threads=threads, metadata=metadata)
 
 
 def both(text: Text, a: Value, b: Value) -> Value:

@@ -182,12 +182,19 @@ class Text:
 
     # ---- instructions of the GPU
 
-    def asm(self, text: str, constraints: str, operands: Sequence[Value] = (), pure: bool = False) -> None:
+    def asm(
+        self, text: str, constraints: str, operands: Sequence[Value] = (), pure: bool = False
+    ) -> None:
         """PTX with operands and no result."""
         self.do(self._asm("void", text, constraints, operands, pure))
 
     def asm_value(
-        self, kind: str, text: str, constraints: str, operands: Sequence[Value] = (), pure: bool = True
+        self,
+        kind: str,
+        text: str,
+        constraints: str,
+        operands: Sequence[Value] = (),
+        pure: bool = True,
     ) -> Value:
         """PTX with one result."""
         return self.new(kind, self._asm(kind, text, constraints, operands, pure))
