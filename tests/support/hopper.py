@@ -107,6 +107,7 @@ class _Block:
         self.barriers: dict[int, Barrier] = {}
         self.waiting = 0
         self.turn = 0
+        self.turns: dict[int, int] = {}
 
     def run(self) -> None:
         threads = [_Group(self, i).run() for i in range(self.kernel.groups)]
@@ -291,6 +292,17 @@ class _Group:
             block.waiting, block.turn = 0, turn + 1
         while block.turn == turn:
             yield "blocked"
+
+    def _take_turn(self, lines: Any, operands: Any, _: Any) -> Iterator[str]:
+        turns, number = self.block.turns, int(operands[0][0])
+        while not turns.get(number):
+            yield "blocked"
+        turns[number] -= 1
+
+    def _give_turn(self, lines: Any, operands: Any, _: Any) -> None:
+        number = int(operands[0][0])
+        self.block.turns[number] = self.block.turns.get(number, 0) + 1
+        assert self.block.turns[number] == 1, "a turn is given twice"
 
     def _copy(self, lines: Any, operands: Any, _: Any) -> None:
         width = 16 if "16, $2" in lines[0] else 4
@@ -491,6 +503,8 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("mbarrier_init", _Group._nothing),
     ("setmaxnreg", _Group._nothing),
     ("bar.sync 0", _Group._together),
+    ("bar.sync $0", _Group._take_turn),
+    ("bar.arrive $0", _Group._give_turn),
     ("cp.async.cg", _Group._copy),
     ("cp.async.ca", _Group._copy),
     ("cp.async.commit", _Group._copies_end),

@@ -48,7 +48,7 @@ def shape_of(call: Attention) -> Shape:
     """The tiles of a call."""
     width = 64 if call.features <= 64 else 128
     tiles = _PARTS[call.part].tiles[width]
-    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, call.scale)
+    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, scale=call.scale)
 
 
 @lru_cache(maxsize=256)

@@ -45,6 +45,7 @@ class Shape:
     causal: bool
     groups: int = 2
     columns: int = 128
+    alternate: bool = False  # whether warpgroups begin their products one after another
     scale: float = 0.0  # of scores; 0: one over the root of a head's size
 
     @property
@@ -219,6 +220,9 @@ class _Forward(Frame):
         self.pair = text.integer("shl", text.integer("and", self.place.lane, 3), 1)
         base = text.add(self.shared, self.q_tile.offset)
         self.q_address = text.rows_of(text.add(base, text.mul(self.own, ROWS * 128)))
+        if shape.alternate:  # the first one has its turn
+            last = text.compare("eq", self.own, shape.groups - 1)
+            text.when(last, lambda: text.give_turn(constant(1)))
         text.wait(self.q_ready, constant(0))
         zero = constant(0)
         scores = text.finished(self._scores(zero))
@@ -259,9 +263,13 @@ class _Forward(Frame):
     def _turn(self, turn: Value, state: Values, cut: bool) -> Values:
         text = self.text
         totals, high, sums, packed = self._split(state)
+        if self.shape.alternate:
+            text.take_turn(text.add(self.own, 1))
         scores = self._scores(turn)
         before = text.sub(turn, 1)
         totals = self._gathered(before, totals, packed)
+        if self.shape.alternate:
+            text.give_turn(text.add(self._next(), 1))
         scores = text.finished(scores, pending=1)
         self.k.used(turn, self.place.leader)
         weights, high, sums, scales = self._weights(scores, turn, high, sums, cut)
@@ -269,6 +277,10 @@ class _Forward(Frame):
         self.v.used(before, self.place.leader)
         totals = [text.fmul(x, scales[i % 4 // 2]) for i, x in enumerate(totals)]
         return [*totals, *high, *sums, *self._packed(weights)]
+
+    def _next(self) -> Value:
+        """The warpgroup whose turn is next."""
+        return self.text.integer("srem", self.text.add(self.own, 1), self.shape.groups)
 
     def _packed(self, weights: Values) -> Values:
         """As the left operand of a product."""

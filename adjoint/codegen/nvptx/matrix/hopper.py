@@ -90,6 +90,14 @@ class Hopper(Text):
         )
         self.asm(text, "r,r,~{memory}", [address, phase])
 
+    def take_turn(self, number: Value) -> None:
+        """Wait until another warpgroup has said so."""
+        self.asm(f"bar.sync $0, {2 * WARPGROUP};", "r,~{memory}", [number])
+
+    def give_turn(self, number: Value) -> None:
+        """Another warpgroup may go on."""
+        self.asm(f"bar.arrive $0, {2 * WARPGROUP};", "r,~{memory}", [number])
+
     # ---- copies
 
     def copy_piece(self, to: Value, source: Value, which: Value) -> None:
