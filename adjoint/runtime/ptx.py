@@ -38,6 +38,11 @@ def _processor(source: Source, capability: int) -> tuple[str, str]:
     return _ALONE.get(source.language, (f"sm_{known}", _KNOWN[known]))
 
 
+def is_for_one(source: Source) -> bool:
+    """Whether the source has instructions of one GPU alone."""
+    return source.language in _ALONE
+
+
 def ptx_of(source: Source, capability: int) -> str:
     """The source as PTX; LLVM contracts nothing and flushes nothing unless the text says so."""
     llvm = engine()
