@@ -124,7 +124,7 @@ def _filled_up(x: UOp) -> UOp:
 
 
 def whole_base(node: UOp, source: UOp) -> UOp:
-    """What must be in memory of an operand: what is below its views, where kernels can read that."""
+    """What must be in memory of an operand: what is below its views, if kernels can read that."""
     strided = node.src[: node.op.kernel.strided]
     return base_of(source) if source in strided and _place(source) is not None else source
 

@@ -23,7 +23,8 @@ _WORDS = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 _INSTRUCTION = re.compile(r"(?:(%\w+) = )?(.*)")
 _ASM = re.compile(r'call (.+?) asm (sideeffect )?"(.*)", "(.*?)"\((.*)\)$')
 _WGMMA = re.compile(
-    r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ \{.*?\}, (\{.*?\}|a), b, p, (.*)"
+    r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ "
+    r"\{.*?\}, (\{.*?\}|a), b, p, (.*)"
 )
 
 
@@ -150,7 +151,8 @@ class _Group:
                     if target is not None:
                         self._set(target, value)
             name, before = after, name
-        assert not self.open and not self.copies, "copies were not waited for"
+        assert not self.open, "copies were not waited for"
+        assert not self.copies, "copies were not waited for"
         yield "done"
 
     def _set(self, target: str, value: Any) -> None:
@@ -161,7 +163,7 @@ class _Group:
         for target, text in self.block.kernel.blocks[name]:
             if text.startswith("phi"):
                 kind = text.split()[1]
-                found = dict((b, a) for a, b in re.findall(r"\[(\S+), %(\w+)\]", text))
+                found = {b: a for a, b in re.findall(r"\[(\S+), %(\w+)\]", text)}
                 new[target] = self._operand(kind, found[before])
         self.env.update(new)
         yield from ()
@@ -364,7 +366,7 @@ class _Group:
 
     def _tile(self, described: int, rows: int, word: Any, turned: bool) -> np.ndarray:
         """Rows (or columns, if turned) of 16 numbers each that a descriptor shows."""
-        assert (described >> 62) & 3 == 1 and not (described >> 49) & 7
+        assert (described >> 62) & 3 == 1
         start, across, step = (((described >> at) & 0x3FFF) << 4 for at in (0, 16, 32))
         row, k = np.arange(rows)[:, None], np.arange(16)[None]
         if turned:

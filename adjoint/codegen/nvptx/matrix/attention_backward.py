@@ -51,6 +51,8 @@ def backward_keys(shape: Shape, name: str = "attention_dk_dv") -> Source:
 class _Backward(Frame):
     """Two tiles stay, two streams go by."""
 
+    first: Value  # row of the tiles that stay
+
     def _prepare(self) -> None:
         shape, text = self.shape, self.text
         self.queries, self.keys = self.number("queries"), self.number("keys")

@@ -377,14 +377,15 @@ def joined(values: Values, join: Callable[[Value, Value], Value]) -> Value:
 def store_row(
     frame: Frame, to: Rows, row: Value, there: Value, numbers: Values, factor: Value
 ) -> None:
-    """What a thread has of a row, times a factor, two numbers at a time."""
-    text = frame.text
-    pair = text.integer("shl", text.integer("and", frame.place.lane, 3), 1)
+    """What a thread has of a row, times a factor. Its numbers lie in pairs, eight apart; four
+    threads hand them to one another so that each writes eight side by side."""
+    text, lane = frame.text, frame.place.lane
+    own = text.integer("and", lane, 3)
     start = text.add(to.address, text.mul(text.wide(row), to.step))
-    start = text.add(start, text.wide(text.integer("shl", pair, 1)))
-    for i in range(0, len(numbers), 2):
-        if 4 * i >= to.columns:
-            break
-        a, b = (text.fmul(x, factor) for x in numbers[i : i + 2])
-        word = text.packed(a, b)
-        text.store("b32", word, text.add(start, 8 * i), there)
+    start = text.add(start, text.wide(text.integer("shl", own, 4)))
+    scaled = [text.fmul(x, factor) for x in numbers]
+    words = [text.packed(a, b) for a, b in zip(scaled[::2], scaled[1::2], strict=True)]
+    for first in range(0, min(len(words), to.columns // 8), 4):
+        turned = text.turned(words[first : first + 4], lane)
+        inside = text.compare("slt", text.add(own, first), to.columns // 8)
+        text.store_four(turned, text.add(start, 16 * first), both(text, there, inside))

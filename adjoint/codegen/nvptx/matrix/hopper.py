@@ -19,6 +19,7 @@ _ATOM = 8 * ROW  # bytes of eight rows, after which pieces lie as before
 _SWIZZLED = 1 << 62
 _PIECE = 16  # bytes of a copy
 _DEPTH = 16  # numbers that one instruction adds up
+_LETTERS = {I32: "r", F32: "f"}  # of inline assembly
 _WORDS = {"bfloat16": "bf16", "float16": "f16"}
 
 
@@ -204,14 +205,42 @@ class Hopper(Text):
     def across(self, x: Value, distance: int) -> Value:
         """The value of another thread of the warp."""
         text = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;"
-        return self.asm_value(F32, text, "=f,f", [x], pure=False)
+        letter = _LETTERS[x.type]
+        return self.asm_value(x.type, text, f"={letter},{letter}", [x], pure=False)
+
+    def turned(self, words: Sequence[Value], lane: Value) -> Values:
+        """A word for each of four threads side by side, from each of these four: in their order."""
+        a, b, c, d = words
+        odd = self.compare("eq", self.integer("and", lane, 1), 1)
+        high = self.compare("eq", self.integer("and", lane, 2), 2)
+        a, b = self._exchanged(a, b, odd, 1)
+        c, d = self._exchanged(c, d, odd, 1)
+        a, c = self._exchanged(a, c, high, 2)
+        b, d = self._exchanged(b, d, high, 2)
+        return [a, b, c, d]
+
+    def _exchanged(
+        self, low: Value, high: Value, which: Value, distance: int
+    ) -> tuple[Value, Value]:
+        """The high word of one thread against the low word of the other."""
+        got = self.across(self.select(which, low, high), distance)
+        return self.select(which, got, low), self.select(which, high, got)
 
     def store(self, kind: str, value: Value, address: Value, which: Value) -> None:
         """A store to memory by those threads for which it holds."""
         text = f"{{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\n@p st.global.{kind} [$0], $1;\n}}"
         number = self.new(I32, f"zext {which} to i32")
-        letter = {I32: "r", F32: "f"}[value.type]
+        letter = _LETTERS[value.type]
         self.asm(text, f"l,{letter},r,~{{memory}}", [address, value, number])
+
+    def store_four(self, words: Sequence[Value], address: Value, which: Value) -> None:
+        """16 bytes."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $5, 0;\n"
+            "@p st.global.v4.b32 [$0], {$1, $2, $3, $4};\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        self.asm(text, "l,r,r,r,r,r,~{memory}", [address, *words, number])
 
     def load(self, address: Value, which: Value) -> Value:
         """A float from memory, or zero."""

@@ -96,7 +96,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Who a thread is: its number in its warpgroup, in its warp, and its warp's in the warpgroup."""
+    """Who a thread is: its number in its warpgroup and in its warp, and the number of that."""
 
     thread: Value
     lane: Value

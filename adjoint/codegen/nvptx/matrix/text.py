@@ -6,6 +6,7 @@ may live here: what every kernel needs. What may not: instructions of one GPU (`
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -35,8 +36,6 @@ def constant(value: Number, kind: str = I32) -> Value:
 
 
 def _float_bits(value: float) -> str:
-    import struct
-
     exact = struct.unpack("<f", struct.pack("<f", value))[0]
     return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
 
@@ -158,10 +157,11 @@ class Text:
         self.label(inside)
         after = [self.add(counter, 1), *body(counter, list(around))]
         self.do(f"br label %{head}")
-        pairs = zip((counter, *around), (start, *values), after, strict=True)
+        last = self._block
+        rows = zip((counter, *around), (start, *values), after, strict=True)
         self.lines[place:place] = [
-            f"  {own.name} = phi {own.type} [{first.name}, %{before}], [{next_.name}, %{self._block}]"
-            for own, first, next_ in pairs
+            f"  {own.name} = phi {own.type} [{first.name}, %{before}], [{new.name}, %{last}]"
+            for own, first, new in rows
         ]
         self.label(done)
         return around
