@@ -55,7 +55,8 @@ def _forward_reference(q: Any, key: Any, value: Any, scale: float, is_causal: bo
 def _scores_back(
     q: Any, key: Any, value: Any, g: Any, delta: Any, scale: float, is_causal: bool
 ) -> tuple[Array, Array, Array]:
-    """Weights, the cotangent of scores before they were scaled, and that of o, in float64."""
+    """Weights, the cotangent of scores before they were scaled, and that of o, in float64; `delta`
+    are the sums of g * o along rows."""
     weights, _ = _weights(q, key, scale, is_causal)
     wide = np.repeat(np.asarray(value, np.float64), q.shape[1] // key.shape[1], 1)
     back = np.asarray(g, np.float64)
@@ -64,11 +65,12 @@ def _scores_back(
 
 
 def _queries_reference(
-    q: Any, key: Any, value: Any, g: Any, lse: Any, delta: Any, scale: float, is_causal: bool
+    q: Any, key: Any, value: Any, g: Any, o: Any, lse: Any, scale: float, is_causal: bool
 ) -> Any:
+    delta = (np.asarray(g, np.float64) * np.asarray(o, np.float64)).sum(-1)
     _, scores, _ = _scores_back(q, key, value, g, delta, scale, is_causal)
     wide = np.repeat(np.asarray(key, np.float64), q.shape[1] // key.shape[1], 1)
-    return _moved(scores @ wide).astype(q.dtype)
+    return _moved(scores @ wide).astype(q.dtype), delta.astype(np.float32)
 
 
 def _keys_reference(
@@ -131,14 +133,14 @@ fused_attention = _record(
 )
 fused_attention_queries = _record(
     "fused_attention_queries",
-    "The gradient of q; operands: q, key, value, g, the logarithms, the sums of g * o along rows.",
-    lambda src, arg: (_in_rows(src[0]), src[0].dtype),
+    "The gradient of q, and the sums of g * o along rows; operands: q, key, value, g, o, logarithms.",
+    _forward_type,
     _queries_reference,
-    strided=4,
+    strided=5,
 )
 fused_attention_keys = _record(
     "fused_attention_keys",
-    "The gradients of key and value, from the same operands.",
+    "The gradients of key and value; operands: q, key, value, g, the logarithms, those sums.",
     _keys_type,
     _keys_reference,
     strided=4,

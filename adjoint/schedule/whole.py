@@ -63,14 +63,11 @@ def _backward(node: UOp) -> UOp | None:
     made = _fused(inner, operands)
     q, k, v = operands
     back = _filled_up(g.cast(q.dtype).reshape(*q.shape[:3], g.shape[-1]))
-    delta = (
-        made.part(0).permute((0, 2, 1, 3)).cast(dtypes.float32) * back.cast(dtypes.float32)
-    ).sum(-1)
-    given = (q, k, v, back, made.part(1), delta)
-    named = attributes(made)
+    o, lse, named = made.part(0).permute((0, 2, 1, 3)), made.part(1), attributes(made)
+    first = fused_attention_queries(q, k, v, back, o, lse, **named)
     if node.arg.operand == 0:
-        return _as_was(fused_attention_queries(*given, **named), node)
-    both = fused_attention_keys(*given, **named)
+        return _as_was(first.part(0), node)
+    both = fused_attention_keys(q, k, v, back, lse, first.part(1), **named)
     return _as_was(both.part(node.arg.operand - 1), node)
 
 

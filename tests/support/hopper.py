@@ -411,6 +411,17 @@ class _Group:
             found[i] = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.float32)[0]
         return found
 
+    def _load_four(self, lines: list[str], operands: Any, _: Any) -> list[np.ndarray]:
+        found = np.zeros((GROUP, 4), np.int32)
+        for i in np.flatnonzero(operands[1] != 0):
+            found[i] = self.block.memory.bytes_at(int(operands[0][i]), 16).view(np.int32)
+        return [found[:, i].copy() for i in range(4)]
+
+    def _unpacked(self, lines: list[str], operands: Any, _: Any) -> list[np.ndarray]:
+        word = _WORDS["bf16" if "bf16" in lines[-2] else "f16"]
+        both = np.ascontiguousarray(operands[0]).view(np.uint16).view(word).astype(np.float32)
+        return [both[0::2].copy(), both[1::2].copy()]
+
     def _load_pair(self, lines: list[str], operands: Any, _: Any) -> list[np.ndarray]:
         at = operands[0].astype(np.int64)[:, None] + np.arange(8)
         numbers = self.block.shared[at].view(np.float32)
@@ -517,7 +528,9 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("cvt.rn", _Group._packed),
     ("st.global.v4", _Group._store_four),
     ("st.global", _Group._store),
+    ("ld.global.v4", _Group._load_four),
     ("ld.global", _Group._load),
+    ("mov.b32 {", _Group._unpacked),
     ("ld.shared", _Group._load_pair),
     ("ex2", _Group._function),
     ("lg2", _Group._function),

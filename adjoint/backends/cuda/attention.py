@@ -75,7 +75,7 @@ def numbers_of(call: Attention) -> dict[str, int]:
     rows = call.keys if of_keys else call.queries
     own = (0, rows * heads * call.features, call.features, heads * call.features)
     places = dict.fromkeys(part.results, own)
-    places |= dict(zip("qkvg", call.operands, strict=False))
+    places |= dict(zip("qkvgo", call.operands, strict=False))
     for name, place in places.items():
         axes = ("first", "batch", "head", "row")
         found |= {f"{name}_{axis}": n for axis, n in zip(axes, place, strict=True)}

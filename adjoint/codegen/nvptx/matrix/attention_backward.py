@@ -1,8 +1,8 @@
 """The gradient of attention in two kernels: that of the queries, and those of keys and values.
 
 Both compute weights again, from scores and the logarithm of every row's sum; with g the cotangent
-of o, `delta` the sum of g * o along a row, and ds = weights * (g vᵀ - delta):
-dq = ds k, dk = dsᵀ q, dv = weightsᵀ g. No two blocks add to one number, so that bits are the same
+of o, `delta` the sum of g * o along a row (which the first kernel writes and the second reads), and
+ds = weights * (g vᵀ - delta): dq = ds k, dk = dsᵀ q, dv = weightsᵀ g. No two blocks add to one number, so that bits are the same
 from run to run; scores are computed twice for it.
 """
 
@@ -32,7 +32,7 @@ from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
 from adjoint.stages import Source
 
 _READ = ("q", "k", "v", "g")
-QUERIES = ("dq", *_READ, "lse", "delta", *SIZES, *places_of("dq", *_READ))
+QUERIES = ("dq", "delta", *_READ, "o", "lse", *SIZES, *places_of("dq", *_READ, "o"))
 KEYS = ("dk", "dv", *_READ, "lse", "delta", *SIZES, *places_of("dk", "dv", *_READ))
 _LOG2E = log2(e)
 _REGISTERS = REGISTERS | {2: (24, 240)}  # four products' totals are more
@@ -183,19 +183,40 @@ class _Queries(_Backward):
         self._stored("dq", self.batch, self.head, state, shape.factor, self.queries)
 
     def _load_rows(self) -> None:
-        """lse (in powers of two, negated) and delta of the thread's rows."""
+        """lse (in powers of two, negated) of the thread's rows; delta is computed, and stored."""
         text = self.text
         plane = text.mul(text.wide(self.plane), text.wide(self.queries))
         self.shifts, self.deltas = [], []
         for row in self.rows:
             there = text.compare("slt", row, self.queries)
             place = text.integer("shl", text.add(plane, text.wide(row)), 2)
-            lse, delta = (
-                text.load(text.add(Value("i64", f"%{name}"), place), there)
-                for name in ("lse", "delta")
-            )
+            lse = text.load(text.add(Value("i64", "%lse"), place), there)
             self.shifts.append(text.fmul(lse, constant(-_LOG2E, F32)))
+            delta = self._delta(row, there)
+            first = both(text, there, text.compare("eq", self.pair, 0))
+            text.store("f32", delta, text.add(Value("i64", "%delta"), place), first)
             self.deltas.append(delta)
+
+    def _delta(self, row: Value, there: Value) -> Value:
+        """The sum of g * o along a row, by four threads."""
+        text = self.text
+        own = text.integer("and", self.place.lane, 3)
+        starts = []
+        for name in "go":
+            rows = self.rows_of(name, self.batch, self.head, self.queries)
+            start = text.add(rows.address, text.mul(text.wide(row), rows.step))
+            starts.append(text.add(start, text.wide(text.integer("shl", own, 4))))
+        pieces = self.shape.head // 8
+        total = constant(0.0, F32)
+        for first in range(0, pieces, 4):
+            inside = both(text, there, text.compare("slt", text.add(own, first), pieces))
+            words = [text.load_four(text.add(start, 16 * first), inside) for start in starts]
+            for pair in zip(*words, strict=True):
+                (a, b), (c, d) = map(text.unpacked, pair)
+                total = text.fma(b, d, text.fma(a, c, total))
+        for distance in (1, 2):
+            total = text.fadd(total, text.across(total, distance))
+        return total
 
     def _turn(self, turn: Value, totals: Values, cut: bool) -> Values:
         text = self.text

@@ -251,6 +251,23 @@ class Hopper(Text):
         number = self.new(I32, f"zext {which} to i32")
         return self.asm_value(F32, text, "=&f,l,r", [address, number], pure=False)
 
+    def load_four(self, address: Value, which: Value) -> Values:
+        """16 bytes from memory, or zeros, as words."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $5, 0;\nmov.b32 $0, 0;\nmov.b32 $1, 0;\n"
+            "mov.b32 $2, 0;\nmov.b32 $3, 0;\n@p ld.global.v4.b32 {$0, $1, $2, $3}, [$4];\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        return self.asm_values([I32] * 4, text, "=&r,=&r,=&r,=&r,l,r", [address, number])
+
+    def unpacked(self, word: Value) -> Values:
+        """The two numbers of a word."""
+        text = (
+            "{\n.reg .b16 a, b;\nmov.b32 {a, b}, $2;\n"
+            f"cvt.f32.{self.word} $0, a;\ncvt.f32.{self.word} $1, b;\n}}"
+        )
+        return self.asm_values([F32, F32], text, "=f,=f,r", [word])
+
     def load_pair(self, address: Value) -> Values:
         """Two floats next to one another in shared memory."""
         text = "ld.shared.v2.f32 {$0, $1}, [$2];"
