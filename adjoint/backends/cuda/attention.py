@@ -24,7 +24,7 @@ from adjoint.runtime.launch import Cells
 from adjoint.stages import Attention, Source
 
 CAPABILITY = 90  # of the GPUs whose instructions the kernels use
-_NEAR = 16 << 20  # bytes that blocks which run at once read again and again
+_NEAR = 8 << 20  # bytes that blocks which run at once read again and again
 
 
 class _Part(NamedTuple):
@@ -38,8 +38,8 @@ class _Part(NamedTuple):
 
 
 _PARTS = {
-    "forward": _Part(forward, FORWARD, ("o",), {64: (3, 128), 128: (2, 128)}),
-    "queries": _Part(backward_queries, QUERIES, ("dq",), {64: (2, 128), 128: (2, 64)}),
+    "forward": _Part(forward, FORWARD, ("o",), {64: (3, 128), 128: (2, 160)}),
+    "queries": _Part(backward_queries, QUERIES, ("dq",), {64: (2, 128), 128: (2, 96)}),
     "keys": _Part(backward_keys, KEYS, ("dk", "dv"), {64: (2, 96), 128: (2, 64)}),
 }
 
