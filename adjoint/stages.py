@@ -193,6 +193,45 @@ def matrix_order(row: int, column: int, rows: int, columns: int) -> tuple[bool, 
     return None
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attention:
+    """Attention, or one of its gradients, by kernels that take it whole.
+
+    `part` says which: "forward", "queries" (their gradient) or "keys" (theirs and that of values).
+    `operands`: q, k, v and, for a gradient, that of o; of each the first element, and strides in
+    elements of (batch, head, row). Results lie as (batch, row, head, feature).
+    """
+
+    part: str
+    dtype: DType
+    is_causal: bool
+    scale: float
+    batch: int
+    heads: int
+    shared_by: int  # heads of q that have one of k
+    queries: int
+    keys: int
+    features: int
+    operands: tuple[tuple[int, int, int, int], ...]
+
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+        sizes = f"{self.batch}x{self.heads}x{self.queries}x{self.keys}x{self.features}"
+        kind = f"{self.part} {self.dtype.short} {sizes}"
+        return f"attention {kind}{' causal' if self.is_causal else ''}"
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of the products; of hidden scores there are none."""
+        products = {"forward": 2, "queries": 3, "keys": 4}[self.part]
+        scores = self.queries * self.keys
+        if self.is_causal:
+            hidden = min(self.queries, self.keys)
+            scores -= self.keys * hidden - hidden * (hidden + 1) // 2
+        return 2 * products * self.batch * self.heads * scores * self.features
+
+
 class LibraryCall(Protocol):
     """A call of a library, as data; a backend knows the calls of its libraries by their class."""
 
@@ -207,22 +246,23 @@ class LibraryCall(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LibraryStep:
-    """A call of a library; slots are its result, then its operands."""
+    """A call of a library; slots are its results, then its operands."""
 
     call: LibraryCall
     slots: tuple[int, ...]
     node: UOp
     strategy: Strategy | None = None
+    made: int = 1  # how many slots are results
 
     @property
     def writes(self) -> tuple[int, ...]:
-        """The slot of the result."""
-        return self.slots[:1]
+        """The slots of the results."""
+        return self.slots[: self.made]
 
     @property
     def reads(self) -> tuple[int, ...]:
         """The slots of the operands."""
-        return self.slots[1:]
+        return self.slots[self.made :]
 
     def __str__(self) -> str:
         return f"library {self.call.title} ({', '.join(f's{i}' for i in self.slots)})"

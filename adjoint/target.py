@@ -131,6 +131,7 @@ class Target:
     team: Team | None = None  # for rows; None: a thread does all of one
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
+    whole: tuple[str, ...] = ()  # composites for which it may have kernels of their own
     limits: Limits = Limits()
 
 
@@ -159,6 +160,7 @@ _GPU = Target(
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,
+    whole=("attention",),
     limits=Limits(local_bytes=0, scratch_groups=1 << 14, ranked_row=512, longest_ranked=2048),
 )
 TARGETS: dict[str, Target] = {

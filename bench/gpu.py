@@ -59,6 +59,37 @@ def _product(size: int, dtype: str) -> Work:
     return Work(multiply, multiply, (size, size), 3, 0, True, dtype, 2.0 * size**3)
 
 
+def _attend(x: Any) -> Any:
+    return x[0].attention(x[1], x[2], is_causal=True)
+
+
+def _attend_both(x: Any, g: Any) -> Any:
+    return _attend(x), grad(lambda v: (_attend(v) * g[0]).sum())(x)
+
+
+def _torch_attend(x: Any) -> Any:
+    import torch
+
+    return torch.nn.functional.scaled_dot_product_attention(*x, is_causal=True)
+
+
+def _torch_attend_both(x: Any, g: Any) -> Any:
+    import torch
+
+    v = x.detach().requires_grad_()
+    y = _torch_attend(v)
+    return y, torch.autograd.grad(y, v, g[0])
+
+
+def _attention(both: bool, *sizes: int) -> Work:
+    """Causal, of (batch, heads, positions, features); both: with its gradient."""
+    batch, heads, rows, features = sizes
+    flops = 2.0 * batch * heads * rows**2 * features * (3.5 if both else 1)
+    ways = (_attend_both, _torch_attend_both) if both else (_attend, _torch_attend)
+    passes = 11 / 3 if both else 4 / 3
+    return Work(*ways, (3, *sizes), passes, 0, both, "bfloat16", flops)
+
+
 WORKS = {
     "copy": Work(lambda x: x + 0, lambda x: x.clone(), LONG, 2),
     "chain": Work(
@@ -92,6 +123,10 @@ WORKS = {
     "gemm 4096 float32": _product(4096, "float32"),
     "gemm 4096 float64": _product(4096, "float64"),
     "gemm 512 float32": _product(512, "float32"),
+    "attention 4096 x 128": _attention(False, 8, 16, 4096, 128),
+    "attention 4096 x 128, both ways": _attention(True, 8, 16, 4096, 128),
+    "attention 1024 x 64": _attention(False, 32, 12, 1024, 64),
+    "attention 1024 x 64, both ways": _attention(True, 32, 12, 1024, 64),
 }
 
 

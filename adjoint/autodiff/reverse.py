@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from adjoint.errors import AutodiffError, InternalError
+from adjoint.ir.arg import Arg
 from adjoint.ir.collector import collector_paused
 from adjoint.ir.derivative import (
     Bilinear,
@@ -28,8 +29,8 @@ from adjoint.ir.derivative import (
 )
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.function import input_like
-from adjoint.ir.kernel_kind import PART
-from adjoint.ir.opdef import OPS, attributes, expand_composite
+from adjoint.ir.kernel_kind import EXPAND, PART
+from adjoint.ir.opdef import OPS, OpDef, attributes, expand_composite, internal
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
 
@@ -248,6 +249,14 @@ def results(node: UOp) -> Any:
 
 
 def _through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    whole = node.op.ad.whole
+    if whole is not None and whole(node) and len(set(node.src)) == len(node.src):
+        return [gradient_of(node, g, i) if need else None for i, need in enumerate(needs)]
+    return through_body(node, g, needs)
+
+
+def through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
+    """The derivative of what a composite is made of."""
     body = expand_composite(node)
     wanted = [s for s, need in zip(node.src, needs, strict=True) if need]
     found = compute_gradient(body, g, wanted, set(node.src))
@@ -260,6 +269,61 @@ def _through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
         contributions.append(found.get(source) if first else None)
         seen.add(source)
     return contributions
+
+
+# ---- derivatives that stay whole
+
+
+class GradientOfArg(Arg):
+    """Of an op with these attributes: the gradient of one of its operands."""
+
+    op: str
+    values: tuple[Any, ...] | None
+    operand: int
+
+
+def gradient_of(node: UOp, g: UOp, operand: int) -> UOp:
+    """What an operand gets of a node's cotangent, as one node."""
+    values = None if node.arg is None else tuple(node.arg)
+    return UOp(gradient_record, (*node.src, g), GradientOfArg(node.op.name, values, operand))
+
+
+def differentiated(node: UOp) -> UOp:
+    """The node of which another is the gradient."""
+    record = OPS[node.arg.op]
+    assert record.arg is not None or node.arg.values is None
+    arg = None if node.arg.values is None else record.arg(*node.arg.values)  # type: ignore[misc]
+    return UOp(record, node.src[:-1], arg)
+
+
+def _gradient_body(*src: UOp, op: str, values: Any, operand: int) -> UOp:
+    node = differentiated(UOp(gradient_record, src, GradientOfArg(op, values, operand)))
+    needs = tuple(i == operand for i in range(len(node.src)))
+    found = through_body(node, src[-1], needs)[operand]
+    return zeros_of(src[operand]) if found is None else found
+
+
+def _gradient_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
+    return src[arg.operand].shape, src[arg.operand].dtype
+
+
+def _no_reference(*arrays: Any, **attributes: Any) -> Any:
+    raise InternalError("a gradient that stayed whole is expanded before it is interpreted")
+
+
+gradient_record: OpDef = internal(
+    "gradient_of",
+    "The gradient of one operand of a composite; its body is the derivative of that one's body.",
+    "composite",
+    call=gradient_of,
+    ad=ThroughBody(),
+    reference=_no_reference,
+    arg=GradientOfArg,
+    infer=_gradient_type,
+    body=_gradient_body,
+    kernel=EXPAND,
+    opcode=False,
+)
 
 
 _RULES: dict[type, Callable[[UOp, Any, Needs], Contributions]] = {

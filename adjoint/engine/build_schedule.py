@@ -23,10 +23,11 @@ from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
 from adjoint.kernel.panels import lower_panels
 from adjoint.kernel.several_products import lower_tiles
-from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL
+from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL, WHOLE
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts
 from adjoint.schedule.strategy import LOOPS, PANELS, TILES, for_tiles
+from adjoint.schedule.whole import call_of
 from adjoint.stages import (
     ControlStep,
     Group,
@@ -167,6 +168,13 @@ class _Builder:
         gemm, operands = gemm_of(node)
         return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
 
+    def _whole(self, work: Work) -> LibraryStep:
+        node = work.nodes[0]
+        call, operands = call_of(node)
+        results = parts_of(node)
+        slots = tuple(map(self._slot, (*results, *operands)))
+        return LibraryStep(call, slots, node, made=len(results))
+
 
 LOWERINGS = {LOOPS: lower, TILES: lower_tiles, PANELS: lower_panels}  # by what a row uses
 _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
@@ -174,6 +182,7 @@ _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
     TILES: _Builder._kernel,
     PANELS: _Builder._kernel,
     LIBRARY: _Builder._library,
+    WHOLE: _Builder._whole,
     SPECIAL: _Builder._special,
     SORT: _Builder._sort,
     CONTROL: _Builder._control,

@@ -22,6 +22,7 @@ from adjoint.ir.uop import UOp
 from adjoint.schedule.groups import Fused
 from adjoint.stages import (
     ControlStep,
+    Gemm,
     Graph,
     KernelStep,
     LibraryStep,
@@ -191,5 +192,7 @@ def _step_lines(schedule: Schedule, indent: str) -> Iterator[str]:
 
 def _product(step: LibraryStep) -> str:
     """What a library step computes."""
+    if not isinstance(step.call, Gemm):
+        return ""
     out, left, right = (f"s{i}" for i in step.slots)
     return f": {out} = {left} @ {right}, by the library of matrix products"

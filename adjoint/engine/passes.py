@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from adjoint.engine import build_schedule as lowering
@@ -29,6 +30,7 @@ from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
+from adjoint.schedule.whole import taken_whole
 from adjoint.stages import ControlStep, Graph, KernelStep, Schedule, functions_of
 
 
@@ -39,7 +41,8 @@ def expand_graphs(unit: Compilation) -> Compilation:
 
     def add(name: Any, roots: Sequence[UOp], inputs: Sequence[UOp]) -> None:
         target = unit.backend.target
-        lighter = lighter_loops(join_loops(expand(roots)), target)
+        expanded = expand(roots, partial(taken_whole, target=target))
+        lighter = lighter_loops(join_loops(expanded), target)
         shared = share_products(sum_products(lighter, target), target)
         graph = _closed(shared, tuple(inputs))
         for function in _functions(graph):

@@ -72,7 +72,13 @@ class Vjp:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThroughBody:
-    """The derivative of the body: the op is made of others and adds nothing of its own."""
+    """The derivative of the body: the op is made of others and adds nothing of its own.
+
+    `whole(node)`: whether reverse mode keeps it as a node (GRADIENT_OF), which a target may have
+    kernels for.
+    """
+
+    whole: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -6,22 +6,25 @@ After: its primitives: max, sub, exp, reduce_sum, true_div. Nodes with values ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import expand_composite
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ir.values import is_known
 
+Taken = Callable[[UOp], UOp | None]
 
-def expand(roots: Sequence[UOp]) -> list[UOp]:
-    """The roots over primitives alone."""
+
+def expand(roots: Sequence[UOp], taken: Taken = lambda node: None) -> list[UOp]:
+    """The roots over primitives alone. `taken` may give something else for a composite than its
+    body: what a target computes as a whole."""
     new: dict[UOp, UOp] = {}
-    _expand_into(roots, new)
+    _expand_into(roots, new, taken)
     return [new[root] for root in roots]
 
 
-def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
+def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp], taken: Taken) -> None:
     """Recursion follows the nesting of composites, never the depth of the graph."""
     for node in toposort(roots, stop=lambda n: n in new or is_known(n)):
         if node in new:
@@ -35,7 +38,8 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp]) -> None:
             continue
         same = node if src == node.src else rebuild(node, src)
         if same.op.kind == "composite" and not is_known(same):
-            body = expand_composite(same)
-            _expand_into([body], new)
+            whole = taken(same)
+            body = expand_composite(same) if whole is None else whole
+            _expand_into([body], new, taken)
             same = new[body]
         new[node] = new[same] = same

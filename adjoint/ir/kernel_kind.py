@@ -221,6 +221,15 @@ class Library(KernelKind):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Whole(KernelKind):
+    """A composite that a target has kernels of its own for; the first `strided` operands may be
+    views, whose memory these read."""
+
+    step = "whole"
+    strided: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Algorithm(KernelKind):
     """A kernel that is built as a whole: `name` is a row of `kernel/algorithms`.
 

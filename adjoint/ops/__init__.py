@@ -10,6 +10,7 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     composite,
     contract,
     fourier,
+    fused_attention,
     indexing,
     leaves,
     linalg,

@@ -11,6 +11,8 @@ from adjoint.stages import Source
 
 # The newest GPUs that LLVM is asked for; code for one runs on those after it.
 _KNOWN = {70: "+ptx70", 75: "+ptx70", 80: "+ptx70", 86: "+ptx71", 89: "+ptx78", 90: "+ptx78"}
+# Code with instructions of one GPU alone, by the language of its source.
+_ALONE = {"nvptx sm_90a": ("sm_90a", "+ptx80")}
 
 
 def architecture(capability: int) -> int:
@@ -22,12 +24,23 @@ def architecture(capability: int) -> int:
 
 
 @lru_cache(maxsize=4)
-def _machine(known: int) -> Any:
+def _machine(cpu: str, features: str) -> Any:
     llvm = engine().llvm
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
-    return target.create_target_machine(cpu=f"sm_{known}", features=_KNOWN[known], opt=3)
+    return target.create_target_machine(cpu=cpu, features=features, opt=3)
+
+
+def _processor(source: Source, capability: int) -> tuple[str, str]:
+    """What LLVM is asked for, and the version of PTX."""
+    known = architecture(capability)
+    return _ALONE.get(source.language, (f"sm_{known}", _KNOWN[known]))
+
+
+def is_for_one(source: Source) -> bool:
+    """Whether the source has instructions of one GPU alone."""
+    return source.language in _ALONE
 
 
 def ptx_of(source: Source, capability: int) -> str:
@@ -35,7 +48,7 @@ def ptx_of(source: Source, capability: int) -> str:
     llvm = engine()
     try:
         with llvm.lock:
-            machine = _machine(architecture(capability))
+            machine = _machine(*_processor(source, capability))
             with (
                 llvm.llvm.create_context() as context,
                 llvm.llvm.parse_assembly(source.text, context) as module,

@@ -28,6 +28,7 @@ from adjoint.schedule.classify import (
     REDUCE,
     SORT,
     VIEW,
+    WHOLE,
 )
 from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
@@ -35,6 +36,7 @@ from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import facts_of
 from adjoint.schedule.panel_units import PanelUnits
 from adjoint.schedule.units import Order, Unit
+from adjoint.schedule.whole import whole_base
 from adjoint.target import Target
 
 Uses = dict[tuple[Unit, Index], None]  # kernels that compute with a node, and where they read it
@@ -368,7 +370,7 @@ class Fuser:
         if order is not None:
             self.sorting[order] = unit
         for source in dict.fromkeys(read_by(node) if order is None else order.src):
-            wanted = matrix_base(source) if kind == LIBRARY else source
+            wanted = _in_memory(node, source, kind)
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None
 
@@ -499,6 +501,13 @@ class Fuser:
         while node in self.alias or type(node.op.kernel) is Part:
             node = self.alias[node] if node in self.alias else node.src[0]
         return node
+
+
+def _in_memory(node: UOp, source: UOp, kind: str) -> UOp:
+    """What a step of this kind reads of an operand: what is below views, if it knows strides."""
+    if kind == LIBRARY:
+        return matrix_base(source)
+    return whole_base(node, source) if kind == WHOLE else source
 
 
 def _aliases(node: UOp) -> bool:

@@ -39,7 +39,7 @@ def row_base(node: UOp) -> UOp:
 
 
 def _lies_in_rows(node: UOp) -> bool:
-    if _is_of_none(base_of(node)):
+    if is_of_none(base_of(node)):
         return False
     counters = [IndexVar(n) for n in node.shape]
     place = _place_below(node, tuple(map(var, counters)))
@@ -47,7 +47,7 @@ def _lies_in_rows(node: UOp) -> bool:
 
 
 def _lies_in_runs(node: UOp) -> bool:
-    if node.op is not reshape or _is_of_none(base_of(node)):
+    if node.op is not reshape or is_of_none(base_of(node)):
         return False
     batch, rows, summed = node.shape
     for length in accumulate(reversed(node.src[0].shape), mul):
@@ -62,11 +62,11 @@ def _lies_in_runs(node: UOp) -> bool:
 def _place_below(node: UOp, index: tuple[Affine, ...]) -> Affine:
     """Where an element of a view that keeps strides lies in what is below."""
     while _is_strided(node):
-        index, node = _through(node, index), node.src[0]
+        index, node = through(node, index), node.src[0]
     return flattened(index, node.shape)
 
 
-def _is_of_none(node: UOp) -> bool:
+def is_of_none(node: UOp) -> bool:
     """Whether the elements below views are in no memory."""
     return is_constant(node) or classify.kind_of(node) == classify.VIEW
 
@@ -131,7 +131,7 @@ def _is_strided(node: UOp) -> bool:
     return type(kernel) is View and kernel.strided
 
 
-def _through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
+def through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
     """The index into the operand of a view that keeps strides."""
     (read,) = node.op.kernel.index_map(node, index, LINEAR)
     return read.place
@@ -140,7 +140,7 @@ def _through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
 def strides_over(node: UOp) -> tuple[int, ...] | None:
     """The strides of a view over its base, in elements; None if it has none, or an offset."""
     counters = [IndexVar(n) for n in node.shape]
-    if _is_of_none(base_of(node)):
+    if is_of_none(base_of(node)):
         return None
     place = _place_below(node, tuple(map(var, counters)))
     factors = [place.factor(c) if c.size > 1 else 0 for c in counters]
@@ -159,7 +159,7 @@ def counts_along(node: UOp) -> int | None:
             return None
         least = min(least, node.dtype.max)
         if node.op is not cast:
-            index = _through(node, index)
+            index = through(node, index)
         node = node.src[0]
     if not counts_up(node) or len(index) != 1 or node.size > min(least, node.dtype.max):
         return None

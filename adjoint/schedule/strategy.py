@@ -28,6 +28,7 @@ from adjoint.schedule.classify import (
     REDUCE,
     SORT,
     SPECIAL,
+    WHOLE,
     kind_of,
     product_count,
     summed_size,
@@ -45,7 +46,7 @@ class Row:
 
     name: str
     when: Callable[[UOp, Target], bool]
-    use: str  # LOOPS, TILES, PANELS, LIBRARY, SPECIAL (an algorithm), SORT, CONTROL or HOST
+    use: str  # LOOPS, TILES, PANELS, LIBRARY, WHOLE, SPECIAL (an algorithm), SORT, CONTROL, HOST
     why: str
 
 
@@ -123,6 +124,7 @@ ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
+    Row("attention", _is(WHOLE), WHOLE, "scores stay in registers, and tensor cores make them"),
     _UNIT,
     Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),

@@ -14,15 +14,18 @@ from adjoint.backends import cuda
 from adjoint.backends.c.backend import _function
 from adjoint.backends.cuda.backend import CudaBackend
 from adjoint.backends.cuda.control_flow import ACCESS_BYTES
+from adjoint.backends.cuda.kernels import Kernels
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
+from adjoint.codegen.nvptx.matrix.attention_forward import LANGUAGE
 from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.memory import register_memory
 from adjoint.runtime.processor import processor
+from tests.support import hopper
 
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype, _libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
@@ -89,6 +92,9 @@ class FakeGpu:
         def launch():
             self.calls.append(f"launch {function.name}")
             values = [ctypes.c_int64.from_address(place).value for place in parameters]
+            if function.source is not None:
+                hopper.run(function.source, geometry[0], values, hopper.HostMemory())
+                return
             inside = [v for v in values[: function.buffers] if v % ACCESS_BYTES]
             assert not inside, f"{function.name}: misaligned address"
             arguments = Cells(values[:-1] or [0])
@@ -101,7 +107,17 @@ class FakeFunction:
     """A kernel, with the code of the CPU that computes the same."""
 
     def __init__(self, name):
-        self.name, self.code, self.buffers = name, None, 0
+        self.name, self.code, self.buffers, self.source = name, None, 0, None
+
+
+class FakeKernels(Kernels):
+    """Kernels on tiles are run as they are written, by NumPy."""
+
+    def kernel(self, source):
+        made = super().kernel(source)
+        if source.language == LANGUAGE:
+            made.function.source = source
+        return made
 
 
 class FakeBackend(CudaBackend):
@@ -110,6 +126,7 @@ class FakeBackend(CudaBackend):
     def __init__(self, gpu):
         super().__init__(lambda: gpu)
         self.gpu = gpu
+        self._kernels = FakeKernels(lambda: gpu)
 
     def compile(self, sources):
         made = super().compile(sources)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
+from adjoint.backends.cuda.attention import CAPABILITY
 from adjoint.backends.cuda.control_flow import Machine, control_call
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
@@ -16,7 +17,7 @@ from adjoint.backends.cuda.launch import Call, CudaLaunch, kernel_call
 from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.protocol import Flag
-from adjoint.errors import InternalError
+from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
@@ -44,9 +45,17 @@ class CudaBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The GPU, with the library of products if it is installed."""
+        """The GPU, with the library of products if it is installed, and kernels for composites if
+        it is one that has the instructions."""
         found = () if library() is None else (MatrixLibrary("cublaslt", DTYPES),)
-        return replace(TARGETS["GPU"], libraries=found)
+        known = TARGETS["GPU"]
+        return replace(known, libraries=found, whole=known.whole if self._is_hopper() else ())
+
+    def _is_hopper(self) -> bool:
+        try:
+            return self._gpu().capability == CAPABILITY
+        except DeviceError:  # programs are looked at where there is no GPU
+            return True
 
     @cached_property
     def _workspace(self) -> CudaBlock:
@@ -100,13 +109,17 @@ class CudaBackend:
                 case KernelStep():
                     calls.append(kernel_call(step, kernels[step.program], cells, gpu))
                 case LibraryStep():
-                    site = Site(step.slots, cells, gpu, self.memory, lambda: self._workspace)
+                    site = self._site(step.slots, cells)
                     calls.append(library_row(step).bind(step.call, site))
                 case ControlStep():
                     calls.append(control_call(step, cells, machine))
                 case _:
                     raise InternalError(f"the GPU does not run {step}")
         return calls
+
+    def _site(self, slots: tuple[int, ...], cells: Cells) -> Site:
+        room = (self.memory, lambda: self._workspace)
+        return Site(slots, cells, self._gpu(), *room, self._kernels)
 
     def synchronise(self) -> None:
         """Wait for the stream."""

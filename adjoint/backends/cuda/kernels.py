@@ -14,7 +14,7 @@ from adjoint.runtime import cache
 from adjoint.runtime.cuda import Driver, DriverError
 from adjoint.runtime.interrupt import interruptible
 from adjoint.runtime.llvm import version
-from adjoint.runtime.ptx import ptx_of
+from adjoint.runtime.ptx import is_for_one, ptx_of
 from adjoint.runtime.spans import span
 from adjoint.stages import Source
 
@@ -66,9 +66,14 @@ class Kernels:
         return kernel
 
     def _assembled(self, source: Source) -> bytes:
+        """Code of the GPU. The driver's linker compiles for other code to be linked, for which it
+        gives up registers that warpgroups hand to one another; so tiles stay PTX, and the driver
+        compiles, and keeps, what it loads."""
         gpu = self._gpu()
         with span(f"llvm {source.name}", "compile"):
             text = ptx_of(source, gpu.capability)
+        if is_for_one(source):
+            return text.encode() + b"\0"
         with span(f"ptx {source.name}", "compile"):
             return gpu.assemble(text)
 

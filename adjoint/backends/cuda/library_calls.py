@@ -12,19 +12,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from adjoint.backends.cuda.attention import attention_call
+from adjoint.backends.cuda.kernels import Kernels
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.cuda.products import product_call
 from adjoint.errors import InternalError
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
-from adjoint.stages import Gemm, LibraryStep
+from adjoint.stages import Attention, Gemm, LibraryStep
 
 Call = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Site:
-    """Where a call runs: its slots (the result, then operands), the cells that hold an address for
+    """Where a call runs: its slots (results, then operands), the cells that hold an address for
     each slot, the GPU, its memory (for blocks of the call's own, which it keeps), and a block that
     one call after another may use."""
 
@@ -33,6 +35,7 @@ class Site:
     gpu: Driver
     memory: CudaMemory
     workspace: Callable[[], CudaBlock]  # made when it is first asked for
+    kernels: Kernels  # where calls that are kernels of our own find theirs
 
 
 class Row(NamedTuple):
@@ -47,8 +50,13 @@ def _product(gemm: Gemm, site: Site) -> Call:
     return product_call(gemm, site.slots, site.cells, site.gpu, site.workspace())
 
 
+def _attention(call: Attention, site: Site) -> Call:
+    return attention_call(call, site.slots, site.cells, site.gpu, site.kernels)
+
+
 ROWS: dict[type, Row] = {
     Gemm: Row(_product),
+    Attention: Row(_attention),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.derivative import Jvp
+from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
 from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.precision import full, low
@@ -20,6 +20,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axes, checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, rough
+from adjoint.target import targets_of
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -310,6 +311,13 @@ def _attention_samples() -> list[Any]:
     ]
 
 
+def _is_for_kernels(node: UOp) -> bool:
+    """Whether the node's device may have kernels that compute its gradient whole."""
+    if node.device is None or node.dtype.bits != 16:
+        return False
+    return all("attention" in target.whole for target in targets_of(node.device))
+
+
 @composite(
     reference=_attention_reference,
     samples=_attention_samples,
@@ -323,6 +331,7 @@ def _attention_samples() -> list[Any]:
         Bad("E2008", (real(2, 3), real(2, 3), real(2, 3), real(2, 2), True), match="is_causal"),
         Bad("E3003", (real(3, 2, 2), real(2, 2, 2), real(2, 2, 2)), {"enable_gqa": True}),
     ),
+    ad=ThroughBody(whole=_is_for_kernels),
     precision=low,
 )
 def attention(

@@ -1,0 +1,101 @@
+"""Attention as launches of its kernels: which tiles they have, and where their operands lie.
+
+What may live here: sizes of tiles and orders of blocks, by what was measured. What may not: what a
+kernel does (`codegen/nvptx/matrix`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from adjoint.backends.cuda.kernels import Kernels
+from adjoint.codegen.nvptx.matrix.attention_backward import (
+    KEYS,
+    QUERIES,
+    backward_keys,
+    backward_queries,
+)
+from adjoint.codegen.nvptx.matrix.attention_forward import FORWARD, Shape, forward
+from adjoint.runtime.cuda import Driver
+from adjoint.runtime.launch import Cells
+from adjoint.stages import Attention, Source
+
+CAPABILITY = 90  # of the GPUs whose instructions the kernels use
+_NEAR = 8 << 20  # bytes that blocks which run at once read again and again
+
+
+class _Part(NamedTuple):
+    """A kernel: what writes it, its parameters, its results, and the tiles (warpgroups that
+    compute, rows that go by at a time) for heads of up to 64 and of up to 128 numbers."""
+
+    source: Callable[[Shape, str], Source]
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    tiles: dict[int, tuple[int, int]]
+
+
+_PARTS = {
+    "forward": _Part(forward, FORWARD, ("o",), {64: (3, 128), 128: (2, 160)}),
+    "queries": _Part(backward_queries, QUERIES, ("dq",), {64: (2, 128), 128: (2, 96)}),
+    "keys": _Part(backward_keys, KEYS, ("dk", "dv"), {64: (2, 96), 128: (2, 64)}),
+}
+
+
+def shape_of(call: Attention) -> Shape:
+    """The tiles of a call."""
+    width = 64 if call.features <= 64 else 128
+    tiles = _PARTS[call.part].tiles[width]
+    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, scale=call.scale)
+
+
+@lru_cache(maxsize=256)
+def _source(part: str, shape: Shape) -> Source:
+    return _PARTS[part].source(shape, f"attention_{part}")
+
+
+def source_of(call: Attention) -> Source:
+    """The kernel of a call: the same for all sizes but those of a head."""
+    return _source(call.part, shape_of(call))
+
+
+def numbers_of(call: Attention) -> dict[str, int]:
+    """The parameters of a launch that are no addresses."""
+    part, shape = _PARTS[call.part], shape_of(call)
+    of_keys = call.part == "keys"
+    heads = call.heads // call.shared_by if of_keys else call.heads
+    blocks = -(-(call.keys if of_keys else call.queries) // shape.rows)
+    planes = call.batch * heads
+    read = 4 * call.features * (call.queries * call.shared_by if of_keys else call.keys)
+    section = max(1, min(planes, _NEAR // read))
+    found = {"queries": call.queries, "keys": call.keys, "heads": heads}
+    found |= {"shared_by": call.shared_by, "blocks": blocks, "planes": planes, "section": section}
+    rows = call.keys if of_keys else call.queries
+    own = (0, rows * heads * call.features, call.features, heads * call.features)
+    places = dict.fromkeys(part.results, own)
+    places |= dict(zip("qkvgo", call.operands, strict=False))
+    for name, place in places.items():
+        axes = ("first", "batch", "head", "row")
+        found |= {f"{name}_{axis}": n for axis, n in zip(axes, place, strict=True)}
+    return found
+
+
+def attention_call(
+    call: Attention, slots: tuple[int, ...], cells: Cells, gpu: Driver, kernels: Kernels
+) -> Callable[[], None]:
+    """What launches a call on the slots of a run: its results, then its operands."""
+    numbers = numbers_of(call)
+    kernel = kernels.kernel(source_of(call))
+    names = _PARTS[call.part].parameters[len(slots) :]
+    own = Cells([numbers[name] for name in names])
+    places = [cells.cell(slot) for slot in slots] + [own.cell(i) for i in range(len(own))]
+    parameters = (ctypes.c_void_p * len(places))(*places)
+    sizes = (numbers["blocks"] * numbers["planes"], kernel.geometry.threads, kernel.geometry.shared)
+    launch = gpu.launcher(kernel.function, sizes, parameters)
+
+    def run(keep: Any = (own, cells)) -> None:
+        launch()
+
+    return run

@@ -1,0 +1,169 @@
+"""Composites that a target has kernels of its own for: which are taken, and as what calls.
+
+Before: attention(q, k, v), gradient_of(q, k, v, g){op: attention, operand: 0}.
+After: fused_attention(q, k, v), of which `o` is one result; fused_attention_queries(…). What is not
+taken becomes its body. What may live here: which nodes are taken, and where their operands lie.
+What may not: how a kernel computes them (`codegen/nvptx/matrix`).
+"""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+
+from adjoint.autodiff.reverse import differentiated, gradient_record
+from adjoint.ir.affine import IndexVar, flattened, var
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import attributes
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp
+from adjoint.ops.fused_attention import (
+    fused_attention,
+    fused_attention_keys,
+    fused_attention_queries,
+)
+from adjoint.ops.movement import padded
+from adjoint.schedule.layout import base_of, is_of_none, through
+from adjoint.stages import Attention
+from adjoint.target import Target
+
+_DTYPES = (dtypes.bfloat16, dtypes.float16)  # that tensor cores multiply as they are
+_MOST_FEATURES = 128
+_ALIGNED = 8  # numbers that are copied at once: rows begin at multiples of so many
+
+Place = tuple[
+    int, int, int, int
+]  # the first element; from batch to batch, head to head, row to row
+
+
+def taken_whole(node: UOp, target: Target) -> UOp | None:
+    """What a composite is instead of its body, on a target that has kernels for it."""
+    if node.op.name in target.whole:
+        return _forward(node)
+    if node.op is gradient_record and node.arg.op in target.whole:
+        return _backward(node)
+    return None
+
+
+# ---- attention
+
+
+def _forward(node: UOp) -> UOp | None:
+    operands = _operands(node)
+    if operands is None:
+        return None
+    o = _fused(node, operands).part(0)
+    return _as_was(o, node)
+
+
+def _backward(node: UOp) -> UOp | None:
+    inner, g = differentiated(node), node.src[-1]
+    operands = _operands(inner)
+    if operands is None:
+        return None
+    made = _fused(inner, operands)
+    q, k, v = operands
+    back = _filled_up(g.cast(q.dtype).reshape(*q.shape[:3], g.shape[-1]))
+    o, lse, named = made.part(0).permute((0, 2, 1, 3)), made.part(1), attributes(made)
+    first = fused_attention_queries(q, k, v, back, o, lse, **named)
+    if node.arg.operand == 0:
+        return _as_was(first.part(0), node)
+    both = fused_attention_keys(q, k, v, back, lse, first.part(1), **named)
+    return _as_was(both.part(node.arg.operand - 1), node)
+
+
+def _as_was(x: UOp, node: UOp) -> UOp:
+    """(batch, rows, heads, features) in the shape of the node."""
+    features = node.shape[-1]
+    if x.shape[-1] != features:
+        x = x.shrink([(0, n) for n in (*x.shape[:3], features)])
+    return x.permute((0, 2, 1, 3)).reshape(node.shape)
+
+
+def _fused(node: UOp, operands: tuple[UOp, UOp, UOp]) -> UOp:
+    scale = 1 / sqrt(node.src[0].shape[-1])
+    found: UOp = fused_attention(*operands, scale=scale, is_causal=node.arg.is_causal)
+    return found
+
+
+def _operands(node: UOp) -> tuple[UOp, UOp, UOp] | None:
+    """q, k and v as kernels take them, (batch, heads, rows, features); None if they do not."""
+    if len(node.src) != 3 or any(x.dtype not in _DTYPES for x in node.src):
+        return None
+    if len({x.dtype for x in node.src}) > 1 or any(varies(*x.shape) for x in node.src):
+        return None
+    q, k, v = node.src
+    leads = [_lead(x) for x in node.src]
+    alike = leads[0][:-1] == leads[1][:-1] and leads[1] == leads[2]
+    if not alike or (leads[0][-1] != leads[1][-1] and not node.arg.enable_gqa):
+        return None
+    features = q.shape[-1]
+    if not features == v.shape[-1] <= _MOST_FEATURES or 0 in (*q.shape, *k.shape):
+        return None
+    whole = [
+        _filled_up(x.reshape(prod(lead[:-1]), lead[-1], *x.shape[-2:]))
+        for x, lead in zip(node.src, leads, strict=True)
+    ]
+    return whole[0], whole[1], whole[2]
+
+
+def _lead(x: UOp) -> tuple[int, ...]:
+    """The axes before rows and features; there is one at least."""
+    return (*x.shape[:-2],) or (1,)
+
+
+def _filled_up(x: UOp) -> UOp:
+    """With zeros behind its features, until rows begin where copies can."""
+    missing = -x.shape[-1] % _ALIGNED
+    return padded(x, [0] * 4, [0, 0, 0, missing], value=0) if missing else x
+
+
+# ---- calls
+
+
+def whole_base(node: UOp, source: UOp) -> UOp:
+    """What must be in memory of an operand: what is below its views, if kernels can read that."""
+    strided = node.src[: node.op.kernel.strided]
+    return base_of(source) if source in strided and _place(source) is not None else source
+
+
+def call_of(node: UOp) -> tuple[Attention, tuple[UOp, ...]]:
+    """The call that computes a node, and its operands as `whole_base` says."""
+    q, k = node.src[:2]
+    batch, heads, queries, features = map(int, q.shape)
+    shared_by, keys = heads // int(k.shape[1]), int(k.shape[2])
+    places = tuple(_place(x) or _own(x) for x in node.src[: node.op.kernel.strided])
+    sizes = (batch, heads, shared_by, queries, keys, features)
+    part, dtype = _PARTS[node.op.name], q.dtype
+    call = Attention(part, dtype, node.arg.is_causal, float(node.arg.scale), *sizes, places)
+    return call, tuple(whole_base(node, x) for x in node.src)
+
+
+_PARTS = {
+    fused_attention.name: "forward",
+    fused_attention_queries.name: "queries",
+    fused_attention_keys.name: "keys",
+}
+
+
+def _own(x: UOp) -> Place:
+    """In memory of its own."""
+    _, heads, rows, features = map(int, x.shape)
+    return 0, heads * rows * features, rows * features, features
+
+
+def _place(x: UOp) -> Place | None:
+    """Where a view lies in what is below, if its features lie side by side, from multiples of 16
+    bytes on."""
+    if is_of_none(base_of(x)):
+        return None
+    counters = [IndexVar(n) for n in x.shape]
+    at, node = tuple(map(var, counters)), x
+    while node is not base_of(x):
+        at, node = through(node, at), node.src[0]
+    place = flattened(at, node.shape)
+    strides = [place.factor(c) if c.size > 1 else 0 for c in counters]
+    if None in strides or (strides[3] != 1 and x.shape[3] > 1):
+        return None
+    found = [int(place.const), *(int(s or 0) for s in strides[:3])]
+    fits = all(number % _ALIGNED == 0 and number >= 0 for number in found)
+    return (found[0], found[1], found[2], found[3]) if fits else None

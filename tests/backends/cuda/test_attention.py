@@ -1,0 +1,117 @@
+"""Attention on a GPU: what is taken whole, what is not, and that kernels are given what lies where.
+
+Over a fake GPU the kernels' own text is run by NumPy (`tests/support/hopper.py`).
+"""
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, grad, jvp, lower, vmap
+from adjoint.runtime.cuda import problem
+from adjoint.runtime.device import has_tools
+from adjoint.target import TARGETS
+from tests.anew import compiled_anew
+from tests.backends.cuda import attention_cases as cases
+from tests.support.fake_gpu import fake_gpu
+
+needs_compiler = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler")
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    with compiled_anew(), fake_gpu() as found:
+        yield found
+
+
+def some(*shape, dtype="bfloat16", device="GPU", seed=0):
+    numbers = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    return Tensor(numbers, device=device).cast(dtype).realize()
+
+
+def steps(fn, *given):
+    return lower(fn)(*given).schedule().splitlines()
+
+
+def whole(fn, *given):
+    """The steps that are attention."""
+    return [line for line in steps(fn, *given) if line.startswith("library attention")]
+
+
+def packed(x):
+    """q, k and v of one product: (batch, rows, 3, heads, features)."""
+    q, k, v = (x[:, :, i].permute(0, 2, 1, 3) for i in range(3))
+    return q.attention(k, v, is_causal=True).permute(0, 2, 1, 3)
+
+
+def test_attention_is_one_kernel_that_reads_views_where_they_lie(gpu):
+    lines = steps(packed, some(1, 40, 3, 2, 64))
+    calls = [line for line in lines if line.startswith(("kernel", "library", "host"))]
+    assert len(calls) == 1
+    assert calls[0].startswith("library attention forward bf16 1x2x40x40x64 causal")
+
+
+def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
+    x = some(1, 200, 3, 2, 64)
+    lines = steps(grad(lambda x: packed(x).cast("float32").square().sum()), x)
+    assert sum(line.startswith("library attention") for line in lines) == 3
+    slots = [line for line in lines if line.startswith("s")]
+    assert not any("200, 200" in slot for slot in slots)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fn"),
+    [
+        (
+            "float32",
+            lambda q, k, v: q.cast("float32").attention(k.cast("float32"), v.cast("float32")),
+        ),
+        ("two dtypes", lambda q, k, v: q.attention(k, v.cast("float32"))),
+        ("a mask", lambda q, k, v: q.attention(k, v, Tensor.ones(8, 8, device="GPU") > 0)),
+        ("another size of values", lambda q, k, v: q.attention(k, v[..., :8])),
+        ("leads that are broadcast", lambda q, k, v: q.attention(k[:, :1], v[:, :1])),
+        ("wide heads", lambda q, k, v: q.repeat(1, 1, 1, 9).attention(k.repeat(1, 1, 1, 9), v)),
+        ("vmap", vmap(lambda q, k, v: q.attention(k, v))),
+    ],
+)
+def test_what_kernels_do_not_take_becomes_its_body(gpu, reason, fn):
+    q, k, v = (some(2, 2, 8, 16, seed=i) for i in range(3))
+    assert whole(fn, q, k, v) == []
+
+
+@needs_compiler
+def test_forward_mode_and_second_order_go_through_the_body(gpu):
+    q, k, v = (some(1, 1, 8, 8, seed=i) for i in range(3))
+    f = lambda q: q.attention(k, v).cast("float32").square().sum()  # noqa: E731
+    _, along = jvp(f, (q,), (q,))
+    assert abs(along.item() - (grad(f)(q).cast("float32") * q.cast("float32")).sum().item()) < 0.1
+    second = grad(lambda q: grad(f)(q).cast("float32").sum())(q)
+    wide = [x.to("CPU").cast("float32") for x in (q, k, v)]
+    g = lambda q: q.attention(*wide[1:]).square().sum()  # noqa: E731
+    wanted = grad(lambda q: grad(g)(q).sum())(wide[0]).numpy()
+    found = second.numpy().astype(np.float32)
+    assert np.linalg.norm(found - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
+def test_operands_that_are_one_node_have_one_gradient(gpu):
+    x = some(1, 1, 8, 8)
+    lines = whole(grad(lambda x: x.attention(x, x).cast("float32").sum()), x)
+    assert [line.split()[2] for line in lines] == []
+
+
+def test_another_gpu_takes_nothing_whole():
+    with compiled_anew(), fake_gpu() as gpu:
+        gpu.capability = 80
+        assert whole(packed, some(1, 40, 3, 2, 64)) == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", cases.SMALL, ids=str)
+def test_values_and_gradients_are_those_of_float64(gpu, case):
+    cases.check(case, np.random.default_rng(sum(case[:6])))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(bool(problem()), reason=problem() or "there is a GPU")
+@pytest.mark.parametrize("case", [*cases.SMALL, *cases.LARGE], ids=str)
+def test_on_a_gpu_values_and_gradients_are_those_of_float64(case):
+    cases.check(case, np.random.default_rng())
