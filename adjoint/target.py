@@ -53,15 +53,6 @@ class MatrixLibrary:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixUnit:
-    """Instructions that multiply small matrices of a dtype and add the products up in another."""
-
-    dtype: str
-    sums: str
-    packed: int = 1  # numbers along the summed axis that lie in one word of an operand
-
-
-@dataclass(frozen=True, slots=True)
 class Tile:
     """The part of a product whose sums a kernel holds in registers: rows, and bytes of each."""
 
@@ -82,6 +73,16 @@ class Tile:
     def turned(self) -> Tile:
         """One of half as many rows, twice as long: the same registers."""
         return replace(self, rows=self.rows // 2, row_bytes=2 * self.row_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixUnit:
+    """Instructions that multiply small matrices of a dtype and add the products up in another."""
+
+    dtype: str
+    sums: str
+    packed: int = 1  # numbers along the summed axis that lie in one word of an operand
+    tile: Tile | None = None  # that its own registers hold; None: it uses those of vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,7 @@ class Processor:
     needs: tuple[str, ...] = ()
     features: str = ""  # beyond those that the name stands for, as LLVM writes them
     dots: tuple[str, ...] = ()  # dtypes of which it multiplies the numbers of words, and adds
+    matrices: tuple[str, ...] = ()  # those of which it does so for matrices of words
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
 
 
@@ -236,11 +238,17 @@ def tile_of(processor: Processor) -> Tile | None:
     return Tile(rows, 2 * processor.width // 8, narrow_rows=narrow)
 
 
+_MATRICES = Tile(32, 128)  # two by two registers of 16 lines of 16 words, and two for each operand
+
+
 def units_of(processor: Processor) -> tuple[MatrixUnit, ...]:
     """Its instructions on words. Sums of integers are those of all processors; those of bfloat16
     are not, and are used where that is allowed (`ir/exactness.py`)."""
     known = (MatrixUnit("int8", "int32", packed=4), MatrixUnit("bfloat16", "float32", packed=2))
-    return tuple(unit for unit in known if unit.dtype in processor.dots)
+    units = (unit for unit in known if unit.dtype in processor.dots)
+    return tuple(
+        replace(u, tile=_MATRICES if u.dtype in processor.matrices else None) for u in units
+    )
 
 
 def _dots(has: Collection[str], width: int) -> tuple[str, ...]:
@@ -249,6 +257,11 @@ def _dots(has: Collection[str], width: int) -> tuple[str, ...]:
     found = {"int8": "avx_vnni" in has or (wide and "avx512_vnni" in has)}
     found["bfloat16"] = wide and "avx512_bf16" in has
     return tuple(dtype for dtype, there in found.items() if there)
+
+
+def _matrices(has: Collection[str]) -> tuple[str, ...]:
+    known = {"int8": "amx_int8", "bfloat16": "amx_bf16"}
+    return tuple(dtype for dtype, name in known.items() if {"amx_tile", name} <= set(has))
 
 
 _V2 = ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3")
@@ -281,7 +294,10 @@ _NAMED = {
         "x86-64-v4",
         "avx512_bitalg avx512_vbmi2 avx512_vnni avx512_vpopcntdq avx512ifma avx512vbmi gfni sha_ni",
     ),
-    "sapphirerapids": ("x86-64-v4", "amx_bf16 avx512_bf16 avx512_fp16 avx512_vnni avx_vnni gfni"),
+    "sapphirerapids": (
+        "x86-64-v4",
+        "amx_bf16 amx_int8 amx_tile avx512_bf16 avx512_fp16 avx512_vnni avx_vnni gfni",
+    ),
     "znver4": ("x86-64-v4", "avx512_bf16 avx512_vbmi2 avx512_vnni avx512ifma gfni sha_ni sse4a"),
     "znver5": ("x86-64-v4", "avx512_bf16 avx512_vp2intersect avx_vnni gfni movdiri sha_ni sse4a"),
 }
@@ -292,7 +308,8 @@ _ARM = ("generic", "apple-m1", "apple-m2", "apple-m3", "cortex-a72", "cortex-a76
 def _named(name: str, level: str, more: str) -> Processor:
     like = _LEVELS[level]
     needs = (*like.needs, *more.split())
-    return replace(like, name=name, needs=needs, dots=_dots(needs, like.width))
+    dots, matrices = _dots(needs, like.width), _matrices(needs)
+    return replace(like, name=name, needs=needs, dots=dots, matrices=matrices)
 
 
 PROCESSORS: dict[str, dict[str, Processor]] = {
@@ -325,4 +342,5 @@ def native_processor(machine: str, has: Collection[str]) -> Processor:
         return replace(_LEVELS["x86-64-v1"], name="native")
     width = 512 if set(_V4) <= set(has) else 256 if "avx2" in has else 128
     half, fused, rounding = "f16c" in has and width > 128, "fma" in has, "sse4_1" in has
-    return Processor("native", width, half, fused, rounding, dots=_dots(has, width))
+    dots, matrices = _dots(has, width), _matrices(has)
+    return Processor("native", width, half, fused, rounding, dots=dots, matrices=matrices)

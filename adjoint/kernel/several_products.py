@@ -18,6 +18,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.tiles import PANEL_BYTES, TileLowering, Tiles
+from adjoint.ops.words import contract_words
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target, Tile
 
@@ -29,9 +30,16 @@ def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, N
         raise InternalError(f"kernel {name} is not made of products in tiles")
     node, at, _ = group.reduced[0]
     alone = len(group.reduced) == 1 and prod(group.sizes[a] for a in at[2]) == node.shape[2]
-    kind = TileLowering if alone else SeveralProducts
     with origin_scope(group.outputs[0][0].raw_origin):
-        return kind(group, target.tile).program(name), None
+        if not alone:
+            return SeveralProducts(group, target.tile).program(name), None
+        tiles = (u.tile for u in target.matrix_units if u.dtype == _numbers(node))
+        return TileLowering(group, target.tile, next(tiles, None)).program(name), None
+
+
+def _numbers(node: UOp) -> str:
+    """The dtype of the numbers in the words of a product, if there are words."""
+    return node.arg.dtype.name if node.op is contract_words else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,14 +58,15 @@ class TileLowering(Packing):
     sums = 1  # that an element has
     sooner = True  # a tile is finished when its last block is added up, not when all tiles are
 
-    def __init__(self, group: Group, tile: Tile):
+    def __init__(self, group: Group, tile: Tile, matrices: Tile | None = None):
         super().__init__(group)
         self.node, self.at, self.summed = group.reduced[0]
         self.kind = compute_dtype(self.node.dtype)
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
         self.batch, self.rows, self.columns = map(self._length, self.at)
-        self.tile = self._spread(tile)
+        fits = matrices is not None and self._fills(matrices) and self._rows_are_lines()
+        self.tile = matrices if matrices is not None and fits else self._spread(tile)
         self.lanes = self.tile.lanes(self.kind.itemsize)
         self.numbers = numbers_in(self.node)
         self.length = prod(map(self._length, self.summed))
@@ -87,6 +88,29 @@ class TileLowering(Packing):
             return tile if collide else tile.narrow()
         filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
         return lower if filled and collide else tile
+
+    def _fills(self, matrices: Tile) -> bool:
+        """Whether the registers of a matrix unit, half as high as a tile, are always full."""
+        if varies(*self.group.sizes):
+            return False
+        side, length = matrices.rows // 2, prod(map(self._length, self.summed))
+        return self.rows % side == 0 and length % side == 0
+
+    def _rows_are_lines(self) -> bool:
+        """Whether the numbers of a row lie side by side, and rows at one distance: a matrix unit
+        loads several at once."""
+        if self._run(0) is not None:
+            return False
+        before, row = dict(self.atoms), IndexVar(self.rows)
+        summed = [a for axis in self.summed for a in axis]
+        k = IndexVar(self._length(summed))
+        self._go(self.at[1], var(row))
+        self._go(summed, var(k))
+        probe = Probe(self.group.inputs)
+        probe.value(self.node.src[0], self._places()[0])
+        self.atoms = before
+        steps = [(place.factor(row), place.factor(k)) for place in probe.memory]
+        return len(steps) == 1 and steps[0][0] is not None and steps[0][1] == 1
 
     def _rows_collide(self) -> bool:
         """Whether the rows of the left operand lie where a cache has the same places for them."""

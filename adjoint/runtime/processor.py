@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import platform
+import sys
 from functools import lru_cache
 from typing import Any
 
 from adjoint import config
 from adjoint.target import Processor, known_processor, native_processor
 
+_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18  # Linux on x86-64: call, what, which
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 _SPELLINGS = {  # LLVM's → Linux's, where they differ by more than a sign
     "bmi": "bmi1",
@@ -43,7 +46,14 @@ def machine_kind() -> str:
 def features() -> frozenset[str]:
     """What the processor can do; from the kernel of the system where it tells, else from LLVM."""
     words = description().split()
-    return frozenset(words) if words else _features_by_llvm()
+    found = frozenset(words) if words else _features_by_llvm()
+    return found if "amx_tile" not in found or _may_use_matrices() else found - {"amx_tile"}
+
+
+def _may_use_matrices() -> bool:
+    """Whether the system lets this process use the registers of matrices (AMX): it asks once."""
+    asked = (_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA)
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(*asked) == 0
 
 
 @lru_cache(maxsize=1)

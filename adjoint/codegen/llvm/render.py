@@ -16,7 +16,8 @@ from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.ahead import rows_ahead
 from adjoint.codegen.llvm.cast import convert
-from adjoint.codegen.llvm.memory import from_memory, load, store
+from adjoint.codegen.llvm.matrices import Matrices, Tile, TileWriter, pointer
+from adjoint.codegen.llvm.memory import from_memory, load, store, wide
 from adjoint.codegen.llvm.ops import apply, node_value
 from adjoint.codegen.llvm.squares import Squares, kept, taken, transposed
 from adjoint.codegen.llvm.steps import Steps
@@ -66,6 +67,7 @@ class Renderer:
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
         steps = Steps(program)
         self.squares = Squares(program, steps)
+        self.matrices = Matrices(steps, processor.matrices)
         self.ahead = rows_ahead(program, self.nest.root, steps)
         self.unrolled = _UNROLLED_ROWS if self.ahead else _UNROLLED
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
@@ -295,11 +297,31 @@ class Renderer:
 
     def sized(self, block: Block, head: UOp) -> None:
         """A loop whose length is known."""
+        tile = self.matrices.tile(block, self.w.lanes) if self.w.mask is None else None
+        if tile is not None:
+            self.multiply(block, head, tile)
+            return
         across = self.squares.loads(block)
         if across:
             self.square(block, head, across)
         else:
             self.straight_or_repeated(block, head)
+
+    def multiply(self, block: Block, head: UOp, tile: Tile) -> None:
+        """A loop that a matrix unit does, from where its operands are in the first turn."""
+        w, loads = self.w, (tile.rows[0], tile.panel)
+        self.value[head] = _number(head.arg.start)
+        needed = set(toposort([node.src[1] for node in loads]))
+        for item in block.items:
+            if not isinstance(item, Block) and item in needed:
+                self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
+        places = [
+            pointer(w, self.value[n.src[0]], wide(w, self.value[n.src[1]], n.src[1].dtype))
+            for n in loads
+        ]
+        vectors = TileWriter(w, tile, *places, w.lanes).multiply(head.arg.size)
+        for acc, vector in zip(tile.sums, vectors, strict=True):
+            self.settle(acc, Value(vector, None, w.level))
 
     def straight_or_repeated(self, block: Block, head: UOp) -> None:
         """A loop whose length is known, written out where it is short; what is left, masked."""
