@@ -88,11 +88,11 @@ class Matrices:
 
     def _sides(self, dot: UOp, head: UOp, lane: UOp) -> tuple[UOp, UOp, bool] | None:
         """The loads of a row and of the panel, and whether the row comes first."""
-        for row, panel, first in ((*dot.src[:2], True), (*dot.src[1::-1], False)):
-            if self._lies(row, 1, 0, head, lane) and self._lies(
-                panel, lane.arg.size, 1, head, lane
-            ):
-                return row, panel, first
+        a, b, _ = dot.src
+        size = lane.arg.size
+        for row, panel in ((a, b), (b, a)):
+            if self._lies(row, 1, 0, head, lane) and self._lies(panel, size, 1, head, lane):
+                return row, panel, row is a
         return None
 
     def _lies(self, node: UOp, along: int, across: int, head: UOp, lane: UOp) -> bool:

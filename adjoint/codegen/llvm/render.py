@@ -315,11 +315,11 @@ class Renderer:
         for item in block.items:
             if not isinstance(item, Block) and item in needed:
                 self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
-        places = [
+        left, right = (
             pointer(w, self.value[n.src[0]], wide(w, self.value[n.src[1]], n.src[1].dtype))
             for n in loads
-        ]
-        vectors = TileWriter(w, tile, *places, w.lanes).multiply(head.arg.size)
+        )
+        vectors = TileWriter(w, tile, left, right, w.lanes).multiply(head.arg.size)
         for acc, vector in zip(tile.sums, vectors, strict=True):
             self.settle(acc, Value(vector, None, w.level))
 
