@@ -8,10 +8,11 @@ computes the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from adjoint.ir.uop import UOp
+from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.memory import DeviceMemory
 from adjoint.stages import LoopProgram, Source, Step
 from adjoint.target import Target
@@ -35,6 +36,9 @@ class Backend(Protocol):
     target: Target
     memory: DeviceMemory
     language: str  # of its sources
+    # Where bad indices are told when the host waits: what takes the outputs of runs that may meet
+    # one. None where flags are read after a run.
+    watch: Callable[[Sequence[Buffer]], None] | None
 
     def machine(self) -> bytes:
         """A hash of what sources are written for besides the target: a processor, a compiler."""

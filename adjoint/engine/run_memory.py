@@ -42,7 +42,7 @@ class RunMemory:
             self.cells[number] = buffer.address
         self._show_arrays()
         self.launches = [self._launch(segment, kernels) for segment in plan.segments]
-        flags = [(self.cells[i], node) for i, node in plan.schedule.flags()]
+        flags = [] if plan.watch else [(self.cells[i], node) for i, node in plan.schedule.flags()]
         for launch in self.launches:
             flags += [] if isinstance(launch, HostSegment) else launch.flags
         self.flags = [(plan.backend.memory.number(address), node) for address, node in flags]

@@ -121,7 +121,9 @@ class RunPlan:
         pairs = enumerate(zip(schedule.outputs, types, strict=True))
         self.outputs = [self._output(place, i, *kind) for place, (i, kind) in pairs]
         control = any(isinstance(step, ControlStep) for step in schedule.steps)
-        checked = control or any(True for _ in schedule.flags())
+        flagged = schedule.checks_indices()
+        self.watch = backend.watch if flagged else None
+        checked = backend.watch is None and (control or flagged)
         distinct = len(set(schedule.outputs)) == len(schedule.outputs)
         fresh = [out for out in self.outputs if isinstance(out, Fresh)]
         # Launches and fresh outputs alone, nothing to check afterwards: what small programs are.

@@ -98,6 +98,12 @@ class Buffer:
         self.__class__ = DonatedBuffer
         return block
 
+    def fail(self, error: BaseException) -> None:
+        """What was computed here is no value: whoever asks for it gets the error."""
+        failed: Any = error
+        self._array, self._block, self._address = failed, None, None
+        self.__class__ = FailedBuffer
+
     def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
         """The same memory under another type; it can no longer be given up."""
         if self._block is not None and not memory_of(self.device).addressable:
@@ -167,6 +173,16 @@ class DonatedBuffer(Buffer):
         problem = "the tensor was donated to a jitted function, which has taken its memory"
         fix = "use what the function returned, or leave the argument out of donate_argnums"
         raise DeviceError("E6003", problem, op="jit", help=fix)
+
+
+class FailedBuffer(Buffer):
+    """What is left of a buffer whose contents an index out of range has spoilt."""
+
+    __slots__ = ()
+
+    def _contents(self) -> Array:
+        error: Any = self._array
+        raise error.with_traceback(None)
 
 
 class SharedBuffer(Buffer):

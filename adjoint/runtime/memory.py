@@ -6,6 +6,7 @@ Addresses are 64-bit numbers. Where the host can address the memory, reading giv
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,6 +76,21 @@ class HostMemory:
 
 
 HOST = HostMemory()
+_caches: list[Callable[[], None]] = []
+
+
+def holds_memory(give_up: Callable[[], None]) -> Callable[[], None]:
+    """A cache that holds memory of devices; `give_up` empties it when there is none left."""
+    _caches.append(give_up)
+    return give_up
+
+
+def give_up_caches() -> None:
+    """Memory is out: let go of what is kept only to be quick."""
+    for give_up in _caches:
+        give_up()
+
+
 _memories: dict[str, DeviceMemory] = {n: HOST for n, t in TARGETS.items() if t.host_memory}
 
 

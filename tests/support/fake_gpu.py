@@ -8,6 +8,7 @@ driver is run by tests on any machine.
 from __future__ import annotations
 
 import ctypes
+import threading
 from contextlib import contextmanager
 
 from adjoint.backends import cuda
@@ -28,25 +29,52 @@ from adjoint.runtime.processor import processor
 from tests.support import hopper
 
 _libc = ctypes.CDLL(None)
-_libc.malloc.restype, _libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_libc.aligned_alloc.restype = ctypes.c_void_p
+_libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
 _libc.free.restype, _libc.free.argtypes = None, [ctypes.c_void_p]
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class FakeGpu:
-    """What `Driver` does, by the host; `calls` are the names of what was asked for, in order."""
+    """What `Driver` does, by the host; `calls` are the names of what was asked for, in order.
+
+    What a graph records it runs with the addresses that it had then, as the driver does.
+    """
 
     capability, shared_bytes, processors, name = 90, 227 << 10, 132, "fake"
 
-    def __init__(self, total_bytes=1 << 34):
+    def __init__(self, total_bytes=1 << 34, ordinal=0):
         self.total_bytes, self.used, self.calls, self._sizes = total_bytes, 0, [], {}
+        self.lock, self.ordinal = threading.RLock(), ordinal
+        self.stream, self.context = ctypes.c_void_p(1), ctypes.c_void_p(2)
+        self._nodes = None
+
+    @property
+    def recording(self):
+        return self._nodes is not None
+
+    def _do(self, name, work, *values):
+        """Now, or when the graph that is recorded is launched."""
+        if self._nodes is None:
+            self.calls.append(name)
+            work(*values)
+        else:
+            self._nodes.append((name, work, values))
+
+    def enter(self):
+        """It is the one."""
 
     def allocate(self, nbytes):
+        assert not self.recording, "an allocation cannot be recorded"
         self.calls.append("allocate")
         if self.used + nbytes > self.total_bytes:
             raise DriverError("cuMemAllocAsync", 2, "out of memory")
-        address = _libc.malloc(nbytes)
+        address = self._taken(nbytes)
         self.used += nbytes
+        return address
+
+    def _taken(self, nbytes):
+        address = _libc.aligned_alloc(256, -(-nbytes // 256) * 256)
         self._sizes[address] = nbytes
         return address
 
@@ -60,23 +88,43 @@ class FakeGpu:
     def pool_bytes(self):
         return self.used, self.used
 
+    def pinned(self, nbytes):
+        self.calls.append("pin")
+        return self._taken(nbytes)
+
+    def free_pinned(self, address):
+        self._sizes.pop(address)
+        _libc.free(address)
+
     def write(self, address, source, nbytes):
-        self.calls.append("write")
-        ctypes.memmove(address, source, nbytes)
+        assert not self.recording, "the host's memory may change"
+        self._do("write", ctypes.memmove, address, source, nbytes)
 
     def read(self, target, address, nbytes):
-        self.calls.append("read")
-        ctypes.memmove(target, address, nbytes)
+        assert not self.recording, "the host would not wait"
+        self._do("read", ctypes.memmove, target, address, nbytes)
 
     def copy(self, target, source, nbytes):
-        self.calls.append("copy")
-        ctypes.memmove(target, source, nbytes)
+        self._do("copy", ctypes.memmove, target, source, nbytes)
+
+    def copy_from(self, other, target, source, nbytes):
+        self._do("copy from another", ctypes.memmove, target, source, nbytes)
 
     def clear(self, address, nbytes):
-        ctypes.memset(address, 0, nbytes)
+        self._do("clear", ctypes.memset, address, 0, nbytes)
 
     def synchronise(self):
-        self.calls.append("synchronise")
+        self.wait_for(self.event())
+
+    def event(self):
+        return object()
+
+    def wait_for(self, event):
+        assert not self.recording, "what is recorded never ends"
+        self.calls.append("wait")
+
+    def is_done(self, event):
+        return True
 
     def assemble(self, ptx):
         return ptx.encode()
@@ -88,6 +136,7 @@ class FakeGpu:
         assert f".entry {name}(".encode() in module
         return FakeFunction(name)
 
+<<<<<<< HEAD
     def launcher(self, function, geometry, parameters):
         def launch():
             self.calls.append(f"launch {function.name}")
@@ -99,8 +148,53 @@ class FakeGpu:
             assert not inside, f"{function.name}: misaligned address"
             arguments = Cells(values[:-1] or [0])
             function.code(arguments.address, 0, values[-1])
+=======
+    def resident(self, function, threads, shared):
+        return 32, 2048 // threads
+>>>>>>> 4f282a3 (Steps in a row are a CUDA graph; bad indices are told when the host waits; freed memory of a GPU is used again at once)
 
-        return launch
+    def node(self, function, geometry, parameters):
+        return function, parameters
+
+    def launcher(self, function, geometry, parameters):
+        return lambda: self._do(f"launch {function.name}", function.run, read_cells(parameters))
+
+    def record(self, calls):
+        assert not self.recording, "one graph at a time"
+        self._nodes = nodes = []
+        ends = []
+        try:
+            for call in calls:
+                call()
+                ends.append(len(nodes) - 1)
+        finally:
+            self._nodes = None
+        assert len({-1, *ends}) > len(ends), "a step launched nothing"
+        self.calls.append("record")
+        return FakeGraph(self, nodes, ends)
+
+
+def read_cells(places):
+    """The arguments of a kernel, as the driver reads them."""
+    return [ctypes.c_int64.from_address(place).value for place in places]
+
+
+class FakeGraph:
+    """Launches with the arguments that they were recorded with."""
+
+    def __init__(self, gpu, nodes, ends):
+        self.gpu, self._launches, self.nodes = gpu, nodes, ends
+
+    def launch(self):
+        self.gpu.calls.append("graph")
+        for _, work, values in self._launches:
+            work(*values)
+
+    def set_kernel(self, number, node):
+        self.gpu.calls.append("set")
+        function, parameters = node
+        name, _, _ = self._launches[self.nodes[number]]
+        self._launches[self.nodes[number]] = name, function.run, (read_cells(parameters),)
 
 
 class FakeFunction:
@@ -118,6 +212,12 @@ class FakeKernels(Kernels):
         if source.language == LANGUAGE:
             made.function.source = source
         return made
+
+    def run(self, values):
+        inside = [v for v in values[: self.buffers] if v % ACCESS_BYTES]
+        assert not inside, f"{self.name}: misaligned address"
+        arguments = Cells(values[:-1] or [0])
+        self.code(arguments.address, 0, values[-1])
 
 
 class FakeBackend(CudaBackend):

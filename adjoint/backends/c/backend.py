@@ -151,7 +151,7 @@ class CBackend:
     """See `Backend`."""
 
     target = TARGETS["C"]
-    language = "c"
+    language, watch = "c", None
 
     def __init__(self) -> None:
         self.memory = CMemory()
