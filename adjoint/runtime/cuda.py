@@ -121,6 +121,13 @@ class Driver:
         self._call.cuDeviceTotalMem_v2(byref(found), self.device)
         return found.value
 
+    def free_bytes(self) -> int:
+        """Memory that no process has."""
+        self.enter()
+        free, total = c_size_t(), c_size_t()
+        self._call.cuMemGetInfo_v2(byref(free), byref(total))
+        return free.value
+
     # ---- memory
 
     def allocate(self, nbytes: int) -> int:

@@ -26,6 +26,7 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetName": (c_char_p, c_int, c_int),
     "cuDeviceGetAttribute": (_N, c_int, c_int),
     "cuDeviceTotalMem_v2": (POINTER(_SIZE), c_int),
+    "cuMemGetInfo_v2": (POINTER(_SIZE), POINTER(_SIZE)),
     "cuDevicePrimaryCtxRetain": (_H, c_int),
     "cuCtxSetCurrent": (c_void_p,),
     "cuStreamCreate": (_H, c_uint),
