@@ -34,6 +34,7 @@ class Backend(Protocol):
     """A kind of device that runs compiled programs."""
 
     target: Target
+    device: str  # whose memory that is
     memory: DeviceMemory
     language: str  # of its sources
     # Where bad indices are told when the host waits: what takes the outputs of runs that may meet

@@ -113,7 +113,7 @@ class Program:
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays, from arrays."""
-        buffers = [Buffer(a, self.backend.target.name) for a in row_major(arrays)]
+        buffers = [Buffer(a, self.backend.device) for a in row_major(arrays)]
         return [b.array() for b in self.run(buffers)]
 
     # ---- launches alone
@@ -174,7 +174,7 @@ class Program:
         try:
             return Buffer.over(self._allocate(size), dtype, shape, device)
         except DeviceError as error:
-            raise memory_error(error, self.schedule, number) from None
+            raise memory_error(error, self.schedule, number, self.backend.device) from None
 
     # ---- launches and steps of the host
 
@@ -236,7 +236,7 @@ class Program:
         lent = self._lent(inputs, donated) if donated else {}  # their addresses are written
         outputs: list[Any] = []
         for place, output in enumerate(plan.outputs):
-            device = devices[place] if devices else self.backend.target.name
+            device = devices[place] if devices else self.backend.device
             if isinstance(output, Fresh):
                 buffer = self._fresh(output.slot, output.number, device, lent.get(place))
                 cells[output.number] = buffer.address
@@ -263,7 +263,7 @@ class Program:
         try:
             block = self._allocate(slot.nbytes) if block is None else block
         except DeviceError as error:
-            raise memory_error(error, self.schedule, number) from None
+            raise memory_error(error, self.schedule, number, self.backend.device) from None
         return Buffer.over(block, slot.dtype, slot.shape, device)
 
     def _run_host(self, memory: RunMemory, segment: HostSegment) -> None:
@@ -286,7 +286,7 @@ class Program:
         """The outputs with those that the host made."""
         for place, output in enumerate(self.plan.outputs):
             if isinstance(output, FromHost):
-                device = devices[place] if devices else self.backend.target.name
+                device = devices[place] if devices else self.backend.device
                 (array,) = row_major([memory.value(output.number)])
                 array = in_bytes(array, output.slot.dtype, output.slot.shape)
                 outputs[place] = Buffer(array, device)

@@ -114,7 +114,7 @@ class RunPlan:
         self.plain = not host  # nothing for Python to do between the first step and the last
         self.seen = {i for step in host for i in (*step.results, *step.operands)}
         self.touched = {i for step in device for i in (*step.reads, *step.writes)}
-        self.constants = {i: constant(v, backend.target.name) for i, v in schedule.constants}
+        self.constants = {i: constant(v, backend.device) for i, v in schedule.constants}
         self.inputs = [(i, i in self.touched, i in self.seen) for i in schedule.inputs]
         slots = [schedule.slots[i] for i in schedule.outputs]
         types = schedule.types or [(slot.dtype, slot.shape) for slot in slots]

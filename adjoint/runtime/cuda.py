@@ -19,7 +19,7 @@ from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime.cuda_calls import DriverError, device_count, driver_library, problem
 from adjoint.runtime.cuda_graphs import Graph, KernelNode, last_node
 
-__all__ = ["Driver", "DriverError", "Event", "device_count", "problem"]
+__all__ = ["Driver", "DriverError", "Event", "device_count", "no_such_gpu", "problem"]
 
 _CAPABILITY = (75, 76)  # attributes of a device: major and minor
 _PROCESSORS, _SHARED_BYTES = 16, 97
@@ -47,6 +47,15 @@ class Event:
         self._gpu.events.append(self._as_parameter_)
 
 
+def no_such_gpu(number: int, count: int) -> DeviceError:
+    """E6002 for a number that no GPU has."""
+    names = ", ".join(["GPU", *(f"GPU:{i}" for i in range(1, count))])
+    fix = f"use one of {names}" if count > 1 else "use device='GPU'"
+    fix += "; CUDA_VISIBLE_DEVICES says which GPUs a process sees"
+    about = f"there is no GPU:{number}: the process sees {count} GPU{'s' * (count > 1)}"
+    return DeviceError("E6002", about, op="device", help=fix)
+
+
 class Driver:
     """One GPU. The context is the one that other libraries of the process use too."""
 
@@ -58,9 +67,7 @@ class Driver:
             raise DeviceError("E6002", found, op="device", help=fix)
         count = device_count()
         if ordinal >= count:
-            about = f"there is no GPU:{ordinal}: the machine has {count} GPU{'s' * (count > 1)}"
-            fix = "CUDA_VISIBLE_DEVICES says which GPUs a process sees"
-            raise DeviceError("E6002", about, op="device", help=fix)
+            raise no_such_gpu(ordinal, count)
         self._call, self._alone, self._lost = library, count == 1, False
         self.lock, self.recording = threading.RLock(), False
         self._later: list[tuple[str, c_void_p]] = []

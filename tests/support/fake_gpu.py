@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from contextlib import contextmanager
+from functools import cache, partial
 
 from adjoint.backends import cuda
 from adjoint.backends.c.backend import _function
@@ -22,9 +23,9 @@ from adjoint.codegen.llvm.render import render
 from adjoint.codegen.nvptx.matrix.attention_forward import LANGUAGE
 from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
-from adjoint.runtime.cuda import DriverError
+from adjoint.runtime.cuda import DriverError, no_such_gpu
 from adjoint.runtime.launch import Cells
-from adjoint.runtime.memory import register_memory
+from adjoint.runtime.memory import _memories, register_memory
 from adjoint.runtime.processor import processor
 from tests.support import hopper
 
@@ -136,28 +137,15 @@ class FakeGpu:
         assert f".entry {name}(".encode() in module
         return FakeFunction(name)
 
-<<<<<<< HEAD
-    def launcher(self, function, geometry, parameters):
-        def launch():
-            self.calls.append(f"launch {function.name}")
-            values = [ctypes.c_int64.from_address(place).value for place in parameters]
-            if function.source is not None:
-                hopper.run(function.source, geometry[0], values, hopper.HostMemory())
-                return
-            inside = [v for v in values[: function.buffers] if v % ACCESS_BYTES]
-            assert not inside, f"{function.name}: misaligned address"
-            arguments = Cells(values[:-1] or [0])
-            function.code(arguments.address, 0, values[-1])
-=======
     def resident(self, function, threads, shared):
         return 32, 2048 // threads
->>>>>>> 4f282a3 (Steps in a row are a CUDA graph; bad indices are told when the host waits; freed memory of a GPU is used again at once)
 
     def node(self, function, geometry, parameters):
-        return function, parameters
+        return partial(function.run, geometry[0]), parameters
 
     def launcher(self, function, geometry, parameters):
-        return lambda: self._do(f"launch {function.name}", function.run, read_cells(parameters))
+        name, run = f"launch {function.name}", partial(function.run, geometry[0])
+        return lambda: self._do(name, run, read_cells(parameters))
 
     def record(self, calls):
         assert not self.recording, "one graph at a time"
@@ -192,9 +180,9 @@ class FakeGraph:
 
     def set_kernel(self, number, node):
         self.gpu.calls.append("set")
-        function, parameters = node
+        run, parameters = node
         name, _, _ = self._launches[self.nodes[number]]
-        self._launches[self.nodes[number]] = name, function.run, (read_cells(parameters),)
+        self._launches[self.nodes[number]] = name, run, (read_cells(parameters),)
 
 
 class FakeFunction:
@@ -202,6 +190,15 @@ class FakeFunction:
 
     def __init__(self, name):
         self.name, self.code, self.buffers, self.source = name, None, 0, None
+
+    def run(self, blocks, values):
+        if self.source is not None:
+            hopper.run(self.source, blocks, values, hopper.HostMemory())
+            return
+        inside = [v for v in values[: self.buffers] if v % ACCESS_BYTES]
+        assert not inside, f"{self.name}: misaligned address"
+        arguments = Cells(values[:-1] or [0])
+        self.code(arguments.address, 0, values[-1])
 
 
 class FakeKernels(Kernels):
@@ -213,20 +210,14 @@ class FakeKernels(Kernels):
             made.function.source = source
         return made
 
-    def run(self, values):
-        inside = [v for v in values[: self.buffers] if v % ACCESS_BYTES]
-        assert not inside, f"{self.name}: misaligned address"
-        arguments = Cells(values[:-1] or [0])
-        self.code(arguments.address, 0, values[-1])
-
 
 class FakeBackend(CudaBackend):
     """The GPU's backend over a fake GPU."""
 
-    def __init__(self, gpu):
-        super().__init__(lambda: gpu)
-        self.gpu = gpu
-        self._kernels = FakeKernels(lambda: gpu)
+    def __init__(self, number, gpus):
+        super().__init__(number, gpus.__getitem__)
+        self.gpu = gpus[number]
+        self._kernels = FakeKernels(lambda: self.gpu)
 
     def compile(self, sources):
         made = super().compile(sources)
@@ -247,18 +238,43 @@ def _code(program):
     return found
 
 
+class FakeGpus(list):
+    """Several fake ones; one that is not there is E6002, as with the driver."""
+
+    def __getitem__(self, number):
+        if number >= len(self):
+            raise no_such_gpu(number, len(self))
+        return super().__getitem__(number)
+
+
 @contextmanager
-def fake_gpu(**options):
-    """Tensors on GPU are computed by a fake one."""
-    before, made = cuda.BACKEND, FakeBackend(FakeGpu(**options))
-    cuda.BACKEND = made
-    register_memory("GPU", made.memory)
+def fake_gpus(count, **options):
+    """Tensors on GPU, GPU:1 and so on are computed by fake ones."""
+    before = cuda.BACKEND, cuda.numbered
+    gpus = FakeGpus(FakeGpu(ordinal=number, **options) for number in range(count))
+    cuda.BACKEND, cuda.numbered = FakeBackend(0, gpus), cache(partial(_numbered, gpus))
+    register_memory("GPU", cuda.BACKEND.memory)
     load_backend.cache_clear()
     PROGRAMS.clear()  # those of another GPU
     try:
-        yield made.gpu
+        yield gpus
     finally:
         PROGRAMS.clear()
-        cuda.BACKEND = before
+        cuda.BACKEND, cuda.numbered = before
         load_backend.cache_clear()
-        register_memory("GPU", before.memory)
+        register_memory("GPU", cuda.BACKEND.memory)
+        for number in range(1, count):
+            _memories.pop(f"GPU:{number}", None)
+
+
+def _numbered(gpus, number):
+    made = FakeBackend(number, gpus)
+    register_memory(made.device, made.memory)
+    return made
+
+
+@contextmanager
+def fake_gpu(**options):
+    """Tensors on GPU are computed by a fake one."""
+    with fake_gpus(1, **options) as (found,):
+        yield found

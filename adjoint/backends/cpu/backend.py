@@ -25,7 +25,7 @@ class CpuBackend:
     """See `Backend`."""
 
     memory = HOST
-    language, watch = "llvm", None
+    device, language, watch = "CPU", "llvm", None
 
     @cached_property
     def target(self) -> Target:

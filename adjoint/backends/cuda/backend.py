@@ -40,17 +40,20 @@ class CudaBackend:
 
     language = "nvptx"
 
-    def __init__(self, gpu: Callable[[], Driver] = the_gpu) -> None:
-        self._gpu = gpu
+    def __init__(self, number: int = 0, gpu: Callable[[int], Driver] = the_gpu) -> None:
+        self._gpu = gpu = partial(gpu, number)
+        self.device = f"GPU:{number}" if number else "GPU"
         self.flags = Flags(gpu)
-        self.memory = CudaMemory(gpu, self.flags)
+        self.memory = CudaMemory(gpu, self.flags, self.device)
         self._kernels = Kernels(gpu)
 
     @cached_property
     def target(self) -> Target:
         """The GPU, with the library of products if it is installed, and kernels for composites if
-        it is one that has the instructions."""
-        found = () if library() is None else (MatrixLibrary("cublaslt", DTYPES),)
+        it is one that has the instructions. The library is told once which GPU it is for: the
+        first."""
+        there = self.device == "GPU" and library() is not None
+        found = (MatrixLibrary("cublaslt", DTYPES),) if there else ()
         known = TARGETS["GPU"]
         return replace(known, libraries=found, whole=known.whole if self._is_hopper() else ())
 
@@ -107,7 +110,9 @@ class CudaBackend:
         cells: Cells,
         flags: list[IndexFlag],
     ) -> list[Entry]:
-        machine = Machine(self._gpu(), self.memory, partial(self._entries, kernels), flags)
+        machine = Machine(
+            self._gpu(), self.device, self.memory, partial(self._entries, kernels), flags
+        )
         found = [self._entry(step, kernels, cells, machine) for step in steps]
         return [entry for entry in found if entry is not None]
 

@@ -35,6 +35,7 @@ class Machine:
     """What control flow asks for: the GPU, its memory, and steps as calls."""
 
     gpu: Driver
+    device: str
     memory: CudaMemory
     bind: Bind
     flags: list[IndexFlag]  # of the kernels inside
@@ -55,7 +56,8 @@ class Body:
         for number, slot in enumerate(schedule.slots):
             if slot.offset is not None:
                 self.cells[number] = base + slot.offset
-        constants: dict[int, Buffer] = {i: constant(v, "GPU") for i, v in schedule.constants}
+        device = machine.device
+        constants: dict[int, Buffer] = {i: constant(v, device) for i, v in schedule.constants}
         for number, buffer in constants.items():
             self.cells[number] = buffer.address
         self._keep.append(constants)

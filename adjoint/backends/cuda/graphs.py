@@ -1,10 +1,10 @@
 """Steps in a row as one graph, which is launched by one call.
 
 A graph has addresses inside, so it is kept by the addresses that it was recorded with: a program in
-steady state has the same few sets of them in turn. Another set is written into a graph of old where
-few kernels are concerned; else it is one more graph, up to a limit; beyond it steps are launched
-one by one. The first run is launched one by one, too: most programs run once. What may live here:
-when a graph is recorded, kept and given up.
+steady state has the same few sets of them in turn. When there are several graphs already, another
+set is written into one of them, which takes a fifth of the time that a launch takes per kernel;
+where other steps than kernels are concerned, steps are launched one by one. So is the first run:
+most programs run once. What may live here: when a graph is recorded, kept and given up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Call = Callable[[], None]
 LONGEST = 1 << 14  # launches of one graph
 KEPT = 8  # graphs of one row of steps, for so many sets of addresses
 FEW = 3  # launches below which a graph is no sooner
-_PATIENCE = 64  # runs without a graph after which another is given up for one
+_PATIENCE = 64  # runs without a graph after which an old one is given up for another
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,7 +98,7 @@ class GraphRow:
         if self._gpu.recording or not self._ran:  # kernels are loaded when they first run
             self._ran = self._ran or not self._gpu.recording
             self._launch()
-        elif self._set(key) or self._record(key):
+        elif self._is_set(key) if len(self._graphs) >= KEPT else self._is_recorded(key):
             self._graphs[key].graph.launch()
         else:
             self._launch()
@@ -107,45 +107,41 @@ class GraphRow:
         for call in self._calls:
             call()
 
-    def _set(self, key: bytes) -> bool:
-        """Write the addresses into a graph that differs in few kernels."""
-        for old, known in self._graphs.items():
-            changed = self._changed(known.values)
-            if changed is not None:
-                for number in changed:
-                    known.graph.set_kernel(number, self._entries[number].node)
-                known.values = self._values[:]
-                del self._graphs[old]
-                self._graphs[key] = known
-                return True
-        return False
+    def _is_set(self, key: bytes) -> bool:
+        """Whether the addresses could be written into the graph that was not used for longest; if
+        not, that graph is given up now and then for one that has them."""
+        old, known = next(iter(self._graphs.items()))
+        changed = self._changed(known.values)
+        if changed is None:
+            self._missed += 1
+            if self._missed < self._patience:
+                return False
+            self._missed, self._patience = 0, 2 * self._patience
+            del self._graphs[old]
+            return self._is_recorded(key)
+        for number in changed:
+            known.graph.set_kernel(number, self._entries[number].node)
+        known.values = self._values[:]
+        del self._graphs[old]
+        self._graphs[key] = known
+        return True
 
     def _changed(self, values: array[int]) -> list[int] | None:
-        """The kernels whose addresses are others now; None if they are too many, or not all
-        kernels."""
+        """The kernels whose addresses are others now; None if other steps are concerned, too."""
         found: dict[int, None] = {}
         for slot, (old, new) in enumerate(zip(values, self._values, strict=True)):
             if old != new:
                 found.update(dict.fromkeys(self._users.get(slot, ())))
-        few = 2 * len(found) <= len(self._entries)
-        kernels = few and all(self._entries[number].node is not None for number in found)
+        kernels = all(self._entries[number].node is not None for number in found)
         return list(found) if kernels else None
 
-    def _record(self, key: bytes) -> bool:
-        """Record one more graph; False if there are enough, or that cannot be done."""
-        if len(self._graphs) >= KEPT:
-            self._missed += 1
-            if self._missed < self._patience:
-                return False
-            self._patience *= 2
-        self._missed = 0
+    def _is_recorded(self, key: bytes) -> bool:
+        """Whether a graph of these addresses could be recorded."""
         try:
             graph = self._gpu.record(self._calls)
         except Exception:  # a library that does something else, too: launched as it is
             self._graphs, self._run_new = {}, self._run_plain  # type: ignore[method-assign]
             return False
-        if len(self._graphs) >= KEPT:
-            del self._graphs[next(iter(self._graphs))]
         self._graphs[key] = _Known(graph, self._values[:])
         return True
 

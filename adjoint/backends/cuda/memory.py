@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.cuda.flags import Flags
-from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.pinned import Copies
 from adjoint.errors import DeviceError
 from adjoint.runtime.allocator import Allocator, Block, LargeBlock, step_size
 from adjoint.runtime.cuda import Driver, DriverError
-from adjoint.runtime.memory import give_up_caches
+from adjoint.runtime.memory import give_up_caches, largest_values
 
 Array = np.ndarray[Any, Any]
 _BEYOND = 64  # bytes behind a value that a gated access may read
@@ -91,9 +90,11 @@ class CudaAllocator(Allocator):
 
     def _exhausted(self, asked: int) -> DeviceError:
         total = self._gpu.total_bytes
-        problem = f"no memory for {asked} bytes on the GPU ({self.in_use} of {total} are in use)"
+        used = f"{self.in_use} of {total} are in use"
+        problem = f"no memory for {asked} bytes on {self.memory.device} ({used})"
         fix = "use a smaller shape or dtype, or drop tensors that are not needed"
-        return DeviceError("E6004", problem, help=fix)
+        held = largest_values(self.memory.device)
+        return DeviceError("E6004", problem, operands=held, help=fix)
 
 
 class CudaNumber:
@@ -118,8 +119,8 @@ class CudaMemory:
 
     addressable = False
 
-    def __init__(self, gpu: Callable[[], Driver] = the_gpu, flags: Flags | None = None) -> None:
-        self._gpu, self._flags = gpu, flags or Flags(gpu)
+    def __init__(self, gpu: Callable[[], Driver], flags: Flags, device: str) -> None:
+        self._gpu, self._flags, self.device = gpu, flags, device
         self._copies = Copies(gpu, self.wait)
 
     @cached_property
@@ -152,12 +153,22 @@ class CudaMemory:
         if array.nbytes:
             self._copies.write(address, array)
 
+    def copy(self, target: int, source: int, nbytes: int, home: Any) -> bool:
+        """From this GPU, or from another one."""
+        if home is self:
+            self._gpu().copy(target, source, nbytes)
+        elif isinstance(home, CudaMemory):
+            self._gpu().copy_from(home._gpu(), target, source, nbytes)
+        return isinstance(home, CudaMemory)
+
     def number(self, address: int) -> CudaNumber:
         """The number there."""
         return CudaNumber(self, address)
 
     def counted(self) -> dict[str, int]:
         """Bytes of blocks, and bytes that are kept for later ones."""
+        if "_blocks" not in self.__dict__:  # nothing was ever there
+            return {"in use": 0, "kept": 0}
         in_use = self._blocks.in_use
         _, reserved = self._gpu().pool_bytes()
         return {"in use": in_use, "kept": max(reserved - in_use, 0)}

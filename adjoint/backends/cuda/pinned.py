@@ -9,9 +9,10 @@ here: moving bytes. What may not: when the host looks at them.
 from __future__ import annotations
 
 import ctypes
-import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -23,8 +24,8 @@ from adjoint.runtime.cuda import Driver, Event
 Array = np.ndarray[Any, Any]
 _SMALL = 64 << 10  # bytes that the driver itself copies before it returns
 _LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory
-_PIECE, _PIECES = 4 << 20, 8
-_COPIERS = 4  # threads that copy to pieces
+_PIECE, _PIECES = 2 << 20, 16
+_COPIERS = 6  # threads that copy to pieces
 _KEPT = 1 << 30  # bytes of pinned memory that are kept for later
 
 
@@ -48,8 +49,7 @@ class Copies:
     def __init__(self, gpu: Callable[[], Driver], wait: Callable[[], None]):
         self._gpu, self._wait = gpu, wait
         self._pinned = PinnedAllocator(gpu)
-        self._lock = threading.Lock()  # of the pieces
-        self._pieces: list[tuple[Any, Event | None]] = []
+        self._pieces: deque[tuple[Any, Event]] = deque()  # and until when a copy uses each
         self._left: list[Any] = []  # that the GPU may write to: Ctrl-C came between
 
     @cached_property
@@ -69,27 +69,20 @@ class Copies:
         return found
 
     def _read_large(self, address: int, nbytes: int) -> Array:
-        """Piece by piece: one is fetched while those before it are copied."""
-        gpu, found = self._gpu(), CPU.allocate(nbytes).read(nbytes)
+        """Piece by piece, by several threads."""
+        found = CPU.allocate(nbytes).read(nbytes)
         target = found.ctypes.data
-        with self._lock:
-            under_way = list[tuple[int, int, Any, Event]]()
-            for place, size in _cut(nbytes):
-                block = self._piece()
-                gpu.read(block.address, address + place, size)
-                under_way.append((place, size, block, gpu.event()))
-                if len(under_way) == _PIECES // 2:
-                    self._fetch(target, under_way)
-            while under_way:
-                self._fetch(target, under_way)
+
+        def fetch(piece: tuple[int, int]) -> None:
+            place, size = piece
+            with self._piece() as block:
+                self._gpu().read(block.address, address + place, size)
+                self._gpu().wait_for(self._gpu().event())
+                ctypes.memmove(target + place, block.address, size)
+
+        self._share(fetch, nbytes)
         self._wait()
         return found
-
-    def _fetch(self, target: int, under_way: list[tuple[int, int, Any, Event]]) -> None:
-        place, size, block, event = under_way.pop(0)
-        self._gpu().wait_for(event)
-        self._move(target + place, block.address, size)
-        self._pieces.append((block, None))
 
     def write(self, address: int, array: Array) -> None:
         """A copy to the GPU; the array may change when this returns."""
@@ -97,37 +90,42 @@ class Copies:
         if nbytes <= _SMALL:
             self._gpu().write(address, source, nbytes)
             return
-        gpu = self._gpu()
-        with self._lock:
-            for place, size in _cut(nbytes):
-                block = self._piece()
-                try:
-                    self._move(block.address, source + place, size)
-                    gpu.write(address + place, block.address, size)
-                finally:
-                    self._pieces.append((block, gpu.event()))
 
-    def _piece(self) -> Any:
-        """A piece of pinned memory that no copy uses."""
-        if len(self._pieces) < _PIECES:
-            return self._pinned.allocate(_PIECE)
-        block, event = self._pieces.pop(0)
-        if event is not None:
-            self._gpu().wait_for(event)
-        return block
+        def send(piece: tuple[int, int]) -> None:
+            place, size = piece
+            with self._piece() as block:
+                ctypes.memmove(block.address, source + place, size)
+                self._gpu().write(address + place, block.address, size)
 
-    def _move(self, target: int, source: int, size: int) -> None:
-        """Bytes of the host, by several threads: one alone is slower than the GPU."""
-        part = -(-size // _COPIERS)
-        if part < _SMALL:
-            ctypes.memmove(target, source, size)
+        self._share(send, nbytes)
+
+    def _share(self, work: Callable[[tuple[int, int]], None], nbytes: int) -> None:
+        """All pieces: by threads, since one alone copies slower than the GPU does."""
+        pieces = [(i, min(_PIECE, nbytes - i)) for i in range(0, nbytes, _PIECE)]
+        if len(pieces) < _COPIERS:
+            for piece in pieces:
+                work(piece)
             return
-        parts = [(i, min(part, size - i)) for i in range(0, size, part)]
-        jobs = [self._copiers.submit(ctypes.memmove, target + i, source + i, n) for i, n in parts]
-        for job in jobs:
-            job.result()
+        for _ in self._copiers.map(work, pieces):
+            pass
 
+    @contextmanager
+    def _piece(self) -> Iterator[Any]:
+        """A piece of pinned memory that no copy uses; then it is in use until the GPU has done what
+        was launched by then."""
+        block = self._unused()
+        try:
+            yield block
+        finally:
+            self._pieces.append((block, self._gpu().event()))
 
-def _cut(nbytes: int) -> Iterator[tuple[int, int]]:
-    for place in range(0, nbytes, _PIECE):
-        yield place, min(_PIECE, nbytes - place)
+    def _unused(self) -> Any:
+        try:
+            block, event = self._pieces.popleft()  # the one that is in use for longest
+        except IndexError:
+            return self._pinned.allocate(_PIECE)
+        if len(self._pieces) < _PIECES and not self._gpu().is_done(event):
+            self._pieces.appendleft((block, event))
+            return self._pinned.allocate(_PIECE)
+        self._gpu().wait_for(event)
+        return block

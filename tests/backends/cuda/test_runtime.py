@@ -1,11 +1,12 @@
 """Graphs, flags, memory and threads of the GPU's backend: over a fake GPU, and on a real one."""
 
 from collections import Counter
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-from adjoint import Tensor, cond, grad, jit, scan, while_loop
+from adjoint import Tensor, cond, counters, grad, jit, scan, while_loop
 from adjoint.backends import cuda
 from adjoint.backends.cuda import graphs, pinned
 from adjoint.errors import BoundsError, DeviceError
@@ -148,6 +149,7 @@ def test_bodies_of_while_loops_and_branches_are_graphs(gpu):
     same_as_cpu(compiled, (6, 5))
 
 
+@pytest.mark.skipif(find_spec("scipy_openblas32") is None, reason="the CPU has no BLAS")
 def test_a_step_that_trains_is_one_graph_and_nothing_else(gpu):
     losses = {}
     for device in ("CPU", "GPU"):
@@ -269,6 +271,32 @@ def test_memory_is_flat_over_many_steps(gpu):
     for _ in range(300):
         x = step(x)[0]
     assert memory_of("GPU").counted() == before
+
+
+# ---- slices
+
+
+def test_batches_of_a_value_are_copied_on_the_gpu_and_compiled_once(gpu):
+    data, f = floats(640, 33), jit(lambda x: x.exp().sum(1))
+    whole = data.to("CPU").numpy()
+    for turn, start in enumerate(range(0, 640, 64)):
+        run = lambda i=start: f(data[i : i + 64])  # noqa: E731
+        kinds = calls(gpu, run)
+        assert kinds is None or not turn or set(kinds) <= {"copy", "launch", "graph", "allocate"}
+        want = Tensor(whole[start : start + 64], device="CPU").exp().sum(1).numpy()
+        assert np.array_equal(run().numpy(), want)
+
+
+def test_slices_inside_of_a_graph_are_arguments_of_one_program(gpu):
+    data = floats(64, 9)
+    for start in range(8):
+        found = (data[start : start + 5] * 2).cumsum(1)
+        with counters() as counted:
+            found.realize()
+        assert start < 3 or counted.compiles == 0
+        assert np.array_equal(
+            found.numpy(), (data.to("CPU")[start : start + 5] * 2).cumsum(1).numpy()
+        )
 
 
 # ---- threads
