@@ -345,6 +345,11 @@ class Schedule:
         """The slots that kernels set when an index is out of range, and the nodes to blame."""
         return (s.flag for s in self.steps if isinstance(s, KernelStep) and s.flag is not None)
 
+    def checks_indices(self) -> bool:
+        """Whether a kernel, perhaps inside a loop or branch, has such a slot."""
+        inside = (part for s in self.steps if isinstance(s, ControlStep) for part in s.parts)
+        return any(True for _ in self.flags()) or any(part.checks_indices() for part in inside)
+
     def programs(self) -> Iterator[LoopProgram]:
         """The kernels, those inside loops and branches too, each once."""
         seen: dict[LoopProgram, None] = {}

@@ -200,9 +200,14 @@ def canonical_device(name: str) -> str:
     return backend if number == 0 else f"{backend}:{number}"
 
 
+def device_names(device: str | tuple[str, ...]) -> tuple[str, ...]:
+    """One device, or several, as a tuple."""
+    return (device,) if isinstance(device, str) else device
+
+
 def targets_of(device: str | tuple[str, ...]) -> tuple[Target, ...]:
     """The targets of a canonical device string, or of several."""
-    names = (device,) if isinstance(device, str) else device
+    names = device_names(device)
     return tuple(TARGETS[name.partition(":")[0]] for name in names)
 
 

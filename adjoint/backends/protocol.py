@@ -8,10 +8,11 @@ computes the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from adjoint.ir.uop import UOp
+from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.memory import DeviceMemory
 from adjoint.stages import LoopProgram, Source, Step
 from adjoint.target import Target
@@ -33,8 +34,12 @@ class Backend(Protocol):
     """A kind of device that runs compiled programs."""
 
     target: Target
+    device: str  # whose memory that is
     memory: DeviceMemory
     language: str  # of its sources
+    # Where bad indices are told when the host waits: what takes the outputs of runs that may meet
+    # one. None where flags are read after a run.
+    watch: Callable[[Sequence[Buffer]], None] | None
 
     def machine(self) -> bytes:
         """A hash of what sources are written for besides the target: a processor, a compiler."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adjoint.ir.kernel_kind import STORED
-from adjoint.ir.opdef import OPS
+from adjoint.engine.live_values import live_values, size
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.allocator import CPU
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.memory import counted_memories
 from adjoint.tensor import Tensor
 from adjoint.tensor.live_tensors import living
 
@@ -37,7 +36,8 @@ class MemoryReport:
     `devices`: values that tensors or their histories hold, by device (a mapped file counts with its
     size). `allocated` is what Adjoint has taken from its own allocator for them and for the arenas
     of programs, `peak` the most that was, `cached` what is kept for the next time; data that came
-    from NumPy is in `devices` only.
+    from NumPy is in `devices` only. `kept` says the same of each device with a memory of its own:
+    bytes in use, and bytes that are kept for later.
     """
 
     devices: dict[str, int]
@@ -47,6 +47,7 @@ class MemoryReport:
     tensors: int
     lazy: int  # of those tensors, how many have no value yet
     largest: tuple[HeldValue, ...] = field(default=())
+    kept: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -63,6 +64,9 @@ class MemoryReport:
             f"allocated {size(self.allocated)}, peak {size(self.peak)}, "
             f"kept for later {size(self.cached)}",
         ]
+        for name, counted in self.kept.items():
+            parts = ", ".join(f"{about} {size(count)}" for about, count in counted.items())
+            lines.append(f"{name}: {parts}")
         return "\n".join([*lines, *map(_line, self.largest)])
 
 
@@ -71,16 +75,6 @@ def _line(held: HeldValue) -> str:
     owner = f"{held.tensors} tensors" if held.tensors > 1 else ""
     owner = owner if held.tensors else "in a history"
     return f"  {size(held.bytes):>10}  {kind:<20} {held.line or '?'}  {owner}".rstrip()
-
-
-def size(count: int) -> str:
-    """`1.5 MiB`"""
-    amount, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if amount < 1024:
-            break
-        amount, unit = amount / 1024, larger
-    return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 class _Memory:
@@ -103,6 +97,7 @@ class _Memory:
             len(tensors),
             sum(1 for t in tensors if not is_known(t.uop)),
             tuple(values[:largest]),
+            counted_memories(),
         )
 
     def reset_peak(self) -> None:
@@ -121,25 +116,10 @@ def _holders(tensors: list[Tensor]) -> dict[int, int]:
 
 
 def _values(holders: dict[int, int]) -> list[HeldValue]:
-    """Every buffer once, the largest first; of several nodes the one that was computed says where
-    it comes from."""
-    found: dict[int, tuple[Buffer, UOp]] = {}
-    for node in _nodes():
-        buffer = storage(node)
-        key = id(buffer)
-        if key not in found or found[key][1].op.kernel is STORED:
-            found[key] = (buffer, node)
-    held = [_held(buffer, node, holders.get(key, 0)) for key, (buffer, node) in found.items()]
+    """Every buffer once, the largest first."""
+    found = live_values().items()
+    held = [_held(buffer, node, holders.get(key, 0)) for key, (buffer, node) in found]
     return sorted(held, key=lambda h: (-h.bytes, h.line, h.shape))
-
-
-def _nodes() -> Iterator[UOp]:
-    """Nodes that have values, and live."""
-    for record in list(OPS.values()):
-        for reference in list(record.nodes.values()):
-            node = reference()
-            if node is not None and is_known(node) and not isinstance(node.dtype, tuple):
-                yield node
 
 
 def _held(buffer: Buffer, node: UOp, tensors: int) -> HeldValue:

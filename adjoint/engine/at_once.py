@@ -175,7 +175,8 @@ def _knows_constants(node: UOp) -> bool:
 @cache
 def _target_of(backend: str) -> Target:
     """The target that a backend compiles for."""
-    return next(target for target in TARGETS.values() if target.backend == backend)
+    folder = backend.partition(":")[0]
+    return next(target for target in TARGETS.values() if target.backend == folder)
 
 
 def _copied(value: Any, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:

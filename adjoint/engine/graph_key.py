@@ -21,9 +21,9 @@ from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.runtime.device import Device, check_numbers
+from adjoint.runtime.device import Device
 from adjoint.runtime.reference import evaluate
-from adjoint.target import DEFAULT_BACKEND, targets_of
+from adjoint.target import DEFAULT_BACKEND, device_names, targets_of
 
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
@@ -48,10 +48,15 @@ def backend_name(device: Any) -> str | None:
     """The backend that compiles for a device, "" where any would do; None: the interpreter's."""
     found = _backends.get(device, "?")
     if found == "?":
-        check_numbers(device)
-        names = {target.backend for target in targets_of(device)}
+        names = {_numbered_backend(name) for name in device_names(device)}
         found = _backends[device] = names.pop() if len(names) == 1 else None
     return found
+
+
+def _numbered_backend(name: str) -> str | None:
+    """The backend of one device; each GPU has one of its own."""
+    (target,), (_, _, number) = targets_of(name), name.partition(":")
+    return f"{target.backend}:{number}" if target.gpu and number else target.backend
 
 
 def common_backend(nodes: Iterable[UOp]) -> str | None:
@@ -74,8 +79,8 @@ def crosses(node: UOp) -> bool:
 
 @lru_cache(maxsize=256)
 def _memory(device: Any) -> str:
-    first = targets_of(device)[0]
-    return "host" if first.host_memory else first.name
+    first, name = targets_of(device)[0], device_names(device)[0]
+    return "host" if first.host_memory else name if first.gpu else first.name
 
 
 def graph_key(

@@ -17,13 +17,14 @@ from adjoint.engine.interpreter import check_device
 from adjoint.ir.arg import Varying
 from adjoint.ir.expand import expand
 from adjoint.ir.kernel_kind import STORED, Identity, Library, View
-from adjoint.ir.opdef import attributes
+from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 
 Array = np.ndarray[Any, Any]
+_SHRINK = OPS["shrink"]
 MOST = 1 << 14  # elements; what is longer, a kernel copies on all threads
 
 
@@ -41,6 +42,8 @@ def read(node: UOp, check: Callable[[UOp], None] = check_device) -> Buffer | Non
     check(node)
     if whole.device == node.device and all(step.op.kernel.aliases for step in steps):
         return whole.viewed(node.shape, node.dtype)
+    if whole.on_device and whole.device == node.device and _is_run_of(steps):
+        return _taken(whole, steps, node)
     if node.size > MOST or not is_near(whole):
         return None
     return Buffer(_shown(whole.array(), steps).copy(), node.device)
@@ -58,28 +61,52 @@ def moved(buffer: Buffer, device: Any) -> Buffer:
     """A buffer as one of another device of this machine; a file's contents are read now."""
     if buffer.device == device:
         return buffer
+    straight = buffer.copied_to(device) if type(device) is str and buffer.on_device else None
+    if straight is not None:
+        return straight
     array = buffer.array()
     return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
 
 
 def is_slice(node: UOp) -> bool:
-    """Whether a SHRINK shows a value in the host's memory: few elements, or a run of them."""
+    """Whether a SHRINK shows a value in memory: few elements of the host's, or a run of them."""
     if node.size > MOST and not _is_run(node):
         return False
-    _, base = _steps(node)
+    steps, base = _steps(node)
     if base is None or type(node.device) is not str:
         return False
     device = storage(base).device
-    return device == node.device and Device.is_host(device)
+    return device == node.device and (Device.is_host(device) or _is_run_of(steps))
 
 
 def _is_run(node: UOp) -> bool:
     """Whether the elements that a SHRINK of a value takes lie one after another."""
+    return is_known(node.src[0]) and _takes_run(node)
+
+
+def _takes_run(node: UOp) -> bool:
     (x,), extents = node.src, node.shape
-    if not is_known(x) or any(step != 1 for step in node.arg.step):
+    if any(step != 1 for step in node.arg.step):
         return False
     cut = [axis for axis, n in enumerate(extents) if n != x.shape[axis]]
     return not cut or all(n == 1 for n in extents[: cut[-1]])
+
+
+def _is_run_of(steps: Sequence[UOp]) -> bool:
+    """Whether what views of a value show lies in one piece, in its order."""
+    return all(s.op.kernel.aliases or (s.op is _SHRINK and _takes_run(s)) for s in steps)
+
+
+def _taken(whole: Buffer, steps: Sequence[UOp], node: UOp) -> Buffer:
+    """A copy of a run of a value, in the memory of its device: the host need not wait for it."""
+    place = 0
+    for step in steps:
+        if step.op is _SHRINK:
+            shape, begin = step.src[0].shape, 0
+            for extent, start in zip(shape, step.arg.start, strict=True):
+                begin = begin * int(extent) + int(start)
+            place += begin * step.dtype.itemsize
+    return whole.part(place, node.dtype, tuple(map(int, node.shape)))
 
 
 def slices_inside(constants: Sequence[UOp], roots: Sequence[UOp]) -> tuple[int, ...]:
@@ -100,6 +127,8 @@ def slice_argument(node: UOp, copy: bool) -> Buffer:
     """The elements of an `is_slice` node for a program to read: a copy if need be or asked for."""
     steps, base = _steps(node)
     assert base is not None
+    if not Device.is_host(node.device):
+        return _taken(storage(base), steps, node)
     array = _shown(storage(base).array(), steps)
     return Buffer(array.copy() if copy else np.ascontiguousarray(array), node.device)
 

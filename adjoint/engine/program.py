@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from adjoint.backends.protocol import Backend, Kernel
 from adjoint.engine import counters
@@ -21,10 +22,19 @@ from adjoint.errors import DeviceError, InternalError
 from adjoint.ir.function import Function
 from adjoint.runtime.buffer import Buffer, in_bytes, row_major
 from adjoint.runtime.interrupt import left_behind
+from adjoint.runtime.memory import holds_memory
 from adjoint.schedule.memory import donations
 from adjoint.stages import ControlStep, LoopProgram, Schedule, Slot
 
 _KEPT_MEMORIES = 8  # for the next run; more runs than that at once make their own
+_programs: WeakSet[Program] = WeakSet()
+
+
+@holds_memory
+def _give_up_memories() -> None:
+    """Memory is out: programs at rest need none."""
+    for program in list(_programs):
+        program._memories.clear()
 
 
 class Program:
@@ -51,6 +61,7 @@ class Program:
         self._memories: list[RunMemory] = []
         self._twins: dict[StepByStep, Program] = {}
         self._donations: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        _programs.add(self)
 
     @property
     def work(self) -> dict[str, int]:
@@ -102,7 +113,7 @@ class Program:
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs as arrays, from arrays."""
-        buffers = [Buffer(a, self.backend.target.name) for a in row_major(arrays)]
+        buffers = [Buffer(a, self.backend.device) for a in row_major(arrays)]
         return [b.array() for b in self.run(buffers)]
 
     # ---- launches alone
@@ -130,6 +141,8 @@ class Program:
         except BaseException as error:
             left_behind(error, memory, inputs, outputs)
             raise
+        if self.plan.watch is not None:
+            self.plan.watch(outputs)
         if len(self._memories) < _KEPT_MEMORIES:
             self._memories.append(memory)
         return outputs
@@ -161,7 +174,7 @@ class Program:
         try:
             return Buffer.over(self._allocate(size), dtype, shape, device)
         except DeviceError as error:
-            raise memory_error(error, self.schedule, number) from None
+            raise memory_error(error, self.schedule, number, self.backend.device) from None
 
     # ---- launches and steps of the host
 
@@ -182,6 +195,9 @@ class Program:
                     self._run_host(memory, launch)
                 elif launch.run():
                     raise KeyboardInterrupt
+            if plan.watch is not None:
+                pairs = zip(plan.outputs, outputs, strict=True)
+                plan.watch([found for output, found in pairs if isinstance(output, Fresh)])
             for flag, node in memory.flags:
                 if flag.value:
                     raise located(FlagError, "an index is out of range", node)
@@ -220,7 +236,7 @@ class Program:
         lent = self._lent(inputs, donated) if donated else {}  # their addresses are written
         outputs: list[Any] = []
         for place, output in enumerate(plan.outputs):
-            device = devices[place] if devices else self.backend.target.name
+            device = devices[place] if devices else self.backend.device
             if isinstance(output, Fresh):
                 buffer = self._fresh(output.slot, output.number, device, lent.get(place))
                 cells[output.number] = buffer.address
@@ -247,7 +263,7 @@ class Program:
         try:
             block = self._allocate(slot.nbytes) if block is None else block
         except DeviceError as error:
-            raise memory_error(error, self.schedule, number) from None
+            raise memory_error(error, self.schedule, number, self.backend.device) from None
         return Buffer.over(block, slot.dtype, slot.shape, device)
 
     def _run_host(self, memory: RunMemory, segment: HostSegment) -> None:
@@ -270,7 +286,7 @@ class Program:
         """The outputs with those that the host made."""
         for place, output in enumerate(self.plan.outputs):
             if isinstance(output, FromHost):
-                device = devices[place] if devices else self.backend.target.name
+                device = devices[place] if devices else self.backend.device
                 (array,) = row_major([memory.value(output.number)])
                 array = in_bytes(array, output.slot.dtype, output.slot.shape)
                 outputs[place] = Buffer(array, device)

@@ -71,7 +71,7 @@ class CachedProgram:
 
         Memory of a slice is lent to the run; a result that could be such memory has a copy.
         """
-        device, simple = self.program.backend.target.name, self.program.plan.simple
+        device, simple = self.program.backend.device, self.program.plan.simple
         copied = not simple or any(pick is not None and pick[0] for pick in self.picks)
         nodes = (key.constants[i] for i in self.lifted)
         return tuple(
@@ -323,9 +323,11 @@ def _keeper() -> Any:
 
 @cache
 def load_backend(name: str) -> Backend:
-    """The backend of a target, loaded when something is compiled for it."""
-    module = undisturbed(partial(import_module, f"adjoint.backends.{name}"))
-    found: Backend = module.BACKEND
+    """The backend of a target, or of one of several devices, loaded when something is compiled for
+    it."""
+    folder, _, number = name.partition(":")
+    module = undisturbed(partial(import_module, f"adjoint.backends.{folder}"))
+    found: Backend = module.numbered(int(number)) if number else module.BACKEND
     return found
 
 

@@ -36,13 +36,13 @@ class RunMemory:
         for number, slot in enumerate(slots if self.arena is not None else ()):
             if slot.offset is not None:
                 self.cells[number] = self.arena.address + slot.offset
-        device = plan.backend.target.name
+        device = plan.backend.device
         self.own = {i: Buffer.empty(slots[i].dtype, slots[i].shape, device) for i in plan.own()}
         for number, buffer in (*self.own.items(), *plan.constants.items()):
             self.cells[number] = buffer.address
         self._show_arrays()
         self.launches = [self._launch(segment, kernels) for segment in plan.segments]
-        flags = [(self.cells[i], node) for i, node in plan.schedule.flags()]
+        flags = [] if plan.watch else [(self.cells[i], node) for i, node in plan.schedule.flags()]
         for launch in self.launches:
             flags += [] if isinstance(launch, HostSegment) else launch.flags
         self.flags = [(plan.backend.memory.number(address), node) for address, node in flags]
@@ -107,4 +107,4 @@ def _arena(plan: RunPlan) -> Any:
     except DeviceError as error:
         inside = [i for i, slot in enumerate(schedule.slots) if slot.offset is not None]
         largest = max(inside, key=lambda i: schedule.slots[i].nbytes)
-        raise memory_error(error, schedule, largest) from None
+        raise memory_error(error, schedule, largest, plan.backend.device) from None

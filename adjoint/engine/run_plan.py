@@ -114,14 +114,16 @@ class RunPlan:
         self.plain = not host  # nothing for Python to do between the first step and the last
         self.seen = {i for step in host for i in (*step.results, *step.operands)}
         self.touched = {i for step in device for i in (*step.reads, *step.writes)}
-        self.constants = {i: constant(v, backend.target.name) for i, v in schedule.constants}
+        self.constants = {i: constant(v, backend.device) for i, v in schedule.constants}
         self.inputs = [(i, i in self.touched, i in self.seen) for i in schedule.inputs]
         slots = [schedule.slots[i] for i in schedule.outputs]
         types = schedule.types or [(slot.dtype, slot.shape) for slot in slots]
         pairs = enumerate(zip(schedule.outputs, types, strict=True))
         self.outputs = [self._output(place, i, *kind) for place, (i, kind) in pairs]
         control = any(isinstance(step, ControlStep) for step in schedule.steps)
-        checked = control or any(True for _ in schedule.flags())
+        flagged = schedule.checks_indices()
+        self.watch = backend.watch if flagged else None
+        checked = backend.watch is None and (control or flagged)
         distinct = len(set(schedule.outputs)) == len(schedule.outputs)
         fresh = [out for out in self.outputs if isinstance(out, Fresh)]
         # Launches and fresh outputs alone, nothing to check afterwards: what small programs are.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from adjoint.engine.live_values import largest
 from adjoint.errors import AdjointError, BoundsError, DeviceError
 from adjoint.ir.origin import readable
 from adjoint.ir.uop import UOp
@@ -21,6 +22,7 @@ from adjoint.stages import (
 )
 
 E = TypeVar("E", bound=AdjointError)
+_NAMED = 5  # values that an error about memory names
 
 
 class FlagError(BoundsError):
@@ -61,15 +63,16 @@ def located(kind: type[E], problem: str, node: UOp) -> E:
     return kind("E6001", problem + place, op=node.op.name, operands=operands)
 
 
-def memory_error(error: AdjointError, schedule: Schedule, number: int) -> AdjointError:
-    """The same error, naming the op that wanted the slot."""
+def memory_error(error: AdjointError, schedule: Schedule, number: int, device: str) -> AdjointError:
+    """The same error, naming the op that wanted the slot, and the largest values on the device."""
     writers = [step for step in schedule.steps if number in step.writes]
     if not writers:
         return error
     node, slot = writers[0].node, schedule.slots[number]
     place = f" (built by {node.origin})" if node.origin is not None else ""
     problem = f"{error.problem} for {slot.dtype.short}{list(slot.shape)}{place}"
-    return DeviceError(error.code, problem, op=node.op.name, help=error.help)
+    held = largest(device, _NAMED)
+    return DeviceError(error.code, problem, op=node.op.name, operands=held, help=error.help)
 
 
 # ---- how much memory

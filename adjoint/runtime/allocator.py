@@ -44,7 +44,7 @@ class _Class:
         self.free: list[int] = []
 
 
-class _Gone(ref["HostBlock"]):
+class _Gone(ref["Block"]):
     """What is left of a small block: where it was."""
 
     __slots__ = ("address", "home")
@@ -52,7 +52,7 @@ class _Gone(ref["HostBlock"]):
     home: _Class
 
 
-class HostBlock:
+class Block:
     """Memory of one buffer; goes back to its list when nothing holds it.
 
     A small block runs no Python code in the end (see `ir/weak.py`): it holds a reference to itself,
@@ -70,18 +70,8 @@ class HostBlock:
     def size(self) -> int:
         return self._home.size
 
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """Lets NumPy make arrays that keep the block alive."""
-        shape = (self._home.size,)
-        return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
 
-    def read(self, nbytes: int) -> Array:
-        """Its first bytes, as they lie; the array keeps the block alive."""
-        return np.asarray(self)[:nbytes]
-
-
-class _LargeBlock(HostBlock):
+class LargeBlock(Block):
     """A block whose memory may go back to the system at once."""
 
     __slots__ = ()
@@ -98,15 +88,39 @@ class _LargeBlock(HostBlock):
             owner._kept_large(home.size)
 
 
+class HostBlock(Block):
+    """A block that the host reads where it lies."""
+
+    __slots__ = ()
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """Lets NumPy make arrays that keep the block alive."""
+        shape = (self._home.size,)
+        return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
+
+    def read(self, nbytes: int) -> Array:
+        """Its first bytes, as they lie; the array keeps the block alive."""
+        return np.asarray(self)[:nbytes]
+
+
+class _LargeHostBlock(LargeBlock, HostBlock):
+    """A large one."""
+
+    __slots__ = ()
+
+
 class Allocator:
     """Blocks of memory of this process. Safe from threads."""
+
+    blocks: tuple[type[Any], type[Any]] = (HostBlock, _LargeHostBlock)  # small ones, large ones
 
     def __init__(self, limit: int | None = None):
         self._in_use = self.peak = 0  # bytes; what is `gone` counts until it is taken back
         self.gone: list[_Gone] = []
         self._cached_large = 0
         self._limit = limit
-        self._lock = threading.Lock()
+        self._lock: Any = threading.Lock()
         self._classes: dict[int, _Class] = {}
         self._small = [self._class(_small_size(n)) for n in range(_MAX_SLAB_BLOCK // ALIGNMENT + 1)]
 
@@ -116,7 +130,7 @@ class Allocator:
         self._take_back()
         return self._in_use
 
-    def allocate(self, size: int) -> HostBlock:
+    def allocate(self, size: int) -> Any:
         """A block of at least `size` bytes at a multiple of 64; its contents are anything."""
         if self.gone:
             self._take_back()
@@ -127,7 +141,7 @@ class Allocator:
             except IndexError:
                 address = self._cut(home)
         else:
-            home = self._class(libc.whole_pages(_step(size)))
+            home = self._class(self._rounded(size))
             try:
                 address = home.free.pop()
                 self._cached_large -= home.size
@@ -136,7 +150,7 @@ class Allocator:
         self._in_use += home.size
         if self._in_use > self.peak:
             self.peak = self._in_use
-        return HostBlock(home, address) if size <= _MAX_SLAB_BLOCK else _LargeBlock(home, address)
+        return self.blocks[size > _MAX_SLAB_BLOCK](home, address)
 
     def _take_back(self) -> None:
         """Small blocks that are gone are free again."""
@@ -167,7 +181,7 @@ class Allocator:
                 except IndexError:
                     break
                 self._cached_large -= home.size
-                libc.unmap_pages(address, home.size)
+                self._unmap(address, home.size)
 
     def _class(self, size: int) -> _Class:
         home = self._classes.get(size)
@@ -206,6 +220,14 @@ class Allocator:
             libc.prefer_huge_pages(address, size)
         return address
 
+    def _unmap(self, address: int, size: int) -> None:
+        """Pages go back to the system."""
+        libc.unmap_pages(address, size)
+
+    def _rounded(self, size: int) -> int:
+        """The size of a large block."""
+        return libc.whole_pages(step_size(size))
+
     def _exhausted(self, asked: int) -> DeviceError:
         problem = f"no memory for {asked} bytes ({self.in_use} bytes are in use)"
         fix = "use a smaller shape or dtype, or drop tensors that are not needed"
@@ -215,10 +237,10 @@ class Allocator:
 def _small_size(units: int) -> int:
     """Multiples of 64 bytes up to 1 KiB, then four sizes per doubling."""
     size = max(1, units) * ALIGNMENT
-    return size if size <= 1024 else _step(size)
+    return size if size <= 1024 else step_size(size)
 
 
-def _step(size: int) -> int:
+def step_size(size: int) -> int:
     """The next of four sizes per doubling: at most a quarter more than asked."""
     unit = 1 << ((size - 1).bit_length() - 3)
     return -(-size // unit) * unit

@@ -19,7 +19,7 @@ import numpy as np
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.runtime.allocator import HostBlock
-from adjoint.runtime.memory import HOST, MemoryBlock, memory_of
+from adjoint.runtime.memory import HOST, MemoryBlock, known_memory, memory_of
 
 Array = np.ndarray[Any, Any]
 _LARGE = 1 << 16  # bytes
@@ -98,12 +98,33 @@ class Buffer:
         self.__class__ = DonatedBuffer
         return block
 
+    def fail(self, error: BaseException) -> None:
+        """What was computed here is no value: whoever asks for it gets the error."""
+        failed: Any = error
+        self._array, self._block, self._address = failed, None, None
+        self.__class__ = FailedBuffer
+
     def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
         """The same memory under another type; it can no longer be given up."""
         if self._block is not None and not memory_of(self.device).addressable:
             self.__class__ = SharedBuffer
             return SharedBuffer.over(self._block, dtype, shape, self.device)
         return Buffer(in_bytes(self._contents(), dtype, shape), self.device)
+
+    def part(self, place: int, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+        """A copy of what begins so many bytes behind the beginning, in the same memory."""
+        made, memory = Buffer.empty(dtype, shape, self.device), memory_of(self.device)
+        if made.nbytes:
+            memory.copy(made.address, self.address + place, made.nbytes, memory)
+        return made
+
+    def copied_to(self, device: str) -> Buffer | None:
+        """A copy in the memory of another device, if one gets there without the host."""
+        home, there = memory_of(self.device), known_memory(device)
+        if there is None or there.addressable or not self.nbytes:
+            return None
+        made = Buffer.empty(self.dtype, self.shape, device)
+        return made if there.copy(made.address, self.address, self.nbytes, home) else None
 
     def fill(self, value: Any) -> None:
         """Write the contents of an empty buffer; no array shows them afterwards."""
@@ -144,6 +165,11 @@ class Buffer:
         """Whether the host can read the contents where they lie."""
         return self._array is not None or memory_of(self.device).addressable
 
+    @property
+    def on_device(self) -> bool:
+        """Whether the contents are in memory that the host does not reach."""
+        return self._block is not None and not memory_of(self.device).addressable
+
     def _contents(self) -> Array:
         if self._array is None:
             block: Any = self._block
@@ -167,6 +193,16 @@ class DonatedBuffer(Buffer):
         problem = "the tensor was donated to a jitted function, which has taken its memory"
         fix = "use what the function returned, or leave the argument out of donate_argnums"
         raise DeviceError("E6003", problem, op="jit", help=fix)
+
+
+class FailedBuffer(Buffer):
+    """What is left of a buffer whose contents an index out of range has spoilt."""
+
+    __slots__ = ()
+
+    def _contents(self) -> Array:
+        error: Any = self._array
+        raise error.with_traceback(None)
 
 
 class SharedBuffer(Buffer):

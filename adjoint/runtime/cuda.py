@@ -1,8 +1,8 @@
-"""NVIDIA's driver, by its C interface: nothing but the driver itself has to be installed.
+"""A GPU by NVIDIA's driver: a method for each thing that a backend asks of it.
 
-A table of the functions that are called, and `Driver` with a method for each thing that a backend
-asks: memory, copies, modules, launches. All work goes to one stream, in order. What may live here:
-calls of libcuda. What may not: what is computed, or when.
+Memory, copies, modules, launches, graphs of launches. All work goes to one stream, in order; who
+puts something there has the `lock`, since a graph is recorded by sending launches elsewhere. What
+may live here: calls of libcuda. What may not: what is computed, or when.
 """
 
 from __future__ import annotations
@@ -10,149 +10,50 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from functools import lru_cache
+from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any
 
 from adjoint.errors import DeviceError, InternalError
+from adjoint.runtime.cuda_calls import DriverError, device_count, driver_library, problem
+from adjoint.runtime.cuda_graphs import Graph, KernelNode, last_node
 
-_LIBRARIES = ("libcuda.so.1", "nvcuda.dll", "libcuda.dylib")
-_OLDEST = 12000  # a driver of CUDA 12.0: 12000
-_OUT_OF_MEMORY = 2
-_H = POINTER(c_void_p)  # where a handle goes
-_N = POINTER(c_int)
-_ADDRESS, _SIZE = c_uint64, c_size_t
-_CALLS: dict[str, tuple[Any, ...]] = {
-    "cuInit": (c_uint,),
-    "cuDriverGetVersion": (_N,),
-    "cuGetErrorString": (c_int, POINTER(c_char_p)),
-    "cuDeviceGetCount": (_N,),
-    "cuDeviceGet": (_N, c_int),
-    "cuDeviceGetName": (c_char_p, c_int, c_int),
-    "cuDeviceGetAttribute": (_N, c_int, c_int),
-    "cuDeviceTotalMem_v2": (POINTER(_SIZE), c_int),
-    "cuDevicePrimaryCtxRetain": (_H, c_int),
-    "cuCtxSetCurrent": (c_void_p,),
-    "cuStreamCreate": (_H, c_uint),
-    "cuStreamSynchronize": (c_void_p,),
-    "cuDeviceGetDefaultMemPool": (_H, c_int),
-    "cuMemPoolSetAttribute": (c_void_p, c_int, c_void_p),
-    "cuMemPoolGetAttribute": (c_void_p, c_int, c_void_p),
-    "cuMemPoolTrimTo": (c_void_p, _SIZE),
-    "cuMemAllocAsync": (POINTER(_ADDRESS), _SIZE, c_void_p),
-    "cuMemFreeAsync": (_ADDRESS, c_void_p),
-    "cuMemcpyHtoDAsync_v2": (_ADDRESS, c_void_p, _SIZE, c_void_p),
-    "cuMemcpyDtoHAsync_v2": (c_void_p, _ADDRESS, _SIZE, c_void_p),
-    "cuMemcpyDtoDAsync_v2": (_ADDRESS, _ADDRESS, _SIZE, c_void_p),
-    "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, c_void_p),
-    "cuMemAllocHost_v2": (_H, _SIZE),
-    "cuMemFreeHost": (c_void_p,),
-    "cuLinkCreate_v2": (c_uint, c_void_p, c_void_p, _H),
-    "cuLinkAddData_v2": (
-        *(c_void_p, c_int, c_void_p, _SIZE, c_char_p),
-        *(c_uint, c_void_p, c_void_p),
-    ),
-    "cuLinkComplete": (c_void_p, _H, POINTER(_SIZE)),
-    "cuLinkDestroy": (c_void_p,),
-    "cuModuleLoadData": (_H, c_void_p),
-    "cuModuleUnload": (c_void_p,),
-    "cuModuleGetFunction": (_H, c_void_p, c_char_p),
-    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
-    "cuFuncGetAttribute": (_N, c_int, c_void_p),
-    "cuLaunchKernel": (c_void_p, *([c_uint] * 7), c_void_p, c_void_p, c_void_p),
-    "cuEventCreate": (_H, c_uint),
-    "cuEventRecord": (c_void_p, c_void_p),
-    "cuEventSynchronize": (c_void_p,),
-    "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
-}
+__all__ = ["Driver", "DriverError", "Event", "device_count", "no_such_gpu", "problem"]
+
 _CAPABILITY = (75, 76)  # attributes of a device: major and minor
 _PROCESSORS, _SHARED_BYTES = 16, 97
 _POOL_KEEPS, _POOL_RESERVED, _POOL_USED = 4, 5, 7  # attributes of a pool of memory
 _PTX, _DYNAMIC_SHARED = 1, 8  # a kind of code to link; an attribute of a function
+_REGISTERS = 4  # an attribute of a function
+_NON_BLOCKING, _RELAXED = 1, 2  # a kind of stream; what others may do while one is recorded
+_NOT_READY = 600
+_SPIN, _LONGEST_NAP = 0.002, 0.005  # seconds of asking without a pause; of a pause
 _LOG = 8192  # bytes of what the assembler says
 
 
-class DriverError(Exception):
-    """A call of the driver failed."""
-
-    def __init__(self, call: str, code: int, about: str):
-        self.call, self.code = call, code
-        super().__init__(f"{call}: {about} (error {code})")
-
-    @property
-    def is_out_of_memory(self) -> bool:
-        return self.code == _OUT_OF_MEMORY
+_thread = threading.local()  # which GPU a thread has said that it means
 
 
-class _Library:
-    """The functions of the table, each of which raises what its result says."""
+class Event:
+    """A moment in the order of the stream."""
 
-    def __init__(self, library: Any):
-        self._library = library
-        for name, types in _CALLS.items():
-            setattr(self, name, self._checked(name, types))
+    __slots__ = ("_as_parameter_", "_gpu")
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+    def __init__(self, gpu: Driver, handle: c_void_p):
+        self._gpu, self._as_parameter_ = gpu, handle
 
-    def _checked(self, name: str, types: tuple[Any, ...]) -> Any:
-        function = getattr(self._library, name)
-        function.argtypes, function.restype = types, c_int
-
-        def call(*arguments: Any) -> None:
-            code = function(*arguments)
-            if code:
-                raise DriverError(name, code, self._text(code))
-
-        return call
-
-    def _text(self, code: int) -> str:
-        found = c_char_p()
-        self._library.cuGetErrorString(code, byref(found))
-        return (found.value or b"unknown error").decode()
+    def __del__(self) -> None:
+        self._gpu.events.append(self._as_parameter_)
 
 
-@lru_cache(maxsize=1)
-def _library() -> _Library | str:
-    """The driver of this machine, or why there is none."""
-    for name in _LIBRARIES:
-        try:
-            found = _Library(ctypes.CDLL(name))
-        except OSError:
-            continue
-        except AttributeError as error:
-            return f"the NVIDIA driver is too old: it lacks {error}"
-        try:
-            found.cuInit(0)
-        except DriverError as error:
-            return f"the NVIDIA driver does not start: {error}"
-        return found
-    return "there is no NVIDIA driver (libcuda)"
-
-
-def device_count() -> int:
-    """How many GPUs there are; 0 where there is no driver."""
-    library, count = _library(), c_int()
-    if isinstance(library, str):
-        return 0
-    library.cuDeviceGetCount(byref(count))
-    return count.value
-
-
-def problem() -> str:
-    """What keeps kernels from running on a GPU here; nothing, if nothing does."""
-    library = _library()
-    if isinstance(library, str):
-        return library
-    if not device_count():
-        return "the NVIDIA driver finds no GPU"
-    version = c_int()
-    library.cuDriverGetVersion(byref(version))
-    if version.value < _OLDEST:
-        found, wanted = (f"{v // 1000}.{v % 1000 // 10}" for v in (version.value, _OLDEST))
-        return f"the NVIDIA driver is of CUDA {found}; {wanted} or newer is needed"
-    return ""
+def no_such_gpu(number: int, count: int) -> DeviceError:
+    """E6002 for a number that no GPU has."""
+    names = ", ".join(["GPU", *(f"GPU:{i}" for i in range(1, count))])
+    fix = f"use one of {names}" if count > 1 else "use device='GPU'"
+    fix += "; CUDA_VISIBLE_DEVICES says which GPUs a process sees"
+    about = f"there is no GPU:{number}: the process sees {count} GPU{'s' * (count > 1)}"
+    return DeviceError("E6002", about, op="device", help=fix)
 
 
 class Driver:
@@ -160,23 +61,30 @@ class Driver:
 
     def __init__(self, ordinal: int = 0):
         found = problem()
-        library = _library()
+        library = driver_library()
         if found or isinstance(library, str):
             fix = "install NVIDIA's driver (nvidia-smi tells its version), or use device='CPU'"
             raise DeviceError("E6002", found, op="device", help=fix)
-        self._call, self._current = library, threading.local()
-        self._lost = False
+        count = device_count()
+        if ordinal >= count:
+            raise no_such_gpu(ordinal, count)
+        self._call, self._alone, self._lost = library, count == 1, False
+        self.lock, self.recording = threading.RLock(), False
+        self._later: list[tuple[str, c_void_p]] = []
+        self.events: list[c_void_p] = []  # that no one holds, to be used again
         os.register_at_fork(after_in_child=self._lose)
         device, context = c_int(), c_void_p()
         library.cuDeviceGet(byref(device), ordinal)
-        self.device = device.value
+        self.ordinal, self.device = ordinal, device.value
         library.cuDevicePrimaryCtxRetain(byref(context), device)
-        self._context = context
+        self.context = context
         self.enter()
         self.stream = self._handle("cuStreamCreate", 0)
+        self._recorder = self._handle("cuStreamCreate", _NON_BLOCKING)
         self._pool = self._handle("cuDeviceGetDefaultMemPool", self.device)
         keeps = c_uint64(2**64 - 1)  # what is freed stays for the next allocation
         self._call.cuMemPoolSetAttribute(self._pool, _POOL_KEEPS, byref(keeps))
+        self._query = library.raw("cuEventQuery")
         major, minor = map(self.attribute, _CAPABILITY)
         self.capability = 10 * major + minor
         self.shared_bytes = self.attribute(_SHARED_BYTES)
@@ -186,14 +94,14 @@ class Driver:
         self._lost = True
 
     def enter(self) -> None:
-        """Every thread says once which GPU it means."""
+        """A thread says which GPU it means; other libraries may mean another."""
         if self._lost:
             problem_ = "a GPU cannot be used in a process that was forked from one that used it"
             fix = "start processes with the method 'spawn'"
             raise DeviceError("E6002", problem_, op="device", help=fix)
-        if not hasattr(self._current, "entered"):
-            self._call.cuCtxSetCurrent(self._context)
-            self._current.entered = True
+        if getattr(_thread, "gpu", None) is not self or not self._alone:
+            self._call.cuCtxSetCurrent(self.context)
+            _thread.gpu = self
 
     def _handle(self, call: str, *arguments: Any) -> c_void_p:
         found = c_void_p()
@@ -220,20 +128,29 @@ class Driver:
         self._call.cuDeviceTotalMem_v2(byref(found), self.device)
         return found.value
 
+    def free_bytes(self) -> int:
+        """Memory that no process has."""
+        self.enter()
+        free, total = c_size_t(), c_size_t()
+        self._call.cuMemGetInfo_v2(byref(free), byref(total))
+        return free.value
+
     # ---- memory
 
     def allocate(self, nbytes: int) -> int:
         """The address of memory, in the order of the stream."""
-        self.enter()
         found = c_uint64()
-        self._call.cuMemAllocAsync(byref(found), nbytes, self.stream)
+        with self.lock:
+            self.enter()
+            self._call.cuMemAllocAsync(byref(found), nbytes, self.stream)
         return found.value
 
     def free(self, address: int) -> None:
         """Give memory back when all that was launched before is done."""
         if not self._lost:
-            self.enter()
-            self._call.cuMemFreeAsync(address, self.stream)
+            with self.lock:
+                self.enter()
+                self._call.cuMemFreeAsync(address, self.stream)
 
     def trim(self) -> None:
         """Give what is kept for later allocations back to the system."""
@@ -250,31 +167,92 @@ class Driver:
             found.append(value.value)
         return found[0], found[1]
 
-    def write(self, address: int, source: int, nbytes: int) -> None:
-        """A copy from the host, whose memory may change once this returns."""
+    def pinned(self, nbytes: int) -> int:
+        """The address of memory of the host that the GPU reads and writes where it lies."""
         self.enter()
-        self._call.cuMemcpyHtoDAsync_v2(address, source, nbytes, self.stream)
+        return self._handle("cuMemAllocHost_v2", nbytes).value or 0
+
+    def free_pinned(self, address: int) -> None:
+        """Give such memory back."""
+        if not self._lost:
+            self.enter()
+            self._call.cuMemFreeHost(address)
+
+    def write(self, address: int, source: int, nbytes: int) -> None:
+        """A copy from the host, whose memory may change once this returns; if that is pinned, once
+        the GPU has done it."""
+        with self.lock:
+            self.enter()
+            self._call.cuMemcpyHtoDAsync_v2(address, source, nbytes, self.stream)
 
     def read(self, target: int, address: int, nbytes: int) -> None:
-        """A copy to the host, done when this returns."""
-        self.enter()
-        self._call.cuMemcpyDtoHAsync_v2(target, address, nbytes, self.stream)
-        self._call.cuStreamSynchronize(self.stream)
+        """A copy to the host, into pinned memory; done when the GPU has done it."""
+        with self.lock:
+            self.enter()
+            self._call.cuMemcpyDtoHAsync_v2(target, address, nbytes, self.stream)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """A copy on the device."""
-        self.enter()
-        self._call.cuMemcpyDtoDAsync_v2(target, source, nbytes, self.stream)
+        with self.lock:
+            self.enter()
+            self._call.cuMemcpyDtoDAsync_v2(target, source, nbytes, self.stream)
+
+    def copy_from(self, other: Driver, target: int, source: int, nbytes: int) -> None:
+        """A copy from another GPU, after all that was launched there."""
+        ready = other.event()
+        with self.lock:
+            self.enter()
+            self._call.cuStreamWaitEvent(self.stream, ready, 0)
+            places = (target, self.context, source, other.context, nbytes)
+            self._call.cuMemcpyPeerAsync(*places, self.stream)
+            done = self.event()
+        with other.lock:  # what is freed there may be used again behind this
+            other.enter()
+            other._call.cuStreamWaitEvent(other.stream, done, 0)
 
     def clear(self, address: int, nbytes: int) -> None:
         """Zeros."""
-        self.enter()
-        self._call.cuMemsetD8Async(address, 0, nbytes, self.stream)
+        with self.lock:
+            self.enter()
+            self._call.cuMemsetD8Async(address, 0, nbytes, self.stream)
+
+    # ---- waiting
 
     def synchronise(self) -> None:
         """Wait for all that was launched."""
+        self.wait_for(self.event())
+
+    def wait_for(self, event: Event) -> None:
+        """Wait until all before a moment is done. Ctrl-C gets through: the driver is asked again
+        and again, never waited for."""
         self.enter()
-        self._call.cuStreamSynchronize(self.stream)
+        with self.lock:
+            over, self._later = self._later, []
+        started = time.perf_counter()
+        while (code := self._query(event)) == _NOT_READY:
+            waited = time.perf_counter() - started
+            if waited > _SPIN:
+                time.sleep(min(waited / 16, _LONGEST_NAP))
+        if code:
+            raise self._call.error("cuEventQuery", code)
+        self._end(over)
+
+    def is_done(self, event: Event) -> bool:
+        """Whether all before a moment is done."""
+        self.enter()
+        code: int = self._query(event)
+        if code not in (0, _NOT_READY):
+            raise self._call.error("cuEventQuery", code)
+        return code == 0
+
+    def drop(self, call: str, handle: c_void_p) -> None:
+        """Give something up that launches may still use: at the next wait."""
+        if handle:
+            self._later.append((call, handle))
+
+    def _end(self, over: list[tuple[str, c_void_p]]) -> None:
+        for call, handle in over:
+            getattr(self._call, call)(handle)
 
     # ---- code
 
@@ -321,26 +299,60 @@ class Driver:
         self, function: Any, geometry: Sequence[int], parameters: Any
     ) -> Callable[[], None]:
         """What launches a kernel, again and again: so many blocks, threads of each, bytes of shared
-        memory, and an array of the places of its arguments."""
+        memory, and an array of the places of its arguments. Who launches it has the lock, and has
+        entered."""
         blocks, threads, shared = geometry
         sizes = map(c_uint, (blocks, 1, 1, threads, 1, 1, shared))
         arguments = (function, *sizes, self.stream, parameters, None)
-        call, enter = self._call.cuLaunchKernel, self.enter
+        call, failed = self._call.raw("cuLaunchKernel"), self._call.error
 
         def launch() -> None:
-            enter()
-            call(*arguments)
+            code = call(*arguments)
+            if code:
+                raise failed("cuLaunchKernel", code)
 
         return launch
 
+    def resident(self, function: Any, threads: int, shared: int) -> tuple[int, int]:
+        """The registers of a thread, and how many blocks a processor has at a time."""
+        self.enter()
+        registers, blocks = c_int(), c_int()
+        self._call.cuFuncGetAttribute(byref(registers), _REGISTERS, function)
+        call = self._call.cuOccupancyMaxActiveBlocksPerMultiprocessor
+        call(byref(blocks), function, threads, shared)
+        return registers.value, blocks.value
+
+    # ---- graphs
+
+    def node(self, function: Any, geometry: Sequence[int], parameters: Any) -> KernelNode:
+        """A launch as a graph has it; see `launcher`."""
+        return KernelNode.of(function, geometry, parameters)
+
+    def record(self, calls: Sequence[Callable[[], None]]) -> Graph:
+        """What these calls launch, as a graph. The caller has the lock."""
+        self.enter()
+        own, recorder = self.stream.value, self._recorder
+        self._call.cuStreamBeginCapture_v2(recorder, _RELAXED)
+        self.stream.value, self.recording = recorder.value, True
+        nodes, graph = list[int](), c_void_p()
+        try:
+            for call in calls:
+                call()
+                nodes.append(last_node(self._call, recorder))
+        finally:
+            self.stream.value, self.recording = own, False
+            self._call.cuStreamEndCapture(recorder, byref(graph))
+        return Graph(self, self._call, graph, nodes)
+
     # ---- time
 
-    def event(self) -> Any:
-        """A moment in the order of the stream."""
-        self.enter()
-        found = self._handle("cuEventCreate", 0)
-        self._call.cuEventRecord(found, self.stream)
-        return found
+    def event(self) -> Event:
+        """The moment when all that was launched is done."""
+        with self.lock:
+            self.enter()
+            found = self.events.pop() if self.events else self._handle("cuEventCreate", 0)
+            self._call.cuEventRecord(found, self.stream)
+        return Event(self, found)
 
     def milliseconds(self, start: Any, end: Any) -> float:
         """Between two moments; waits for the second."""

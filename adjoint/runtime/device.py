@@ -6,7 +6,6 @@ import shutil
 from typing import Any
 
 from adjoint import config
-from adjoint.errors import DeviceError
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
@@ -19,13 +18,13 @@ def has_tools(target: Target) -> bool:
     return not target.tools or any(map(shutil.which, target.tools))
 
 
-def check_numbers(device: str | tuple[str, ...]) -> None:
-    """E6002 for a GPU behind the first: a process uses one."""
-    for name in (device,) if isinstance(device, str) else device:
-        if ":" in name and targets_of(name)[0].gpu:
-            problem = f"a process uses one GPU, and there is no {name}"
-            fix = "use device='GPU'; CUDA_VISIBLE_DEVICES says which one that is"
-            raise DeviceError("E6002", problem, op="device", help=fix)
+def _names(target: Target) -> list[str]:
+    """The devices of a target that is there."""
+    if not target.gpu:
+        return [target.name]
+    from adjoint.runtime.cuda import device_count  # a driver, which may not be there
+
+    return [canonical_device(f"{target.name}:{number}") for number in range(device_count())]
 
 
 class _Devices:
@@ -54,7 +53,8 @@ class _Devices:
     @staticmethod
     def available() -> list[str]:
         """The devices that can run here."""
-        return [name for name, target in TARGETS.items() if target.runs and has_tools(target)]
+        found = [target for target in TARGETS.values() if target.runs and has_tools(target)]
+        return [name for target in found for name in _names(target)]
 
     @staticmethod
     def is_host(name: str | tuple[str, ...]) -> bool:

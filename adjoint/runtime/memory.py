@@ -6,15 +6,17 @@ Addresses are 64-bit numbers. Where the host can address the memory, reading giv
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from adjoint.errors import InternalError
 from adjoint.runtime.allocator import CPU
-from adjoint.target import TARGETS
+from adjoint.target import TARGETS, device_names
 
 Array = np.ndarray[Any, Any]
+_Told = list[tuple[str, Any]]
 
 
 class MemoryBlock(Protocol):
@@ -48,6 +50,10 @@ class DeviceMemory(Protocol):
     def write(self, address: int, array: Array) -> None:
         """Put a row-major array there."""
 
+    def copy(self, target: int, source: int, nbytes: int, home: DeviceMemory) -> bool:
+        """Put what lies at an address of that memory, perhaps this one, at one of this, without the
+        host; False if that cannot be done."""
+
     def number(self, address: int) -> DeviceNumber:
         """The 64-bit number at an address."""
 
@@ -73,8 +79,45 @@ class HostMemory:
         """A copy."""
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
 
+    @staticmethod
+    def copy(target: int, source: int, nbytes: int, home: DeviceMemory) -> bool:
+        """From this memory alone."""
+        if home is HOST:
+            ctypes.memmove(target, source, nbytes)
+        return home is HOST
+
 
 HOST = HostMemory()
+_caches: list[Callable[[], None]] = []
+
+
+def holds_memory(give_up: Callable[[], None]) -> Callable[[], None]:
+    """A cache that holds memory of devices; `give_up` empties it when there is none left."""
+    _caches.append(give_up)
+    return give_up
+
+
+_telling: list[Callable[[str, int], _Told]] = []
+_TOLD = 5  # values that an error names
+
+
+def tells_largest(tell: Callable[[str, int], _Told]) -> Callable[[str, int], _Told]:
+    """Who knows the largest values on a device: the size of each, and its node."""
+    _telling[:] = [tell]
+    return tell
+
+
+def largest_values(device: str) -> _Told:
+    """The largest values there, for an error about memory."""
+    return [row for tell in _telling for row in tell(device, _TOLD)]
+
+
+def give_up_caches() -> None:
+    """Memory is out: let go of what is kept only to be quick."""
+    for give_up in _caches:
+        give_up()
+
+
 _memories: dict[str, DeviceMemory] = {n: HOST for n, t in TARGETS.items() if t.host_memory}
 
 
@@ -85,8 +128,24 @@ def register_memory(name: str, memory: DeviceMemory) -> None:
 
 def memory_of(device: Any) -> DeviceMemory:
     """The memory of a device; of several, that of the first."""
-    name = device if isinstance(device, str) else device[0]
-    found = _memories.get(name.partition(":")[0])
+    found = known_memory(device)
     if found is None:
-        raise InternalError(f"no backend of {name} is loaded")
+        raise InternalError(f"no backend of {device} is loaded")
+    return found
+
+
+def counted_memories() -> dict[str, dict[str, int]]:
+    """What is in use and what is kept on devices with a memory of their own that was used."""
+    own = ((name, memory) for name, memory in _memories.items() if memory is not HOST)
+    found = {name: memory.counted() for name, memory in own}
+    return {name: counted for name, counted in found.items() if any(counted.values())}
+
+
+def known_memory(device: Any) -> DeviceMemory | None:
+    """The same, None if its backend is not loaded."""
+    name, *_ = device_names(device)
+    found = _memories.get(name)
+    if found is None:  # all devices of a name have one memory, unless each has its own
+        base = name.partition(":")[0]
+        found = None if TARGETS[base].gpu else _memories.get(base)
     return found

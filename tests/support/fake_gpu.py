@@ -8,7 +8,9 @@ driver is run by tests on any machine.
 from __future__ import annotations
 
 import ctypes
+import threading
 from contextlib import contextmanager
+from functools import cache, partial
 
 from adjoint.backends import cuda
 from adjoint.backends.c.backend import _function
@@ -21,32 +23,59 @@ from adjoint.codegen.llvm.render import render
 from adjoint.codegen.nvptx.matrix.attention_forward import LANGUAGE
 from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
-from adjoint.runtime.cuda import DriverError
+from adjoint.runtime.cuda import DriverError, no_such_gpu
 from adjoint.runtime.launch import Cells
-from adjoint.runtime.memory import register_memory
+from adjoint.runtime.memory import _memories, register_memory
 from adjoint.runtime.processor import processor
 from tests.support import hopper
 
 _libc = ctypes.CDLL(None)
-_libc.malloc.restype, _libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_libc.aligned_alloc.restype = ctypes.c_void_p
+_libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
 _libc.free.restype, _libc.free.argtypes = None, [ctypes.c_void_p]
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class FakeGpu:
-    """What `Driver` does, by the host; `calls` are the names of what was asked for, in order."""
+    """What `Driver` does, by the host; `calls` are the names of what was asked for, in order.
+
+    What a graph records it runs with the addresses that it had then, as the driver does.
+    """
 
     capability, shared_bytes, processors, name = 90, 227 << 10, 132, "fake"
 
-    def __init__(self, total_bytes=1 << 34):
+    def __init__(self, total_bytes=1 << 34, ordinal=0):
         self.total_bytes, self.used, self.calls, self._sizes = total_bytes, 0, [], {}
+        self.lock, self.ordinal = threading.RLock(), ordinal
+        self.stream, self.context = ctypes.c_void_p(1), ctypes.c_void_p(2)
+        self._nodes = None
+
+    @property
+    def recording(self):
+        return self._nodes is not None
+
+    def _do(self, name, work, *values):
+        """Now, or when the graph that is recorded is launched."""
+        if self._nodes is None:
+            self.calls.append(name)
+            work(*values)
+        else:
+            self._nodes.append((name, work, values))
+
+    def enter(self):
+        """It is the one."""
 
     def allocate(self, nbytes):
+        assert not self.recording, "an allocation cannot be recorded"
         self.calls.append("allocate")
         if self.used + nbytes > self.total_bytes:
             raise DriverError("cuMemAllocAsync", 2, "out of memory")
-        address = _libc.malloc(nbytes)
+        address = self._taken(nbytes)
         self.used += nbytes
+        return address
+
+    def _taken(self, nbytes):
+        address = _libc.aligned_alloc(256, -(-nbytes // 256) * 256)
         self._sizes[address] = nbytes
         return address
 
@@ -60,23 +89,43 @@ class FakeGpu:
     def pool_bytes(self):
         return self.used, self.used
 
+    def pinned(self, nbytes):
+        self.calls.append("pin")
+        return self._taken(nbytes)
+
+    def free_pinned(self, address):
+        self._sizes.pop(address)
+        _libc.free(address)
+
     def write(self, address, source, nbytes):
-        self.calls.append("write")
-        ctypes.memmove(address, source, nbytes)
+        assert not self.recording, "the host's memory may change"
+        self._do("write", ctypes.memmove, address, source, nbytes)
 
     def read(self, target, address, nbytes):
-        self.calls.append("read")
-        ctypes.memmove(target, address, nbytes)
+        assert not self.recording, "the host would not wait"
+        self._do("read", ctypes.memmove, target, address, nbytes)
 
     def copy(self, target, source, nbytes):
-        self.calls.append("copy")
-        ctypes.memmove(target, source, nbytes)
+        self._do("copy", ctypes.memmove, target, source, nbytes)
+
+    def copy_from(self, other, target, source, nbytes):
+        self._do("copy from another", ctypes.memmove, target, source, nbytes)
 
     def clear(self, address, nbytes):
-        ctypes.memset(address, 0, nbytes)
+        self._do("clear", ctypes.memset, address, 0, nbytes)
 
     def synchronise(self):
-        self.calls.append("synchronise")
+        self.wait_for(self.event())
+
+    def event(self):
+        return object()
+
+    def wait_for(self, event):
+        assert not self.recording, "what is recorded never ends"
+        self.calls.append("wait")
+
+    def is_done(self, event):
+        return True
 
     def assemble(self, ptx):
         return ptx.encode()
@@ -88,19 +137,52 @@ class FakeGpu:
         assert f".entry {name}(".encode() in module
         return FakeFunction(name)
 
-    def launcher(self, function, geometry, parameters):
-        def launch():
-            self.calls.append(f"launch {function.name}")
-            values = [ctypes.c_int64.from_address(place).value for place in parameters]
-            if function.source is not None:
-                hopper.run(function.source, geometry[0], values, hopper.HostMemory())
-                return
-            inside = [v for v in values[: function.buffers] if v % ACCESS_BYTES]
-            assert not inside, f"{function.name}: misaligned address"
-            arguments = Cells(values[:-1] or [0])
-            function.code(arguments.address, 0, values[-1])
+    def resident(self, function, threads, shared):
+        return 32, 2048 // threads
 
-        return launch
+    def node(self, function, geometry, parameters):
+        return partial(function.run, geometry[0]), parameters
+
+    def launcher(self, function, geometry, parameters):
+        name, run = f"launch {function.name}", partial(function.run, geometry[0])
+        return lambda: self._do(name, run, read_cells(parameters))
+
+    def record(self, calls):
+        assert not self.recording, "one graph at a time"
+        self._nodes = nodes = []
+        ends = []
+        try:
+            for call in calls:
+                call()
+                ends.append(len(nodes) - 1)
+        finally:
+            self._nodes = None
+        assert len({-1, *ends}) > len(ends), "a step launched nothing"
+        self.calls.append("record")
+        return FakeGraph(self, nodes, ends)
+
+
+def read_cells(places):
+    """The arguments of a kernel, as the driver reads them."""
+    return [ctypes.c_int64.from_address(place).value for place in places]
+
+
+class FakeGraph:
+    """Launches with the arguments that they were recorded with."""
+
+    def __init__(self, gpu, nodes, ends):
+        self.gpu, self._launches, self.nodes = gpu, nodes, ends
+
+    def launch(self):
+        self.gpu.calls.append("graph")
+        for _, work, values in self._launches:
+            work(*values)
+
+    def set_kernel(self, number, node):
+        self.gpu.calls.append("set")
+        run, parameters = node
+        name, _, _ = self._launches[self.nodes[number]]
+        self._launches[self.nodes[number]] = name, run, (read_cells(parameters),)
 
 
 class FakeFunction:
@@ -108,6 +190,15 @@ class FakeFunction:
 
     def __init__(self, name):
         self.name, self.code, self.buffers, self.source = name, None, 0, None
+
+    def run(self, blocks, values):
+        if self.source is not None:
+            hopper.run(self.source, blocks, values, hopper.HostMemory())
+            return
+        inside = [v for v in values[: self.buffers] if v % ACCESS_BYTES]
+        assert not inside, f"{self.name}: misaligned address"
+        arguments = Cells(values[:-1] or [0])
+        self.code(arguments.address, 0, values[-1])
 
 
 class FakeKernels(Kernels):
@@ -123,10 +214,10 @@ class FakeKernels(Kernels):
 class FakeBackend(CudaBackend):
     """The GPU's backend over a fake GPU."""
 
-    def __init__(self, gpu):
-        super().__init__(lambda: gpu)
-        self.gpu = gpu
-        self._kernels = FakeKernels(lambda: gpu)
+    def __init__(self, number, gpus):
+        super().__init__(number, gpus.__getitem__)
+        self.gpu = gpus[number]
+        self._kernels = FakeKernels(lambda: self.gpu)
 
     def compile(self, sources):
         made = super().compile(sources)
@@ -147,18 +238,43 @@ def _code(program):
     return found
 
 
+class FakeGpus(list):
+    """Several fake ones; one that is not there is E6002, as with the driver."""
+
+    def __getitem__(self, number):
+        if number >= len(self):
+            raise no_such_gpu(number, len(self))
+        return super().__getitem__(number)
+
+
 @contextmanager
-def fake_gpu(**options):
-    """Tensors on GPU are computed by a fake one."""
-    before, made = cuda.BACKEND, FakeBackend(FakeGpu(**options))
-    cuda.BACKEND = made
-    register_memory("GPU", made.memory)
+def fake_gpus(count, **options):
+    """Tensors on GPU, GPU:1 and so on are computed by fake ones."""
+    before = cuda.BACKEND, cuda.numbered
+    gpus = FakeGpus(FakeGpu(ordinal=number, **options) for number in range(count))
+    cuda.BACKEND, cuda.numbered = FakeBackend(0, gpus), cache(partial(_numbered, gpus))
+    register_memory("GPU", cuda.BACKEND.memory)
     load_backend.cache_clear()
     PROGRAMS.clear()  # those of another GPU
     try:
-        yield made.gpu
+        yield gpus
     finally:
         PROGRAMS.clear()
-        cuda.BACKEND = before
+        cuda.BACKEND, cuda.numbered = before
         load_backend.cache_clear()
-        register_memory("GPU", before.memory)
+        register_memory("GPU", cuda.BACKEND.memory)
+        for number in range(1, count):
+            _memories.pop(f"GPU:{number}", None)
+
+
+def _numbered(gpus, number):
+    made = FakeBackend(number, gpus)
+    register_memory(made.device, made.memory)
+    return made
+
+
+@contextmanager
+def fake_gpu(**options):
+    """Tensors on GPU are computed by a fake one."""
+    with fake_gpus(1, **options) as (found,):
+        yield found

@@ -103,6 +103,12 @@ class CMemory:
         """A copy."""
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
 
+    def copy(self, target: int, source: int, nbytes: int, home: Any) -> bool:
+        """From this memory alone."""
+        if home is self:
+            ctypes.memmove(target, source, nbytes)
+        return home is self
+
     def number(self, address: int) -> CNumber:
         """The number there."""
         return CNumber(self, address)
@@ -151,7 +157,7 @@ class CBackend:
     """See `Backend`."""
 
     target = TARGETS["C"]
-    language = "c"
+    device, language, watch = "C", "c", None
 
     def __init__(self) -> None:
         self.memory = CMemory()

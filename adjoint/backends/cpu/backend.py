@@ -25,7 +25,7 @@ class CpuBackend:
     """See `Backend`."""
 
     memory = HOST
-    language = "llvm"
+    device, language, watch = "CPU", "llvm", None
 
     @cached_property
     def target(self) -> Target:

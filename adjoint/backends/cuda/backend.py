@@ -10,14 +10,16 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from adjoint.backends.cuda.attention import CAPABILITY
-from adjoint.backends.cuda.control_flow import Machine, control_call
+from adjoint.backends.cuda.control_flow import Machine, control_entry
+from adjoint.backends.cuda.flags import Flags, IndexFlag
 from adjoint.backends.cuda.gpu import the_gpu
+from adjoint.backends.cuda.graphs import Entry
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
-from adjoint.backends.cuda.launch import Call, CudaLaunch, kernel_call
+from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry
 from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
-from adjoint.backends.protocol import Flag
 from adjoint.errors import DeviceError, InternalError
+from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
@@ -38,16 +40,20 @@ class CudaBackend:
 
     language = "nvptx"
 
-    def __init__(self, gpu: Callable[[], Driver] = the_gpu) -> None:
-        self._gpu = gpu
-        self.memory = CudaMemory(gpu)
+    def __init__(self, number: int = 0, gpu: Callable[[int], Driver] = the_gpu) -> None:
+        self._gpu = gpu = partial(gpu, number)
+        self.device = f"GPU:{number}" if number else "GPU"
+        self.flags = Flags(gpu)
+        self.memory = CudaMemory(gpu, self.flags, self.device)
         self._kernels = Kernels(gpu)
 
     @cached_property
     def target(self) -> Target:
         """The GPU, with the library of products if it is installed, and kernels for composites if
-        it is one that has the instructions."""
-        found = () if library() is None else (MatrixLibrary("cublaslt", DTYPES),)
+        it is one that has the instructions. The library is told once which GPU it is for: the
+        first."""
+        there = self.device == "GPU" and library() is not None
+        found = (MatrixLibrary("cublaslt", DTYPES),) if there else ()
         known = TARGETS["GPU"]
         return replace(known, libraries=found, whole=known.whole if self._is_hopper() else ())
 
@@ -91,31 +97,51 @@ class CudaBackend:
         self, steps: Sequence[Step], kernels: Mapping[LoopProgram, CudaKernel], cells: Cells
     ) -> CudaLaunch:
         """The launches of all steps."""
-        flags: list[Flag] = []
-        return CudaLaunch(self._calls(kernels, steps, cells, flags), flags)
+        gpu, flags = self._gpu(), list[IndexFlag]()
+        entries = self._entries(kernels, steps, cells, flags)
+        if flags:
+            return WatchedLaunch(entries, cells, gpu, flags, self.flags)
+        return CudaLaunch(entries, cells, gpu)
 
-    def _calls(
+    def _entries(
         self,
         kernels: Mapping[LoopProgram, CudaKernel],
         steps: Sequence[Step],
         cells: Cells,
-        flags: list[Flag],
-    ) -> list[Call]:
-        gpu = self._gpu()
-        machine = Machine(gpu, self.memory, partial(self._calls, kernels), flags)
-        calls: list[Call] = []
-        for step in steps:
-            match step:
-                case KernelStep():
-                    calls.append(kernel_call(step, kernels[step.program], cells, gpu))
-                case LibraryStep():
-                    site = self._site(step.slots, cells)
-                    calls.append(library_row(step).bind(step.call, site))
-                case ControlStep():
-                    calls.append(control_call(step, cells, machine))
-                case _:
-                    raise InternalError(f"the GPU does not run {step}")
-        return calls
+        flags: list[IndexFlag],
+    ) -> list[Entry]:
+        machine = Machine(
+            self._gpu(), self.device, self.memory, partial(self._entries, kernels), flags
+        )
+        found = [self._entry(step, kernels, cells, machine) for step in steps]
+        return [entry for entry in found if entry is not None]
+
+    def _entry(
+        self,
+        step: Step,
+        kernels: Mapping[LoopProgram, CudaKernel],
+        cells: Cells,
+        machine: Machine,
+    ) -> Entry | None:
+        match step:
+            case KernelStep():
+                if step.flag is not None:
+                    number, node = step.flag
+                    machine.flags.append(self.flags.flag(node))
+                    cells[number] = machine.flags[-1].address
+                return kernel_entry(step, kernels[step.program], cells, machine.gpu)
+            case LibraryStep():
+                site = self._site(step.slots, cells)
+                row = library_row(step)
+                return Entry(row.bind(step.call, site), step.slots, int(row.recorded))
+            case ControlStep():
+                return control_entry(step, cells, machine)
+            case _:
+                raise InternalError(f"the GPU does not run {step}")
+
+    def watch(self, outputs: Sequence[Buffer]) -> None:
+        """See `Flags`."""
+        self.flags.made(outputs)
 
     def _site(self, slots: tuple[int, ...], cells: Cells) -> Site:
         room = (self.memory, lambda: self._workspace)
@@ -123,4 +149,4 @@ class CudaBackend:
 
     def synchronise(self) -> None:
         """Wait for the stream."""
-        self._gpu().synchronise()
+        self.memory.wait()

@@ -1,5 +1,8 @@
 """Loops, while-loops and branches: the host starts the launches of every turn and does not wait.
 
+A loop is part of the graph of the steps around it, turn after turn, unless it is very long; what
+a while-loop or a branch runs is a graph of its own.
+
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
 there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
 The cells of sequences and of rows of results move on from turn to turn; launches read them. Rows
@@ -13,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.backends.cuda.launch import Call
+from adjoint.backends.cuda.flags import IndexFlag
+from adjoint.backends.cuda.graphs import Entry, in_graphs
 from adjoint.backends.cuda.memory import CudaMemory
-from adjoint.backends.protocol import Flag
 from adjoint.errors import InternalError
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.cuda import Driver
@@ -24,7 +27,7 @@ from adjoint.stages import ControlStep, Schedule, Step
 from adjoint.target import TARGETS
 
 ACCESS_BYTES = TARGETS["GPU"].thread_bytes
-Bind = Callable[[Sequence[Step], Cells, list[Flag]], list[Call]]
+Bind = Callable[[Sequence[Step], Cells, list[IndexFlag]], list[Entry]]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -32,9 +35,10 @@ class Machine:
     """What control flow asks for: the GPU, its memory, and steps as calls."""
 
     gpu: Driver
+    device: str
     memory: CudaMemory
     bind: Bind
-    flags: list[Flag]  # of the kernels inside
+    flags: list[IndexFlag]  # of the kernels inside
 
     def truth(self, address: int) -> bool:
         """The truth value at an address, when it is known."""
@@ -52,17 +56,25 @@ class Body:
         for number, slot in enumerate(schedule.slots):
             if slot.offset is not None:
                 self.cells[number] = base + slot.offset
-        constants: dict[int, Buffer] = {i: constant(v, "GPU") for i, v in schedule.constants}
+        device = machine.device
+        constants: dict[int, Buffer] = {i: constant(v, device) for i, v in schedule.constants}
         for number, buffer in constants.items():
             self.cells[number] = buffer.address
         self._keep.append(constants)
         self.given = {*schedule.inputs, *constants}
-        machine.flags += [(self.cells[i], node) for i, node in schedule.flags()]
-        self._calls = machine.bind(schedule.steps, self.cells, machine.flags)
+        entries = machine.bind(schedule.steps, self.cells, machine.flags)
+        self.launches, self._entries = _launches(entries), entries
+        self._each = [entry.call for entry in entries]
+        self._graphs = in_graphs(entries, self.cells, machine.gpu)
 
     def run(self) -> None:
-        """Launch its steps."""
-        for call in self._calls:
+        """Launch its steps one by one: a turn of a loop, whose addresses move on."""
+        for call in self._each:
+            call()
+
+    def run_graphs(self) -> None:
+        """Launch its steps, which have the same addresses again and again."""
+        for call in self._graphs:
             call()
 
     def memory(self, size: int) -> int:
@@ -87,16 +99,23 @@ class Body:
         return places
 
 
-def control_call(step: ControlStep, outer: Cells, machine: Machine) -> Call:
+def _launches(entries: Sequence[Entry]) -> int:
+    """Of all of them; 0 if one cannot be recorded."""
+    return sum(e.launches for e in entries) if all(e.launches for e in entries) else 0
+
+
+def control_entry(step: ControlStep, outer: Cells, machine: Machine) -> Entry:
     """What runs the step; `outer` are the slots around it."""
     bodies = [Body(part, machine) for part in step.parts]
+    slots = (*step.results, *step.operands)
     match step.node.op.name:
         case "loop":
-            return _Loop(step, bodies[0], outer, machine).run
+            loop = _Loop(step, bodies[0], outer, machine)
+            return Entry(loop.run, slots, loop.launches())
         case "while":
-            return _While(step, bodies[0], bodies[1], outer, machine).run
+            return Entry(_While(step, bodies[0], bodies[1], outer, machine).run, slots, 0)
         case "branch":
-            return _Branch(step, bodies, outer, machine).run
+            return Entry(_Branch(step, bodies, outer, machine).run, slots, 0)
         case other:
             raise InternalError(f"{other} is no control flow")
 
@@ -166,6 +185,12 @@ class _Loop:
             body.cells[number] = body.memory(body.nbytes(number))
         self.copied = [(outputs[p], step.results[p]) for p in rows if p not in placed]
 
+    def launches(self) -> int:
+        """How many a graph of all turns has, copies among them; 0 if there is no such graph."""
+        copies = len(self.brought) + len(self.copied) + 2 * self.arg.carries
+        turn = self.body.launches + copies if self.body.launches else 0
+        return int(self.arg.length) * turn
+
     def run(self) -> None:
         cells, outer, body = self.body.cells, self.outer, self.body
         self.carries.begin()
@@ -213,11 +238,11 @@ class _While:
             for number, source in zip(part.schedule.inputs, sources, strict=True):
                 part.cells[number] = self.outer[source]
         while self._goes_on():
-            self.body.run()
+            self.body.run_graphs()
             self.carries.advance()
 
     def _goes_on(self) -> bool:
-        self.test.run()
+        self.test.run_graphs()
         return self.truth(self.test.cells[self.test.schedule.outputs[0]])
 
 
@@ -237,7 +262,7 @@ class _Branch:
             body.cells[number] = outer[source]
         for place in placed:
             body.cells[outputs[place]] = outer[step.results[place]]
-        body.run()
+        body.run_graphs()
         for place, result in enumerate(step.results):
             size = body.nbytes(outputs[place])
             if place not in placed and size:

@@ -30,6 +30,10 @@ class CudaKernel:
     geometry: Geometry
     module: Any
 
+    def resident(self, gpu: Driver) -> tuple[int, int]:
+        """The registers of a thread, and how many blocks of it a processor has at a time."""
+        return gpu.resident(self.function, self.geometry.threads, self.geometry.shared)
+
 
 class Kernels:
     """The kernels of one GPU, by the hash of their source."""

@@ -1,17 +1,18 @@
 """Steps as launches: each kernel with the places where the driver finds its arguments.
 
 The cells of a run hold the address of every slot; the driver reads them when a kernel is launched,
-so nothing is copied from run to run.
+so nothing is copied from run to run. Steps in a row are a graph (`graphs.py`).
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from adjoint.backends.cuda.flags import Flags, IndexFlag
+from adjoint.backends.cuda.graphs import Entry, in_graphs
 from adjoint.backends.cuda.kernels import CudaKernel
 from adjoint.backends.protocol import Flag
 from adjoint.ir.uop import UOp
@@ -19,23 +20,49 @@ from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import KernelStep
 
-Call = Callable[[], None]
-
 
 class CudaLaunch:
-    """Kernels and products one after another on the stream of the GPU."""
+    """Steps one after another on the stream of the GPU. Two threads may run programs at a time:
+    what one of them launches, it launches in one go."""
 
-    def __init__(self, calls: Sequence[Call], flags: Sequence[Flag] = ()):
-        self._calls, self.flags = calls, flags
+    flags: Sequence[Flag] = ()  # the host looks at them when it waits
+
+    def __init__(self, entries: Sequence[Entry], cells: Cells, gpu: Driver):
+        self._calls, self._gpu = in_graphs(entries, cells, gpu), gpu
+        self._keep = entries
 
     def run(self) -> int:
         """Launch all of them."""
-        for call in self._calls:
-            call()
+        gpu = self._gpu
+        with gpu.lock:
+            gpu.enter()
+            for call in self._calls:
+                call()
         return 0
 
 
-def kernel_call(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver) -> Call:
+class WatchedLaunch(CudaLaunch):
+    """Steps that look at indices."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        cells: Cells,
+        gpu: Driver,
+        flags: Sequence[IndexFlag],
+        watched: Flags,
+    ):
+        super().__init__(entries, cells, gpu)
+        self._flags, self._watched = flags, watched
+
+    def run(self) -> int:
+        """The same, with the flags watched from before to when the host waits."""
+        with self._gpu.lock:
+            self._watched.watch(self._flags)
+            return super().run()
+
+
+def kernel_entry(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver) -> Entry | None:
     """What launches a kernel on the slots of a run; a grid without iterations is no launch."""
     program, geometry = step.program, kernel.geometry
     extent = 1 if program.grid is None else int(program.grid.arg.size)
@@ -44,16 +71,11 @@ def kernel_call(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver)
     places += [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)
     sizes = geometry.blocks(extent), geometry.threads, geometry.shared
+    if not sizes[0]:
+        return None
     launch = gpu.launcher(kernel.function, sizes, parameters)
-
-    def run(keep: Any = (own, slots)) -> None:
-        launch()
-
-    return run if sizes[0] else _nothing
-
-
-def _nothing() -> None:
-    """Nothing to launch."""
+    node = gpu.node(kernel.function, sizes, parameters)
+    return Entry(launch, step.slots, node=node, keep=(own, slots, kernel))
 
 
 def _bits(node: UOp) -> int:

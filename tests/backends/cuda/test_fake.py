@@ -4,12 +4,13 @@ The CPU's code of each kernel computes it: a loop program means the same everywh
 """
 
 import gc
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit, scan
+from adjoint import Tensor, grad, jit, memory, scan
 from adjoint.errors import DeviceError
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
@@ -161,7 +162,32 @@ def test_second_derivatives_have_the_bits_of_the_cpu(gpu):
 def test_memory_that_is_out_is_an_error_and_then_there_is_some_again():
     with compiled_anew(), fake_gpu(total_bytes=1 << 20) as small:
         x = (floats(1000) + 1).realize()
-        with pytest.raises(DeviceError, match=r"E6004.*GPU"):
+        with pytest.raises(DeviceError, match=r"E6004.*GPU") as told:
             (floats(1 << 20) + 1).realize()
         assert "trim" in small.calls
+        assert re.search(r"3.9 KiB +f32\[1000\] +test_fake.py:\d+ +x = ", str(told.value))
         assert np.array_equal((x * 2).numpy(), x.numpy() * 2)
+
+
+def test_programs_at_rest_give_their_memory_up_when_it_is_out():
+    with compiled_anew(), fake_gpu(total_bytes=6 << 20):
+        f = jit(lambda x: (x.sin().cumsum(1).T + 1).cumsum(1))
+        x = (floats(500, 500) + 0).realize()  # a megabyte, and one in the arena
+        f(x)
+        held = memory_of("GPU").counted()["in use"]
+        y = Tensor.ones(1 << 20, device="GPU").realize()
+        assert memory_of("GPU").counted()["in use"] < held + (4 << 20)
+        assert y.shape == (1 << 20,)
+        del y
+        assert np.array_equal(f(x).numpy(), f(x).numpy())
+
+
+def test_the_report_of_memory_says_what_a_gpu_keeps(gpu):
+    x = (floats(1 << 16) + 1).realize()
+    del x
+    gc.collect()
+    y = (floats(1 << 16) * 2).realize()
+    found = memory()
+    assert found.devices["GPU"] >= y.nbytes()
+    assert found.kept["GPU"]["in use"] >= y.nbytes()
+    assert "GPU: in use" in repr(found)

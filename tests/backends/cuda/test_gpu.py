@@ -4,15 +4,23 @@ What a library computes is compared to units in the last place.
 """
 
 import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from adjoint import Device, Tensor, jit
+from adjoint.backends.cuda.gpu import the_gpu
+from adjoint.engine.program_cache import load_backend
 from adjoint.errors import DeviceError
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.memory import memory_of
 from tests.backends.cuda.agreement import in_processes
+from tests.support.processes import ROOT, printed
 from tests.support.threads import in_threads
 
 pytestmark = [
@@ -56,3 +64,72 @@ def test_two_threads_use_the_gpu_at_once():
             assert np.array_equal(found, want)
 
     in_threads(2, work)
+
+
+# ---- processes
+
+_INTERRUPTED = """
+from adjoint import Tensor
+x = Tensor.ones(1 << 28, device="GPU").realize()
+print("ready", flush=True)
+try:
+    while True:
+        for _ in range(200):
+            x = (x.sin() + 1).realize()
+        x[0].item()
+except KeyboardInterrupt:
+    y = Tensor.arange(1000, device="GPU").sum().item()
+    print("usable", y, flush=True)
+"""
+_HOLDING = """
+from adjoint import Tensor
+x = Tensor.ones(6 << 30, device="GPU").realize()
+print("ready", flush=True)
+while True:
+    x = (x + 1).realize()
+"""
+_CACHED = """
+import sys
+from adjoint import Tensor, jit
+x = Tensor.ones(300, 50, device="GPU")
+print(jit(lambda x: (x * 3).softmax(-1).cumsum(0))(x).sum().item(), "llvmlite" in sys.modules)
+"""
+
+
+@contextmanager
+def begun(script):
+    """A process that has said that it is ready."""
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as made:
+        assert made.stdout.readline() == "ready\n"
+        yield made
+        made.kill()
+
+
+def test_ctrl_c_leaves_the_gpu_usable():
+    with begun(_INTERRUPTED) as process:
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "usable 499500\n"
+
+
+def test_a_process_that_is_killed_leaves_nothing():
+    before = the_gpu().free_bytes()
+    with begun(_HOLDING):
+        while_it_runs = the_gpu().free_bytes()
+    time.sleep(1)
+    assert while_it_runs < before - (12 << 30) < the_gpu().free_bytes()
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    first, second = (printed("-c", _CACHED, ADJOINT_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.split()[0] == second.split()[0]
+    assert (first.split()[1], second.split()[1]) == ("True", "False")
+
+
+def test_a_kernel_says_how_many_of_its_blocks_a_processor_has():
+    kernels = load_backend("cuda")._kernels
+    (Tensor.ones(4096, device="GPU") * 3).realize()
+    registers, blocks = next(iter(kernels._made.values())).resident(the_gpu())
+    assert 0 < registers <= 255
+    assert blocks > 0

@@ -1,0 +1,131 @@
+"""Copies between host and GPU by way of pinned memory, which the GPU reads and writes by itself.
+
+What is read lies in pinned memory for good, if it is not very large: the array that the host gets
+is that memory. What is written is copied to pieces of pinned memory, and the GPU fetches them from
+there while the next is copied; the host waits only where all pieces are under way. What may live
+here: moving bytes. What may not: when the host looks at them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adjoint.runtime.allocator import CPU, Allocator
+from adjoint.runtime.cuda import Driver, Event
+
+Array = np.ndarray[Any, Any]
+_SMALL = 64 << 10  # bytes that the driver itself copies before it returns
+_LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory
+_PIECE, _PIECES = 2 << 20, 16
+_COPIERS = 6  # threads that copy to pieces
+_KEPT = 1 << 30  # bytes of pinned memory that are kept for later
+
+
+class PinnedAllocator(Allocator):
+    """Pinned memory of the host, in blocks."""
+
+    def __init__(self, gpu: Callable[[], Driver]):
+        super().__init__(_KEPT)
+        self._gpu = gpu
+
+    def _map(self, size: int, asked: int) -> int:
+        return self._gpu().pinned(size)
+
+    def _unmap(self, address: int, size: int) -> None:
+        self._gpu().free_pinned(address)
+
+
+class Copies:
+    """Copies of one GPU."""
+
+    def __init__(self, gpu: Callable[[], Driver], wait: Callable[[], None]):
+        self._gpu, self._wait = gpu, wait
+        self._pinned = PinnedAllocator(gpu)
+        self._pieces: deque[tuple[Any, Event]] = deque()  # and until when a copy uses each
+        self._left: list[Any] = []  # that the GPU may write to: Ctrl-C came between
+
+    @cached_property
+    def _copiers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(_COPIERS, thread_name_prefix="adjoint-copy")
+
+    def read(self, address: int, nbytes: int) -> Array:
+        """A copy of bytes of the GPU, when all that was launched before is done."""
+        if nbytes > _LARGE:
+            return self._read_large(address, nbytes)
+        block = self._pinned.allocate(nbytes)
+        self._left.append(block)
+        self._gpu().read(block.address, address, nbytes)
+        self._wait()
+        self._left.clear()
+        found: Array = block.read(nbytes)
+        return found
+
+    def _read_large(self, address: int, nbytes: int) -> Array:
+        """Piece by piece, by several threads."""
+        found = CPU.allocate(nbytes).read(nbytes)
+        target = found.ctypes.data
+
+        def fetch(piece: tuple[int, int]) -> None:
+            place, size = piece
+            with self._piece() as block:
+                self._gpu().read(block.address, address + place, size)
+                self._gpu().wait_for(self._gpu().event())
+                ctypes.memmove(target + place, block.address, size)
+
+        self._share(fetch, nbytes)
+        self._wait()
+        return found
+
+    def write(self, address: int, array: Array) -> None:
+        """A copy to the GPU; the array may change when this returns."""
+        source, nbytes = array.ctypes.data, array.nbytes
+        if nbytes <= _SMALL:
+            self._gpu().write(address, source, nbytes)
+            return
+
+        def send(piece: tuple[int, int]) -> None:
+            place, size = piece
+            with self._piece() as block:
+                ctypes.memmove(block.address, source + place, size)
+                self._gpu().write(address + place, block.address, size)
+
+        self._share(send, nbytes)
+
+    def _share(self, work: Callable[[tuple[int, int]], None], nbytes: int) -> None:
+        """All pieces: by threads, since one alone copies slower than the GPU does."""
+        pieces = [(i, min(_PIECE, nbytes - i)) for i in range(0, nbytes, _PIECE)]
+        if len(pieces) < _COPIERS:
+            for piece in pieces:
+                work(piece)
+            return
+        for _ in self._copiers.map(work, pieces):
+            pass
+
+    @contextmanager
+    def _piece(self) -> Iterator[Any]:
+        """A piece of pinned memory that no copy uses; then it is in use until the GPU has done what
+        was launched by then."""
+        block = self._unused()
+        try:
+            yield block
+        finally:
+            self._pieces.append((block, self._gpu().event()))
+
+    def _unused(self) -> Any:
+        try:
+            block, event = self._pieces.popleft()  # the one that is in use for longest
+        except IndexError:
+            return self._pinned.allocate(_PIECE)
+        if len(self._pieces) < _PIECES and not self._gpu().is_done(event):
+            self._pieces.appendleft((block, event))
+            return self._pinned.allocate(_PIECE)
+        self._gpu().wait_for(event)
+        return block
