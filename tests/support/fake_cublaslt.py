@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 
 import ml_dtypes
 import numpy as np
 
+from adjoint.backends import cuda
 from adjoint.backends.cuda import backend
 from adjoint.runtime import cublaslt
 
@@ -95,17 +97,23 @@ class FakeCublasLt:
 
     def cublasLtMatmul(self, handle, product, factor, *rest):
         left, a, right, b, other, third, c, result, out, *_ = rest
-        facts, (a, b, c, out) = self._facts(product, (a, b, c, out))
-        if not self._takes(facts, (a, b, c, out)):
+        facts, matrices = self._facts(product, (a, b, c, out))
+        if not self._takes(facts, matrices):
             return _INVALID
+        addresses = [place.value for place in (left, right, third, result)]
+        work = partial(self._compute, dict(facts), matrices, addresses)
+        cuda.BACKEND.gpu._do("library", work, factor._obj.value, other._obj.value)
+        return 0
+
+    def _compute(self, facts, matrices, addresses, factor, other):
+        (a, b, c, out), (left, right, third, result) = matrices, addresses
         x, y = _seen(left, a, facts[_TURNED_A]), _seen(right, b, facts[_TURNED_B])
         wide = np.int64 if a["kind"] == 3 else np.float64
-        found = factor._obj.value * np.matmul(_rounded(x, facts), _rounded(y, facts), dtype=wide)
-        if other._obj.value:
-            found = found + other._obj.value * _seen(third, c, False).astype(wide)
+        found = factor * np.matmul(_rounded(x, facts), _rounded(y, facts), dtype=wide)
+        if other:
+            found = found + other * _seen(third, c, False).astype(wide)
         _seen(result, out, False)[...] = self._finished(found, facts, out)
         self.calls.append(facts[_EPILOGUE])
-        return 0
 
     def _finished(self, found, facts, out):
         steps = facts[_EPILOGUE]
@@ -147,7 +155,7 @@ def _seen(address, matrix, turned):
     """A batch of matrices in memory, each as it is used."""
     shape = (matrix.get(_BATCH, 1), matrix["columns"], matrix["rows"])
     strides = (matrix.get(_STEP, 0), matrix["lead"], 1)
-    found = _array(getattr(address, "value", address), matrix["kind"], shape, strides)
+    found = _array(address, matrix["kind"], shape, strides)
     return found if turned else found.transpose(0, 2, 1)
 
 

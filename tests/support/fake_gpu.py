@@ -43,7 +43,6 @@ class FakeGpu:
     """
 
     capability, shared_bytes, processors, name = 90, 227 << 10, 132, "fake"
-    stream = None
 
     def __init__(self, total_bytes=1 << 34, ordinal=0):
         self.total_bytes, self.used, self.calls, self._sizes = total_bytes, 0, [], {}
@@ -65,9 +64,6 @@ class FakeGpu:
 
     def enter(self):
         """It is the one."""
-
-    def enter(self):
-        """There is one."""
 
     def allocate(self, nbytes):
         assert not self.recording, "an allocation cannot be recorded"

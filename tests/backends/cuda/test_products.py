@@ -23,14 +23,20 @@ RANDOM = np.random.default_rng(0)
 
 @pytest.fixture(scope="module")
 def shared():
-    with compiled_anew(), fake_cublaslt() as library, fake_gpu():
-        yield library
+    with compiled_anew(), fake_cublaslt() as library, fake_gpu() as gpu:
+        yield gpu, library
 
 
 @pytest.fixture
-def library(shared):
-    del shared.calls[:], shared.asked[:]
+def gpu_and_library(shared):
+    _, library = shared
+    del library.calls[:], library.asked[:]
     return shared
+
+
+@pytest.fixture
+def library(gpu_and_library):
+    return gpu_and_library[1]
 
 
 def drawn(*shape, dtype="float32"):
@@ -254,6 +260,19 @@ def test_the_soonest_way_is_measured_once_and_kept(library, own_cache, monkeypat
     assert len(made) == count
     monkeypatch.delenv("ADJOINT_TUNE")
     assert product_times.chosen(product, (slow, fast), gpu, 0) is slow
+
+
+def test_products_are_recorded_as_graphs(gpu_and_library):
+    gpu, library = gpu_and_library
+    fn = jit(lambda x, w, b, c: (((x @ w + b).relu() * 2) @ c).exp() + 1)
+    x, w, b, c = (drawn(*s).realize() for s in ((16, 24), (24, 32), (32,), (32, 20)))
+    wanted = fn(x, w, b, c).numpy()
+    for _ in range(4):
+        del gpu.calls[:], library.calls[:]
+        assert np.array_equal(fn(x, w, b, c).numpy(), wanted)
+        assert len(library.calls) == 2
+    assert "graph" in gpu.calls
+    assert "library" not in gpu.calls
 
 
 class TimedGpu(FakeGpu):
