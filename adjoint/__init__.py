@@ -34,7 +34,7 @@ from adjoint.errors import (
 )
 from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.exactness import native_bfloat16
+from adjoint.ir.exactness import allow_tf32, deterministic, native_bfloat16
 from adjoint.ir.opdef import seal_records as _seal_records
 from adjoint.ir.sizes import Variable
 from adjoint.runtime.device import Device
@@ -175,6 +175,7 @@ __all__ = [
     "Variable",
     "VerificationError",
     "all_gather",
+    "allow_tf32",
     "array_api",
     "associative_scan",
     "autocast",
@@ -193,6 +194,7 @@ __all__ = [
     "data",
     "debug",
     "debug_nans",
+    "deterministic",
     "dtypes",
     "eval_shape",
     "fori_loop",

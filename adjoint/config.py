@@ -152,6 +152,10 @@ TUNE = Option(
 NATIVE_BFLOAT16 = Option(
     "NATIVE_BFLOAT16", _flag, False, "products of bfloat16 by the processor's own order (0 or 1)"
 )
+TF32 = Option("TF32", _flag, False, "products of float32 on a GPU in tf32 (0 or 1)")
+DETERMINISTIC = Option(
+    "DETERMINISTIC", _flag, True, "products of a GPU have the same bits from run to run (0 or 1)"
+)
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 
 OPTIONS: tuple[Option, ...] = (
@@ -170,4 +174,6 @@ OPTIONS: tuple[Option, ...] = (
     CPU_DEVICES,
     TUNE,
     NATIVE_BFLOAT16,
+    TF32,
+    DETERMINISTIC,
 )

@@ -159,11 +159,25 @@ class KernelStep:
         return f"kernel {self.program.name}({', '.join(f's{i}' for i in self.slots)})"
 
 
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What a library does to the elements of a product before it writes them: times a factor, plus
+    the elements of a matrix, then these steps in their order, each with an operand or without."""
+
+    factor: float = 1.0
+    adds: bool = False
+    steps: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        factor = f" * {self.factor:g}" if self.factor != 1 else ""
+        return factor + "".join(f" + {s}" for s in ("matrix",) * self.adds + self.steps)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gemm:
     """out[b] = lhs[b] @ rhs[b] for matrices with strides in elements: (batch, row, column) each."""
 
-    dtype: DType
+    dtype: DType  # of the operands
     batch: int
     m: int
     n: int
@@ -171,11 +185,23 @@ class Gemm:
     lhs: tuple[int, int, int]
     rhs: tuple[int, int, int]
     out: tuple[int, int, int]
+    result: DType | None = None  # of what is made, if it is another dtype
+    finish: Finish = Finish()
+    starts: tuple[int, int] = (0, 0)  # elements of the operands' memory before their first
+    tf32: bool = False
+    ordered: bool = True  # the same bits from run to run
+
+    @property
+    def made(self) -> DType:
+        """The dtype of the result."""
+        return self.dtype if self.result is None else self.result
 
     @property
     def title(self) -> str:
         """What the call is, with its sizes."""
-        return f"gemm {self.dtype.short} {self.batch}x{self.m}x{self.k}x{self.n}"
+        kind = "tf32" if self.tf32 else self.dtype.short
+        kind += f"->{self.made.short}" if self.made is not self.dtype else ""
+        return f"gemm {kind} {self.batch}x{self.m}x{self.k}x{self.n}{self.finish}"
 
     @property
     def flops(self) -> int:

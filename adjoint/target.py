@@ -25,6 +25,7 @@ class Limits:
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
     loop_products: int = 8  # that loops add up sooner than a library does
+    batched_elements: int = 1 << 12  # of a product that is worth a call of its own in a batch
     tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
     tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
     tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
@@ -46,10 +47,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class MatrixLibrary:
-    """A library of matrix products that a target has: the dtypes it takes."""
+    """A library of matrix products that a target has: the dtypes it takes.
+
+    `finishes` says of a dtype of operands and one of results what it may do to elements before it
+    writes them (`stages.Finish`), `longest` of a step up to how many products for each element that
+    is sooner than a kernel; `starts`: an operand may begin inside of its memory, at a multiple of
+    so many bytes; 0: it may not.
+    """
 
     name: str
     dtypes: tuple[str, ...]
+    finishes: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    longest: tuple[tuple[str, int], ...] = ()
+    starts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,13 @@ _GPU = Target(
     far_bytes=1 << 62,
     index_bits=32,
     whole=("attention",),
-    limits=Limits(local_bytes=0, scratch_groups=1 << 14, ranked_row=512, longest_ranked=2048),
+    limits=Limits(
+        batched_elements=1,
+        local_bytes=0,
+        scratch_groups=1 << 14,
+        ranked_row=512,
+        longest_ranked=2048,
+    ),
 )
 TARGETS: dict[str, Target] = {
     target.name: target

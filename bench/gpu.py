@@ -13,12 +13,13 @@ import platform
 import statistics
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint import Tensor, grad, jit
+from adjoint import Tensor, allow_tf32, grad, jit
 from adjoint.backends.cuda.gpu import the_gpu
 
 RESULTS = Path(__file__).parent / "results" / "gpu.md"
@@ -39,6 +40,7 @@ class Work(NamedTuple):
     twice: bool = False  # a second operand like the first
     dtype: str = "float32"
     flops: float = 0.0
+    tf32: bool = False
 
 
 def _norm_both(x: Any, g: Any) -> Any:
@@ -90,6 +92,47 @@ def _attention(both: bool, *sizes: int) -> Work:
     return Work(*ways, (3, *sizes), passes, 0, both, "bfloat16", flops)
 
 
+def _linear(shape: tuple[int, int]) -> Work:
+    """A layer with a bias and gelu, whose weight is as large as its operand."""
+
+    def ours(x: Any, y: Any) -> Any:
+        return (x @ y.T + y[:, 0]).gelu()
+
+    def compiled(x: Any, y: Any) -> Any:
+        return _compiled()(x, y, y[:, 0])
+
+    flops = 2.0 * shape[0] ** 2 * shape[1]
+    return Work(ours, compiled, shape, 3, 0, True, "bfloat16", flops)
+
+
+@cache
+def _compiled() -> Any:
+    import torch
+
+    act = torch.nn.functional
+    layer = lambda x, w, b: act.gelu(act.linear(x, w, b), approximate="tanh")  # noqa: E731
+    return torch.compile(layer, dynamic=False)
+
+
+def _batch(count: int, rows: int, summed: int) -> Work:
+    multiply = lambda x, y: x @ y.transpose(1, 2)  # noqa: E731
+    flops = 2.0 * count * rows * rows * summed
+    return Work(multiply, multiply, (count, rows, summed), 2, 0, True, "bfloat16", flops)
+
+
+def _bytes(size: int) -> Work:
+    return Work(
+        lambda x, y: x.int() @ y.T.int(),
+        lambda x, y: __import__("torch")._int_mm(x, y.T),
+        (size, size),
+        3,
+        0,
+        True,
+        "int8",
+        2.0 * size**3,
+    )
+
+
 WORKS = {
     "copy": Work(lambda x: x + 0, lambda x: x.clone(), LONG, 2),
     "chain": Work(
@@ -127,6 +170,13 @@ WORKS = {
     "attention 4096 x 128, both ways": _attention(True, 8, 16, 4096, 128),
     "attention 1024 x 64": _attention(False, 32, 12, 1024, 64),
     "attention 1024 x 64, both ways": _attention(True, 32, 12, 1024, 64),
+    "gemm 4096 bfloat16": _product(4096, "bfloat16"),
+    "gemm 2048 bfloat16": _product(2048, "bfloat16"),
+    "gemm 4096 tf32": _product(4096, "float32")._replace(tf32=True),
+    "gemm 8192 int8": _bytes(8192),
+    "gemm 384 of 1024x64x1024 bfloat16": _batch(384, 1024, 64),
+    "gemm, bias and gelu 8192 bfloat16": _linear((8192, 8192)),
+    "gemm, bias and gelu 8192x1024x8192 bfloat16": _linear((8192, 1024)),
 }
 
 
@@ -149,8 +199,9 @@ def ours(work: Work) -> float:
     if work.places:
         operands.append((_places(work) + 0).realize())
     if work.twice:
-        operands.append((_operand(work) * 0.5).realize())
-    return measured(lambda: fn(*operands), the_gpu())
+        operands.append((_operand(work) * 0.5).cast(work.dtype).realize())
+    with allow_tf32(work.tf32):
+        return measured(lambda: fn(*operands), the_gpu())
 
 
 def _operand(work: Work) -> Tensor:
@@ -184,7 +235,8 @@ def torchs(work: Work) -> float:
     import torch
 
     x = torch.randn(work.shape, device="cuda").to(getattr(torch, work.dtype))
-    given = [x, x * 0.5] if work.twice else [x]
+    given = [x, (x * 0.5).to(x.dtype)] if work.twice else [x]
+    torch.backends.cuda.matmul.allow_tf32 = work.tf32
     if work.places:
         given.append(torch.randint(0, work.shape[0], (work.places,), device="cuda"))
     return measured(lambda: work.torch(*given), TorchEvents())

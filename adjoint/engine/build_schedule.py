@@ -165,8 +165,10 @@ class _Builder:
 
     def _library(self, work: Work) -> LibraryStep:
         node = work.nodes[0]
-        gemm, operands = gemm_of(node)
-        return LibraryStep(gemm, tuple(map(self._slot, (node, *operands))), node)
+        gemm, operands = gemm_of(node, self.target)
+        results = parts_of(node)
+        slots = tuple(map(self._slot, (*results, *operands)))
+        return LibraryStep(gemm, slots, node, made=len(results))
 
     def _whole(self, work: Work) -> LibraryStep:
         node = work.nodes[0]

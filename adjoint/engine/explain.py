@@ -194,5 +194,5 @@ def _product(step: LibraryStep) -> str:
     """What a library step computes."""
     if not isinstance(step.call, Gemm):
         return ""
-    out, left, right = (f"s{i}" for i in step.slots)
-    return f": {out} = {left} @ {right}, by the library of matrix products"
+    left, right, *_ = (f"s{i}" for i in step.reads)
+    return f": s{step.writes[0]} = {left} @ {right}, by the library of matrix products"

@@ -25,7 +25,7 @@ from adjoint.engine.graph_key import GraphKey, close_over_parameters
 from adjoint.engine.later import LATER
 from adjoint.engine.memory_reads import moved, slice_argument, slices_inside
 from adjoint.ir.collector import collector_paused
-from adjoint.ir.exactness import allows_native_bfloat16, native_bfloat16
+from adjoint.ir.exactness import settings
 from adjoint.ir.spec import verify
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of
@@ -245,7 +245,7 @@ class Programs:
 
 def structure_of(key: GraphKey) -> tuple[Any, ...]:
     """What a graph computes, and by which products: it may be asked for either."""
-    return (*key.structure, native_bfloat16) if allows_native_bfloat16() else key.structure
+    return (*key.structure, *changed) if (changed := settings()) else key.structure
 
 
 def _with_zeros(family: _Family, key: GraphKey) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ def _ways(
     unit = pipeline.run_until(unit, "lower")
     works: list[Any] = [work for part in unit.parts.values() for work in part.work]
     groups = [work.group for work in works if work.group is not None]
-    calls = [gemm_of(w.nodes[0])[0] for w in works if w.strategy.use == LIBRARY]
+    calls = [gemm_of(w.nodes[0], backend.target)[0] for w in works if w.strategy.use == LIBRARY]
     return (
         sorted(product_orders(groups, backend.target)),
         sorted(repr(_call(gemm)) for gemm in calls),
@@ -52,4 +52,6 @@ def _call(gemm: Gemm) -> tuple[Any, ...]:
     batch, m, n = gemm.batch > 1, gemm.m > 1, gemm.n > 1
     lhs = (gemm.lhs[0] if batch else 0, gemm.lhs[1] if m else 0, gemm.lhs[2])
     rhs = (gemm.rhs[0] if batch else 0, gemm.rhs[1], gemm.rhs[2] if n else 0)
-    return gemm.dtype.name, gemm.batch, gemm.m, gemm.n, gemm.k, lhs, rhs, gemm.out
+    sizes = (gemm.batch, gemm.m, gemm.n, gemm.k)
+    made = (gemm.dtype.name, gemm.made.name, str(gemm.finish))
+    return *made, *sizes, lhs, rhs, gemm.out

@@ -32,7 +32,7 @@ from adjoint.backends.protocol import Backend
 from adjoint.ir.arg import Arg, Complex, Real, Varying
 from adjoint.ir.dtype import DType
 from adjoint.ir.effect import Effect
-from adjoint.ir.exactness import allows_native_bfloat16
+from adjoint.ir.exactness import settings
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity
 from adjoint.ir.opdef import OPS, OpDef, is_shipped
@@ -102,8 +102,8 @@ def name_of(
     except UnnamedError:
         return None
     digest = sha256(b"program\0" + version + backend.machine())
-    settings = (config.TUNE.value(), allows_native_bfloat16())
-    digest.update(repr((backend.language, backend.target, settings, plain)).encode())
+    about = (config.TUNE.value(), settings())
+    digest.update(repr((backend.language, backend.target, about, plain)).encode())
     return digest.hexdigest()
 
 

@@ -1,19 +1,48 @@
-"""Whether products may have other bits than those that all processors give: one setting.
+"""What products may do that changes their bits: three settings.
 
-Whatever is compiled while it is on may use it, so it is part of the key of every program. What may
-live here: the setting. What may not: who reads it (`schedule/word_products.py`).
+Whatever is compiled while one is changed may use it, so they are part of the key of every program.
+What may live here: the settings. What may not: who reads them (`schedule/word_products.py`,
+`schedule/layout.py`).
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import ClassVar, Self
+
 from adjoint import config
 
 
-class _Setting:
-    native_bfloat16: bool | None = None  # None: as the environment says
+class _Switch:
+    """On from here on, or inside of a `with`; what it is at first the environment says."""
+
+    option: ClassVar[config.Option]
+    said: ClassVar[dict[str, bool]] = {}  # in this process
+
+    def __init__(self, enabled: bool = True):
+        self._before = self.allowed()
+        self._set(bool(enabled))
+
+    @classmethod
+    def _set(cls, enabled: bool) -> None:
+        cls.said[cls.__name__] = enabled
+        settings.cache_clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._set(self._before)
+
+    @classmethod
+    def allowed(cls) -> bool:
+        """Whether it is on."""
+        if cls.__name__ not in cls.said:
+            cls.said[cls.__name__] = cls.option.value()
+        return cls.said[cls.__name__]
 
 
-class native_bfloat16:
+class native_bfloat16(_Switch):
     """Allow the processor's own products of bfloat16 from here on, or inside: `with
     native_bfloat16(): ...`; `native_bfloat16(False)` ends it.
 
@@ -25,19 +54,35 @@ class native_bfloat16:
     written down; programs of both kinds are kept apart.
     """
 
-    def __init__(self, enabled: bool = True):
-        self._before = _Setting.native_bfloat16
-        _Setting.native_bfloat16 = bool(enabled)
-
-    def __enter__(self) -> native_bfloat16:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _Setting.native_bfloat16 = self._before
+    option = config.NATIVE_BFLOAT16
 
 
-def allows_native_bfloat16() -> bool:
-    """Whether products of bfloat16 may be those of the processor."""
-    if _Setting.native_bfloat16 is None:
-        _Setting.native_bfloat16 = config.NATIVE_BFLOAT16.value()
-    return _Setting.native_bfloat16
+class allow_tf32(_Switch):
+    """Allow products of float32 on a GPU to round their operands to 11 bits of precision (tf32)
+    from here on, or inside: `with allow_tf32(): ...`; `allow_tf32(False)` ends it.
+
+    Products are added up in float32 all the same, on tensor cores: several times as fast, with
+    errors of about 1e-3 of the operands. It is off by default, and changes nothing on a CPU. What
+    counts is when values are computed; programs of both kinds are kept apart.
+    """
+
+    option = config.TF32
+
+
+class deterministic(_Switch):
+    """Whether products by a GPU's library have the same bits from run to run, as they do by
+    default: `deterministic(False)` also allows ways that add parts up in any order.
+
+    What counts is when values are computed; programs of both kinds are kept apart.
+    """
+
+    option = config.DETERMINISTIC
+
+
+_SWITCHES = (native_bfloat16, allow_tf32, deterministic)
+
+
+@cache
+def settings() -> tuple[str, ...]:
+    """The names of those that are not what they are by default: a part of every key."""
+    return tuple(s.__name__ for s in _SWITCHES if s.allowed() != s.option.default)

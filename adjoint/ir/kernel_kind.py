@@ -230,6 +230,13 @@ class Whole(KernelKind):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Finished(Library):
+    """A call of a library that only a library does: of several dtypes, perhaps of two results."""
+
+    real = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Algorithm(KernelKind):
     """A kernel that is built as a whole: `name` is a row of `kernel/algorithms`.
 

@@ -9,6 +9,7 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     casts,
     composite,
     contract,
+    finished,
     fourier,
     fused_attention,
     indexing,

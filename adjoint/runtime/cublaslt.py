@@ -1,8 +1,8 @@
 """NVIDIA's library of matrix products, by its C interface.
 
 It is found beside the Python package that ships it (`nvidia-cublas`, which torch installs too), or
-where the system keeps libraries. What may live here: its calls. What may not: which products it is
-given.
+where the system keeps libraries. What may live here: its calls and its numbers. What may not: which
+products it is given.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from ctypes import (
     POINTER,
     byref,
+    c_double,
     c_float,
     c_int,
     c_int32,
@@ -25,6 +26,7 @@ from ctypes import (
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import finalize
 
 from adjoint.errors import InternalError
 
@@ -34,8 +36,10 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "cublasLtCreate": (_H,),
     "cublasLtMatmulDescCreate": (_H, c_int, c_int),
     "cublasLtMatmulDescSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
+    "cublasLtMatmulDescDestroy": (c_void_p,),
     "cublasLtMatrixLayoutCreate": (_H, c_int, c_uint64, c_uint64, c_int64),
     "cublasLtMatrixLayoutSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
+    "cublasLtMatrixLayoutDestroy": (c_void_p,),
     "cublasLtMatmulPreferenceCreate": (_H,),
     "cublasLtMatmulPreferenceSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
     "cublasLtMatmulAlgoGetHeuristic": (*([c_void_p] * 7), c_int, c_void_p, POINTER(c_int)),
@@ -44,24 +48,33 @@ _CALLS: dict[str, tuple[Any, ...]] = {
         *(c_uint64, c_void_p, c_uint64, c_void_p, c_void_p, c_uint64, c_size_t, c_void_p),
     ),
 }
-_TRANSPOSED = (3, 4)  # attributes of a product: its operands
+_TRANSPOSED = (3, 4)  # attributes of a product: its operands,
+_EPILOGUE, _BIAS = 7, 8  # what is done to its elements, the vector that is added,
+_BESIDE, _BESIDE_LEAD, _BESIDE_STEP = 11, 12, 13  # and a second matrix, read or written
 _BATCH, _BATCH_STEP = 5, 6  # attributes of a matrix
-_WORKSPACE, _REDUCTIONS = 1, 3  # attributes of a preference
-_IN_ORDER = 6  # sums of parts that have an order: the same bits from run to run
-_FLOAT, _DOUBLE = 0, 1
-# Type of the elements, kind of computation, type of the factors, by dtype.
+_WORKSPACE, _REDUCTIONS, _ALIGNED = 1, 3, (5, 6, 7, 8)  # attributes of a preference
+_IN_ORDER, _IN_ANY_ORDER = 6, 7  # sums of parts: only such as have an order, or others too
+_FLOAT, _DOUBLE, _INT32, _TF32 = 0, 1, 10, 77
+# Type of the elements, kind of computation, type of the factors, by dtype of the operands.
 _KINDS = {
     "float32": (_FLOAT, 68, _FLOAT),
     "float64": (_DOUBLE, 70, _DOUBLE),
     "float16": (2, 68, _FLOAT),
     "bfloat16": (14, 68, _FLOAT),
+    "int8": (3, 72, _INT32),
 }
-DTYPES = tuple(_KINDS)
-WORKSPACE = 32 << 20  # bytes that a product may use
+_RESULTS = {"int32": _INT32} | {name: row[0] for name, row in _KINDS.items()}
+_NUMBERS: dict[int, Any] = {_FLOAT: c_float, _DOUBLE: c_double, _INT32: c_int32}
+# What may be done to the elements of a product; several at once are the sum of their numbers.
+_STEPS = {"relu": 2, "bias": 4, "gelu": 32, "gelu gradient": 192, "kept": 128}
+_PLAIN = 1
+WORKSPACE = 64 << 20  # bytes that a product may use
+ALIGNED = 16  # bytes that every matrix begins at a multiple of
+_CANDIDATES = 8  # ways to compute a product that are asked for
 
 
-class _Algorithm(ctypes.Structure):
-    """What the library says of the way it would take."""
+class Algorithm(ctypes.Structure):
+    """What the library says of a way that it could take."""
 
     _fields_ = (
         ("data", c_uint64 * 8),
@@ -83,6 +96,23 @@ class Matrix(NamedTuple):
     turned: bool = False
 
 
+class Product(NamedTuple):
+    """out = steps(factor * a @ b + added) for matrices of a dtype, all of a batch."""
+
+    dtype: str  # of the operands
+    result: str  # of what is made
+    batch: int
+    a: Matrix
+    b: Matrix
+    out: Matrix
+    steps: tuple[str, ...] = ()
+    added: Matrix | None = None
+    factor: float = 1.0
+    tf32: bool = False  # operands of float32 may be rounded to 10 bits
+    ordered: bool = True  # the same bits from run to run
+    aligned: int = ALIGNED
+
+
 def _folders() -> Iterator[Path]:
     spec = importlib.util.find_spec("nvidia")
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
@@ -101,8 +131,14 @@ def library() -> Any:
             continue
         for call, types in _CALLS.items():
             getattr(loaded, call).argtypes = types
+        loaded.cublasLtGetVersion.restype = c_size_t
         return loaded
     return None
+
+
+def version() -> int:
+    """Of the library, which decides what it suggests."""
+    return int(library().cublasLtGetVersion())
 
 
 def _ok(call: str, *arguments: Any) -> None:
@@ -126,52 +162,46 @@ def _handle() -> c_void_p:
     return _made("cublasLtCreate")
 
 
-@lru_cache(maxsize=1)
-def _preference() -> c_void_p:
+@lru_cache(maxsize=64)
+def _preference(ordered: bool, aligned: int) -> c_void_p:
     found = _made("cublasLtMatmulPreferenceCreate")
     call = "cublasLtMatmulPreferenceSetAttribute"
     _set(call, found, _WORKSPACE, c_size_t(WORKSPACE))
-    _set(call, found, _REDUCTIONS, c_uint32(_IN_ORDER))
+    _set(call, found, _REDUCTIONS, c_uint32(_IN_ORDER if ordered else _IN_ANY_ORDER))
+    for attribute in _ALIGNED:
+        _set(call, found, attribute, c_uint32(aligned))
     return found
 
 
-class Product:
-    """out = a @ b for matrices of a dtype, all of a batch; made once, run again and again."""
+class _Made:
+    """The library's own description of a product, one for each that is launched: the addresses of
+    vectors and matrices beside it are a part of it."""
 
-    def __init__(self, dtype: str, batch: int, a: Matrix, b: Matrix, out: Matrix):
-        kind, computes, scale = _KINDS[dtype]
-        self._product = _made("cublasLtMatmulDescCreate", computes, scale)
-        for attribute, operand in zip(_TRANSPOSED, (a, b), strict=True):
-            turned = c_int32(int(operand.turned))
-            _set("cublasLtMatmulDescSetAttribute", self._product, attribute, turned)
-        self._layouts = [_layout(kind, batch, matrix) for matrix in (a, b, out)]
-        number = ctypes.c_double if scale == _DOUBLE else c_float
-        self._one, self._zero = number(1.0), number(0.0)
-        self._algorithm = self._chosen()
+    def __init__(self, product: Product):
+        kind, computes, self.scale = _KINDS[product.dtype]
+        computes = _TF32 if product.tf32 and product.dtype == "float32" else computes
+        self.product = _made("cublasLtMatmulDescCreate", computes, self.scale)
+        for attribute, operand in zip(_TRANSPOSED, (product.a, product.b), strict=True):
+            self.set(attribute, c_int32(int(operand.turned)))
+        steps = sum(_STEPS[step] for step in product.steps)
+        self.set(_EPILOGUE, c_uint32(steps or _PLAIN))
+        if steps & _STEPS["kept"]:
+            self.set(_BESIDE_LEAD, c_int64(product.out.lead))
+            self.set(_BESIDE_STEP, c_int64(product.out.step))
+        out = _RESULTS[product.result]
+        layouts = [(kind, product.a), (kind, product.b)]
+        layouts += [(out, product.added or product.out), (out, product.out)]
+        self.layouts = [_layout(k, product.batch, matrix) for k, matrix in layouts]
+        finalize(self, _drop, library(), self.product, self.layouts).atexit = False
 
-    def _chosen(self) -> _Algorithm:
-        found, count = _Algorithm(), c_int()
-        a, b, out = self._layouts
-        arguments = (_handle(), self._product, a, b, out, out, _preference(), 1)
-        _ok("cublasLtMatmulAlgoGetHeuristic", *arguments, byref(found), byref(count))
-        if not count.value:
-            raise InternalError("cuBLASLt knows no way to compute the product")
-        return found
+    def set(self, attribute: int, value: Any) -> None:
+        _set("cublasLtMatmulDescSetAttribute", self.product, attribute, value)
 
-    def launcher(self, workspace: int, stream: Any) -> Callable[[int, int, int], None]:
-        """What launches it on a stream, given the addresses of its result and operands."""
-        (one, two, three), algorithm = self._layouts, self._algorithm
-        left, right, result = c_uint64(), c_uint64(), c_uint64()
-        factors = byref(self._one), byref(self._zero)
-        operands = (factors[0], left, one, right, two, factors[1], result, three, result, three)
-        room = (c_uint64(workspace), c_size_t(min(algorithm.workspace, WORKSPACE)))
-        arguments = (_handle(), self._product, *operands, byref(algorithm), *room, stream)
 
-        def launch(out: int, a: int, b: int) -> None:
-            result.value, left.value, right.value = out, a, b
-            _ok("cublasLtMatmul", *arguments)
-
-        return launch
+def _drop(loaded: Any, product: c_void_p, layouts: list[c_void_p]) -> None:
+    loaded.cublasLtMatmulDescDestroy(product)
+    for layout in layouts:
+        loaded.cublasLtMatrixLayoutDestroy(layout)
 
 
 def _layout(kind: int, batch: int, matrix: Matrix) -> c_void_p:
@@ -181,3 +211,57 @@ def _layout(kind: int, batch: int, matrix: Matrix) -> c_void_p:
     _set(call, found, _BATCH, c_int32(batch))
     _set(call, found, _BATCH_STEP, c_int64(matrix.step))
     return found
+
+
+@lru_cache(maxsize=4096)
+def candidates(product: Product) -> tuple[Algorithm, ...]:
+    """Ways to compute a product, the one that the library likes best first; none, if it cannot."""
+    made, count = _Made(product), c_int()
+    for attribute in (_BIAS, _BESIDE):
+        if attribute in _addresses(product):
+            made.set(attribute, c_uint64(1 << 20))  # some address: only its alignment counts
+    found = (Algorithm * _CANDIDATES)()
+    preference = _preference(product.ordered, product.aligned)
+    arguments = (_handle(), made.product, *made.layouts, preference, _CANDIDATES)
+    call = library().cublasLtMatmulAlgoGetHeuristic
+    if call(*arguments, byref(found), byref(count)):
+        return ()
+    return tuple(a for a in found[: count.value] if not a.state and a.workspace <= WORKSPACE)
+
+
+def _addresses(product: Product) -> tuple[int, ...]:
+    """The attributes that hold an address, in the order in which a launch is given them."""
+    bits = sum(_STEPS[step] for step in product.steps)
+    found = (_BIAS, _STEPS["bias"]), (_BESIDE, _STEPS["kept"])
+    return tuple(attribute for attribute, bit in found if bits & bit)
+
+
+Launch = Callable[..., None]  # of the addresses of result, operands, what is added, what is beside
+
+
+def launcher(product: Product, algorithm: Algorithm, workspace: int, stream: Any) -> Launch:
+    """What launches a product on a stream, again and again. Nothing is allocated, nothing waits."""
+    made, attributes = _Made(product), _addresses(product)
+    number = _NUMBERS[made.scale]
+    one = number(int(product.factor) if number is c_int32 else product.factor)
+    zero = number(1 if product.added else 0)
+    left, right, third, result = (c_uint64() for _ in range(4))
+    a, b, c, out = made.layouts
+    operands = (byref(one), left, a, right, b, byref(zero), third, c, result, out)
+    room = (c_uint64(workspace), c_size_t(algorithm.workspace))
+    arguments = (_handle(), made.product, *operands, byref(algorithm), *room, stream)
+    matmul, adds = library().cublasLtMatmul, product.added is not None
+    known = dict.fromkeys(attributes, 0)
+
+    def launch(target: int, first: int, second: int, *rest: int) -> None:
+        result.value, left.value, right.value = target, first, second
+        third.value = rest[0] if adds else target
+        for attribute, address in zip(attributes, rest[adds:], strict=True):
+            if known[attribute] != address:
+                made.set(attribute, c_uint64(address))
+                known[attribute] = address
+        code = matmul(*arguments)
+        if code:
+            raise InternalError(f"cublasLtMatmul failed (status {code}) for {product}")
+
+    return launch

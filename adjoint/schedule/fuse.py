@@ -53,7 +53,7 @@ class Fuser:
     """One schedule in the making."""
 
     def __init__(self, roots: Sequence[UOp], target: Target):
-        self.limits = target.limits
+        self.target, self.limits = target, target.limits
         self.facts = facts_of(roots, target)
         self.atoms = Atoms()
         self.panels = PanelUnits(self.facts, self.atoms, target)
@@ -369,8 +369,8 @@ class Fuser:
         order = sorts(node) if kind == SORT else None
         if order is not None:
             self.sorting[order] = unit
-        for source in dict.fromkeys(read_by(node) if order is None else order.src):
-            wanted = _in_memory(node, source, kind)
+        sources = read_by(node) if order is None else order.src
+        for wanted in dict.fromkeys(_in_memory(node, sources, kind, self.target)):
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None
 
@@ -503,11 +503,11 @@ class Fuser:
         return node
 
 
-def _in_memory(node: UOp, source: UOp, kind: str) -> UOp:
-    """What a step of this kind reads of an operand: what is below views, if it knows strides."""
+def _in_memory(node: UOp, sources: Iterable[UOp], kind: str, target: Target) -> Iterable[UOp]:
+    """What a step of this kind reads of operands: what is below views, if it knows strides."""
     if kind == LIBRARY:
-        return matrix_base(source)
-    return whole_base(node, source) if kind == WHOLE else source
+        return [*(matrix_base(x, target) for x in node.src[:2]), *node.src[2:]]
+    return [whole_base(node, x) for x in sources] if kind == WHOLE else sources
 
 
 def _aliases(node: UOp) -> bool:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from operator import mul
+from typing import NamedTuple
 
 from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.exactness import allow_tf32, deterministic
 from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
 from adjoint.ir.sizes import divides
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import cast
+from adjoint.ops.finished import finished_product
 from adjoint.ops.indexing import counts_up, unwrapped
 from adjoint.ops.movement import expand, reshape
 from adjoint.ops.window import window
 from adjoint.schedule import classify
-from adjoint.stages import Gemm
+from adjoint.stages import Finish, Gemm
+from adjoint.target import Target
 
 
-def matrix_base(node: UOp) -> UOp:
+def matrix_base(node: UOp, target: Target) -> UOp:
     """What must be in memory for a matrix operand: below its views, or the operand itself, without
     the batch if that only repeats it."""
-    return _operand(node)[0]
+    return _operand(node, target).base
 
 
 _SHORTEST_RUN = 16  # numbers next to one another that are worth a loop of their own
@@ -35,7 +40,7 @@ def row_base(node: UOp) -> UOp:
         return base_of(node)
     if node.op is reshape and node.src[0].op is expand:
         return base_of(node.src[0].src[0])
-    return matrix_base(node)
+    return _operand(node).base
 
 
 def _lies_in_rows(node: UOp) -> bool:
@@ -71,14 +76,26 @@ def is_of_none(node: UOp) -> bool:
     return is_constant(node) or classify.kind_of(node) == classify.VIEW
 
 
-def _operand(node: UOp) -> tuple[UOp, tuple[int, ...]]:
-    """What must be in memory for a matrix operand, and the strides at which it is read there."""
-    strides = _as_it_lies(node)
-    if strides is not None:
-        return base_of(node), strides
+class _Operand(NamedTuple):
+    """What must be in memory for a matrix operand, the strides at which it is read there, and how
+    many elements are before its first."""
+
+    base: UOp
+    strides: tuple[int, ...]
+    start: int = 0
+
+
+def _operand(node: UOp, target: Target | None = None) -> _Operand:
+    """Where an operand lies, for the libraries of a target, or for tiles."""
+    steps = [library.starts for library in target.libraries] if target is not None else []
+    found = _as_it_lies(node, min(steps, default=0) // max(node.dtype.itemsize, 1))
+    if found is not None:
+        return _Operand(base_of(node), *found)
     once = _once(node)
     batch, row, column = strides_of(node.shape)
-    return (node, (batch, row, column)) if once is None else (once, (0, row, column))
+    if once is None:
+        return _Operand(node, (batch, row, column))
+    return _Operand(once, (0, row, column))
 
 
 def _once(node: UOp) -> UOp | None:
@@ -89,10 +106,14 @@ def _once(node: UOp) -> UOp | None:
     return matrix if matrix.size == node.shape[1] * node.shape[2] < node.size else None
 
 
-def _as_it_lies(node: UOp) -> tuple[int, ...] | None:
-    """The strides of a (batch, row, column) view that the library can take."""
-    strides = strides_over(node)
-    if strides is None:
+def _as_it_lies(node: UOp, step: int) -> tuple[tuple[int, ...], int] | None:
+    """The strides of a (batch, row, column) view that the library can take, and where it begins: at
+    a multiple of `step` elements, or where its memory does."""
+    found = _placed(node)
+    if found is None:
+        return None
+    strides, start = found
+    if start and (not step or start % step):
         return None
     _, rows, columns = node.shape
     _, row, column = strides
@@ -100,7 +121,7 @@ def _as_it_lies(node: UOp) -> tuple[int, ...] | None:
         fits = row >= columns or rows == 1
     else:
         fits = (row == 1 or rows == 1) and column >= rows
-    return strides if fits else None
+    return found if fits else None
 
 
 def base_of(node: UOp) -> UOp:
@@ -139,14 +160,20 @@ def through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
 
 def strides_over(node: UOp) -> tuple[int, ...] | None:
     """The strides of a view over its base, in elements; None if it has none, or an offset."""
+    found = _placed(node)
+    return None if found is None or found[1] else found[0]
+
+
+def _placed(node: UOp) -> tuple[tuple[int, ...], int] | None:
+    """The strides of a view over its base, and its offset; None if it has no strides."""
     counters = [IndexVar(n) for n in node.shape]
     if is_of_none(base_of(node)):
         return None
     place = _place_below(node, tuple(map(var, counters)))
     factors = [place.factor(c) if c.size > 1 else 0 for c in counters]
-    if any(f is None for f in factors) or place.const:
-        return None  # an operand begins where its memory begins
-    return tuple(f or 0 for f in factors)
+    if any(f is None for f in factors):
+        return None
+    return tuple(f or 0 for f in factors), place.const
 
 
 def counts_along(node: UOp) -> int | None:
@@ -166,12 +193,21 @@ def counts_along(node: UOp) -> int | None:
     return next((d for d, c in enumerate(counters) if index[0] == var(c) != ZERO), None)
 
 
-def gemm_of(node: UOp) -> tuple[Gemm, tuple[UOp, UOp]]:
+def gemm_of(node: UOp, target: Target) -> tuple[Gemm, tuple[UOp, ...]]:
     """The library call for a product "bmk,bkn->bmn", and its operands as `matrix_base` says."""
-    (a, left), (b, right) = map(_operand, node.src)
-    batch, m, n = map(int, node.shape)
-    summed, out = int(node.src[0].shape[2]), (m * n, n, 1)
-    return Gemm(node.dtype, batch, m, n, summed, _ints(left), _ints(right), out), (a, b)
+    left, right = (_operand(x, target) for x in node.src[:2])
+    batch, m, k = map(int, node.src[0].shape)
+    n, dtype = int(node.src[1].shape[2]), node.src[0].dtype
+    strides, out = (_ints(left.strides), _ints(right.strides)), (m * n, n, 1)
+    made, finish = dtype, Finish()
+    if node.op is finished_product:
+        arg = node.arg
+        made, finish = arg.dtype, Finish(float(arg.factor), arg.adds, tuple(arg.steps))
+    gemm = Gemm(dtype, batch, m, n, k, *strides, out, None if made is dtype else made, finish)
+    tf32 = dtype is dtypes.float32 and allow_tf32.allowed() and target.gpu
+    gemm = replace(gemm, starts=(left.start, right.start), tf32=tf32)
+    ordered = deterministic.allowed() or not target.gpu
+    return replace(gemm, ordered=ordered), (left.base, right.base, *node.src[2:])
 
 
 def _ints(strides: tuple[int, ...]) -> tuple[int, int, int]:

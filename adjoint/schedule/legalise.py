@@ -27,7 +27,9 @@ from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
+from adjoint.schedule.byte_products import bytes_by_library
 from adjoint.schedule.exact_products import by_floats
+from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
@@ -50,6 +52,7 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     if has_windows(toposort(roots)):
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
+    roots = with_finishes(roots, target)
     roots = rewrite_once(roots, legal_rules(target), fired)
     return roots if target.tile is None else rewrite_once(roots, across_rules(target), fired)
 
@@ -282,6 +285,10 @@ def legal_rules(target: Target) -> RuleSet:
         """contract(a, b) of 8-bit integers = contract(float32(a), float32(b)), cast back"""
         return by_floats(node, settled) if node.size and are_worth_tiles(node, target) else None
 
+    def library_bytes(node: UOp) -> UOp | None:
+        """contract(a, b) of 8-bit integers = the library's product of them"""
+        return bytes_by_library(node, target) if node.size else None
+
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
         return _long(node, target)
@@ -296,7 +303,8 @@ def legal_rules(target: Target) -> RuleSet:
         if has_lines(node, target):
             return None
         windows = any(x.op is window for x in node.src)
-        return matrices(node, windows and are_many(node, target))
+        repeats = windows and are_many(node, target)
+        return matrices(node, repeats, target.limits.batched_elements)
 
     rules = _RULES + RuleSet(
         (
@@ -304,6 +312,7 @@ def legal_rules(target: Target) -> RuleSet:
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
             Rule("contraction_of_words", _CONTRACTION, words),
             Rule("wider_contraction", _CONTRACTION, wider),
+            Rule("contraction_of_bytes", _CONTRACTION, library_bytes),
             Rule("exact_contraction", _CONTRACTION, exact),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),
             Rule("contraction_in_lines", _CONTRACTION, in_lines),

@@ -16,9 +16,12 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.sizes import cached, is_one
 from adjoint.ir.uop import UOp, make_node
+from adjoint.ops.movement import reshape
 from adjoint.schedule.strategy import is_matrix_product
+from adjoint.target import Limits
 
 Shape = tuple[int, ...]
+LEAST = Limits().batched_elements
 
 
 def sum_of_nothing(node: UOp) -> UOp | None:
@@ -36,13 +39,15 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
-def matrices(node: UOp, repeats: bool = False) -> UOp | None:
+def matrices(node: UOp, repeats: bool = False, least: int = LEAST) -> UOp | None:
     """a contraction = a product of matrices between views; `repeats`: tiles read an operand again
-    for letters of the batch that it lacks"""
+    for letters of the batch that it lacks; `least`: elements of one that is worth a call"""
     if not node.size or not is_matrix_product(node):
         return None
     a, b = node.src
-    return as_matrices(node.arg.spec, (a, b), lambda a, b, spec: a.contract(b, spec), repeats)
+    return as_matrices(
+        node.arg.spec, (a, b), lambda a, b, spec: a.contract(b, spec), repeats, least
+    )
 
 
 def as_matrices(
@@ -50,18 +55,32 @@ def as_matrices(
     operands: tuple[UOp, UOp],
     product: Callable[[UOp, UOp, str], UOp],
     repeats: bool = True,
+    least: int = LEAST,
 ) -> UOp:
     """What `product` makes of matrices, between views that make it a contraction."""
     a, b = operands
-    form = _matrix_form(spec, a.shape, b.shape, repeats)
+    form = _matrix_form(spec, a.shape, b.shape, repeats, least)
     lhs, rhs = (b, a) if form.swapped else (a, b)
     found = product(_viewed(lhs, form.lhs), _viewed(rhs, form.rhs), "bmk,bkn->bmn")
     return _viewed(found, form.result)
 
 
+def lies_in_order(spec: str, left: Shape, right: Shape, least: int) -> bool:
+    """Whether a product of matrices is written as its result lies."""
+    form = _matrix_form(spec, left, right, False, least)
+    return all(op is reshape for op, _, _ in form.result)
+
+
+def column_count(spec: str, left: Shape, right: Shape, least: int) -> int:
+    """How many elements of the result lie in a row of the product."""
+    form = _matrix_form(spec, left, right, False, least)
+    shape = right if not form.swapped else left
+    return int((form.rhs[-1][2] if form.rhs else shape)[-1])
+
+
 def is_swapped(spec: str, left: Shape, right: Shape) -> bool:
     """Whether the second operand gives the rows, where an operand may be read again."""
-    return _matrix_form(spec, left, right, True).swapped
+    return _matrix_form(spec, left, right, True, LEAST).swapped
 
 
 @cached(4096)
@@ -105,13 +124,13 @@ def _viewed(x: UOp, views: Views) -> UOp:
 
 
 @cached(4096)
-def _matrix_form(text: str, left: Shape, right: Shape, repeats: bool) -> _MatrixForm:
+def _matrix_form(text: str, left: Shape, right: Shape, repeats: bool, least: int) -> _MatrixForm:
     """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
     spec = axes.parse(text)
     sizes = dict(zip(spec.lhs + spec.rhs, left + right, strict=True))
     x, y = (OPS["input"](name, s, dtypes.float32, None) for name, s in (("x", left), ("y", right)))
     (a, left_term), (b, right_term), batch, rows, columns = _divided(
-        ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes, repeats
+        ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes, repeats, least
     )
     summed = _summed_order(spec.summed, left_term, right_term)
     m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
@@ -132,11 +151,10 @@ def _views(node: UOp, base: UOp) -> Views:
 
 
 Operand = tuple[UOp, str]
-_LEAST = 1 << 12  # elements of a product that is worth a call of its own
 
 
 def _divided(
-    sides: tuple[Operand, Operand], out: str, sizes: dict[str, int], repeats: bool
+    sides: tuple[Operand, Operand], out: str, sizes: dict[str, int], repeats: bool, least: int
 ) -> tuple[Operand, Operand, str, str, str]:
     """Which operand gives the rows, and the letters of batch, rows and columns.
 
@@ -151,7 +169,7 @@ def _divided(
         rest = out[: len(out) - len(columns)]
         rows = _ending(rest, [c in first[1] and c not in second[1] for c in rest])
         batch = rest[: len(rest) - len(rows)]
-        large = prod(sizes[c] for c in rows + columns) >= _LEAST
+        large = prod(sizes[c] for c in rows + columns) >= least
         fits = repeats or _has_strides(batch, sides)
         if columns and (list(batch) == both or (rows and large and fits)):
             return first, second, batch, rows, columns

@@ -18,6 +18,7 @@ from typing import Protocol
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.uop import UOp
+from adjoint.ops.finished import finished_product
 from adjoint.ops.window import window
 from adjoint.ops.words import contract_words
 from adjoint.schedule.classify import (
@@ -118,10 +119,18 @@ def _is_of_host(node: UOp, target: Target) -> bool:
     return kind_of(node) == HOST or (constant and node.dtype.is_complex)
 
 
+def _is_finished(node: UOp, target: Target) -> bool:
+    return node.op is finished_product
+
+
+_FINISHED = Row(
+    "finished product", _is_finished, LIBRARY, "the library does the rest before it writes"
+)
 _UNIT = Row("matrix unit", _is_of_words, TILES, "an instruction adds up several products at once")
 _PANEL = Row("panel of rows", lambda n, t: False, PANELS, "rows between products stay in scratch")
 ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
+    _FINISHED,
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("attention", _is(WHOLE), WHOLE, "scores stay in registers, and tensor cores make them"),
@@ -190,7 +199,9 @@ def strategy_of(
     if row.use == TILES and rows:
         row = _PANEL
     ways = (LOOPS, TILES, LIBRARY)
-    others = [r.name for r in ROWS if r.use in ways and r not in (row, _UNIT) and products]
+    others = [
+        r.name for r in ROWS if r.use in ways and r not in (row, _UNIT, _FINISHED) and products
+    ]
     return Strategy(row.name, row.use, row.why, tuple(others))
 
 

@@ -16,7 +16,7 @@ from math import prod
 
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.exactness import allows_native_bfloat16
+from adjoint.ir.exactness import native_bfloat16
 from adjoint.ir.kernel_kind import View
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
@@ -72,7 +72,7 @@ def by_words(node: UOp, target: Target) -> UOp | None:
 def _unit_of(node: UOp, target: Target) -> MatrixUnit | None:
     wanted = "int8" if node.dtype.is_int else "bfloat16"
     exact = node.dtype.is_int
-    if not exact and (node.dtype not in _SUMS or not allows_native_bfloat16()):
+    if not exact and (node.dtype not in _SUMS or not native_bfloat16.allowed()):
         return None
     return next((u for u in target.matrix_units if u.packed > 1 and u.dtype == wanted), None)
 

@@ -15,7 +15,7 @@ from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.schedule.legalise import legal_rules
 from adjoint.schedule.products import picture_rules, product_rules
-from adjoint.target import TARGETS, Limits, MatrixUnit, Tile
+from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
 
 LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
@@ -102,6 +102,7 @@ CASES = {
         byte("x", 2, 4, 9, 9, u=True).conv2d(byte("w", 168, 2, 3, 3, u=True), groups=2),
     ],
     "wider_contraction": [HALVES],
+    "contraction_of_bytes": [],  # where a library takes them: below
     "exact_contraction": [
         given("x", 4, 3, dtype="int8") @ given("y", 3, 5, dtype="int8"),
         given("x", 4, 300, dtype="uint8").dot(given("y", 300, 2, dtype="uint8"), dtype="int32"),
@@ -136,6 +137,18 @@ def test_the_rule_changes_no_bit(name):
         for node, result in found:
             wanted = evaluated(node, leaves)
             assert same_bits(evaluated(result, leaves), wanted), f"{node} becomes {result}"
+
+
+def test_bytes_for_a_library_are_filled_up_and_keep_their_bits():
+    library = MatrixLibrary("", ("int8",))
+    rule = legal_rules(replace(TARGET, libraries=(library,)))["contraction_of_bytes"]
+    x, y = byte("x", 4, 20), byte("y", 20, 5)
+    for root in expand([x @ y, x.dot(y, dtype="int64"), x.contract(byte("y", 3, 20), "mk,nk->nm")]):
+        (node,) = (n for n in toposort([root]) if n.op.name == "contract")
+        leaves = {n: values(n) for n in toposort([root]) if n.op.name == "input"}
+        assert same_bits(evaluated(rule.apply(node), leaves), evaluated(node, leaves))
+    uneven = byte("x", 4, 20, u=True).contract(byte("y", 20, 5, u=True), "mk,kn->mn")
+    assert rule.apply(uneven) is None
 
 
 @pytest.mark.parametrize("op", ["gather", "scatter_add"])

@@ -95,7 +95,7 @@ def test_programs_on_disk_are_kept_apart(own_cache):
 
 
 def test_the_environment_says_what_is_on_at_first():
-    script = "from adjoint.ir.exactness import allows_native_bfloat16 as on; print(on())"
+    script = "from adjoint.ir.exactness import native_bfloat16 as n; print(n.allowed())"
     assert printed("-c", script).strip() == "False"
     assert printed("-c", script, ADJOINT_NATIVE_BFLOAT16="1").strip() == "True"
 

@@ -18,9 +18,10 @@ from adjoint.backends.cuda.kernels import CudaKernel, Kernels
 from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry
 from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
+from adjoint.backends.cuda.products import CUBLASLT
 from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime.buffer import Buffer
-from adjoint.runtime.cublaslt import DTYPES, WORKSPACE, library
+from adjoint.runtime.cublaslt import WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import (
@@ -32,7 +33,7 @@ from adjoint.stages import (
     Source,
     Step,
 )
-from adjoint.target import TARGETS, MatrixLibrary, Target
+from adjoint.target import TARGETS, Target
 
 
 class CudaBackend:
@@ -53,7 +54,7 @@ class CudaBackend:
         it is one that has the instructions. The library is told once which GPU it is for: the
         first."""
         there = self.device == "GPU" and library() is not None
-        found = (MatrixLibrary("cublaslt", DTYPES),) if there else ()
+        found = (CUBLASLT,) if there else ()
         known = TARGETS["GPU"]
         return replace(known, libraries=found, whole=known.whole if self._is_hopper() else ())
 

@@ -16,7 +16,7 @@ from adjoint.autodiff.reverse import results
 from adjoint.engine.step_facts import FlagError
 from adjoint.ir import sizes
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.exactness import allows_native_bfloat16
+from adjoint.ir.exactness import settings
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, make_known
 from adjoint.runtime.buffer import Buffer
@@ -49,7 +49,7 @@ def ambient() -> tuple[Any, ...]:
         dtypes.default_int,
         Device.DEFAULT,
         grad_enabled.get(),
-        allows_native_bfloat16(),
+        settings(),
         casting.get(),
     )
 

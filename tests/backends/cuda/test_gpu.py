@@ -17,9 +17,11 @@ from adjoint import Device, Tensor, jit
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.engine.program_cache import load_backend
 from adjoint.errors import DeviceError
+from adjoint.runtime.cublaslt import library
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.memory import memory_of
 from tests.backends.cuda.agreement import in_processes
+from tests.backends.cuda.product_cases import CASES, far
 from tests.support.processes import ROOT, printed
 from tests.support.threads import in_threads
 
@@ -33,6 +35,14 @@ def test_every_record_and_program_has_the_bits_of_the_cpu():
     found = in_processes(min(os.cpu_count() or 1, 16))
     assert found["wrong"] == {}
     assert found["equal"] > 5000
+
+
+@pytest.mark.skipif(library() is None, reason="cuBLASLt is not installed")
+def test_products_and_what_is_done_to_them_are_near_float64():
+    for name, case in CASES.items():
+        for dtype in case.dtypes if case.plain is not None else ():
+            off = far(case, dtype, "GPU")
+            assert off <= (4 if len(case.calls) == 1 else 64), (name, dtype)
 
 
 def test_the_gpu_is_found():

@@ -1,0 +1,74 @@
+"""The way to compute a product that was measured to be soonest (`ADJOINT_TUNE=1`).
+
+The library's candidates each run for a moment on memory of their own; the best is kept in the cache
+directory, by GPU, version of the library and product. What may live here: measuring, remembering.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from ctypes import sizeof
+from typing import Any
+
+from adjoint import config
+from adjoint.ir.dtype import dtypes
+from adjoint.runtime import cache
+from adjoint.runtime.cublaslt import Algorithm, Launch, Matrix, Product, launcher, version
+from adjoint.runtime.cuda import Driver
+
+_ROUNDS, _IN_A_ROW = 5, 5
+_WORTH = 0.98  # of the time of the library's own choice, below which another is taken
+_KNOWN: dict[str, Algorithm] = {}
+
+
+def chosen(
+    product: Product, found: tuple[Algorithm, ...], gpu: Driver, workspace: int
+) -> Algorithm:
+    """The library's first candidate, or the soonest if that is to be measured."""
+    if len(found) < 2 or config.TUNE.value() != "all":
+        return found[0]
+    facts = repr(("library product", 1, gpu.name, version(), tuple(product)))
+    name = hashlib.sha256(facts.encode()).hexdigest()
+    if name not in _KNOWN:
+        kept = cache.read(name)
+        if kept is None or len(kept) != sizeof(Algorithm):
+            kept = bytes(_soonest(product, found, gpu, workspace))
+            cache.write(name, kept)
+        _KNOWN[name] = Algorithm.from_buffer_copy(kept)
+    return _KNOWN[name]
+
+
+def _soonest(
+    product: Product, found: tuple[Algorithm, ...], gpu: Driver, workspace: int
+) -> Algorithm:
+    memory = [gpu.allocate(size) for size in sizes(product)]
+    try:
+        launches = [launcher(product, way, workspace, gpu.stream) for way in found]
+        times = [min(_milliseconds(f, memory, gpu) for _ in range(_ROUNDS)) for f in launches]
+    finally:
+        for address in memory:
+            gpu.free(address)
+    best = min(range(len(found)), key=times.__getitem__)
+    return found[best] if times[best] < _WORTH * times[0] else found[0]
+
+
+def _milliseconds(launch: Launch, memory: list[int], gpu: Driver) -> float:
+    launch(*memory)
+    start = gpu.event()
+    for _ in range(_IN_A_ROW):
+        launch(*memory)
+    return gpu.milliseconds(start, gpu.event())
+
+
+def sizes(product: Product) -> list[int]:
+    """Bytes of everything that a launch is given."""
+    narrow, wide = (getattr(dtypes, name).itemsize for name in (product.dtype, product.result))
+    out = _extent(product.out, product.batch) * wide
+    found = [out, *(_extent(m, product.batch) * narrow for m in (product.a, product.b))]
+    found += [out] if product.added is not None else []
+    found += [product.out.rows * wide] if "bias" in product.steps else []
+    return found + [out] * any(step in product.steps for step in ("kept", "gelu gradient"))
+
+
+def _extent(matrix: Matrix, batch: int) -> Any:
+    return (batch - 1) * matrix.step + matrix.lead * matrix.columns
