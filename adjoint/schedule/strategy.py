@@ -26,6 +26,7 @@ from adjoint.schedule.classify import (
     LEAF,
     LIBRARY,
     REDUCE,
+    ROUTINE,
     SORT,
     SPECIAL,
     WHOLE,
@@ -46,7 +47,7 @@ class Row:
 
     name: str
     when: Callable[[UOp, Target], bool]
-    use: str  # LOOPS, TILES, PANELS, LIBRARY, WHOLE, SPECIAL (an algorithm), SORT, CONTROL, HOST
+    use: str  # LOOPS, TILES, PANELS, LIBRARY, ROUTINE, WHOLE, SPECIAL (an algorithm), SORT, …
     why: str
 
 
@@ -123,6 +124,7 @@ _PANEL = Row("panel of rows", lambda n, t: False, PANELS, "rows between products
 ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
+    Row("routine", _is(ROUTINE), ROUTINE, "a library of the target computes the whole of it"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("attention", _is(WHOLE), WHOLE, "scores stay in registers, and tensor cores make them"),
     _UNIT,
