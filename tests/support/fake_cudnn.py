@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.backends.cuda import convolutions
 from adjoint.runtime import cudnn
+from tests.support.fake_gpu import launched
 
 _TYPES = {0: np.dtype("f4"), 1: np.dtype("f8"), 2: np.dtype("f2"), 9: np.dtype(ml_dtypes.bfloat16)}
 _VALUES = {
@@ -108,9 +109,13 @@ class FakeCudnn:
         }
         arrays = [self._array(operation[f][0], places) for f in fields[name]]
         how = self.made[operation[first + 2][0]]
-        self.calls.append(name)
-        _COMPUTE[name](*arrays, how[104], how[103], how[102])
+        values = (*arrays, how[104], how[103], how[102])
+        launched("convolution", self._compute, name, *values)
         return 0
+
+    def _compute(self, name, *values):
+        self.calls.append(name)
+        _COMPUTE[name](*values)
 
     def _array(self, number, places):
         """The memory of a tensor, as its descriptor says."""

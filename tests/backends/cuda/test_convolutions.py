@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, jit, lower, value_and_grad, vmap
+from adjoint.backends import cuda
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.cudnn import CUDNN
 from adjoint.runtime.device import has_tools
@@ -111,6 +112,17 @@ def test_a_call_that_is_jitted_asks_for_a_way_once(library):
     f(x, w)
     assert library.plans == before
     assert library.calls == ["forward"] * 3
+
+
+@tools
+def test_a_convolution_is_recorded_with_the_kernels_around_it(library):
+    f = jit(lambda x, w: ((x * 2).sum(0, keepdim=True) + x).conv2d(w, padding=1).softmax(1))
+    arrays = floats(4, 8, 15, 15), floats(16, 8, 3, 3)
+    x, w = (Tensor(a, device="GPU") for a in arrays)
+    first, *others = [f(x, w).numpy() for _ in range(4)]
+    assert "graph" in cuda.BACKEND.gpu.calls
+    assert all(np.array_equal(first, other) for other in others)
+    assert library.calls == ["forward"] * 4
 
 
 # ---- the order of channels
