@@ -209,6 +209,92 @@ class Gemm:
         return 2 * self.batch * self.m * self.n * self.k
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Convolution:
+    """A convolution, or its gradient by the picture or the weights: `kind`, as `ops/convolve.py`
+    names them. Shapes have their channels second; `channels_last` says how all of them lie."""
+
+    dtype: DType
+    kind: str
+    picture: Shape
+    weights: Shape
+    out: Shape
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    groups: int
+    channels_last: bool
+
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+        sizes = "x".join(map(str, self.picture)) + " by " + "x".join(map(str, self.weights))
+        order = " channels last" if self.channels_last else ""
+        return f"convolution {self.dtype.short} {self.kind} {sizes}{order}"
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions."""
+        return 2 * prod(self.out) * prod(self.weights[1:])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FourierTransform:
+    """Transforms of the last axes, `batch` of them one behind another, not divided by anything:
+    `form`, as `ops/transform.py` names them."""
+
+    dtype: DType
+    form: str
+    lengths: Shape
+    batch: int
+    inverse: bool
+
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+        sizes = "x".join(map(str, self.lengths))
+        way = "inverse " if self.inverse else ""
+        return f"{way}fourier transform {self.dtype.short} {self.form} {self.batch} of {sizes}"
+
+    @property
+    def flops(self) -> int:
+        """As transforms are counted: 5 n log2 n, half of it where one side is real."""
+        count = prod(self.lengths)
+        whole = 5 * self.batch * count * max(1, (count - 1).bit_length())
+        return whole if self.form == "complex" else whole // 2
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Factorisation:
+    """A factorisation of `batch` matrices, or the solution of their equations: `what`, as
+    `ops/factor.py` names them; `others` are the columns, or rows, of right-hand sides; `how` is
+    what is said of a triangle: upper, left, ones on the diagonal."""
+
+    dtype: DType
+    what: str
+    batch: int
+    rows: int
+    columns: int
+    others: int = 0
+    how: tuple[bool, bool, bool] = (False, True, False)
+
+    @property
+    def real_bytes(self) -> int:
+        """Of a number that is real whatever the matrix is."""
+        return self.dtype.itemsize // (2 if self.dtype.is_complex else 1)
+
+    @property
+    def title(self) -> str:
+        """What the call is, with its sizes."""
+        return f"{self.what} {self.dtype.short} {self.batch}x{self.rows}x{self.columns}"
+
+    @property
+    def flops(self) -> int:
+        """About as many as an elimination has, and right-hand sides."""
+        size = min(self.rows, self.columns)
+        return self.batch * self.rows * self.columns * (size + 2 * self.others)
+
+
 def matrix_order(row: int, column: int, rows: int, columns: int) -> tuple[bool, int] | None:
     """Whether a matrix with these strides lies row by row, or column by column, and how far they
     are apart; None if it lies neither way."""

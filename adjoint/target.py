@@ -63,6 +63,15 @@ class MatrixLibrary:
 
 
 @dataclass(frozen=True, slots=True)
+class Routines:
+    """What a library computes whole: the names of the ops, and the dtypes."""
+
+    name: str
+    ops: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Tile:
     """The part of a product whose sums a kernel holds in registers: rows, and bytes of each."""
 
@@ -143,7 +152,12 @@ class Target:
     little_work: int = 1 << 17  # elements times ops, below which compiling takes the time
     libraries: tuple[MatrixLibrary, ...] = ()
     whole: tuple[str, ...] = ()  # composites for which it may have kernels of their own
+    routines: tuple[Routines, ...] = ()
     limits: Limits = Limits()
+
+    def computes(self, op: str, dtype: object) -> bool:
+        """Whether a library of the target computes the whole of such an op, of that dtype."""
+        return any(op in r.ops and str(dtype) in r.dtypes for r in self.routines)
 
 
 _BLAS = MatrixLibrary("blas", ("float32", "float64"))

@@ -21,7 +21,7 @@ import adjoint
 from adjoint import config
 from adjoint.cli.exits import FAILED, OK, add_json, say
 from adjoint.errors import AdjointError, did_you_mean
-from adjoint.runtime import cache, cublaslt, cuda
+from adjoint.runtime import cache, cublaslt, cuda, cudnn, cufft, cusolver
 from adjoint.runtime.cores import available_cores
 from adjoint.runtime.device import Device
 from adjoint.runtime.processor import processor
@@ -204,10 +204,17 @@ def _devices() -> Iterator[Finding]:
 
 
 def _gpu() -> str:
-    """What the GPU is, and whether its library of products is there."""
+    """What the GPU is, and which of its libraries are missing."""
     found = cuda.Driver()
-    products = "" if cublaslt.library() else "; products are loops without adjoint[cuda]"
-    return f"{found.name}, compute capability {found.capability / 10}{products}"
+    missing = [title for title, there in _gpu_libraries() if not there]
+    without = f"; without {', '.join(missing)} (adjoint[cuda] has them)" if missing else ""
+    return f"{found.name}, compute capability {found.capability / 10}{without}"
+
+
+def _gpu_libraries() -> Iterator[tuple[str, bool]]:
+    yield "cuBLASLt", cublaslt.library() is not None
+    for library in (cudnn.CUDNN, cufft.CUFFT, cusolver.CUSOLVER):
+        yield library.title, library.loaded is not None
 
 
 def _threads() -> Iterator[Finding]:

@@ -23,9 +23,10 @@ from adjoint.kernel.algorithms.table import build
 from adjoint.kernel.loop_program import lower
 from adjoint.kernel.panels import lower_panels
 from adjoint.kernel.several_products import lower_tiles
-from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, SORT, SPECIAL, WHOLE
+from adjoint.schedule.classify import CONTROL, HOST, LIBRARY, ROUTINE, SORT, SPECIAL, WHOLE
 from adjoint.schedule.groups import Fused, Work, group_key, nodes_of
 from adjoint.schedule.layout import gemm_of, sorts
+from adjoint.schedule.routines import routine_of
 from adjoint.schedule.strategy import LOOPS, PANELS, TILES, for_tiles
 from adjoint.schedule.whole import call_of
 from adjoint.stages import (
@@ -177,6 +178,11 @@ class _Builder:
         slots = tuple(map(self._slot, (*results, *operands)))
         return LibraryStep(call, slots, node, made=len(results))
 
+    def _routine(self, work: Work) -> LibraryStep:
+        node = work.nodes[0]
+        results, operands = self._results_and_operands(node)
+        return LibraryStep(routine_of(node), (*results, *operands), node, made=len(results))
+
 
 LOWERINGS = {LOOPS: lower, TILES: lower_tiles, PANELS: lower_panels}  # by what a row uses
 _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
@@ -185,6 +191,7 @@ _BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
     PANELS: _Builder._kernel,
     LIBRARY: _Builder._library,
     WHOLE: _Builder._whole,
+    ROUTINE: _Builder._routine,
     SPECIAL: _Builder._special,
     SORT: _Builder._sort,
     CONTROL: _Builder._control,

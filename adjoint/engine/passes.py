@@ -27,7 +27,7 @@ from adjoint.runtime.spans import span
 from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
-from adjoint.schedule.legalise import prepare
+from adjoint.schedule.legalise import prepare, whole_routines
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
 from adjoint.schedule.whole import taken_whole
@@ -80,7 +80,8 @@ def simplify(graph: Graph, around: Around) -> Graph:
 def legalise(graph: Graph, around: Around) -> Graph:
     """Before: complex arithmetic, argmax(x), contract(a, b, "bqhd,bkhd->bhqk").
     After: real arithmetic; max, eq and min; a product of matrices between views."""
-    return replace(graph, roots=tuple(prepare(split_complex(graph.roots), around.target)))
+    real = split_complex(whole_routines(graph.roots, around.target))
+    return replace(graph, roots=tuple(prepare(real, around.target)))
 
 
 @each

@@ -237,6 +237,14 @@ class Finished(Library):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Routine(KernelKind):
+    """A library computes the whole of it, from operands in memory; made for targets that have
+    that library alone."""
+
+    step = "routine"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Algorithm(KernelKind):
     """A kernel that is built as a whole: `name` is a row of `kernel/algorithms`.
 

@@ -1,8 +1,8 @@
 """What the scheduler makes of each node: the kind that its record says, and what an element costs.
 
 VIEW ops only move indices; POINTWISE ops compute an element from elements; REDUCE ops loop; the
-others are steps of their own: LIBRARY, WHOLE (kernels for a composite), SPECIAL (kernels with an
-algorithm), CONTROL, HOST (NumPy);
+others are steps of their own: LIBRARY (products), ROUTINE (what a library computes whole), WHOLE
+(kernels for a composite), SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy);
 MEMORY ops are another reading of the bytes of their operand.
 """
 
@@ -21,6 +21,7 @@ from adjoint.ir.kernel_kind import (
     Part,
     Pointwise,
     Reduce,
+    Routine,
     View,
     Whole,
     kernel_of,
@@ -28,7 +29,7 @@ from adjoint.ir.kernel_kind import (
 from adjoint.ir.uop import UOp
 
 LEAF, VIEW, POINTWISE, REDUCE = Leaf.step, View.step, Pointwise.step, Reduce.step
-LIBRARY, SPECIAL, SORT = Library.step, Algorithm.step, "sort"
+LIBRARY, ROUTINE, SPECIAL, SORT = Library.step, Routine.step, Algorithm.step, "sort"
 WHOLE = Whole.step
 CONTROL, HOST, PART, MEMORY = Control.step, Host.step, Part.step, Memory.step
 

@@ -46,6 +46,7 @@ Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the
 _PRODUCTS = 4  # that a kernel of tiles may hold, or columns of one
 _STEPS = 8  # products with one right operand: of an unrolled loop, whose kernels are to be alike
 _HEADS = 4  # kernels that one more sum may join
+_STRIDED = 1 << 12  # elements of a row that a team may read one by one, each far from the next
 _KEPT = 1 << 12  # numbers, of which a value takes room while it waits
 
 
@@ -54,6 +55,7 @@ class Fuser:
 
     def __init__(self, roots: Sequence[UOp], target: Target):
         self.target, self.limits = target, target.limits
+        self.teams = target.team is not None
         self.facts = facts_of(roots, target)
         self.atoms = Atoms()
         self.panels = PanelUnits(self.facts, self.atoms, target)
@@ -320,8 +322,16 @@ class Fuser:
         limits = self.limits
         if row > limits.long_row and rows < limits.many_rows:
             return False
+        if self.teams and row > _STRIDED and self._lies_across(unit, found):
+            return False
         unit.outer = tuple(sorted(found))
         return True
+
+    def _lies_across(self, unit: Unit, row: set[int]) -> bool:
+        """Whether the elements of a row would lie apart, where those of different rows lie side by
+        side: neighbouring threads would read far memory."""
+        last = [axis for index in unit.outputs.values() for axis in [a for a in index if a][-1:]]
+        return any(not row.isdisjoint(axis) for axis in self.atoms.settled(tuple(last)))
 
     def _host(
         self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None], needs: Needs

@@ -28,7 +28,10 @@ from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
 from adjoint.schedule.byte_products import bytes_by_library
+from adjoint.schedule.channels import channels_last
+from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
+from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side
 from adjoint.schedule.layout import counts_along
@@ -41,6 +44,7 @@ from adjoint.schedule.strategy import (
     product_dtype,
     sums_lines,
 )
+from adjoint.schedule.transforms import transform_rules
 from adjoint.schedule.word_products import by_words
 from adjoint.target import Target
 
@@ -50,11 +54,25 @@ fired: Counter[str] = Counter()  # how often each rule applied in this process
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
     if has_windows(toposort(roots)):
+        if target.routines:
+            roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
     roots = with_finishes(roots, target)
     roots = rewrite_once(roots, legal_rules(target), fired)
     return roots if target.tile is None else rewrite_once(roots, across_rules(target), fired)
+
+
+def whole_routines(roots: Sequence[UOp], target: Target) -> list[UOp]:
+    """The roots over what libraries of the target compute whole, of complex numbers too."""
+    if not target.routines:
+        return list(roots)
+    return rewrite_once(roots, _whole_rules(target), fired)
+
+
+@cache
+def _whole_rules(target: Target) -> RuleSet:
+    return transform_rules(target) + factor_rules(target)
 
 
 def _filled(node: UOp, value: Any) -> UOp:

@@ -27,6 +27,7 @@ from adjoint.schedule.classify import (
     LEAF,
     LIBRARY,
     REDUCE,
+    ROUTINE,
     SORT,
     SPECIAL,
     WHOLE,
@@ -47,7 +48,7 @@ class Row:
 
     name: str
     when: Callable[[UOp, Target], bool]
-    use: str  # LOOPS, TILES, PANELS, LIBRARY, WHOLE, SPECIAL (an algorithm), SORT, CONTROL, HOST
+    use: str  # LOOPS, TILES, PANELS, LIBRARY, ROUTINE, WHOLE, SPECIAL (an algorithm), SORT, …
     why: str
 
 
@@ -132,6 +133,7 @@ ROWS = (
     Row("control flow", _is(CONTROL), CONTROL, "its functions are schedules of their own"),
     _FINISHED,
     Row("sort", lambda n, t: sorts(n) is not None, SORT, "values in the order of their argsort"),
+    Row("routine", _is(ROUTINE), ROUTINE, "a library of the target computes the whole of it"),
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("attention", _is(WHOLE), WHOLE, "scores stay in registers, and tensor cores make them"),
     _UNIT,

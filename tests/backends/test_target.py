@@ -16,7 +16,7 @@ from adjoint.engine.graph_key import close_over_parameters, graph_key
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
-from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Target, Team, Tile
+from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Routines, Target, Team, Tile
 
 CPU = TARGETS["CPU"]
 
@@ -183,11 +183,18 @@ def test_another_number_makes_another_program_of_the_same_bits(name):
 
 def test_every_number_of_a_target_is_tried():
     elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
-    elsewhere.add("gpu")
+    elsewhere |= {"gpu", "routines", "whole"}
     tried = {name.removeprefix("limits.") for name in CHANGES}
     numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
     decide_when = {"at_once_nodes", "at_once_elements", "at_once_runs"}  # engine/test_at_once.py
     assert numbers - tried == {"many_rows", *decide_when}  # the first beside long_row
+
+
+def test_what_a_library_computes_whole_is_a_call_of_it():
+    fn, x = lambda x: x.conv2d(x[:, :, :3, :3]), floats(8, 8, 20, 20)
+    routines = (Routines("l", ("convolve",), ("float32",)),)
+    assert "library convolution" in text(fn, x, routines=routines)
+    assert "library convolution" not in text(fn, x)
 
 
 def test_cores_share_the_grid_of_a_kernel():

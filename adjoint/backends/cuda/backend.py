@@ -14,6 +14,7 @@ from adjoint.backends.cuda.control_flow import Machine, control_entry
 from adjoint.backends.cuda.flags import Flags, IndexFlag
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.graphs import Entry
+from adjoint.backends.cuda.installed import routines
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
 from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry
 from adjoint.backends.cuda.library_calls import Site, library_row
@@ -50,13 +51,18 @@ class CudaBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The GPU, with the library of products if it is installed, and kernels for composites if
-        it is one that has the instructions. The library is told once which GPU it is for: the
+        """The GPU, with the libraries that are installed, and kernels for composites if it is one
+        that has the instructions. The libraries are told once which GPU they are for: the
         first."""
-        there = self.device == "GPU" and library() is not None
-        found = (CUBLASLT,) if there else ()
+        first = self.device == "GPU"
+        products = (CUBLASLT,) if first and library() is not None else ()
         known = TARGETS["GPU"]
-        return replace(known, libraries=found, whole=known.whole if self._is_hopper() else ())
+        return replace(
+            known,
+            libraries=products,
+            routines=routines() if first else (),
+            whole=known.whole if self._is_hopper() else (),
+        )
 
     def _is_hopper(self) -> bool:
         try:
@@ -132,7 +138,7 @@ class CudaBackend:
                     cells[number] = machine.flags[-1].address
                 return kernel_entry(step, kernels[step.program], cells, machine.gpu)
             case LibraryStep():
-                site = self._site(step.slots, cells)
+                site = self._site(step, cells)
                 row = library_row(step)
                 return Entry(row.bind(step.call, site), step.slots, int(row.recorded))
             case ControlStep():
@@ -144,9 +150,9 @@ class CudaBackend:
         """See `Flags`."""
         self.flags.made(outputs)
 
-    def _site(self, slots: tuple[int, ...], cells: Cells) -> Site:
+    def _site(self, step: LibraryStep, cells: Cells) -> Site:
         room = (self.memory, lambda: self._workspace)
-        return Site(slots, cells, self._gpu(), *room, self._kernels)
+        return Site(step.slots, cells, self._gpu(), *room, self._kernels, step.node)
 
     def synchronise(self) -> None:
         """Wait for the stream."""

@@ -13,13 +13,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from adjoint.backends.cuda.attention import attention_call
+from adjoint.backends.cuda.convolutions import convolution_call
+from adjoint.backends.cuda.factorisations import factorisation_call
 from adjoint.backends.cuda.kernels import Kernels
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.cuda.products import product_call
+from adjoint.backends.cuda.transforms import transform_call
 from adjoint.errors import InternalError
+from adjoint.ir.uop import UOp
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
-from adjoint.stages import Attention, Gemm, LibraryStep
+from adjoint.stages import (
+    Attention,
+    Convolution,
+    Factorisation,
+    FourierTransform,
+    Gemm,
+    LibraryStep,
+)
 
 Call = Callable[[], None]
 
@@ -36,6 +47,7 @@ class Site:
     memory: CudaMemory
     workspace: Callable[[], CudaBlock]  # made when it is first asked for
     kernels: Kernels  # where calls that are kernels of our own find theirs
+    node: UOp | None = None  # what is computed, for messages
 
 
 class Row(NamedTuple):
@@ -55,6 +67,9 @@ def _attention(call: Attention, site: Site) -> Call:
 
 
 ROWS: dict[type, Row] = {
+    Convolution: Row(convolution_call),
+    Factorisation: Row(factorisation_call, recorded=False),
+    FourierTransform: Row(transform_call),
     Gemm: Row(_product),
     Attention: Row(_attention),
 }

@@ -1,0 +1,203 @@
+"""Convolutions on a GPU: which are calls of cuDNN, what it is told, and what comes back.
+
+Without a GPU its library is NumPy behind the same C functions; with one it is itself.
+"""
+
+from collections import Counter
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from adjoint import Tensor, jit, lower, value_and_grad, vmap
+from adjoint.backends import cuda
+from adjoint.runtime.cuda import problem
+from adjoint.runtime.cudnn import CUDNN
+from adjoint.runtime.device import has_tools
+from adjoint.target import TARGETS
+from tests.anew import compiled_anew
+from tests.backends.cuda.convolutions import CASES, DTYPES, check
+from tests.support.fake_cudnn import fake_cudnn, installed
+from tests.support.fake_gpu import fake_gpu
+
+tools = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+real = pytest.mark.skipif(
+    bool(problem()) or CUDNN.loaded is None, reason=problem() or "cuDNN is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with compiled_anew(), fake_cudnn() as library, fake_gpu():
+        yield library
+
+
+@pytest.fixture
+def library(shared):
+    """A fake cuDNN beside a fake GPU."""
+    del shared.calls[:]
+    return shared
+
+
+def steps(fn, *arrays):
+    """The lines of a schedule that are calls of a library, and those that are kernels."""
+    lines = lower(fn)(*[Tensor(a, device="GPU") for a in arrays]).schedule().splitlines()
+    return [[line for line in lines if line.startswith(kind)] for kind in ("library", "kernel")]
+
+
+def floats(*shape, dtype=np.float32):
+    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+
+@tools
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_values_and_gradients_are_those_of_float64(library, case):
+    check(case, "float32")
+    assert {"forward", "picture", "weights"} == set(library.calls)
+
+
+@tools
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("case", CASES[::4], ids=str)
+def test_other_floats_are_taken_as_they_are(library, case, dtype):
+    check(case, dtype)
+    assert set(library.calls) == {"forward", "picture", "weights"}
+
+
+@tools
+def test_padding_is_told_and_not_written(library):
+    calls, kernels = steps(
+        lambda x, w: x.conv2d(w, padding=1), floats(4, 8, 15, 15), floats(16, 8, 3, 3)
+    )
+    assert len(calls) == 1
+    assert "forward 4x8x15x15 by 16x8x3x3" in calls[0]
+    assert kernels == []
+
+
+@tools
+def test_three_products_of_a_training_step_are_three_calls(library):
+    def loss(w, x):
+        return (x.conv2d(w, padding=1) ** 2).sum()
+
+    def both(w, x):
+        return value_and_grad(loss, argnums=(0, 1))(w, x)
+
+    calls, _ = steps(both, floats(16, 8, 3, 3), floats(4, 8, 15, 15))
+    assert Counter(line.split()[3] for line in calls) == {"forward": 1, "picture": 1, "weights": 1}
+
+
+@tools
+def test_weights_of_their_own_for_each_picture_are_groups(library):
+    x, w = floats(6, 8, 20, 20), floats(6, 16, 8, 3, 3)
+    found = vmap(lambda x, w: x.conv2d(w))(Tensor(x, device="GPU"), Tensor(w, device="GPU"))
+    wanted = vmap(lambda x, w: x.conv2d(w))(Tensor(x, device="CPU"), Tensor(w, device="CPU"))
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1e-4)
+    assert library.calls == ["forward"]
+
+
+@tools
+def test_few_products_are_loops(library):
+    calls, kernels = steps(lambda x, w: x.conv2d(w), floats(1, 2, 5, 5), floats(2, 2, 3, 3))
+    assert calls == []
+    assert len(kernels) == 1
+
+
+@tools
+def test_a_call_that_is_jitted_asks_for_a_way_once(library):
+    f = jit(lambda x, w: x.conv2d(w).relu())
+    x, w = Tensor(floats(4, 8, 15, 15), device="GPU"), Tensor(floats(16, 8, 3, 3), device="GPU")
+    f(x, w)
+    before = library.plans
+    f(x, w)
+    f(x, w)
+    assert library.plans == before
+    assert library.calls == ["forward"] * 3
+
+
+@tools
+def test_a_convolution_is_recorded_with_the_kernels_around_it(library):
+    f = jit(lambda x, w: ((x * 2).sum(0, keepdim=True) + x).conv2d(w, padding=1).softmax(1))
+    arrays = floats(4, 8, 15, 15), floats(16, 8, 3, 3)
+    x, w = (Tensor(a, device="GPU") for a in arrays)
+    first, *others = [f(x, w).numpy() for _ in range(4)]
+    assert "graph" in cuda.BACKEND.gpu.calls
+    assert all(np.array_equal(first, other) for other in others)
+    assert library.calls == ["forward"] * 4
+
+
+# ---- the order of channels
+
+
+def block(w, x):
+    """Convolutions with batch norm, a maximum of windows, a residual and a mean between."""
+    h = x.conv2d(w[0], stride=2, padding=1)
+    wide = h.cast("float32")
+    mean = wide.mean((0, 2, 3), keepdim=True)
+    spread = ((wide - mean) ** 2).mean((0, 2, 3), keepdim=True)
+    h = ((wide - mean) * (spread + 1e-5).rsqrt()).cast(x.dtype).relu().max_pool2d(3, 2, padding=1)
+    h = (h.conv2d(w[1], padding=1).relu().conv2d(w[2], padding=1) + h).relu()
+    return (h.mean((2, 3)).cast("float32") ** 2).sum()
+
+
+SHAPES = ((16, 3, 3, 3), (16, 16, 3, 3), (16, 16, 3, 3))
+
+
+def gradients(device, dtype=ml_dtypes.bfloat16):
+    w = [Tensor(floats(*shape, dtype=dtype), device=device) for shape in SHAPES]
+    value, found = value_and_grad(block)(
+        w, Tensor(floats(4, 3, 32, 32, dtype=dtype), device=device)
+    )
+    return [t.numpy().astype(np.float64) for t in (value, *found)]
+
+
+@tools
+def test_between_convolutions_of_narrow_floats_nothing_is_turned_around(library):
+    def step(x, *w):
+        return value_and_grad(block)(list(w), x)
+
+    arrays = [floats(*shape, dtype=ml_dtypes.bfloat16) for shape in ((4, 3, 32, 32), *SHAPES)]
+    calls, kernels = steps(step, *arrays)
+    turned = [line for line in kernels if line.startswith("kernel permute")]
+    assert all("channels last" in line for line in calls)
+    assert len(calls) == 8
+    assert (
+        len(turned) == 7
+    )  # the picture, three weights and their gradients: what is given or asked
+
+
+@tools
+def test_the_order_of_channels_changes_no_value(library):
+    for found, wanted in zip(gradients("GPU"), gradients("CPU"), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=0.02 * np.abs(wanted).max())
+
+
+@tools
+def test_float32_keeps_its_channels_in_front(library):
+    calls, _ = steps(lambda x, w: x.conv2d(w), floats(4, 8, 15, 15), floats(16, 8, 3, 3))
+    assert "channels last" not in calls[0]
+
+
+# ---- without the library, and with the real one
+
+
+@tools
+def test_without_the_library_convolutions_are_right():
+    with compiled_anew(), installed(CUDNN, None), fake_gpu():
+        check(CASES[0], "float32")
+        check(CASES[3], "bfloat16")
+
+
+@real
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_on_a_gpu_values_and_gradients_are_those_of_float64(case, dtype):
+    check(case, dtype)
+
+
+@real
+@pytest.mark.gpu
+def test_on_a_gpu_runs_have_equal_bits():
+    first = gradients("GPU")
+    for _ in range(3):
+        assert all(np.array_equal(a, b) for a, b in zip(first, gradients("GPU"), strict=True))
