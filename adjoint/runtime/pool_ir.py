@@ -51,6 +51,7 @@ def _pause() -> tuple[str, str]:
 
 
 _DECLARE_PAUSE, _PAUSE = _pause()
+_FROM_BEHIND = 1 << 32  # of the counter of chunks: one for those who take them from the last on
 
 _DECLARATIONS = f"""
 declare i32 @pthread_attr_init(ptr)
@@ -68,27 +69,38 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 {_DECLARE_PAUSE}"""
 
-_CHUNKS = """
-; takes chunks from the counter until none is left or the flag is set
-define internal void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {
+_CHUNKS = f"""
+; takes chunks until none is left or the flag is set: the caller (%one is 1) from the first on,
+; workers ({_FROM_BEHIND}) from the last back. The counter has how many each side took, in its halves.
+define internal void @chunks(
+    ptr %next, i64 %one, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
 entry:
+  %rest = sub i64 %n, 1
+  %last = sdiv i64 %rest, %chunk
+  %behind = icmp ne i64 %one, 1
   br label %take
 take:
   %stop = load atomic i32, ptr %flag monotonic, align 4
   %stopped = icmp ne i32 %stop, 0
   br i1 %stopped, label %done, label %more
 more:
-  %begin = atomicrmw add ptr %next, i64 %chunk monotonic
-  %left = icmp slt i64 %begin, %n
+  %taken = atomicrmw add ptr %next, i64 %one monotonic
+  %front = and i64 %taken, {_FROM_BEHIND - 1}
+  %back = lshr i64 %taken, 32
+  %both = add i64 %front, %back
+  %left = icmp sle i64 %both, %last
   br i1 %left, label %work, label %done
 work:
+  %mirrored = sub i64 %last, %back
+  %number = select i1 %behind, i64 %mirrored, i64 %front
+  %begin = mul i64 %number, %chunk
   %past = add i64 %begin, %chunk
   %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
   call void %fn(ptr %args, i64 %begin, i64 %end)
   br label %take
 done:
   ret void
-}
+}}
 declare i64 @llvm.smin.i64(i64, i64)
 """
 
@@ -148,7 +160,7 @@ join:
   %n = load i64, ptr %e
   %chunk = load i64, ptr %c
   %flag = load ptr, ptr %g
-  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   br label %out
 out:
   %inside = atomicrmw sub ptr %active, i32 1 seq_cst
@@ -285,7 +297,7 @@ try:
   br i1 %mine, label %ready, label %alone
 alone:
   store i64 0, ptr %own
-  call void @chunks(ptr %own, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(ptr %own, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   ret void
 ready:
   %running = load i32, ptr %started
@@ -304,7 +316,7 @@ post:
   store atomic i32 1, ptr %open seq_cst, align 4
   %old = atomicrmw add ptr %generation, i32 1 seq_cst
   call void @wake(ptr %pool, i64 %n, i64 %chunk)
-  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(ptr %next, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   store atomic i32 0, ptr %open seq_cst, align 4
   call void @drain(ptr %pool)
   store atomic i32 0, ptr %busy seq_cst, align 4
