@@ -35,8 +35,6 @@ from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Index, LoopProgram
 
 _MIN_OPERATIONS = 1 << 22  # operations below which a kernel is not worth a source of its own
-_BESIDE = 2  # squares along a line of the operand: two lines of the cache, which come together
-_BELOW = 32  # squares under one another: 2 KB of a line of the result are written
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
 
 
@@ -182,12 +180,12 @@ class Lowering(Elements):
         """The grid goes along lines of the operand; inside, a few squares, which renderers
         transpose in registers. The last square of a loop begins where it ends with the loop.
 
-        Before: for i, for j: out[i, j] = x[j, i]. After: squares of 16 by 16, two along i, and
-        sixteen of these along j.
+        Before: for i, for j: out[i, j] = x[j, i]. After: squares of 16 by 16, some along i, and
+        some of these along j.
         """
         assert self.choice.tile is not None
         across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
-        sides = ((lane, _BELOW, self.choice.strip), (across, _BESIDE, 1))
+        sides = tuple(zip((lane, across), self.choice.squares, (self.choice.strip, 1), strict=True))
         pieces = [IndexVar(-(-v.size // (self.choice.strip * most))) for v, most, _ in sides]
         self._open_grid([*(v for v in loops[:-1] if v is not across), *pieces], 1)
         turns, inside = [], []

@@ -1,11 +1,12 @@
 """The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
 
 The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
-it, and takes chunks from an atomic counter as the workers do; when none is left it closes the job
-and waits for the workers that are inside. A worker counts itself in before it looks whether the job
-is open, and the caller closes the job before it looks which are inside: both are sequentially
-consistent, so one of the two sees the other. The fields of a job change only while it is closed and
-no worker is inside.
+it, and takes chunks from an atomic counter as the workers do: it from the first on, they from the
+last back, so that a core goes over a part of memory of its own, the same in every kernel. When none
+is left it closes the job and waits for the workers that are inside. A worker counts itself in
+before it looks whether the job is open, and the caller closes the job before it looks which are
+inside: both are sequentially consistent, so one of the two sees the other. The fields of a job
+change only while it is closed and no worker is inside.
 """
 
 from __future__ import annotations
@@ -71,12 +72,14 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 _CHUNKS = f"""
 ; takes chunks until none is left or the flag is set: the caller (%one is 1) from the first on,
-; workers ({_FROM_BEHIND}) from the last back. The counter has how many each side took, in its halves.
+; workers ({_FROM_BEHIND}) from the last back. The halves of the counter say how many either took.
 define internal void @chunks(
     ptr %next, i64 %one, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
 entry:
-  %rest = sub i64 %n, 1
-  %last = sdiv i64 %rest, %chunk
+  %most = add i64 %n, %chunk
+  %past_last = sub i64 %most, 1
+  %count = sdiv i64 %past_last, %chunk
+  %last = sub i64 %count, 1
   %behind = icmp ne i64 %one, 1
   br label %take
 take:
@@ -88,7 +91,7 @@ more:
   %front = and i64 %taken, {_FROM_BEHIND - 1}
   %back = lshr i64 %taken, 32
   %both = add i64 %front, %back
-  %left = icmp sle i64 %both, %last
+  %left = icmp slt i64 %both, %count
   br i1 %left, label %work, label %done
 work:
   %mirrored = sub i64 %last, %back
@@ -160,7 +163,8 @@ join:
   %n = load i64, ptr %e
   %chunk = load i64, ptr %c
   %flag = load ptr, ptr %g
-  call void @chunks(ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(
+    ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   br label %out
 out:
   %inside = atomicrmw sub ptr %active, i32 1 seq_cst

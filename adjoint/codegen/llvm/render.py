@@ -376,10 +376,8 @@ class Renderer:
         for item in (*block.items, *inner.items):
             if not isinstance(item, Block) and item in needed:
                 self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
-        found = {
-            n: transposed(w, n, *(self.value[s] for s in n.src[:2]), self.squares.is_far(n))
-            for n in loads
-        }
+        places = {n: (self.value[n.src[0]], self.value[n.src[1]]) for n in loads}
+        found = {n: transposed(w, n, *places[n], self.squares.is_far(n)) for n in loads}
         w.lanes = 1
         return found
 
