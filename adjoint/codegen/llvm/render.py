@@ -32,7 +32,7 @@ from adjoint.target import Processor
 
 _GLOBAL = OPS["define_global"]
 _UNROLLED_SQUARE = 1024  # nodes; a longer loop over a square reads its columns from memory
-_UNROLLED_ROWS = 192  # of a kernel that goes over long rows of memory several times
+_UNROLLED_FAR = 192  # of a kernel that waits for memory: a branch less, a load more on its way
 _UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
@@ -69,7 +69,7 @@ class Renderer:
         self.squares = Squares(program, steps)
         self.matrices = Matrices(steps, processor.matrices)
         self.ahead = rows_ahead(program, self.nest.root, steps)
-        self.unrolled = _UNROLLED_ROWS if self.ahead else _UNROLLED
+        self.unrolled = _UNROLLED_FAR if program.far else _UNROLLED
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
