@@ -226,8 +226,8 @@ def _size(members: Sequence[IndexVar]) -> int:
 
 
 _ALONG = 4
-# Of memory, two lines of the cache come together, and 2 KB of a line of the result are written; in a
-# cache, lines that lie a power of two apart would push one another out.
+# Of memory, two lines of the cache come together, and 2 KB of a line of the result are written; in
+# a cache, lines that lie a power of two apart would push one another out.
 _FAR_SQUARES = (32, 2)
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share

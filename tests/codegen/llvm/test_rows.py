@@ -149,7 +149,7 @@ def test_the_stores_of_a_square_share_one_test_of_their_alignment():
 
 
 def test_a_large_transpose_goes_along_two_lines_of_the_cache_and_asks_for_the_next_two():
-    run, program = transposed_for(values("float32", 1040, 48))
+    _, program = transposed_for(values("float32", 1040, 48))
     sizes = [node.arg.size for node in program.body if node.op.name == "range"]
     assert sizes == [3 * 2, 32, 2, 16, 16]
     assert asked(program) == 16
