@@ -21,6 +21,9 @@ from adjoint.kernel.team_tiles import TeamTiles, is_for_team_tiles
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target
 
+_LITTLE = 4  # times as much is written as is read, where next to nothing is read
+_MADE = 2  # times as long: caches take what is made of little at twice the speed of memory
+
 _TEAMS = (
     (is_for_team_rows, TeamRows),
     (is_for_team_columns, TeamColumns),
@@ -54,5 +57,9 @@ def _lowering(
 
 def _far(program: LoopProgram, least: int) -> tuple[int, ...]:
     """The buffers that are so long that a cache keeps none of one until it is read again."""
-    arguments = [buffer.arg for buffer in program.buffers]
-    return tuple(a.index for a in arguments if lowest(a.size) * a.dtype.itemsize >= least)
+    size = {b.arg.index: lowest(b.arg.size) * b.arg.dtype.itemsize for b in program.buffers}
+    written = {buffer.arg.index for buffer in program.buffers if buffer.arg.mutable}
+    made = sum(size[i] for i in written)
+    from_little = _LITTLE * (sum(size.values()) - made) <= made
+    most = {i: _MADE * least if from_little and i in written else least for i in size}
+    return tuple(i for i, nbytes in size.items() if nbytes >= most[i])

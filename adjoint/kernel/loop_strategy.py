@@ -36,6 +36,7 @@ class Choice:
     tile: int | None = None  # of a kernel without rows: the run that is done in strips with it
     strip: int = 16  # how long such strips are
     square: bool = False  # whether a strip is as long as the lanes: registers are transposed
+    squares: tuple[int, int] = (4, 1)  # of a piece of the grid: down and along lines of the operand
     scratch: int = 0  # bytes of a row that may be kept for a later stage
     columns: int = 0  # that are added up side by side, line by line, where there are sums of them
     exact: bool = False  # for the sizes as they are, not for all that they can be
@@ -203,7 +204,9 @@ def _tiled(
         side = min(best.size, _size(members))
         line = target.cache_line // max(probe.bytes.get(x, 1) for x in along)
         strip = min(line, target.most_lanes, 1 << (side.bit_length() - 1))
-        return replace(choice, tile=number, strip=strip, square=True, width=strip)
+        far = prod(v.size for v in counters.stages[0].vars) * probe.itemsize >= target.far_bytes
+        squares = _FAR_SQUARES if far else choice.squares
+        return replace(choice, tile=number, strip=strip, square=True, width=strip, squares=squares)
     return choice
 
 
@@ -223,6 +226,9 @@ def _size(members: Sequence[IndexVar]) -> int:
 
 
 _ALONG = 4
+# Of memory, two lines of the cache come together, and 2 KB of a line of the result are written; in
+# a cache, lines that lie a power of two apart would push one another out.
+_FAR_SQUARES = (32, 2)
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share
 

@@ -35,7 +35,6 @@ from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import Index, LoopProgram
 
 _MIN_OPERATIONS = 1 << 22  # operations below which a kernel is not worth a source of its own
-_SQUARES = 4  # one after another: what is written of a line of memory is longer than a cache line
 _TREE_NUMBERS = (GROUP, LANES, GROUP * LANES, BLOCK)  # loops as long as the code says
 
 
@@ -181,30 +180,35 @@ class Lowering(Elements):
         """The grid goes along lines of the operand; inside, a few squares, which renderers
         transpose in registers. The last square of a loop begins where it ends with the loop.
 
-        Before: for i, for j: out[i, j] = x[j, i]. After: squares of 16 by 16, four along j.
+        Before: for i, for j: out[i, j] = x[j, i]. After: squares of 16 by 16, some along i, and
+        some of these along j.
         """
         assert self.choice.tile is not None
         across, lane = self.counters.stages[0].vars[self.choice.tile], loops[-1]
-        side = self.choice.strip
-        rows, columns = (IndexVar(-(-v.size // side)) for v in (across, lane))
-        several = IndexVar(-(-columns.size // _SQUARES))
-        self._open_grid([*(v for v in loops[:-1] if v is not across), several, rows], 1)
-        first = var(several) * _SQUARES
-        left = UOp(OPS["minimum"], (self.index(first * -1 + columns.size), self._number(_SQUARES)))
-        turn = IndexVar(_SQUARES)
-        self._index[turn] = self._range(
-            _SQUARES, count=None if columns.size % _SQUARES == 0 else left
-        )
-        inside = [self._index[turn]]
-        starts = ((across, var(rows), 1), (lane, first + var(turn), side))
-        for counter, tile, lanes in starts:
-            start = self.index(tile * side)
-            if counter.size % side:
-                start = UOp(OPS["minimum"], (start, self._number(counter.size - side)))
-            loop = self._range(side, lanes)
-            self._index[counter] = UOp(OPS["add"], (start, loop))
+        sides = tuple(zip((lane, across), self.choice.squares, (self.choice.strip, 1), strict=True))
+        pieces = [IndexVar(-(-v.size // (self.choice.strip * most))) for v, most, _ in sides]
+        self._open_grid([*(v for v in loops[:-1] if v is not across), *pieces], 1)
+        turns, inside = [], []
+        for piece, (counter, most, lanes) in zip(pieces, sides, strict=True):
+            turn, loop = self._squares(counter, piece, most, lanes)
+            turns.append(turn)
             inside.append(loop)
-        self.paths[0] = [tuple(inside)]
+        self.paths[0] = [(*turns, *reversed(inside))]
+
+    def _squares(
+        self, counter: IndexVar, piece: IndexVar, most: int, lanes: int
+    ) -> tuple[UOp, UOp]:
+        """The loop over the squares of a piece along a counter, and the one inside of a square."""
+        side, first = self.choice.strip, var(piece) * most
+        squares, turn = -(-counter.size // side), IndexVar(min(most, -(-counter.size // side)))
+        left = UOp(OPS["minimum"], (self.index(first * -1 + squares), self._number(most)))
+        self._index[turn] = self._range(turn.size, count=left if squares % turn.size else None)
+        start = self.index((first + var(turn)) * side)
+        if counter.size % side:
+            start = UOp(OPS["minimum"], (start, self._number(counter.size - side)))
+        loop = self._range(side, lanes)
+        self._index[counter] = UOp(OPS["add"], (start, loop))
+        return self._index[turn], loop
 
     def _ordered(self, counters: LoopCounters, number: int) -> list[IndexVar]:
         """The loop that has the lanes goes innermost."""

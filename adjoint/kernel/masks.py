@@ -2,13 +2,13 @@
 
 Before: where(column <= row, scores * scale, -inf): all that is done with the scores of a causal
 attention. After: how far a tile of scores is from being thrown away as a whole, as an expression of
-its first column and its last row.
+its first column and its last row; and what takes the place of those that are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, var
 from adjoint.ir.kernel_kind import View, is_reduction
@@ -20,22 +20,30 @@ Distance = Callable[[Affine, Affine], Affine]  # below 1 if a tile is thrown awa
 Visit = Callable[[ElementWalk, Affine, Affine], object]
 
 
+class Mask(NamedTuple):
+    """A choice between scores and something else, and how far tiles are from its other side."""
+
+    node: UOp
+    distance: Distance
+
+
 def kept_from(
     product: UOp,
     results: Sequence[UOp],
     inputs: Sequence[UOp],
     sizes: tuple[int, int],
     visit: Visit,
-) -> Distance | None:
-    """How far tiles of a product are from the one mask that all its elements go through; None if
-    there is no such mask. `visit` goes over what is made of the product, at a row and a column."""
+) -> Mask | None:
+    """The one mask that all elements of a product go through, if there is such a mask. `visit` goes
+    over what is made of the product, at a row and a column."""
     masks = _masks(product, results, set(inputs)) or []
     if len(masks) != 1:
         return None
     row, column = map(IndexVar, sizes)
     walk = _Places(inputs, masks)
     visit(walk, var(row), var(column))
-    return _distance(walk, masks[0], row, column)
+    distance = _distance(walk, masks[0], row, column)
+    return None if distance is None else Mask(masks[0], distance)
 
 
 def _masks(product: UOp, results: Sequence[UOp], inputs: set[UOp]) -> list[UOp] | None:

@@ -9,7 +9,8 @@ What an element costs is paid once: summands and expensive values stay in a line
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -24,8 +25,10 @@ from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose, decompose_node
 from adjoint.kernel.index_maps import At, Gate, reduced_operands
 from adjoint.kernel.loop_stages import adds, flat
+from adjoint.kernel.masks import Mask
 from adjoint.kernel.packing import Packing
 from adjoint.kernel.reduction_tree import Tree, TreeLoops
+from adjoint.kernel.row_stops import behind
 from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.stages import Group, Index
 
@@ -67,6 +70,9 @@ class PanelRows(Packing):
         self.found: dict[UOp, UOp] = {}  # what reductions of the row gave
         self.ends: UOp | None = None  # of each row, behind which all weights are zeros, in scratch
         self.held: dict[UOp, UOp] = {}  # the same of all rows, in scratch
+        self.stop: Mask | None = None  # behind which nothing is computed of a row
+        self.reach: UOp | None = None  # parts of the row before that
+        self.place = ZERO  # of the row in the product
         self.finishing: UOp | None = None  # the total of the second product that is being finished
         self._names = count()
         self._kept: dict[Any, UOp] = {}  # lines of scratch with values of this row
@@ -76,10 +82,27 @@ class PanelRows(Packing):
 
     def _operand(self, part: Sum, which: int = 0) -> UOp:
         """An element of an operand where the loops are."""
-        places, gate = reduced_operands(part.node, self._place(part.at), self._place(part.loops))
+        places, gate = reduced_operands(part.node, *self.places_of(part))
         if gate:
             raise InternalError(f"{part.node}: a row reads no element under a condition")
         return self.value(part.node.src[which], places[which])
+
+    def go_to_row(self, row: Affine) -> None:
+        """From here on the loops are at a row of the product."""
+        self.place = row
+        self._go(flat(self.second.at[1:2]), row)
+
+    def go_to_column(self, part: Sum, column: Affine) -> None:
+        """From here on the loops of a reduction are at a column."""
+        self._go(flat(part.loops), column)
+
+    def places_of(self, part: Sum) -> tuple[At, At]:
+        """Where the result of a reduction lies, and where its loops are."""
+        return self._place(part.at), self._place(part.loops)
+
+    def start_of(self, node: UOp) -> UOp:
+        """What a reduction starts from."""
+        return _start(node)
 
     # ---- outputs: once per row, as wide as the panel, or results of the second product
 
@@ -104,6 +127,7 @@ class PanelRows(Packing):
         """All that is done to the row where the loops are; `weights`: scratch for the operand of
         the second product."""
         self.found, self._kept = {}, {}
+        self.reach = self._reached()
         for some in self._levels():
             self._reduce(some)
         for node, line in self.held.items():
@@ -134,21 +158,73 @@ class PanelRows(Packing):
     def _weigh_parts(self, weights: UOp, ends: UOp) -> None:
         """The same, part by part of the row, and where the last part ends that has not only zeros.
         The sum of what is there, without signs, is 0 or NaN just then."""
-        loops, size = self.loops, 2 * self.lanes
-        parts = -(-self.width // size)
+        loops, zero = self.loops, number(0.0, self.kind)
         end = loops.register(number(0))
-        with loops.loop(parts) as part:
-            first = self._counter(parts, part) * size
-            left = UOp(OPS["minimum"], (self.index(first * -1 + self.width), number(size)))
-            total = loops.register(number(0.0, self.kind))
-            with loops.loop(size, self.lanes, left if self.width % size else None) as turn:
-                value = self._weigh(weights, first + self._counter(size, turn))
+        with loops.loop(self._parts, count=self.reach) as part:
+            first = self._counter(self._parts, part) * self._part
+            total = loops.register(zero)
+            with loops.loop(self._part, self.lanes, self._left(first)) as turn:
+                value = self._weigh(weights, first + self._counter(self._part, turn))
                 more = UOp(OPS["add"], (total, UOp(OPS["abs"], (value,))))
                 total = loops.update(total, more, turn)
-            something = UOp(OPS["ne"], (total, number(0.0, self.kind)))
-            reach = UOp(OPS["where"], (something, self.index(first + size), end))
+            something = UOp(OPS["ne"], (total, zero))
+            reach = UOp(OPS["where"], (something, self.index(first + self._part), end))
             end = loops.update(end, reach, part)
+        if self.stop is not None and self.reach is not None:
+            value = behind(self, self.stop.node, self.second)
+            self._fill(weights, self._cell(ZERO), self.reach, value)
+            more = UOp(OPS["lt"], (self.reach, number(self._parts)))
+            more = UOp(OPS["logical_and"], (more, UOp(OPS["ne"], (value, zero))))
+            end = UOp(OPS["where"], (more, number(self._parts * self._part), end))
         loops.store(ends, self.index(self.row), end)
+
+    # ---- columns of a row, all or up to a mask
+
+    @property
+    def _part(self) -> int:
+        """Columns of a part of a row."""
+        return 2 * self.lanes
+
+    @property
+    def _parts(self) -> int:
+        return -(-self.width // self._part)
+
+    def _left(self, first: Affine) -> UOp | None:
+        """How many columns a part has, from its first on; None: all."""
+        if self.width % self._part == 0:
+            return None
+        return UOp(OPS["minimum"], (self.index(first * -1 + self.width), number(self._part)))
+
+    def _reached(self) -> UOp | None:
+        """The parts of the row that are not behind the mask, if there is one."""
+        if self.stop is None:
+            return None
+        kept = UOp(OPS["maximum"], (self.index(self.stop.distance(ZERO, self.place)), number(0)))
+        more = UOp(OPS["add"], (kept, number(self._part - 1)))
+        parts = UOp(OPS["floordiv"], (more, number(self._part)))
+        return UOp(OPS["minimum"], (parts, number(self._parts)))
+
+    @contextmanager
+    def _columns(self) -> Iterator[tuple[UOp, ...]]:
+        """The loops over the columns of the row that are not behind the mask."""
+        if self.stop is None:
+            with self.loops.loop(self.width, self.lanes) as turn:
+                self.column = self._counter(self.width, turn)
+                yield (turn,)
+            return
+        with self.loops.loop(self._parts, count=self.reach) as part:
+            first = self._counter(self._parts, part) * self._part
+            with self.loops.loop(self._part, self.lanes, self._left(first)) as turn:
+                self.column = first + self._counter(self._part, turn)
+                yield (part, turn)
+
+    def _fill(self, memory: UOp, begin: UOp, reach: UOp, value: UOp) -> None:
+        """A value behind the parts that are reached, in a row that begins there."""
+        first = UOp(OPS["mul"], (reach, number(self._part)))
+        left = UOp(OPS["sub"], (number(self.width), first))
+        start = UOp(OPS["add"], (begin, first))
+        with self.loops.loop(self.width, self.lanes, left) as turn:
+            self.loops.store(memory, UOp(OPS["add"], (start, turn)), value)
 
     def _cell(self, column: Affine) -> UOp:
         """A place of the present row in the panel."""
@@ -170,24 +246,32 @@ class PanelRows(Packing):
         """Reductions in one loop over the columns; floats are added up behind it."""
         loops, lines = self.loops, {}
         totals = {p: loops.register(_start(p.node)) for p in parts if not adds(p.node)}
-        with loops.loop(self.width, self.lanes) as turn:
+        with self._columns() as inside:
             self._forget()
-            self.column, self._new = self._counter(self.width, turn), []
+            self._new = []
             values = [(part, self._summand(part)) for part in parts]
             for part, value in values:
                 if part in totals:
                     joined = UOp(OPS[_join(part.node)], (totals[part], value))
-                    totals[part] = loops.update(totals[part], joined, turn)
+                    totals[part] = loops.update(totals[part], joined, *inside)
                 else:
                     lines[part] = self._line(value)
             self._keep()
+        if self.stop is not None and self.reach is not None:
+            filled = {line: behind(self, self.stop.node, part) for part, line in lines.items()}
+            for line, value in filled.items():
+                self._fill(line, number(0), self.reach, value)
         for part, total in (totals | self._add_up(lines)).items():
             self.found[part.node] = rounded(total, part.node.dtype)
 
     def _summand(self, part: Sum) -> UOp:
         """What a reduction joins, in the dtype of its total."""
         self._go(flat(part.loops), self.column)
-        value, kind = self._operand(part), compute_dtype(part.node.dtype)
+        return self.in_sum(part, self._operand(part))
+
+    def in_sum(self, part: Sum, value: UOp) -> UOp:
+        """An element in the dtype of a reduction's total."""
+        kind = compute_dtype(part.node.dtype)
         if kind is value.dtype:
             return value
         return decompose(OPS["cast"], (value,), None, kind, part.node.src[0].dtype)

@@ -23,13 +23,14 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import Library
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
-from adjoint.ir.sizes import highest
+from adjoint.ir.sizes import highest, varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.index_maps import ElementWalk, reduced_operands
 from adjoint.kernel.loop_stages import flat
-from adjoint.kernel.masks import Distance, kept_from
+from adjoint.kernel.masks import Distance, Mask, kept_from
 from adjoint.kernel.panel_rows import PanelRows, Sum
+from adjoint.kernel.row_stops import is_known
 from adjoint.kernel.tiles import BLOCK
 from adjoint.ops.logic import where
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
@@ -100,6 +101,7 @@ class PanelLowering(PanelRows):
             self._go(flat(self.second.at[:1]), batch)
             for part in self.first:
                 self._multiply_first(part)
+            self.stop = self._stop()
             self._work(rooms[0])
             self._multiply_second(rooms[0])
         return loops.program(self.group.outputs[0][0], name, self._cost())
@@ -124,6 +126,14 @@ class PanelLowering(PanelRows):
         known = {*self.group.inputs, *(part.node for part in self.first)}
         return any(n.op is where for n in toposort([self.second.node], stop=known.__contains__))
 
+    def _stop(self) -> Mask | None:
+        """What throws rows away from some column on, if what is made of that is known."""
+        wide = self._outputs({*flat(self.second.loops)})
+        if len(self.first) != 1 or self.ends is None or wide or varies(self.rows, self.width):
+            return None
+        mask = self._mask(self.first[0])
+        return mask if mask is not None and is_known(self, mask.node) else None
+
     # ---- rows of the share
 
     @contextmanager
@@ -136,7 +146,7 @@ class PanelLowering(PanelRows):
             count = UOp(OPS["minimum"], (left, number(most)))
         with self.loops.loop(most, count=count) as turn:
             self.row = self._counter(most, turn)
-            self._go(flat(self.second.at[1:2]), first + self.row)
+            self.go_to_row(first + self.row)
             yield
 
     def _work(self, weights: UOp) -> None:
@@ -178,10 +188,12 @@ class PanelLowering(PanelRows):
                 end = UOp(OPS["minimum"], (self.index(first), number(self.width - lanes)))
                 first = var(Loaded(end, self.width - lanes + 1))
             out = Place(self.scores[part.node], self.room, first)
-            self._multiply(Job(part, first, lanes, lanes, left, out, self._distance(part)))
+            mask = self._mask(part)
+            distance = None if mask is None else mask.distance
+            self._multiply(Job(part, first, lanes, lanes, left, out, distance))
 
-    def _distance(self, part: Sum) -> Distance | None:
-        """How far tiles of a product are from being thrown away by a mask, if they may be."""
+    def _mask(self, part: Sum) -> Mask | None:
+        """What throws tiles of a product away, if something does."""
         results = [node for node, _ in self.group.outputs]
         before = dict(self.atoms)
 

@@ -1,11 +1,12 @@
 """The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
 
 The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
-it, and takes chunks from an atomic counter as the workers do; when none is left it closes the job
-and waits for the workers that are inside. A worker counts itself in before it looks whether the job
-is open, and the caller closes the job before it looks which are inside: both are sequentially
-consistent, so one of the two sees the other. The fields of a job change only while it is closed and
-no worker is inside.
+it, and takes chunks from an atomic counter as the workers do: it from the first on, they from the
+last back, so that a core goes over a part of memory of its own, the same in every kernel. When none
+is left it closes the job and waits for the workers that are inside. A worker counts itself in
+before it looks whether the job is open, and the caller closes the job before it looks which are
+inside: both are sequentially consistent, so one of the two sees the other. The fields of a job
+change only while it is closed and no worker is inside.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def _pause() -> tuple[str, str]:
 
 
 _DECLARE_PAUSE, _PAUSE = _pause()
+_FROM_BEHIND = 1 << 32  # of the counter of chunks: one for those who take them from the last on
 
 _DECLARATIONS = f"""
 declare i32 @pthread_attr_init(ptr)
@@ -68,27 +70,40 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 {_DECLARE_PAUSE}"""
 
-_CHUNKS = """
-; takes chunks from the counter until none is left or the flag is set
-define internal void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {
+_CHUNKS = f"""
+; takes chunks until none is left or the flag is set: the caller (%one is 1) from the first on,
+; workers ({_FROM_BEHIND}) from the last back. The halves of the counter say how many either took.
+define internal void @chunks(
+    ptr %next, i64 %one, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
 entry:
+  %most = add i64 %n, %chunk
+  %past_last = sub i64 %most, 1
+  %count = sdiv i64 %past_last, %chunk
+  %last = sub i64 %count, 1
+  %behind = icmp ne i64 %one, 1
   br label %take
 take:
   %stop = load atomic i32, ptr %flag monotonic, align 4
   %stopped = icmp ne i32 %stop, 0
   br i1 %stopped, label %done, label %more
 more:
-  %begin = atomicrmw add ptr %next, i64 %chunk monotonic
-  %left = icmp slt i64 %begin, %n
+  %taken = atomicrmw add ptr %next, i64 %one monotonic
+  %front = and i64 %taken, {_FROM_BEHIND - 1}
+  %back = lshr i64 %taken, 32
+  %both = add i64 %front, %back
+  %left = icmp slt i64 %both, %count
   br i1 %left, label %work, label %done
 work:
+  %mirrored = sub i64 %last, %back
+  %number = select i1 %behind, i64 %mirrored, i64 %front
+  %begin = mul i64 %number, %chunk
   %past = add i64 %begin, %chunk
   %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
   call void %fn(ptr %args, i64 %begin, i64 %end)
   br label %take
 done:
   ret void
-}
+}}
 declare i64 @llvm.smin.i64(i64, i64)
 """
 
@@ -148,7 +163,8 @@ join:
   %n = load i64, ptr %e
   %chunk = load i64, ptr %c
   %flag = load ptr, ptr %g
-  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(
+    ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   br label %out
 out:
   %inside = atomicrmw sub ptr %active, i32 1 seq_cst
@@ -285,7 +301,7 @@ try:
   br i1 %mine, label %ready, label %alone
 alone:
   store i64 0, ptr %own
-  call void @chunks(ptr %own, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(ptr %own, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   ret void
 ready:
   %running = load i32, ptr %started
@@ -304,7 +320,7 @@ post:
   store atomic i32 1, ptr %open seq_cst, align 4
   %old = atomicrmw add ptr %generation, i32 1 seq_cst
   call void @wake(ptr %pool, i64 %n, i64 %chunk)
-  call void @chunks(ptr %next, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @chunks(ptr %next, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   store atomic i32 0, ptr %open seq_cst, align 4
   call void @drain(ptr %pool)
   store atomic i32 0, ptr %busy seq_cst, align 4

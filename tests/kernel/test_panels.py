@@ -9,6 +9,7 @@ import pytest
 from adjoint import Tensor, Variable, checkpoint, grad, jit, lower, vmap
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
+from adjoint.kernel.row_stops import is_known
 from tests.support.levels import levels_with_tiles
 from tests.support.processes import printed
 
@@ -286,18 +287,42 @@ def places(length):
     return column.reshape(-1, 1), column.reshape(1, -1)
 
 
-def masked(keep):
+def counted(length):
+    """The same, as the loops of a kernel count them."""
+    column = Tensor.arange(length)
+    return column.reshape(-1, 1), column.reshape(1, -1)
+
+
+def masked(keep, other=-100.0, places=places):
     def fn(q, k, v):
         row, column = places(q.shape[-2])
-        return keep(row, column).where(q @ k.mT, -100.0).softmax(-1) @ v
+        return keep(row, column).where(q @ k.mT, other).softmax(-1) @ v
 
     return fn
+
+
+def shares(q, k, v):
+    """No softmax: what is left of a row, as parts of its sum."""
+    row, column = counted(q.shape[-2])
+    scores = (column <= row).where((q @ k.mT).exp(), 0.0)
+    return scores / scores.sum(-1, keepdim=True) @ v
+
+
+def by_column(q, k, v):
+    row, column = counted(q.shape[-2])
+    scores = (column <= row).where(q @ k.mT, -np.inf)
+    return (scores - scores.amax(-1, keepdim=True)).exp() * column @ v
 
 
 MASKED = {
     "causal": lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True),
     "strictly below": masked(lambda row, column: column < row),
     "near": masked(lambda row, column: column <= row + 40),
+    "near, counted": masked(lambda row, column: column <= row + 40, -100.0, counted),
+    "near, and nothing else": masked(lambda row, column: column <= row + 40, -np.inf, counted),
+    "half as far": masked(lambda row, column: column * 2 <= row, -np.inf, counted),
+    "shares": shares,
+    "by column": by_column,
     "above": masked(lambda row, column: row <= column),
     "every other": masked(lambda row, column: column <= row * 2),
     "padded": lambda q, k, v: q.scaled_dot_product_attention(k, v, places(200)[1] < 77),
@@ -320,6 +345,34 @@ def test_what_a_mask_throws_away_changes_no_bit(forced, fn, odd):
     args = [Tensor(x).realize() for x in (q, k, v)]
     (found,) = same_bits(forced, fn, *args)
     assert np.isnan(found).any() == (odd != "nothing")
+
+
+STOPPED = {
+    "causal": True,
+    "near, and nothing else": True,
+    "half as far": True,
+    "shares": True,
+    "near, counted": False,  # the maximum of a row may be what takes the place of scores
+    "by column": False,  # what is made of that differs from column to column
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_rows_end_where_a_mask_throws_the_rest_away(forced, monkeypatch, name):
+    found = []
+    ask = lambda *args: found.append(is_known(*args)) or found[-1]  # noqa: E731
+    monkeypatch.setattr("adjoint.kernel.panels.is_known", ask)
+    forced(True)
+    lower(MASKED[name])(*(normal(2, 200, 40, seed=i) for i in range(3))).kernels()
+    assert found == [STOPPED[name]]
+
+
+@pytest.mark.parametrize("other", [-np.inf, 0.25])
+def test_rows_that_a_mask_leaves_nothing_of_are_what_they_were(forced, other):
+    fn = masked(lambda row, column: column <= row - 70, other, counted)
+    (found,) = same_bits(forced, fn, *(normal(2, 200, 40, seed=i) for i in range(3)))
+    assert np.isnan(found[:, :70]).all() == np.isinf(other)
+    assert np.isfinite(found[:, 70:]).all()
 
 
 @pytest.mark.parametrize("length", [256, 128, 40])

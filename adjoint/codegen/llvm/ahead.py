@@ -41,7 +41,8 @@ def rows_ahead(program: LoopProgram, root: Block, steps: Steps) -> dict[UOp, Ahe
     work = [sum(1 for _ in stage.nodes()) for stage in rows.blocks]
     for loads, share, shares in _asking([_loads(stage, far) for stage in rows.blocks], work):
         found |= {n: Ahead(steps.of(n.src[1], grid) or 0, share, shares, grid) for n in loads}
-    return {node: ahead for node, ahead in found.items() if _is_row(node, ahead.step)}
+    inside = [loop for stage in rows.blocks for loop in _loops(stage)]
+    return {n: ahead for n, ahead in found.items() if _is_row(n, ahead.step, inside, steps)}
 
 
 def _loads(block: Block, far: set[UOp]) -> dict[UOp, list[UOp]]:
@@ -73,8 +74,17 @@ def _asking(loads: list[dict[UOp, list[UOp]]], work: list[int]) -> list[tuple[li
     return chosen
 
 
-def _is_row(node: UOp, step: int) -> bool:
-    return _LINE <= abs(step) * node.dtype.itemsize <= _MOST
+def _loops(block: Block) -> list[UOp]:
+    """The loops of a block, itself among them."""
+    own = [block.head] if block.head is not None and block.is_loop else []
+    return [*own, *(loop for inner in block.blocks for loop in _loops(inner))]
+
+
+def _is_row(node: UOp, step: int, loops: list[UOp], steps: Steps) -> bool:
+    """Whether what is read in a turn of the grid is a row, and what is ahead the next: a loop that
+    goes further goes down a strip of columns, and beside it is what another thread reads."""
+    short = all(abs(steps.of(node.src[1], loop) or 0) < abs(step) for loop in loops)
+    return short and _LINE <= abs(step) * node.dtype.itemsize <= _MOST
 
 
 def ask(w: Writer, dtype: DType, buffer: str, index: str, ahead: Ahead, row: str) -> None:
@@ -89,4 +99,9 @@ def ask(w: Writer, dtype: DType, buffer: str, index: str, ahead: Ahead, row: str
         at = w.emit(f"add i64 {begin}, {part}")
         place = w.emit(f"add i64 {at}, {first}")
         pointer = w.emit(f"getelementptr {ty.memory_type(dtype)}, ptr {buffer}, i64 {place}")
-        w.effect(w.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", "i32 2", "i32 1"))
+        ask_at(w, pointer)
+
+
+def ask_at(w: Writer, pointer: str) -> None:
+    """Memory is asked for the line of an address, which need not exist, into the second cache."""
+    w.effect(w.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", "i32 2", "i32 1"))

@@ -32,8 +32,11 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None =
     return _load_lanes(w, node.dtype, buffer, index, gate, alt)
 
 
-def store(w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = False) -> None:
-    """A STORE; `streams`: past the caches, where whole vectors are stored at their alignment."""
+def store(
+    w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = False, divisor: int = 1
+) -> None:
+    """A STORE; `streams`: past the caches, where whole vectors are stored at their alignment;
+    `divisor`: of the index of the first lane."""
     buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     value, dtype = value_of[node.src[2]], node.src[2].dtype
     given = gate_of(node)
@@ -45,7 +48,7 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = Fals
         w.effect(f"store {kind} {to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
         return
     vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
-    _store_lanes(w, dtype, buffer, index, vector, gate, streams)
+    _store_lanes(w, dtype, buffer, index, vector, gate, divisor if streams else None)
 
 
 def wide(w: Writer, index: Value, dtype: DType) -> Value:
@@ -216,7 +219,7 @@ def _store_lanes(
     index: Value,
     vector: str,
     gate: Value | None,
-    streams: bool,
+    divisor: int | None,
 ) -> None:
     kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
     short = ty.suffix(ty.memory_type(dtype), w.lanes)
@@ -235,8 +238,11 @@ def _store_lanes(
         pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
         plain = f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}"
         whole = dtype.itemsize * w.lanes
-        if streams and gate is None and whole >= _LEAST_STREAMED and w.processor.fence:
-            _stream(w, plain, pointer, min(whole, _MOST_ALIGNED))
+        past = divisor is not None and gate is None and whole >= _LEAST_STREAMED
+        if divisor is not None and past and w.processor.fence:
+            alignment = min(whole, _MOST_ALIGNED)
+            begins = index.stride == 1 and divisor * dtype.itemsize % alignment == 0
+            _stream(w, plain, buffer.name if begins else pointer, alignment, begins)
         else:
             w.effect(plain)
         return
@@ -247,19 +253,34 @@ def _store_lanes(
     w.effect(w.call("void", name, f"{kind} {vector}", f"ptr {pointer}", align, f"{truth} {mask}"))
 
 
-def _stream(w: Writer, plain: str, pointer: str, alignment: int) -> None:
-    """A store past the caches where the address is aligned, which only a run can tell."""
+def _stream(w: Writer, plain: str, pointer: str, alignment: int, begins: bool) -> None:
+    """A store past the caches where an address is aligned, which only a run can tell: that of the
+    store, or that which its buffer `begins` at."""
     w.streams = True
-    address = w.emit(f"ptrtoint ptr {pointer} to i64")
-    rest = w.emit(f"and i64 {address}, {alignment - 1}")
-    fits = w.emit(f"icmp eq i64 {rest}, 0")
+    fits = w.begins_aligned(pointer, alignment) if begins else w.is_aligned(pointer, alignment)
+    if w.held is None:
+        _stream_all(w, fits, [(plain, alignment)])
+    else:
+        w.held.setdefault(fits, []).append((plain, alignment))
+
+
+def release(w: Writer) -> None:
+    """The stores that were held back, with a test for all that share it."""
+    held, w.held = w.held or {}, None
+    for fits, stores in held.items():
+        _stream_all(w, fits, stores)
+
+
+def _stream_all(w: Writer, fits: str, stores: list[tuple[str, int]]) -> None:
     past, through, after = w.new_label(), w.new_label(), w.new_label()
     w.effect(f"br i1 {fits}, label %{past}, label %{through}")
     w.start_block(past)
-    w.effect(f"{plain.rpartition(' ')[0]} {alignment}, !nontemporal !{{i32 1}}")
+    for plain, alignment in stores:
+        w.effect(f"{plain.rpartition(' ')[0]} {alignment}, !nontemporal !{{i32 1}}")
     w.effect(f"br label %{after}")
     w.start_block(through)
-    w.effect(plain)
+    for plain, _ in stores:
+        w.effect(plain)
     w.effect(f"br label %{after}")
     w.start_block(after)
 

@@ -17,7 +17,7 @@ from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.ahead import rows_ahead
 from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.matrices import Matrices, Tile, TileWriter, pointer
-from adjoint.codegen.llvm.memory import from_memory, load, store, wide
+from adjoint.codegen.llvm.memory import from_memory, load, release, store, wide
 from adjoint.codegen.llvm.ops import apply, node_value
 from adjoint.codegen.llvm.squares import Squares, kept, taken, transposed
 from adjoint.codegen.llvm.steps import Steps
@@ -32,7 +32,7 @@ from adjoint.target import Processor
 
 _GLOBAL = OPS["define_global"]
 _UNROLLED_SQUARE = 1024  # nodes; a longer loop over a square reads its columns from memory
-_UNROLLED_ROWS = 192  # of a kernel that goes over long rows of memory several times
+_UNROLLED_FAR = 192  # of a kernel that waits for memory: a branch less, a load more on its way
 _UNROLLED = 64  # nodes; a loop that is as short as this without branches has none
 
 
@@ -65,11 +65,11 @@ class Renderer:
         self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
-        steps = Steps(program)
+        self.steps = steps = Steps(program)
         self.squares = Squares(program, steps)
         self.matrices = Matrices(steps, processor.matrices)
         self.ahead = rows_ahead(program, self.nest.root, steps)
-        self.unrolled = _UNROLLED_ROWS if self.ahead else _UNROLLED
+        self.unrolled = _UNROLLED_FAR if program.far else _UNROLLED
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
@@ -173,7 +173,7 @@ class Renderer:
     def store(self, node: UOp) -> None:
         buffer = node.src[0]
         far = buffer.op is _GLOBAL and buffer.arg.index in self.program.far
-        store(self.w, node, self.value, far)
+        store(self.w, node, self.value, far, self.steps.divisor(node.src[1]) if far else 1)
 
     def define_local(self, node: UOp) -> None:
         name, kind = self.w.fresh(), ty.memory_type(node.arg.dtype)
@@ -345,11 +345,13 @@ class Renderer:
         w, size = self.w, head.arg.size
         found = self.transposed(block, loads)
         if size * sum(1 for _ in block.nodes()) <= _UNROLLED_SQUARE:
+            w.held = {}  # a test at each store would cut the square into pieces
             for turn in range(size):
                 self.column = {
                     n: partial(columns.__getitem__, turn) for n, columns in found.items()
                 }
                 self.group(block, head, _number(head.arg.start + turn))
+            release(w)
         else:
             w.lanes = size
             rows = {node: kept(w, node, columns) for node, columns in found.items()}
@@ -374,7 +376,8 @@ class Renderer:
         for item in (*block.items, *inner.items):
             if not isinstance(item, Block) and item in needed:
                 self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
-        found = {n: transposed(w, n, self.value[n.src[0]], self.value[n.src[1]]) for n in loads}
+        places = {n: (self.value[n.src[0]], self.value[n.src[1]]) for n in loads}
+        found = {n: transposed(w, n, *places[n], self.squares.is_far(n)) for n in loads}
         w.lanes = 1
         return found
 

@@ -5,11 +5,15 @@
 Lane i of turn a reads the element a of line i: the turns together read whole lines, one per lane.
 So the lines are loaded as vectors in front of the loop, and the square is transposed: in each step
 two vectors swap the halves, quarters, … of theirs that are in each other's place.
+
+Lines of an operand that no cache holds are as many streams as a processor does not follow by
+itself, so what is read of them two squares later is asked for.
 """
 
 from __future__ import annotations
 
 from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.ahead import ask_at
 from adjoint.codegen.llvm.memory import wide
 from adjoint.codegen.llvm.steps import Steps
 from adjoint.codegen.llvm.writer import Value, Writer
@@ -19,6 +23,7 @@ from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
 
 _MOST = 64  # turns of a loop
+_AHEAD = 2  # squares
 
 
 class Squares:
@@ -26,6 +31,7 @@ class Squares:
 
     def __init__(self, program: LoopProgram, steps: Steps) -> None:
         self._written = {n.src[0] for n in program.body if n.op.kernel is STORE}
+        self._far = {buffer for buffer in program.buffers if buffer.arg.index in program.far}
         self._steps = steps
 
     def loads(self, block: Block) -> list[UOp]:
@@ -40,6 +46,10 @@ class Squares:
             return []
         return [node for node in inner[0].nodes() if self._is_across(node, turn, lane)]
 
+    def is_far(self, node: UOp) -> bool:
+        """Whether a load is of memory that no cache holds."""
+        return node.src[0] in self._far
+
     def _is_across(self, node: UOp, turn: UOp, lane: UOp) -> bool:
         if node.op.kernel is not LOAD or gate_of(node) is not None or node.src[0] in self._written:
             return False
@@ -47,8 +57,9 @@ class Squares:
         return along == 1 and across not in (None, 0, 1, -1)
 
 
-def transposed(w: Writer, node: UOp, buffer: Value, index: Value) -> list[str]:
-    """What a load finds in memory in each turn of the loop, whose first has this index."""
+def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> list[str]:
+    """What a load finds in memory in each turn of the loop, whose first has this index; of what is
+    `far`, squares to come are asked for."""
     start = wide(w, index, node.src[1].dtype)
     kind, lanes = ty.memory_type(node.dtype), w.lanes
     square = ty.memory_type(node.dtype, lanes)
@@ -58,6 +69,9 @@ def transposed(w: Writer, node: UOp, buffer: Value, index: Value) -> list[str]:
         at = w.emit(f"add i64 {start.name}, {lane * start.stride}") if lane else start.name
         pointer = w.emit(f"getelementptr inbounds {kind}, ptr {buffer.name}, i64 {at}")
         lines.append(w.emit(f"load {square}, ptr {pointer}, align {node.dtype.itemsize}"))
+        if far:
+            later = w.emit(f"getelementptr {square}, ptr {pointer}, i64 {_AHEAD}")
+            ask_at(w, later)
     return _transposed(w, square, lines)
 
 

@@ -45,9 +45,12 @@ class Writer:
         self.declared: dict[str, str] = {}
         self.loops = 0
         self.streams = False  # whether a store goes past the caches
+        # stores past the caches, and their alignment, that are written together, by their test
+        self.held: dict[str, list[tuple[str, int]]] | None = None
         self.spare = 0  # bytes of memory to access where a gate is closed
         self._count = 0
         self._vectors: dict[tuple[str, int, int], str] = {}
+        self._aligned: dict[tuple[str, int], str] = {}
 
     # ---- lines and names
 
@@ -61,6 +64,21 @@ class Writer:
         name = f"%v{self._count}"
         self.lines.append(f"  {name} = {text}")
         return name
+
+    def is_aligned(self, pointer: str, alignment: int) -> str:
+        """Whether an address is a multiple of this."""
+        address = self.emit(f"ptrtoint ptr {pointer} to i64")
+        rest = self.emit(f"and i64 {address}, {alignment - 1}")
+        return self.emit(f"icmp eq i64 {rest}, 0")
+
+    def begins_aligned(self, buffer: str, alignment: int) -> str:
+        """The same of a buffer, which is found out once."""
+        key = (buffer, alignment)
+        if key not in self._aligned:
+            lines, self.lines = self.lines, self.entry
+            self._aligned[key] = self.is_aligned(buffer, alignment)
+            self.lines = lines
+        return self._aligned[key]
 
     def effect(self, text: str) -> None:
         self.lines.append(f"  {text}")

@@ -33,17 +33,21 @@ def values(dtype, *shape):
     return (RNG.standard_normal(shape) * 50).astype(dtype)
 
 
-def kernels(fn, *arrays):
+class MiddlingBackend(CpuBackend):
+    target = replace(TARGETS["CPU"], far_bytes=4 << 10)
+
+
+def kernels(fn, *arrays, backend=LargeBackend):
     """The kernels of a function, as they are for large arrays, and its schedule."""
     inputs = [OPS["input"](f"x{i}", a.shape, Tensor(a).dtype, "CPU") for i, a in enumerate(arrays)]
     root = fn(*(lift.handle(node, None) for node in inputs)).uop
-    plan = compile_graph([root], inputs, LargeBackend())
+    plan = compile_graph([root], inputs, backend())
     assert all(isinstance(step, KernelStep) for step in plan.steps)
     return plan
 
 
-def only_kernel(fn, *arrays):
-    (step,) = kernels(fn, *arrays).steps
+def only_kernel(fn, *arrays, backend=LargeBackend):
+    (step,) = kernels(fn, *arrays, backend=backend).steps
     return step.program
 
 
@@ -123,6 +127,40 @@ def test_a_transposed_operand_inside_a_kernel_gives_the_bits_of_the_interpreter(
 def test_squares_that_overlap_never_write_to_an_operand():
     x, y = values("float32", 50, 41), values("float32", 41, 50)
     assert only_kernel(lambda x, y: x.T + y, x, y).in_place == ()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_squares_that_begin_on_cache_lines_if_the_result_does_are_right_at_any_alignment(width):
+    x = values("float32", 1040, 48)  # more than a piece of the grid, both ways
+    run, program = transposed_for(x, width)
+    for by in (0, 4, 16, 32, 60):
+        found_by(run, program, [x], np.ascontiguousarray(x.T), by)
+
+
+def transposed_for(x, width=512):
+    program = only_kernel(lambda x: x.T.contiguous(), x)
+    return Compiled(program, width), program
+
+
+def test_the_stores_of_a_square_share_one_test_of_their_alignment():
+    run, _ = transposed_for(values("float32", 1040, 48))
+    assert run.text.count("!nontemporal") == 16
+    assert run.text.count("icmp eq") == 1
+
+
+def test_a_large_transpose_goes_along_two_lines_of_the_cache_and_asks_for_the_next_two():
+    _, program = transposed_for(values("float32", 1040, 48))
+    sizes = [node.arg.size for node in program.body if node.op.name == "range"]
+    assert sizes == [3 * 2, 32, 2, 16, 16]
+    assert asked(program) == 16
+
+
+def test_what_is_made_of_little_is_stored_in_caches_up_to_twice_their_size():
+    x, row = values("float32", 40, 40), values("float32", 40)
+    far = lambda fn, *a: only_kernel(fn, *a, backend=MiddlingBackend).far  # noqa: E731
+    assert far(lambda x: x * 2, x) == (0, 1)
+    assert far(lambda x: x.reshape(-1, 1) * x, row) == ()
+    assert far(lambda x: x.reshape(-1, 1) * x, values("float32", 46)) == (0,)
 
 
 @pytest.mark.parametrize("length", [2, 15, 16, 31, 32, 33, 1000])
@@ -210,6 +248,7 @@ def test_a_kernel_that_goes_over_its_rows_again_asks_for_the_next():
     x = values("float32", 64, 4096)
     assert asked(only_kernel(lambda x: x.softmax(1), x)) > 0
     assert asked(only_kernel(lambda x: x * 2 + 1, x)) == 0  # memory is read as it lies
+    assert asked(only_kernel(lambda x: x.sum(0), x)) == 0  # beside a strip is another's
     assert asked(small_kernel(Tensor(x))) == 0
 
 
