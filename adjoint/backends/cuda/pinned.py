@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -50,7 +50,6 @@ class Copies:
         self._gpu, self._wait = gpu, wait
         self._pinned = PinnedAllocator(gpu)
         self._pieces: deque[tuple[Any, Event]] = deque()  # and until when a copy uses each
-        self._left: list[Any] = []  # that the GPU may write to: Ctrl-C came between
 
     @cached_property
     def _copiers(self) -> ThreadPoolExecutor:
@@ -61,10 +60,12 @@ class Copies:
         if nbytes > _LARGE:
             return self._read_large(address, nbytes)
         block = self._pinned.allocate(nbytes)
-        self._left.append(block)
-        self._gpu().read(block.address, address, nbytes)
-        self._wait()
-        self._left.clear()
+        try:
+            self._gpu().read(block.address, address, nbytes)
+            self._wait()
+        except BaseException:  # Ctrl-C: the GPU may write to it later
+            self._gpu().hold(block)
+            raise
         found: Array = block.read(nbytes)
         return found
 
@@ -106,8 +107,12 @@ class Copies:
             for piece in pieces:
                 work(piece)
             return
-        for _ in self._copiers.map(work, pieces):
-            pass
+        jobs = [self._copiers.submit(work, piece) for piece in pieces]
+        try:
+            for job in jobs:
+                job.result()
+        finally:  # Ctrl-C: none goes on with memory that is its caller's
+            wait([job for job in jobs if not job.cancel()])
 
     @contextmanager
     def _piece(self) -> Iterator[Any]:

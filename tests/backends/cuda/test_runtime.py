@@ -185,6 +185,20 @@ def test_a_step_that_cannot_be_recorded_is_launched_as_it_is(gpu, monkeypatch):
     same_as_cpu(jit(lambda x: [v for _ in range(4) for v in steps(x)]), (40, 33))
 
 
+def test_ctrl_c_while_a_graph_is_recorded_leaves_the_gpu_usable(gpu):
+    driver = cuda.BACKEND._gpu()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with driver.lock, pytest.raises(KeyboardInterrupt):
+        driver.record([interrupted])
+    assert not driver.recording
+    f = jit(steps)
+    for _ in range(3):
+        same_as_cpu(f, (40, 33))
+
+
 # ---- flags
 
 
