@@ -23,7 +23,8 @@ from adjoint.runtime.cuda import Driver, Event
 
 Array = np.ndarray[Any, Any]
 _SMALL = 64 << 10  # bytes that the driver itself copies before it returns
-_LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory
+_LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory,
+_MOST = 2 << 30  # while arrays have no more of it: the system cannot move it
 _PIECE, _PIECES = 2 << 20, 16
 _COPIERS = 6  # threads that copy to pieces
 _KEPT = 1 << 30  # bytes of pinned memory that are kept for later
@@ -57,7 +58,7 @@ class Copies:
 
     def read(self, address: int, nbytes: int) -> Array:
         """A copy of bytes of the GPU, when all that was launched before is done."""
-        if nbytes > _LARGE:
+        if nbytes > _LARGE or self._pinned.in_use > _MOST:
             return self._read_large(address, nbytes)
         block = self._pinned.allocate(nbytes)
         try:

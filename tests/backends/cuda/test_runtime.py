@@ -271,6 +271,13 @@ def test_large_values_are_read_piece_by_piece(gpu, monkeypatch):
     assert np.array_equal((x * 2).numpy(), x.to("CPU").numpy() * 2)
 
 
+def test_arrays_have_a_limited_amount_of_pinned_memory(gpu, monkeypatch):
+    monkeypatch.setattr(pinned, "_MOST", 0)
+    kept = [floats(500, seed=i).numpy() for i in range(4)]
+    for i, found in enumerate(kept):
+        assert np.array_equal(found, floats(500, device="CPU", seed=i).numpy())
+
+
 def test_gradients_go_through_copies(gpu):
     x = Tensor([1.0, 2.0], device="CPU", requires_grad=True)
     f = grad(lambda v: ((v.to("GPU") * 3).to("CPU") * v).sum())
