@@ -25,8 +25,9 @@ Array = np.ndarray[Any, Any]
 _SMALL = 64 << 10  # bytes that the driver itself copies before it returns
 _LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory,
 _MOST = 2 << 30  # while arrays have no more of it: the system cannot move it
-_PIECE, _PIECES = 2 << 20, 16
-_COPIERS = 6  # threads that copy to pieces
+_PIECE, _PIECES = 4 << 20, 16  # bytes of a piece; pieces that copies use at a time
+_LEAST = 512 << 10  # bytes of a piece that are worth a thread
+_COPIERS = 6  # threads that copy to pieces: as many as an H200's bus is worth
 _KEPT = 1 << 30  # bytes of pinned memory that are kept for later
 
 
@@ -103,10 +104,10 @@ class Copies:
 
     def _share(self, work: Callable[[tuple[int, int]], None], nbytes: int) -> None:
         """All pieces: by threads, since one alone copies slower than the GPU does."""
-        pieces = [(i, min(_PIECE, nbytes - i)) for i in range(0, nbytes, _PIECE)]
-        if len(pieces) < _COPIERS:
-            for piece in pieces:
-                work(piece)
+        step = min(max(-(-nbytes // _COPIERS), _LEAST), _PIECE)
+        pieces = [(i, min(step, nbytes - i)) for i in range(0, nbytes, step)]
+        if len(pieces) == 1:
+            work(pieces[0])
             return
         jobs = [self._copiers.submit(work, piece) for piece in pieces]
         try:
