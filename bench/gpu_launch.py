@@ -96,10 +96,10 @@ def torch_step(graphed: bool) -> Callable[[], Any]:
 
 def queued(run: Callable[[], Any], calls: int = 100) -> float:
     """Microseconds of the GPU for a call, when the next is in its queue: the least of several."""
-    gpu, found = the_gpu(), float("inf")
+    gpu, found, busy = the_gpu(), float("inf"), Tensor.ones(1 << 28).realize()
     for _ in range(5):
-        busy = Tensor.ones(1 << 28).realize()
-        (busy + 1).realize()
+        for _ in range(60):  # half a millisecond each: the host is done before the GPU begins
+            (busy + 1).realize()
         start = gpu.event()
         for _ in range(calls):
             run()

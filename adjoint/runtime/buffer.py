@@ -99,7 +99,7 @@ class Buffer:
         return block
 
     def fail(self, error: BaseException) -> None:
-        """What was computed here is no value: whoever asks for it gets the error."""
+        """What was computed here is no value: who asks for it gets the error."""
         failed: Any = error
         self._array, self._block, self._address = failed, None, None
         self.__class__ = FailedBuffer

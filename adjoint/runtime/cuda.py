@@ -38,10 +38,11 @@ _thread = threading.local()  # which GPU a thread has said that it means
 class Event:
     """A moment in the order of the stream."""
 
-    __slots__ = ("_as_parameter_", "_gpu")
+    __slots__ = ("_as_parameter_", "_gpu", "over")
 
     def __init__(self, gpu: Driver, handle: c_void_p):
         self._gpu, self._as_parameter_ = gpu, handle
+        self.over: list[tuple[str, Any]] = []  # what is given up then
 
     def __del__(self) -> None:
         self._gpu.events.append(self._as_parameter_)
@@ -70,7 +71,7 @@ class Driver:
             raise no_such_gpu(ordinal, count)
         self._call, self._alone, self._lost = library, count == 1, False
         self.lock, self.recording = threading.RLock(), False
-        self._later: list[tuple[str, c_void_p]] = []
+        self._later: list[tuple[str, Any]] = []
         self.events: list[c_void_p] = []  # that no one holds, to be used again
         os.register_at_fork(after_in_child=self._lose)
         device, context = c_int(), c_void_p()
@@ -220,14 +221,29 @@ class Driver:
 
     def synchronise(self) -> None:
         """Wait for all that was launched."""
-        self.wait_for(self.event())
+        self.wait_for(self.mark())
+
+    def mark(self) -> Event:
+        """The moment when all that was launched is done, and what was dropped is given up."""
+        with self.lock:
+            found = self.event()
+            found.over, self._later = self._later, []
+        return found
 
     def wait_for(self, event: Event) -> None:
         """Wait until all before a moment is done. Ctrl-C gets through: the driver is asked again
         and again, never waited for."""
         self.enter()
-        with self.lock:
-            over, self._later = self._later, []
+        try:
+            self._ask(event)
+        except BaseException:
+            self._later += event.over
+            raise
+        for call, handle in event.over:
+            if call:
+                getattr(self._call, call)(handle)
+
+    def _ask(self, event: Event) -> None:
         started = time.perf_counter()
         while (code := self._query(event)) == _NOT_READY:
             waited = time.perf_counter() - started
@@ -235,7 +251,6 @@ class Driver:
                 time.sleep(min(waited / 16, _LONGEST_NAP))
         if code:
             raise self._call.error("cuEventQuery", code)
-        self._end(over)
 
     def is_done(self, event: Event) -> bool:
         """Whether all before a moment is done."""
@@ -250,9 +265,9 @@ class Driver:
         if handle:
             self._later.append((call, handle))
 
-    def _end(self, over: list[tuple[str, c_void_p]]) -> None:
-        for call, handle in over:
-            getattr(self._call, call)(handle)
+    def hold(self, thing: Any) -> None:
+        """Keep something that a copy may still use: until the next wait."""
+        self._later.append(("", thing))
 
     # ---- code
 
@@ -332,16 +347,18 @@ class Driver:
         """What these calls launch, as a graph. The caller has the lock."""
         self.enter()
         own, recorder = self.stream.value, self._recorder
-        self._call.cuStreamBeginCapture_v2(recorder, _RELAXED)
-        self.stream.value, self.recording = recorder.value, True
         nodes, graph = list[int](), c_void_p()
         try:
+            self._call.cuStreamBeginCapture_v2(recorder, _RELAXED)
+            self.stream.value, self.recording = recorder.value, True
             for call in calls:
                 call()
                 nodes.append(last_node(self._call, recorder))
-        finally:
+        finally:  # also where Ctrl-C came between
             self.stream.value, self.recording = own, False
-            self._call.cuStreamEndCapture(recorder, byref(graph))
+            code = self._call.raw("cuStreamEndCapture")(recorder, byref(graph))
+        if code:
+            raise self._call.error("cuStreamEndCapture", code)
         return Graph(self, self._call, graph, nodes)
 
     # ---- time

@@ -115,10 +115,16 @@ class FakeGpu:
         self._do("clear", ctypes.memset, address, 0, nbytes)
 
     def synchronise(self):
-        self.wait_for(self.event())
+        self.wait_for(self.mark())
 
     def event(self):
         return object()
+
+    def mark(self):
+        return object()
+
+    def hold(self, thing):
+        """Nothing is under way."""
 
     def wait_for(self, event):
         assert not self.recording, "what is recorded never ends"

@@ -105,7 +105,8 @@ class CudaBackend:
     ) -> CudaLaunch:
         """The launches of all steps."""
         gpu, flags = self._gpu(), list[IndexFlag]()
-        entries = self._entries(kernels, steps, cells, flags)
+        with gpu.lock:  # a library may try what is soonest
+            entries = self._entries(kernels, steps, cells, flags)
         if flags:
             return WatchedLaunch(entries, cells, gpu, flags, self.flags)
         return CudaLaunch(entries, cells, gpu)

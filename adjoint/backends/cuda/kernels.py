@@ -48,8 +48,19 @@ class Kernels:
         found = self._made.get(key)
         if found is None:
             with span(f"code {source.name}", "compile", cache="disk") as timed:
-                found = self._made[key] = self._load(source, key, timed.details)
+                found = self._load(source, key, timed.details)
+                timed.details |= self._facts(source, found)
+                self._made[key] = found
         return found
+
+    def _facts(self, source: Source, kernel: CudaKernel) -> dict[str, int]:
+        """For profiles: the registers of a thread, the blocks that a processor has at a time. None
+        is a mistake of the renderer, which the driver would tell at the first launch."""
+        registers, blocks = kernel.resident(self._gpu())
+        if not blocks:
+            about = f"{registers} registers and {kernel.geometry.threads} threads"
+            raise InternalError(f"kernel {source.name} fits no processor: {about}")
+        return {"registers": registers, "blocks": blocks}
 
     def _key(self, source: Source) -> str:
         digest = hashlib.sha256(f"cuda {FORMAT} {self._gpu().capability}\0".encode() + version())

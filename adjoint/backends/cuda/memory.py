@@ -136,7 +136,7 @@ class CudaMemory:
         """Until all that was launched is done; an index that was out of range is an error then."""
         gpu, flags = self._gpu(), self._flags
         with gpu.lock:
-            watched, now = flags.take(), gpu.event()
+            watched, now = flags.take(), gpu.mark()
         try:
             gpu.wait_for(now)
         except BaseException:

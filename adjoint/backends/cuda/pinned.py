@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -23,9 +23,11 @@ from adjoint.runtime.cuda import Driver, Event
 
 Array = np.ndarray[Any, Any]
 _SMALL = 64 << 10  # bytes that the driver itself copies before it returns
-_LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory
-_PIECE, _PIECES = 2 << 20, 16
-_COPIERS = 6  # threads that copy to pieces
+_LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory,
+_MOST = 2 << 30  # while arrays have no more of it: the system cannot move it
+_PIECE, _PIECES = 4 << 20, 16  # bytes of a piece; pieces that copies use at a time
+_LEAST = 512 << 10  # bytes of a piece that are worth a thread
+_COPIERS = 6  # threads that copy to pieces: as many as an H200's bus is worth
 _KEPT = 1 << 30  # bytes of pinned memory that are kept for later
 
 
@@ -50,7 +52,6 @@ class Copies:
         self._gpu, self._wait = gpu, wait
         self._pinned = PinnedAllocator(gpu)
         self._pieces: deque[tuple[Any, Event]] = deque()  # and until when a copy uses each
-        self._left: list[Any] = []  # that the GPU may write to: Ctrl-C came between
 
     @cached_property
     def _copiers(self) -> ThreadPoolExecutor:
@@ -58,13 +59,15 @@ class Copies:
 
     def read(self, address: int, nbytes: int) -> Array:
         """A copy of bytes of the GPU, when all that was launched before is done."""
-        if nbytes > _LARGE:
+        if nbytes > _LARGE or self._pinned.in_use > _MOST:
             return self._read_large(address, nbytes)
         block = self._pinned.allocate(nbytes)
-        self._left.append(block)
-        self._gpu().read(block.address, address, nbytes)
-        self._wait()
-        self._left.clear()
+        try:
+            self._gpu().read(block.address, address, nbytes)
+            self._wait()
+        except BaseException:  # Ctrl-C: the GPU may write to it later
+            self._gpu().hold(block)
+            raise
         found: Array = block.read(nbytes)
         return found
 
@@ -101,13 +104,17 @@ class Copies:
 
     def _share(self, work: Callable[[tuple[int, int]], None], nbytes: int) -> None:
         """All pieces: by threads, since one alone copies slower than the GPU does."""
-        pieces = [(i, min(_PIECE, nbytes - i)) for i in range(0, nbytes, _PIECE)]
-        if len(pieces) < _COPIERS:
-            for piece in pieces:
-                work(piece)
+        step = min(max(-(-nbytes // _COPIERS), _LEAST), _PIECE)
+        pieces = [(i, min(step, nbytes - i)) for i in range(0, nbytes, step)]
+        if len(pieces) == 1:
+            work(pieces[0])
             return
-        for _ in self._copiers.map(work, pieces):
-            pass
+        jobs = [self._copiers.submit(work, piece) for piece in pieces]
+        try:
+            for job in jobs:
+                job.result()
+        finally:  # Ctrl-C: none goes on with memory that is its caller's
+            wait([job for job in jobs if not job.cancel()])
 
     @contextmanager
     def _piece(self) -> Iterator[Any]:

@@ -185,6 +185,20 @@ def test_a_step_that_cannot_be_recorded_is_launched_as_it_is(gpu, monkeypatch):
     same_as_cpu(jit(lambda x: [v for _ in range(4) for v in steps(x)]), (40, 33))
 
 
+def test_ctrl_c_while_a_graph_is_recorded_leaves_the_gpu_usable(gpu):
+    driver = cuda.BACKEND._gpu()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with driver.lock, pytest.raises(KeyboardInterrupt):
+        driver.record([interrupted])
+    assert not driver.recording
+    f = jit(steps)
+    for _ in range(3):
+        same_as_cpu(f, (40, 33))
+
+
 # ---- flags
 
 
@@ -255,6 +269,13 @@ def test_large_values_are_read_piece_by_piece(gpu, monkeypatch):
     monkeypatch.setattr(pinned, "_LARGE", 1 << 16)
     x = floats(5 * pinned._PIECE // 4 + 7)
     assert np.array_equal((x * 2).numpy(), x.to("CPU").numpy() * 2)
+
+
+def test_arrays_have_a_limited_amount_of_pinned_memory(gpu, monkeypatch):
+    monkeypatch.setattr(pinned, "_MOST", 0)
+    kept = [floats(500, seed=i).numpy() for i in range(4)]
+    for i, found in enumerate(kept):
+        assert np.array_equal(found, floats(500, device="CPU", seed=i).numpy())
 
 
 def test_gradients_go_through_copies(gpu):
