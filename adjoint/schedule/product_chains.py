@@ -17,9 +17,8 @@ import numpy as np
 
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.expand import expand as expanded
 from adjoint.ir.kernel_kind import is_constant
-from adjoint.ir.opdef import OPS, OpDef
+from adjoint.ir.opdef import OPS, OpDef, expand_composite
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known
@@ -110,7 +109,8 @@ class Products:
 
 def _slope(x: UOp) -> UOp | None:
     """What the gradient of gelu(x) is multiplied by."""
-    return expanded([gelu_gradient(x, x)])[0].src[1] if x.dtype in NARROW else None
+    found: UOp | None = gelu_gradient(x, x).src[1] if x.dtype in NARROW else None
+    return found
 
 
 def is_taken(node: UOp, target: Target) -> bool:
@@ -243,7 +243,8 @@ def _gelu(graph: Products, chain: Chain) -> Chain | None:
     z, steps = chain.end, (*chain.steps, "gelu")
     if not chain.is_open or not graph.users.get(z) or not graph.may(chain, *steps):
         return None
-    (found,) = expanded([OPS["gelu"](z)])
+    limited = any(user.op is _MAXIMUM for user in graph.users[z])  # as gelu's operand is
+    found = expand_composite(OPS["gelu"](z)) if limited else None
     if found not in graph.known:
         return None
     inside = set(toposort([found], stop=lambda n: n is z))

@@ -104,6 +104,11 @@ CHANGES = {
     "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(4, 32)}),
     "thread_bytes": (lambda x: x + 1, [LONG], {"thread_bytes": 16}),
     "team": (softmax, [ROWS], {"team": Team(512, 32, 4)}),
+    "limits.batched_elements": (
+        lambda x: x[0] @ x.transpose(1, 2),
+        [floats(3, 20, 30)],
+        {"limits": Limits(batched_elements=1)},
+    ),
     "limits.tiled_products": (
         lambda x: x @ x,
         [floats(48, 48)],

@@ -83,6 +83,7 @@ def product_call(
     """What launches a product on the slots of a run: its results, then its operands."""
     if not gemm.k:
         return _cleared(gemm, slots[0], cells, gpu)
+    gpu.enter()  # the library asks which GPU is meant
     product = product_of(gemm)
     found = candidates(product)
     if not found:
