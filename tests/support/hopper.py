@@ -76,7 +76,7 @@ def run(source: Source, blocks: int, values: Sequence[int], memory: HostMemory) 
     kernel = _Kernel(source)
     parameters = dict(zip(kernel.parameters, values, strict=True))
     for block in range(blocks):
-        _Block(kernel, block, parameters, memory).run()
+        _Block(kernel, (block, blocks), parameters, memory).run()
 
 
 class _Kernel:
@@ -247,7 +247,8 @@ class _Group:
         if name.endswith("tid.x") and "ctaid" not in name:
             return self.thread.astype(np.int32)
         if name.endswith("ctaid.x"):
-            return np.full(GROUP, self.block.number, np.int32)
+            place = self.block.number[name.endswith("nctaid.x")]
+            return np.full(GROUP, place, np.int32)
         values = [self._operand(*part.split(" ")) for part in given.split(", ")]
         if name == "llvm.fma.f32":
             a, b, c = (v.astype(np.float64) for v in values)

@@ -18,7 +18,8 @@ from adjoint.codegen.nvptx.matrix.attention_backward import (
     backward_keys,
     backward_queries,
 )
-from adjoint.codegen.nvptx.matrix.attention_forward import FORWARD, Shape, forward
+from adjoint.codegen.nvptx.matrix.attention_forward import FORWARD, forward
+from adjoint.codegen.nvptx.matrix.attention_frame import Shape
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import Attention, Source
@@ -92,7 +93,9 @@ def attention_call(
     own = Cells([numbers[name] for name in names])
     places = [cells.cell(slot) for slot in slots] + [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)
-    sizes = (numbers["blocks"] * numbers["planes"], kernel.geometry.threads, kernel.geometry.shared)
+    items = numbers["blocks"] * numbers["planes"]
+    geometry = kernel.geometry
+    sizes = (min(items, gpu.processors), geometry.threads, geometry.shared)
     launch = gpu.launcher(kernel.function, sizes, parameters)
 
     def run(keep: Any = (own, cells)) -> None:

@@ -53,6 +53,10 @@ class Hopper(Text):
         """A register that the GPU sets: `tid.x`, `ctaid.x`."""
         return self.new(I32, f"call i32 @llvm.nvvm.read.ptx.sreg.{name}()")
 
+    def always(self) -> Value:
+        """What holds for every thread."""
+        return Value(BOOL, "true")
+
     def shared(self) -> Value:
         """The address of the block's shared memory."""
         return self.new(I32, "ptrtoint ptr addrspace(3) @shared to i32")
@@ -291,6 +295,7 @@ _MODULE = """target triple = "nvptx64-nvidia-cuda"
 
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.maxnum.f32(float, float)
 

@@ -1,0 +1,333 @@
+"""What kernels of attention have in common.
+
+Work is divided into items: a tile of rows of one plane (a head of a batch), which stays, while
+tiles of two other matrices go by. A block does item after item; one of its warpgroups copies tiles,
+also those of the next item while the others finish one. What may live here: items, tiles and
+barriers. What may not: what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from adjoint.codegen.nvptx.geometry import Geometry
+from adjoint.codegen.nvptx.matrix.hopper import ROW, WARPGROUP, Hopper, Tile, both
+from adjoint.codegen.nvptx.matrix.streams import (
+    STAGES,
+    Rows,
+    Stream,
+    copy_tile,
+    fill,
+    place_of,
+    steps_along,
+    steps_down,
+)
+from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
+from adjoint.stages import Source
+
+LANGUAGE = "nvptx sm_90a"
+ROWS = 64  # of a product of a warpgroup
+SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section")
+_BARRIER = 8  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kernel is made for: dtype and size of a head, whether later keys are hidden; how many
+    warpgroups compute, and how many keys (or queries, for their gradients) a tile has."""
+
+    dtype: str
+    head: int
+    causal: bool
+    groups: int = 2
+    columns: int = 128
+    alternate: bool = False  # whether warpgroups begin their products one after another
+    scale: float = 0.0  # of scores; 0: one over the root of a head's size
+
+    @property
+    def factor(self) -> float:
+        """What scores are multiplied by."""
+        return self.scale or self.head**-0.5
+
+    @property
+    def width(self) -> int:
+        """Columns of a tile, some of which may be zeros."""
+        return 64 if self.head <= 64 else 128
+
+    @property
+    def rows(self) -> int:
+        """Of the tile that stays."""
+        return ROWS * self.groups
+
+    @property
+    def threads(self) -> int:
+        return WARPGROUP * (self.groups + 1)
+
+
+def places_of(*names: str) -> tuple[str, ...]:
+    """The parameters that say where matrices lie: their first element, and their strides."""
+    axes = ("first", "batch", "head", "row")
+    return tuple(f"{name}_{axis}" for name in names for axis in axes)
+
+
+class Frame:
+    """A kernel in the making. `stays` and `goes` name the matrices whose tiles stay or go by."""
+
+    stays: tuple[str, ...]
+    goes: tuple[str, str]
+    backwards = False  # whether the last tile of a plane comes first
+    # Registers of a thread that copies and of one that computes, by warpgroups that compute: all
+    # have as many at first, and there are 65,536 of a processor.
+    registers = {2: (40, 232), 3: (32, 160)}
+    turns: Value  # tiles that go by, for an item
+    first: Value  # row of an item's tile
+
+    def __init__(self, shape: Shape, names: tuple[str, ...]):
+        self.shape, self.names, self.used = shape, names, 0
+        self.text = text = Hopper(shape.dtype)
+        self.shared = text.shared()
+        self.thread = text.special("tid.x")
+        self.group = text.integer("lshr", self.thread, 7)
+        self.place = place_of(text, self.thread)
+        self.queries, self.keys = self.number("queries"), self.number("keys")
+        self.staying = [self._tile(shape.rows) for _ in self.stays]
+        tiles = [self._tile(shape.columns, STAGES) for _ in self.goes]
+        self.streams = [Stream(text, self.shared, t, self._room(2 * STAGES)) for t in tiles]
+        self.ready, self.done = (text.add(self.shared, self._room(1)) for _ in range(2))
+
+    def _tile(self, rows: int, stages: int = 1) -> Tile:
+        found = Tile(self.used, rows, self.shape.width)
+        self.used += stages * found.nbytes
+        return found
+
+    def _room(self, barriers: int) -> int:
+        self.used += _BARRIER * barriers
+        return self.used - _BARRIER * barriers
+
+    def number(self, name: str) -> Value:
+        """A parameter of 32 bits."""
+        return self.text.narrow(Value("i64", f"%{name}"))
+
+    def source(self, name: str) -> Source:
+        """The kernel's text."""
+        text = self.text
+        text.when(text.compare("eq", self.thread, 0), self._make_barriers)
+        text.barriers_ready()
+        text.branch(text.compare("eq", self.group, 0), self._copies, self._computes)
+        geometry = Geometry(self.shape.threads, 1, 1, self.used)
+        metadata = "\n".join(geometry.text(0))
+        whole = text.module(f"k_{name}", self.names, self.shape.threads, metadata)
+        return Source(LANGUAGE, name, whole)
+
+    def _make_barriers(self) -> None:
+        users = 4 * self.shape.groups
+        for stream in self.streams:
+            stream.made(users)
+        self.text.barrier_made(self.ready, WARPGROUP)
+        self.text.barrier_made(self.done, users)
+
+    # ---- items
+
+    def _items(
+        self, values: Sequence[Value], body: Callable[[Value, Values], Sequence[Value]]
+    ) -> Values:
+        """All items of a block, one after another; a section of planes is done by all blocks at
+        once, so that what its tiles read stays near."""
+        text = self.text
+        here, apart = text.special("ctaid.x"), text.special("nctaid.x")
+        total = text.mul(self.number("blocks"), self.number("planes"))
+        missing = text.sub(text.add(total, text.sub(apart, 1)), here)
+
+        def item(number: Value, values: Values) -> Sequence[Value]:
+            self._locate(text.add(here, text.mul(number, apart)))
+            self.counted()
+            return body(number, values)
+
+        return text.loop(constant(0), text.integer("sdiv", missing, apart), values, item)
+
+    def _locate(self, item: Value) -> None:
+        text = self.text
+        blocks, planes, section = map(self.number, ("blocks", "planes", "section"))
+        whole = text.mul(blocks, section)
+        number, rest = text.integer("sdiv", item, whole), text.integer("srem", item, whole)
+        first = text.mul(number, section)
+        side = text.least(section, text.sub(planes, first))
+        tile = text.integer("sdiv", rest, side)
+        self.plane = text.add(first, text.integer("srem", rest, side))
+        if self.backwards:
+            tile = text.sub(text.sub(blocks, 1), tile)
+        heads = self.number("heads")
+        self.batch = text.integer("sdiv", self.plane, heads)
+        self.head = text.integer("srem", self.plane, heads)
+        self.first = text.mul(tile, self.shape.rows)
+
+    def counted(self) -> None:
+        """How many tiles go by for an item: `turns`."""
+        raise NotImplementedError
+
+    def rows_of(self, name: str, head: Value, count: Value) -> Rows:
+        """The matrix of the item's batch and a head."""
+        text = self.text
+        offset = text.add(self._times(self.batch, name, "batch"), self._times(head, name, "head"))
+        offset = text.add(offset, Value("i64", f"%{name}_first"))
+        address = text.add(Value("i64", f"%{name}"), text.integer("shl", offset, 1))
+        step = text.integer("shl", Value("i64", f"%{name}_row"), 1)
+        return Rows(address, step, count, self.shape.head)
+
+    def _times(self, index: Value, name: str, axis: str) -> Value:
+        return self.text.mul(self.text.wide(index), Value("i64", f"%{name}_{axis}"))
+
+    # ---- the warpgroup that copies
+
+    def _copies(self) -> None:
+        text = self.text
+        text.registers(self.registers[self.shape.groups][0], more=False)
+
+        def item(number: Value, values: Values) -> Values:
+            (base,) = values
+            text.wait(self.done, text.integer("xor", text.integer("and", number, 1), 1))
+            for name, tile in zip(self.stays, self.staying, strict=True):
+                self.copied(name, text.add(self.shared, tile.offset), tile, self.first)
+            text.copies_end()
+            fill(text, self.streams, self.turns, base, self.ready, self.copy)
+            return [text.add(base, self.turns)]
+
+        self._items([constant(0)], item)
+
+    def copied(self, name: str, to: Value, tile: Tile, first: Value) -> None:
+        """A tile of a matrix of the item, from a row on."""
+        raise NotImplementedError
+
+    def copy(self, which: int, turn: Value, at: Value) -> None:
+        """The tile that goes by at a turn of the item (the streams' turn `at`)."""
+        raise NotImplementedError
+
+    def copy_rows(self, rows: Rows, to: Value, tile: Tile, first: Value) -> None:
+        """Rows of a matrix from `first` on."""
+        copy_tile(self.text, self.place.thread, to, tile, rows, first)
+
+    # ---- those that compute
+
+    def _computes(self) -> None:
+        text = self.text
+        text.registers(self.registers[self.shape.groups][1], more=True)
+        self.own = text.sub(self.group, 1)
+        own = text.mul(self.own, ROWS)
+        row = text.add(text.mul(self.place.warp, 16), text.integer("lshr", self.place.lane, 2))
+        inside = text.add(own, row)
+        self.pair = text.integer("shl", text.integer("and", self.place.lane, 3), 1)
+        self.lefts = [
+            text.rows_of(text.add(text.add(self.shared, tile.offset), text.mul(own, ROW)))
+            for tile in self.staying
+        ]
+        self.begin()
+
+        def item(number: Value, values: Values) -> Values:
+            (self.base,) = values
+            self.rows = [text.add(text.add(self.first, inside), n) for n in (0, 8)]
+            self.compute(number)
+            return [text.add(self.base, self.turns)]
+
+        self._items([constant(0)], item)
+
+    def begin(self) -> None:
+        """What a warpgroup does before its first item."""
+
+    def compute(self, number: Value) -> None:
+        """An item; its number in the block."""
+        raise NotImplementedError
+
+    def wait_ready(self, number: Value) -> None:
+        """The tiles that stay are there."""
+        self.text.wait(self.ready, self.text.integer("and", number, 1))
+
+    def release(self) -> None:
+        """The tiles that stay are not needed any more."""
+        self.text.arrive(self.done, self.place.leader)
+
+    def used_up(self, which: int, turn: Value) -> None:
+        """The tile of a turn is not needed any more."""
+        self.streams[which].used(self.at(turn), self.place.leader)
+
+    def at(self, turn: Value) -> Value:
+        """A turn of the item as one of the block."""
+        return self.text.add(self.base, turn)
+
+    def along_rows(self, stays: int, goes: int, turn: Value) -> Values:
+        """Begin the product of a tile that stays with one that goes by, along their columns."""
+        text, stream, at = self.text, self.streams[goes], self.at(turn)
+        stream.wait_full(at)
+        right = text.rows_of(stream.address(at))
+        steps = zip(steps_along(self.staying[stays]), steps_along(stream.tile), strict=True)
+        return text.product(self.shape.columns, self.lefts[stays], right, list(steps))
+
+    def along_columns(self, goes: int, turn: Value, totals: Values, left: Values) -> Values:
+        """Begin totals + left @ what goes by."""
+        text, stream, at = self.text, self.streams[goes], self.at(turn)
+        right = text.columns_of(stream.address(at), stream.tile)
+        steps = [(0, step) for step in steps_down(stream.tile)]
+        return text.product(self.shape.width, left, right, steps, totals, turned=True)
+
+    def packed(self, numbers: Values) -> Values:
+        """As the left operand of a product."""
+        return [self.text.packed(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+
+    def hidden_after(self, scores: Values, start: Value) -> Values:
+        """-inf where there is no key, or a later one than the query; rows are queries, and columns
+        keys from `start` on."""
+        text = self.text
+        begin = text.add(start, self.pair)
+        limits = []
+        for row in self.rows:
+            limit = text.least(self.keys, text.add(row, 1)) if self.shape.causal else self.keys
+            limits.append(text.sub(limit, begin))
+        return [
+            text.select(text.compare("sgt", limits[half(i)], column(i)), x, constant(-inf, F32))
+            for i, x in enumerate(scores)
+        ]
+
+    def per_row(self, row: Value) -> Value:
+        """Where a number of a row lies, in bytes: plane after plane."""
+        text = self.text
+        plane = text.mul(text.wide(self.plane), text.wide(self.queries))
+        return text.integer("shl", text.add(plane, text.wide(row)), 2)
+
+    def store_rows(self, to: Rows, totals: Values, factors: Sequence[Value]) -> None:
+        """The thread's two rows, each times a factor."""
+        for number, (row, factor) in enumerate(zip(self.rows, factors, strict=True)):
+            numbers = [x for i, x in enumerate(totals) if half(i) == number]
+            self._store_row(to, row, numbers, factor)
+
+    def _store_row(self, to: Rows, row: Value, numbers: Values, factor: Value) -> None:
+        """Its numbers lie in pairs, eight apart; four threads hand them to one another so that each
+        writes eight side by side."""
+        text, lane = self.text, self.place.lane
+        own = text.integer("and", lane, 3)
+        there = text.compare("slt", row, to.count)
+        start = text.add(to.address, text.mul(text.wide(row), to.step))
+        start = text.add(start, text.wide(text.integer("shl", own, 4)))
+        words = self.packed([text.fmul(x, factor) for x in numbers])
+        for first in range(0, min(len(words), to.columns // 8), 4):
+            turned = text.turned(words[first : first + 4], lane)
+            inside = text.compare("slt", text.add(own, first), to.columns // 8)
+            text.store_four(turned, text.add(start, 16 * first), both(text, there, inside))
+
+
+def half(register: int) -> int:
+    """Which of a thread's two rows a register of a product belongs to."""
+    return register % 4 // 2
+
+
+def column(register: int) -> int:
+    """Which column, beyond the thread's first."""
+    return 8 * (register // 4) + register % 2
+
+
+def joined(values: Values, join: Callable[[Value, Value], Value]) -> Value:
+    """By pairs, so that few wait for one another."""
+    while len(values) > 1:
+        pairs = zip(values[::2], values[1::2], strict=False)
+        values = [*(join(a, b) for a, b in pairs), *values[len(values) & ~1 :]]
+    return values[0]
