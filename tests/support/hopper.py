@@ -412,6 +412,12 @@ class _Group:
             found[i] = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.float32)[0]
         return found
 
+    def _load_byte(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        found = np.zeros(GROUP, np.int32)
+        for i in np.flatnonzero(operands[1] != 0):
+            found[i] = self.block.memory.bytes_at(int(operands[0][i]), 1)[0]
+        return found
+
     def _load_four(self, lines: list[str], operands: Any, _: Any) -> list[np.ndarray]:
         found = np.zeros((GROUP, 4), np.int32)
         for i in np.flatnonzero(operands[1] != 0):
@@ -504,6 +510,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
     "slt": lambda a, b: a < b,
     "sle": lambda a, b: a <= b,
     "sgt": lambda a, b: a > b,
@@ -530,6 +537,7 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("st.global.v4", _Group._store_four),
     ("st.global", _Group._store),
     ("ld.global.v4", _Group._load_four),
+    ("ld.global.u8", _Group._load_byte),
     ("ld.global", _Group._load),
     ("mov.b32 {", _Group._unpacked),
     ("ld.shared", _Group._load_pair),

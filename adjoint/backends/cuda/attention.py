@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from adjoint.backends.cuda.kernels import Kernels
 from adjoint.codegen.nvptx.matrix.attention_backward import (
-    KEYS,
-    QUERIES,
     backward_keys,
     backward_queries,
+    keys_parameters,
+    queries_parameters,
 )
-from adjoint.codegen.nvptx.matrix.attention_forward import FORWARD, forward
-from adjoint.codegen.nvptx.matrix.attention_frame import Shape
+from adjoint.codegen.nvptx.matrix.attention_forward import forward, forward_parameters
+from adjoint.codegen.nvptx.matrix.attention_frame import MASK, Shape
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.stages import Attention, Source
@@ -30,26 +30,49 @@ _NEAR = 8 << 20  # bytes that blocks which run at once read again and again
 
 class _Part(NamedTuple):
     """A kernel: what writes it, its parameters, its results, and the tiles (warpgroups that
-    compute, rows that go by at a time) for heads of up to 64 and of up to 128 numbers."""
+    compute, rows that go by at a time) for heads of up to 64 and of up to 128 numbers; those with a
+    mask, which takes registers."""
 
     source: Callable[[Shape, str], Source]
-    parameters: tuple[str, ...]
+    parameters: Callable[[bool], tuple[str, ...]]
     results: tuple[str, ...]
     tiles: dict[int, tuple[int, int]]
+    masked: dict[int, tuple[int, int]]
 
 
 _PARTS = {
-    "forward": _Part(forward, FORWARD, ("o",), {64: (3, 128), 128: (2, 160)}),
-    "queries": _Part(backward_queries, QUERIES, ("dq",), {64: (2, 128), 128: (2, 96)}),
-    "keys": _Part(backward_keys, KEYS, ("dk", "dv"), {64: (2, 96), 128: (2, 64)}),
+    "forward": _Part(
+        forward,
+        forward_parameters,
+        ("o",),
+        {64: (3, 128), 128: (2, 160)},
+        {64: (2, 128), 128: (2, 160)},
+    ),
+    "queries": _Part(
+        backward_queries,
+        queries_parameters,
+        ("dq",),
+        {64: (2, 128), 128: (2, 96)},
+        {64: (2, 96), 128: (2, 96)},
+    ),
+    "keys": _Part(
+        backward_keys,
+        keys_parameters,
+        ("dk", "dv"),
+        {64: (2, 96), 128: (2, 64)},
+        {64: (2, 96), 128: (2, 48)},
+    ),
 }
 
 
 def shape_of(call: Attention) -> Shape:
     """The tiles of a call."""
     width = 64 if call.features <= 64 else 128
-    tiles = _PARTS[call.part].tiles[width]
-    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, scale=call.scale)
+    part = _PARTS[call.part]
+    tiles = (part.masked if call.mask else part.tiles)[width]
+    return Shape(
+        call.dtype.name, call.features, call.is_causal, *tiles, mask=call.mask, scale=call.scale
+    )
 
 
 @lru_cache(maxsize=256)
@@ -80,7 +103,7 @@ def numbers_of(call: Attention) -> dict[str, int]:
     for name, place in places.items():
         axes = ("first", "batch", "head", "row")
         found |= {f"{name}_{axis}": n for axis, n in zip(axes, place, strict=True)}
-    return found
+    return found | {f"mask_{axis}": n for axis, n in zip(MASK, call.mask_strides, strict=True)}
 
 
 def attention_call(
@@ -89,7 +112,7 @@ def attention_call(
     """What launches a call on the slots of a run: its results, then its operands."""
     numbers = numbers_of(call)
     kernel = kernels.kernel(source_of(call))
-    names = _PARTS[call.part].parameters[len(slots) :]
+    names = _PARTS[call.part].parameters(call.mask)[len(slots) :]
     own = Cells([numbers[name] for name in names])
     places = [cells.cell(slot) for slot in slots] + [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)

@@ -66,7 +66,7 @@ def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
             lambda q, k, v: q.cast("float32").attention(k.cast("float32"), v.cast("float32")),
         ),
         ("two dtypes", lambda q, k, v: q.attention(k, v.cast("float32"))),
-        ("a mask", lambda q, k, v: q.attention(k, v, Tensor.ones(8, 8, device="GPU") > 0)),
+        ("what is added", lambda q, k, v: q.attention(k, v, Tensor.ones(8, 8, device="GPU"))),
         ("another size of values", lambda q, k, v: q.attention(k, v[..., :8])),
         ("leads that are broadcast", lambda q, k, v: q.attention(k[:, :1], v[:, :1])),
         ("wide heads", lambda q, k, v: q.repeat(1, 1, 1, 9).attention(k.repeat(1, 1, 1, 9), v)),

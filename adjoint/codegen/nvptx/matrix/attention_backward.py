@@ -9,14 +9,14 @@ number, so that bits are the same from run to run; scores are computed twice for
 from __future__ import annotations
 
 from math import e, inf, log2
+from typing import ClassVar
 
 from adjoint.codegen.nvptx.matrix.attention_frame import (
-    SIZES,
     Frame,
     Shape,
     column,
     half,
-    places_of,
+    parameters_of,
 )
 from adjoint.codegen.nvptx.matrix.hopper import WARPGROUP, Tile, both
 from adjoint.codegen.nvptx.matrix.streams import STAGES
@@ -24,19 +24,27 @@ from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
 from adjoint.stages import Source
 
 _READ = ("q", "k", "v", "g")
-QUERIES = ("dq", "delta", *_READ, "o", "lse", *SIZES, *places_of("dq", *_READ, "o"))
-KEYS = ("dk", "dv", *_READ, "lse", "delta", *SIZES, *places_of("dk", "dv", *_READ))
 _LOG2E = log2(e)
+
+
+def queries_parameters(mask: bool) -> tuple[str, ...]:
+    """Of the kernel of dq."""
+    return parameters_of(("dq", "delta"), (*_READ, "o", "lse"), ("dq", *_READ, "o"), mask)
+
+
+def keys_parameters(mask: bool) -> tuple[str, ...]:
+    """Of the kernel of dk and dv."""
+    return parameters_of(("dk", "dv"), (*_READ, "lse", "delta"), ("dk", "dv", *_READ), mask)
 
 
 def backward_queries(shape: Shape, name: str = "attention_queries") -> Source:
     """The kernel of dq."""
-    return _Queries(shape, QUERIES).source(name)
+    return _Queries(shape, queries_parameters(shape.mask)).source(name)
 
 
 def backward_keys(shape: Shape, name: str = "attention_keys") -> Source:
     """The kernel of dk and dv."""
-    return _Keys(shape, KEYS).source(name)
+    return _Keys(shape, keys_parameters(shape.mask)).source(name)
 
 
 def _factor(shape: Shape) -> Value:
@@ -121,9 +129,10 @@ class _Queries(Frame):
     def _turn(self, turn: Value, totals: Values, cut: bool) -> Values:
         text = self.text
         scores, products = self.along_rows(0, 0, turn), self.along_rows(1, 1, turn)
-        scores = text.finished(scores, pending=1)
+        start = self._start(turn)
+        scores = self.masked(text.finished(scores, pending=1), start, self.head)
         if cut:
-            scores = self.hidden_after(scores, self._start(turn))
+            scores = self.hidden_after(scores, start)
         factor = _factor(self.shape)
         weights = [
             text.exp2(text.fma(x, factor, self.shifts[half(i)])) for i, x in enumerate(scores)
@@ -144,7 +153,7 @@ class _Keys(Frame):
     rows are keys, columns are queries."""
 
     stays, goes = ("k", "v"), ("q", "g")
-    registers = Frame.registers | {2: (24, 240)}  # totals of four products
+    registers: ClassVar = Frame.registers | {2: (24, 240)}  # totals of four products
 
     def __init__(self, shape: Shape, names: tuple[str, ...]):
         super().__init__(shape, names)
@@ -206,17 +215,18 @@ class _Keys(Frame):
         text, shape = self.text, self.shape
         self.wait_ready(number)
         state = [constant(0.0, F32)] * shape.width
-        state = text.loop(constant(0), self.sharing, state, self._head)
+        state = text.loop(constant(0), self.sharing, state, self._turns)
         self.release()
         dk, dv = state[: shape.width // 2], state[shape.width // 2 :]
         for name, totals, factor in (("dk", dk, shape.factor), ("dv", dv, 1.0)):
             rows = self.rows_of(name, self.head, self.keys)
             self.store_rows(rows, totals, [constant(factor, F32)] * 2)
 
-    def _head(self, head: Value, state: Values) -> Values:
-        """The tiles of one head of q."""
+    def _turns(self, number: Value, state: Values) -> Values:
+        """The tiles of one of the heads of q."""
         text = self.text
-        base = text.mul(head, self.count)
+        base = text.mul(number, self.count)
+        self.of_q = text.add(text.mul(self.head, self.sharing), number)
         if self.shape.causal:
             state = text.loop(
                 constant(0), self.cut, state, lambda i, v: self._turn(text.add(base, i), i, v, True)
@@ -230,9 +240,10 @@ class _Keys(Frame):
         dk, dv = state[:middle], state[middle:]
         scores, products = self.along_rows(0, 0, turn), self.along_rows(1, 1, turn)
         lse = self._columns(0, turn)
-        scores = text.finished(scores, pending=1)
+        start = text.mul(text.add(self.start, inside), self.shape.columns)
+        scores = self.masked(text.finished(scores, pending=1), start, self.of_q, turned=True)
         if cut:
-            scores = self._hidden(scores, inside)
+            scores = self._hidden(scores, start)
         factor = _factor(self.shape)
         shifts = [text.fmul(x, constant(-_LOG2E, F32)) for x in lse]
         weights = [text.exp2(text.fma(x, factor, shifts[_pair(i)])) for i, x in enumerate(scores)]
@@ -260,12 +271,11 @@ class _Keys(Frame):
             found += text.load_pair(text.add(begin, 4 * place))
         return found
 
-    def _hidden(self, scores: Values, inside: Value) -> Values:
+    def _hidden(self, scores: Values, start: Value) -> Values:
         """-inf where the key comes later than the query."""
         text = self.text
-        start = text.mul(text.add(self.start, inside), self.shape.columns)
-        start = text.add(start, self.pair)
-        places = [text.sub(row, start) for row in self.rows]
+        first = text.add(start, self.pair)
+        places = [text.sub(row, first) for row in self.rows]
         return [
             text.select(text.compare("sle", places[half(i)], column(i)), x, constant(-inf, F32))
             for i, x in enumerate(scores)

@@ -10,23 +10,25 @@ from __future__ import annotations
 from math import e, inf, log, log2
 
 from adjoint.codegen.nvptx.matrix.attention_frame import (
-    SIZES,
     Frame,
     Shape,
     half,
     joined,
-    places_of,
+    parameters_of,
 )
 from adjoint.codegen.nvptx.matrix.hopper import Tile, both
 from adjoint.codegen.nvptx.matrix.text import F32, Value, Values, constant
 from adjoint.stages import Source
 
-FORWARD = ("o", "lse", "q", "k", "v", *SIZES, *places_of("o", "q", "k", "v"))
+
+def forward_parameters(mask: bool) -> tuple[str, ...]:
+    """Of the kernel."""
+    return parameters_of(("o", "lse"), ("q", "k", "v"), ("o", "q", "k", "v"), mask)
 
 
 def forward(shape: Shape, name: str = "attention") -> Source:
     """The kernel's source."""
-    return _Forward(shape, FORWARD).source(name)
+    return _Forward(shape, forward_parameters(shape.mask)).source(name)
 
 
 class _Forward(Frame):
@@ -116,14 +118,16 @@ class _Forward(Frame):
     ) -> tuple[Values, Values, Values, Values]:
         """exp(scores - their maximum so far), the new maximum and sums, and what those before are
         multiplied by."""
-        text = self.text
+        text, start = self.text, self._start(turn)
+        scores = self.masked(scores, start, self.head)
         if cut:
-            scores = self.hidden_after(scores, self._start(turn))
+            scores = self.hidden_after(scores, start)
         factor = constant(self.shape.factor * log2(e), F32)
         new_high, scales, shifts = [], [], []
         for number in range(2):
             most = self._most([x for i, x in enumerate(scores) if half(i) == number], high[number])
-            shift = text.negated(text.fmul(self._seen(most) if cut else most, factor))
+            sure = not cut and not self.shape.mask
+            shift = text.negated(text.fmul(most if sure else self._seen(most), factor))
             scales.append(text.exp2(text.fma(high[number], factor, shift)))
             new_high.append(most)
             shifts.append(shift)
@@ -154,9 +158,14 @@ class _Forward(Frame):
             total = sums[number]
             for distance in (1, 2):
                 total = text.fadd(total, text.across(total, distance))
-            inverses.append(text.reciprocal(total))
+            inverse = text.reciprocal(total)
             scaled = text.fmul(high[number], constant(self.shape.factor, F32))
             lse = text.fma(text.log2(total), constant(log(2), F32), scaled)
+            if self.shape.mask:  # a row that sees nothing is zeros, and its weights are
+                empty = text.is_equal(high[number], constant(-inf, F32))
+                inverse = text.select(empty, constant(0.0, F32), inverse)
+                lse = text.select(empty, constant(inf, F32), lse)
+            inverses.append(inverse)
             address = text.add(Value("i64", "%lse"), self.per_row(row))
             there = both(text, first, text.compare("slt", row, self.queries))
             text.store("f32", lse, address, there)

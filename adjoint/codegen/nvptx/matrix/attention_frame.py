@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import ClassVar
 
 from adjoint.codegen.nvptx.geometry import Geometry
 from adjoint.codegen.nvptx.matrix.hopper import ROW, WARPGROUP, Hopper, Tile, both
@@ -30,6 +31,7 @@ from adjoint.stages import Source
 LANGUAGE = "nvptx sm_90a"
 ROWS = 64  # of a product of a warpgroup
 SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section")
+MASK = ("batch", "head", "row", "column")  # along which a mask has strides, or zeros
 _BARRIER = 8  # bytes
 
 
@@ -44,6 +46,7 @@ class Shape:
     groups: int = 2
     columns: int = 128
     alternate: bool = False  # whether warpgroups begin their products one after another
+    mask: bool = False  # whether a mask says which keys are seen
     scale: float = 0.0  # of scores; 0: one over the root of a head's size
 
     @property
@@ -72,6 +75,15 @@ def places_of(*names: str) -> tuple[str, ...]:
     return tuple(f"{name}_{axis}" for name in names for axis in axes)
 
 
+def parameters_of(
+    results: tuple[str, ...], operands: tuple[str, ...], matrices: tuple[str, ...], mask: bool
+) -> tuple[str, ...]:
+    """Addresses of results and operands, then numbers."""
+    addresses = (*results, *operands, *(("mask",) if mask else ()))
+    steps = tuple(f"mask_{axis}" for axis in MASK) if mask else ()
+    return (*addresses, *SIZES, *places_of(*matrices), *steps)
+
+
 class Frame:
     """A kernel in the making. `stays` and `goes` name the matrices whose tiles stay or go by."""
 
@@ -80,7 +92,7 @@ class Frame:
     backwards = False  # whether the last tile of a plane comes first
     # Registers of a thread that copies and of one that computes, by warpgroups that compute: all
     # have as many at first, and there are 65,536 of a processor.
-    registers = {2: (40, 232), 3: (32, 160)}
+    registers: ClassVar[dict[int, tuple[int, int]]] = {2: (40, 232), 3: (32, 160)}
     turns: Value  # tiles that go by, for an item
     first: Value  # row of an item's tile
 
@@ -287,6 +299,30 @@ class Frame:
             text.select(text.compare("sgt", limits[half(i)], column(i)), x, constant(-inf, F32))
             for i, x in enumerate(scores)
         ]
+
+    def masked(self, scores: Values, start: Value, head: Value, turned: bool = False) -> Values:
+        """-inf where the mask is false, of the thread's rows and columns from `start` on; `turned`:
+        rows are keys and columns are queries."""
+        text = self.text
+        if not self.shape.mask:
+            return scores
+        steps = {axis: Value("i64", f"%mask_{axis}") for axis in MASK}
+        down, along = ("column", "row") if turned else ("row", "column")
+        limits = (self.keys, self.queries) if turned else (self.queries, self.keys)
+        first = text.add(start, self.pair)
+        begin = text.add(Value("i64", "%mask"), text.mul(text.wide(self.batch), steps["batch"]))
+        begin = text.add(begin, text.mul(text.wide(head), steps["head"]))
+        begin = text.add(begin, text.mul(text.wide(first), steps[along]))
+        lines = [text.add(begin, text.mul(text.wide(row), steps[down])) for row in self.rows]
+        there = [text.compare("slt", row, limits[0]) for row in self.rows]
+        left = text.sub(limits[1], first)
+        found = []
+        for i, score in enumerate(scores):
+            inside = both(text, there[half(i)], text.compare("sgt", left, column(i)))
+            address = text.add(lines[half(i)], text.mul(steps[along], column(i)))
+            seen = text.compare("ne", text.load_byte(address, inside), 0)
+            found.append(text.select(seen, score, constant(-inf, F32)))
+        return found
 
     def per_row(self, row: Value) -> Value:
         """Where a number of a row lies, in bytes: plane after plane."""

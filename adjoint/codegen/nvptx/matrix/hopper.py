@@ -255,6 +255,14 @@ class Hopper(Text):
         number = self.new(I32, f"zext {which} to i32")
         return self.asm_value(F32, text, "=&f,l,r", [address, number], pure=False)
 
+    def load_byte(self, address: Value, which: Value) -> Value:
+        """A byte from memory, or zero."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\nmov.b32 $0, 0;\n@p ld.global.u8 $0, [$1];\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        return self.asm_value(I32, text, "=&r,l,r", [address, number], pure=False)
+
     def load_four(self, address: Value, which: Value) -> Values:
         """16 bytes from memory, or zeros, as words."""
         text = (
