@@ -412,6 +412,23 @@ class _Group:
             found[i] = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.float32)[0]
         return found
 
+    def _counted(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        found = np.zeros(GROUP, np.int32)
+        for i in np.flatnonzero((operands[1] != 0) & self.mask):
+            number = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.int32)
+            found[i] = number[0]
+            number += 1
+        return found
+
+    def _put(self, lines: list[str], operands: Any, _: Any) -> None:
+        for i in np.flatnonzero(operands[2] != 0):
+            at = int(operands[0][i])
+            self.block.shared[at : at + 4] = operands[1][i : i + 1].view(np.uint8)
+
+    def _got(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        at = operands[0].astype(np.int64)[:, None] + np.arange(4)
+        return self.block.shared[at].view(np.int32)[:, 0].copy()
+
     def _load_byte(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
         found = np.zeros(GROUP, np.int32)
         for i in np.flatnonzero(operands[1] != 0):
@@ -524,6 +541,10 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("mbarrier_init", _Group._nothing),
     ("setmaxnreg", _Group._nothing),
     ("bar.sync 0", _Group._together),
+    ("bar.sync 4", _Group._nothing),  # a warpgroup is always together
+    ("atom.global.add", _Group._counted),
+    ("st.shared", _Group._put),
+    ("ld.shared.b32", _Group._got),
     ("bar.sync $0", _Group._take_turn),
     ("bar.arrive $0", _Group._give_turn),
     ("cp.async.cg", _Group._copy),

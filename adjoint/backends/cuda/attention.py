@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from adjoint.backends.cuda.kernels import Kernels
+from adjoint.backends.cuda.memory import CudaMemory
 from adjoint.codegen.nvptx.matrix.attention_backward import (
     backward_keys,
     backward_queries,
@@ -26,41 +27,43 @@ from adjoint.stages import Attention, Source
 
 CAPABILITY = 90  # of the GPUs whose instructions the kernels use
 _NEAR = 8 << 20  # bytes that blocks which run at once read again and again
+_COUNTERS = 8  # bytes: items that blocks have taken, and blocks that are done
+
+
+class _Tiles(NamedTuple):
+    """Warpgroups that compute, rows that go by at a time, whether warpgroups alternate."""
+
+    groups: int
+    rows: int
+    alternate: bool = False
 
 
 class _Part(NamedTuple):
-    """A kernel: what writes it, its parameters, its results, and the tiles (warpgroups that
-    compute, rows that go by at a time) for heads of up to 64 and of up to 128 numbers; those with a
-    mask, which takes registers."""
+    """A kernel: what writes it, its parameters, its results, and its tiles for heads of up to 64
+    and of up to 128 numbers; those with a mask, which takes registers."""
 
     source: Callable[[Shape, str], Source]
     parameters: Callable[[bool], tuple[str, ...]]
     results: tuple[str, ...]
-    tiles: dict[int, tuple[int, int]]
-    masked: dict[int, tuple[int, int]]
+    tiles: dict[int, _Tiles]
+    masked: dict[int, _Tiles]
 
 
 _PARTS = {
     "forward": _Part(
-        forward,
-        forward_parameters,
-        ("o",),
-        {64: (3, 128), 128: (2, 160)},
-        {64: (2, 128), 128: (2, 160)},
+        *(forward, forward_parameters, ("o",)),
+        tiles={64: _Tiles(2, 128, True), 128: _Tiles(2, 160, True)},
+        masked={64: _Tiles(2, 128), 128: _Tiles(2, 160)},
     ),
     "queries": _Part(
-        backward_queries,
-        queries_parameters,
-        ("dq",),
-        {64: (2, 128), 128: (2, 96)},
-        {64: (2, 96), 128: (2, 96)},
+        *(backward_queries, queries_parameters, ("dq",)),
+        tiles={64: _Tiles(2, 96), 128: _Tiles(2, 96)},
+        masked={64: _Tiles(2, 96), 128: _Tiles(2, 96)},
     ),
     "keys": _Part(
-        backward_keys,
-        keys_parameters,
-        ("dk", "dv"),
-        {64: (2, 96), 128: (2, 64)},
-        {64: (2, 96), 128: (2, 48)},
+        *(backward_keys, keys_parameters, ("dk", "dv")),
+        tiles={64: _Tiles(2, 96), 128: _Tiles(2, 64)},
+        masked={64: _Tiles(2, 96), 128: _Tiles(2, 48)},
     ),
 }
 
@@ -70,9 +73,7 @@ def shape_of(call: Attention) -> Shape:
     width = 64 if call.features <= 64 else 128
     part = _PARTS[call.part]
     tiles = (part.masked if call.mask else part.tiles)[width]
-    return Shape(
-        call.dtype.name, call.features, call.is_causal, *tiles, mask=call.mask, scale=call.scale
-    )
+    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, call.mask, call.scale)
 
 
 @lru_cache(maxsize=256)
@@ -107,10 +108,17 @@ def numbers_of(call: Attention) -> dict[str, int]:
 
 
 def attention_call(
-    call: Attention, slots: tuple[int, ...], cells: Cells, gpu: Driver, kernels: Kernels
+    call: Attention,
+    slots: tuple[int, ...],
+    cells: Cells,
+    gpu: Driver,
+    memory: CudaMemory,
+    kernels: Kernels,
 ) -> Callable[[], None]:
     """What launches a call on the slots of a run: its results, then its operands."""
-    numbers = numbers_of(call)
+    counters = memory.allocate(_COUNTERS)
+    gpu.clear(counters.address, _COUNTERS)
+    numbers = numbers_of(call) | {"counters": counters.address}
     kernel = kernels.kernel(source_of(call))
     names = _PARTS[call.part].parameters(call.mask)[len(slots) :]
     own = Cells([numbers[name] for name in names])
@@ -121,7 +129,7 @@ def attention_call(
     sizes = (min(items, gpu.processors), geometry.threads, geometry.shared)
     launch = gpu.launcher(kernel.function, sizes, parameters)
 
-    def run(keep: Any = (own, cells)) -> None:
+    def run(keep: Any = (own, cells, counters)) -> None:
         launch()
 
     return run

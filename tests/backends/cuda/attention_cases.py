@@ -1,4 +1,4 @@
-"""Attention and its gradients on a GPU against float64 on the CPU: sizes, masks and layouts."""
+"""Attention and its gradients on a GPU against float64 in NumPy: sizes, masks and layouts."""
 
 import numpy as np
 
@@ -63,8 +63,8 @@ def check(case, rng):
     causal, dtype = not isinstance(case[6], tuple) and bool(case[6]), case[7]
     step = value_and_grad(lambda *x: loss(*x, causal), argnums=(0, 1, 2))
     value, found = jit(step)(*given, weight, mask)
-    wide = [x.to("CPU").cast("float64") for x in (*given, weight)]
-    wanted_value, wanted = step(*wide, None if mask is None else mask.to("CPU"))
+    wide = [x.to("REF").cast("float64") for x in (*given, weight)]
+    wanted_value, wanted = step(*wide, None if mask is None else mask.to("REF"))
     sizes = np.sqrt(weight.size) * TOLERANCE[dtype]
     assert abs(value.item() - wanted_value.item()) < max(sizes, 1e-2)
     for got, want in zip(found, wanted, strict=True):

@@ -80,10 +80,9 @@ class _Queries(Frame):
     def _start(self, turn: Value) -> Value:
         return self.text.mul(turn, self.shape.columns)
 
-    def compute(self, number: Value) -> None:
+    def compute(self) -> None:
         text, shape = self.text, self.shape
         self._load_rows()
-        self.wait_ready(number)
         state = [constant(0.0, F32)] * (shape.width // 2)
         zero = constant(0)
         state = text.loop(zero, self.whole, state, lambda i, v: self._turn(i, v, False))
@@ -211,9 +210,8 @@ class _Keys(Frame):
         begin = text.add(self.shared, self.vectors + which * STAGES * size)
         return text.add(begin, text.mul(stage, size))
 
-    def compute(self, number: Value) -> None:
+    def compute(self) -> None:
         text, shape = self.text, self.shape
-        self.wait_ready(number)
         state = [constant(0.0, F32)] * shape.width
         state = text.loop(constant(0), self.sharing, state, self._turns)
         self.release()

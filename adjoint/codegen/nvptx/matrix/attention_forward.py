@@ -67,9 +67,8 @@ class _Forward(Frame):
             last = text.compare("eq", self.own, self.shape.groups - 1)
             text.when(last, lambda: text.give_turn(constant(1)))
 
-    def compute(self, number: Value) -> None:
+    def compute(self) -> None:
         text, zero = self.text, constant(0)
-        self.wait_ready(number)
         scores = text.finished(self.along_rows(0, 0, zero))
         self.used_up(0, zero)
         lowest, none = [constant(-inf, F32)] * 2, [constant(0.0, F32)] * 2

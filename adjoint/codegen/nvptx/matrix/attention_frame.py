@@ -30,7 +30,7 @@ from adjoint.stages import Source
 
 LANGUAGE = "nvptx sm_90a"
 ROWS = 64  # of a product of a warpgroup
-SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section")
+SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section", "counters")
 MASK = ("batch", "head", "row", "column")  # along which a mask has strides, or zeros
 _BARRIER = 8  # bytes
 
@@ -108,6 +108,7 @@ class Frame:
         tiles = [self._tile(shape.columns, STAGES) for _ in self.goes]
         self.streams = [Stream(text, self.shared, t, self._room(2 * STAGES)) for t in tiles]
         self.ready, self.done = (text.add(self.shared, self._room(1)) for _ in range(2))
+        self.told = text.add(self.shared, self._room(2))  # items: two for those that compute, two
 
     def _tile(self, rows: int, stages: int = 1) -> Tile:
         found = Tile(self.used, rows, self.shape.width)
@@ -142,22 +143,25 @@ class Frame:
 
     # ---- items
 
-    def _items(
-        self, values: Sequence[Value], body: Callable[[Value, Values], Sequence[Value]]
-    ) -> Values:
-        """All items of a block, one after another; a section of planes is done by all blocks at
-        once, so that what its tiles read stays near."""
+    def _begin(self, item: Value) -> None:
+        """The item is what follows is about."""
+        self._locate(item)
+        self.counted()
+
+    def _remain(self, item: Value) -> Value:
+        total = self.text.mul(self.number("blocks"), self.number("planes"))
+        return self.text.compare("slt", item, total)
+
+    def _slot(self, number: Value, first: int = 0) -> Value:
+        """Where an item is written, by its number in the block."""
+        place = self.text.integer("and", number, 1)
+        return self.text.add(self.told, self.text.integer("shl", self.text.add(place, first), 2))
+
+    def _claimed(self) -> Value:
+        """An item that no block has; known to the first thread of those that copy."""
         text = self.text
-        here, apart = text.special("ctaid.x"), text.special("nctaid.x")
-        total = text.mul(self.number("blocks"), self.number("planes"))
-        missing = text.sub(text.add(total, text.sub(apart, 1)), here)
-
-        def item(number: Value, values: Values) -> Sequence[Value]:
-            self._locate(text.add(here, text.mul(number, apart)))
-            self.counted()
-            return body(number, values)
-
-        return text.loop(constant(0), text.integer("sdiv", missing, apart), values, item)
+        claimed = text.counted_up(Value("i64", "%counters"), self.is_first)
+        return text.add(claimed, text.special("nctaid.x"))
 
     def _locate(self, item: Value) -> None:
         text = self.text
@@ -194,19 +198,46 @@ class Frame:
     # ---- the warpgroup that copies
 
     def _copies(self) -> None:
+        """The first items of blocks are given; who is done takes the next, so that all blocks end
+        at about the same time."""
         text = self.text
         text.registers(self.registers[self.shape.groups][0], more=False)
+        self.is_first = text.compare("eq", self.place.thread, 0)
+        start = [text.special("ctaid.x"), constant(0), constant(0)]
+        item, number, _ = text.repeat(start, lambda v: self._remain(v[0]), self._copy_item)
+        self._tell(item, number)
+        text.arrive(self.ready, text.always())
+        self._reset()
 
-        def item(number: Value, values: Values) -> Values:
-            (base,) = values
-            text.wait(self.done, text.integer("xor", text.integer("and", number, 1), 1))
-            for name, tile in zip(self.stays, self.staying, strict=True):
-                self.copied(name, text.add(self.shared, tile.offset), tile, self.first)
-            text.copies_end()
-            fill(text, self.streams, self.turns, base, self.ready, self.copy)
-            return [text.add(base, self.turns)]
+    def _tell(self, item: Value, number: Value) -> None:
+        """When the tiles of the item before are not needed any more, the next one is said."""
+        text = self.text
+        text.wait(self.done, text.integer("xor", text.integer("and", number, 1), 1))
+        text.put(item, self._slot(number), self.is_first)
 
-        self._items([constant(0)], item)
+    def _copy_item(self, values: Values) -> Values:
+        text = self.text
+        item, number, base = values
+        self._begin(item)
+        claimed = self._claimed()
+        self._tell(item, number)
+        for name, tile in zip(self.stays, self.staying, strict=True):
+            self.copied(name, text.add(self.shared, tile.offset), tile, self.first)
+        text.copies_end()
+        fill(text, self.streams, self.turns, base, self.ready, self.copy)
+        text.put(claimed, self._slot(number, first=2), self.is_first)
+        text.together()
+        following = text.got(self._slot(number, first=2))
+        return [following, text.add(number, 1), text.add(base, self.turns)]
+
+    def _reset(self) -> None:
+        """The last block leaves the counters as they were."""
+        text, address = self.text, Value("i64", "%counters")
+        ended = text.counted_up(text.add(address, 4), self.is_first)
+        last = text.compare("eq", ended, text.sub(text.special("nctaid.x"), 1))
+        last = both(text, last, self.is_first)
+        for offset in (0, 4):
+            text.store("b32", constant(0), text.add(address, offset), last)
 
     def copied(self, name: str, to: Value, tile: Tile, first: Value) -> None:
         """A tile of a matrix of the item, from a row on."""
@@ -234,26 +265,30 @@ class Frame:
             text.rows_of(text.add(text.add(self.shared, tile.offset), text.mul(own, ROW)))
             for tile in self.staying
         ]
+        self.inside = inside
         self.begin()
+        text.repeat([constant(0), constant(0)], self._told, self._compute_item)
 
-        def item(number: Value, values: Values) -> Values:
-            (self.base,) = values
-            self.rows = [text.add(text.add(self.first, inside), n) for n in (0, 8)]
-            self.compute(number)
-            return [text.add(self.base, self.turns)]
+    def _told(self, values: Values) -> Value:
+        """Whether there is another item; its tiles that stay are there then."""
+        self.text.wait(self.ready, self.text.integer("and", values[0], 1))
+        self.item = self.text.got(self._slot(values[0]))
+        return self._remain(self.item)
 
-        self._items([constant(0)], item)
+    def _compute_item(self, values: Values) -> Values:
+        text = self.text
+        number, self.base = values
+        self._begin(self.item)
+        self.rows = [text.add(text.add(self.first, self.inside), n) for n in (0, 8)]
+        self.compute()
+        return [text.add(number, 1), text.add(self.base, self.turns)]
 
     def begin(self) -> None:
         """What a warpgroup does before its first item."""
 
-    def compute(self, number: Value) -> None:
-        """An item; its number in the block."""
+    def compute(self) -> None:
+        """An item, whose tiles that stay are there."""
         raise NotImplementedError
-
-    def wait_ready(self, number: Value) -> None:
-        """The tiles that stay are there."""
-        self.text.wait(self.ready, self.text.integer("and", number, 1))
 
     def release(self) -> None:
         """The tiles that stay are not needed any more."""

@@ -19,6 +19,7 @@ _ATOM = 8 * ROW  # bytes of eight rows, after which pieces lie as before
 _SWIZZLED = 1 << 62
 _PIECE = 16  # bytes of a copy
 _DEPTH = 16  # numbers that one instruction adds up
+_COPYING = 4  # a barrier of the GPU; those below are for turns, that of all threads is 0
 _LETTERS = {I32: "r", F32: "f"}  # of inline assembly
 _WORDS = {"bfloat16": "bf16", "float16": "f16"}
 
@@ -102,6 +103,31 @@ class Hopper(Text):
     def give_turn(self, number: Value) -> None:
         """Another warpgroup may go on."""
         self.asm(f"bar.arrive $0, {2 * WARPGROUP};", "r,~{memory}", [number])
+
+    def together(self) -> None:
+        """The threads of the warpgroup that copies wait for one another."""
+        self.asm(f"bar.sync {_COPYING}, {WARPGROUP};", "~{memory}")
+
+    def counted_up(self, address: Value, which: Value) -> Value:
+        """A number in memory, which those threads for which it holds make one larger; zero for
+        others."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\nmov.b32 $0, 0;\n"
+            "@p atom.global.add.u32 $0, [$1], 1;\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        return self.asm_value(I32, text, "=&r,l,r,~{memory}", [address, number], pure=False)
+
+    def put(self, value: Value, address: Value, which: Value) -> None:
+        """A number into shared memory, by those threads for which it holds."""
+        text = "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\n@p st.shared.b32 [$0], $1;\n}"
+        number = self.new(I32, f"zext {which} to i32")
+        self.asm(text, "r,r,r,~{memory}", [address, value, number])
+
+    def got(self, address: Value) -> Value:
+        """A number from shared memory."""
+        text = "ld.shared.b32 $0, [$1];"
+        return self.asm_value(I32, text, "=r,r,~{memory}", [address], pure=False)
 
     # ---- copies
 
