@@ -86,6 +86,11 @@ def source_of(call: Attention) -> Source:
     return _source(call.part, shape_of(call))
 
 
+def parameters_of(call: Attention) -> tuple[str, ...]:
+    """The parameters of its kernel, those of results and operands first."""
+    return _PARTS[call.part].parameters(call.mask)
+
+
 def numbers_of(call: Attention) -> dict[str, int]:
     """The parameters of a launch that are no addresses."""
     part, shape = _PARTS[call.part], shape_of(call)
@@ -120,7 +125,7 @@ def attention_call(
     gpu.clear(counters.address, _COUNTERS)
     numbers = numbers_of(call) | {"counters": counters.address}
     kernel = kernels.kernel(source_of(call))
-    names = _PARTS[call.part].parameters(call.mask)[len(slots) :]
+    names = parameters_of(call)[len(slots) :]
     own = Cells([numbers[name] for name in names])
     places = [cells.cell(slot) for slot in slots] + [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)
