@@ -110,6 +110,15 @@ def test_values_and_gradients_are_those_of_float64(gpu, case):
     cases.check(case, np.random.default_rng(sum(case[:6])))
 
 
+@needs_compiler
+def test_a_nan_stays_in_the_rows_that_see_it(gpu):
+    q, k, v = (np.random.default_rng(i).standard_normal((1, 1, 9, 8)) for i in range(3))
+    q[..., 2, 0] = k[..., 7, 0] = np.nan
+    on = [Tensor(x.astype(np.float32), device="GPU").cast("bfloat16") for x in (q, k, v)]
+    rows = np.isnan(on[0].attention(*on[1:], is_causal=True).numpy().astype(np.float32)).any(-1)
+    assert rows[0, 0].nonzero()[0].tolist() == [2, 7, 8]
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(bool(problem()), reason=problem() or "there is a GPU")
 @pytest.mark.parametrize("case", [*cases.SMALL, *cases.LARGE], ids=str)
