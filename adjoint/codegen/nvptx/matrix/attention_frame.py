@@ -104,11 +104,11 @@ class Frame:
         self.group = text.integer("lshr", self.thread, 7)
         self.place = place_of(text, self.thread)
         self.queries, self.keys = self.number("queries"), self.number("keys")
-        self.staying = [self._tile(shape.rows) for _ in self.stays]
+        self.staying = [self._tile(shape.rows, STAGES) for _ in self.stays]
         tiles = [self._tile(shape.columns, STAGES) for _ in self.goes]
         self.streams = [Stream(text, self.shared, t, self._room(2 * STAGES)) for t in tiles]
-        self.ready, self.done = (text.add(self.shared, self._room(1)) for _ in range(2))
-        self.told = text.add(self.shared, self._room(2))  # items: two for those that compute, two
+        self.items = Stream(text, self.shared, self.staying[0], self._room(2 * STAGES))
+        self.told = text.add(self.shared, self._room(2))  # numbers of items, for each stage
 
     def _tile(self, rows: int, stages: int = 1) -> Tile:
         found = Tile(self.used, rows, self.shape.width)
@@ -136,10 +136,8 @@ class Frame:
 
     def _make_barriers(self) -> None:
         users = 4 * self.shape.groups
-        for stream in self.streams:
+        for stream in (*self.streams, self.items):
             stream.made(users)
-        self.text.barrier_made(self.ready, WARPGROUP)
-        self.text.barrier_made(self.done, users)
 
     # ---- items
 
@@ -206,14 +204,13 @@ class Frame:
         start = [text.special("ctaid.x"), constant(0), constant(0)]
         item, number, _ = text.repeat(start, lambda v: self._remain(v[0]), self._copy_item)
         self._tell(item, number)
-        text.arrive(self.ready, text.always())
+        text.arrive(self.items.full(number), text.always())
         self._reset()
 
     def _tell(self, item: Value, number: Value) -> None:
-        """When the tiles of the item before are not needed any more, the next one is said."""
-        text = self.text
-        text.wait(self.done, text.integer("xor", text.integer("and", number, 1), 1))
-        text.put(item, self._slot(number), self.is_first)
+        """When the tiles of the last item but one are not needed any more, the next one is said."""
+        self.items.wait_empty(number)
+        self.text.put(item, self._slot(number), self.is_first)
 
     def _copy_item(self, values: Values) -> Values:
         text = self.text
@@ -222,13 +219,19 @@ class Frame:
         claimed = self._claimed()
         self._tell(item, number)
         for name, tile in zip(self.stays, self.staying, strict=True):
-            self.copied(name, text.add(self.shared, tile.offset), tile, self.first)
+            self.copied(name, self._kept(tile, number), tile, self.first)
         text.copies_end()
-        fill(text, self.streams, self.turns, base, self.ready, self.copy)
+        fill(text, self.streams, self.turns, base, self.items.full(number), self.copy)
         text.put(claimed, self._slot(number, first=2), self.is_first)
         text.together()
         following = text.got(self._slot(number, first=2))
         return [following, text.add(number, 1), text.add(base, self.turns)]
+
+    def _kept(self, tile: Tile, number: Value) -> Value:
+        """Where a tile that stays is, for an item."""
+        text = self.text
+        stage = text.integer("and", number, STAGES - 1)
+        return text.add(text.add(self.shared, tile.offset), text.mul(stage, tile.nbytes))
 
     def _reset(self) -> None:
         """The last block leaves the counters as they were."""
@@ -261,27 +264,28 @@ class Frame:
         row = text.add(text.mul(self.place.warp, 16), text.integer("lshr", self.place.lane, 2))
         inside = text.add(own, row)
         self.pair = text.integer("shl", text.integer("and", self.place.lane, 3), 1)
-        self.lefts = [
-            text.rows_of(text.add(text.add(self.shared, tile.offset), text.mul(own, ROW)))
-            for tile in self.staying
-        ]
+        self.own_bytes = text.mul(own, ROW)
         self.inside = inside
         self.begin()
         text.repeat([constant(0), constant(0)], self._told, self._compute_item)
 
     def _told(self, values: Values) -> Value:
         """Whether there is another item; its tiles that stay are there then."""
-        self.text.wait(self.ready, self.text.integer("and", values[0], 1))
+        self.items.wait_full(values[0])
         self.item = self.text.got(self._slot(values[0]))
         return self._remain(self.item)
 
     def _compute_item(self, values: Values) -> Values:
         text = self.text
-        number, self.base = values
+        self.now, self.base = values
         self._begin(self.item)
+        self.lefts = [
+            text.rows_of(text.add(self._kept(tile, self.now), self.own_bytes))
+            for tile in self.staying
+        ]
         self.rows = [text.add(text.add(self.first, self.inside), n) for n in (0, 8)]
         self.compute()
-        return [text.add(number, 1), text.add(self.base, self.turns)]
+        return [text.add(self.now, 1), text.add(self.base, self.turns)]
 
     def begin(self) -> None:
         """What a warpgroup does before its first item."""
@@ -292,7 +296,7 @@ class Frame:
 
     def release(self) -> None:
         """The tiles that stay are not needed any more."""
-        self.text.arrive(self.done, self.place.leader)
+        self.items.used(self.now, self.place.leader)
 
     def used_up(self, which: int, turn: Value) -> None:
         """The tile of a turn is not needed any more."""
