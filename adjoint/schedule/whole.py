@@ -16,6 +16,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.composite.normalization import attention
 from adjoint.ops.fused_attention import (
     fused_attention,
     fused_attention_keys,
@@ -38,7 +39,7 @@ Place = tuple[
 
 def taken_whole(node: UOp, target: Target) -> UOp | None:
     """What a composite is instead of its body, on a target that has kernels for it."""
-    if node.op.name in target.whole:
+    if node.op is attention and attention.name in target.whole:
         return _forward(node)
     if node.op is gradient_record and node.arg.op in target.whole:
         return _backward(node)
@@ -151,7 +152,7 @@ def call_of(node: UOp) -> tuple[Attention, tuple[UOp, ...]]:
     shared_by, keys = heads // int(k.shape[1]), int(k.shape[2])
     places = tuple(_place(x) or _own(x) for x in node.src[: node.op.kernel.strided])
     sizes = (batch, heads, shared_by, queries, keys, features)
-    part, dtype = _PARTS[node.op.name], q.dtype
+    part, dtype = _PARTS[node.op], q.dtype
     mask, steps = node.arg.mask, _steps(node.src[-1]) if node.arg.mask else (0, 0, 0, 0)
     how = (part, dtype, node.arg.is_causal, float(node.arg.scale))
     call = Attention(*how, *sizes, places, mask, steps)
@@ -159,9 +160,9 @@ def call_of(node: UOp) -> tuple[Attention, tuple[UOp, ...]]:
 
 
 _PARTS = {
-    fused_attention.name: "forward",
-    fused_attention_queries.name: "queries",
-    fused_attention_keys.name: "keys",
+    fused_attention: "forward",
+    fused_attention_queries: "queries",
+    fused_attention_keys: "keys",
 }
 
 
