@@ -26,7 +26,6 @@ from adjoint.runtime.launch import Cells
 from adjoint.stages import Attention, Source
 
 CAPABILITY = 90  # of the GPUs whose instructions the kernels use
-_NEAR = 8 << 20  # bytes that blocks which run at once read again and again
 _COUNTERS = 8  # bytes: items that blocks have taken, and blocks that are done
 
 
@@ -47,23 +46,27 @@ class _Part(NamedTuple):
     results: tuple[str, ...]
     tiles: dict[int, _Tiles]
     masked: dict[int, _Tiles]
+    near: int  # bytes that blocks which run at once read again and again
 
 
 _PARTS = {
     "forward": _Part(
         *(forward, forward_parameters, ("o",)),
-        tiles={64: _Tiles(2, 128, True), 128: _Tiles(2, 160, True)},
+        tiles={64: _Tiles(2, 128), 128: _Tiles(2, 160, True)},
         masked={64: _Tiles(2, 128), 128: _Tiles(2, 160)},
+        near=4 << 20,
     ),
     "queries": _Part(
         *(backward_queries, queries_parameters, ("dq",)),
-        tiles={64: _Tiles(2, 96), 128: _Tiles(2, 96)},
-        masked={64: _Tiles(2, 96), 128: _Tiles(2, 96)},
+        tiles={64: _Tiles(2, 96), 128: _Tiles(2, 80)},
+        masked={64: _Tiles(2, 96), 128: _Tiles(2, 80)},
+        near=4 << 20,
     ),
     "keys": _Part(
         *(backward_keys, keys_parameters, ("dk", "dv")),
         tiles={64: _Tiles(2, 96), 128: _Tiles(2, 64)},
         masked={64: _Tiles(2, 96), 128: _Tiles(2, 48)},
+        near=32 << 20,
     ),
 }
 
@@ -99,7 +102,7 @@ def numbers_of(call: Attention) -> dict[str, int]:
     blocks = -(-(call.keys if of_keys else call.queries) // shape.rows)
     planes = call.batch * heads
     read = 4 * call.features * (call.queries * call.shared_by if of_keys else call.keys)
-    section = max(1, min(planes, _NEAR // read))
+    section = max(1, min(planes, part.near // read))
     found = {"queries": call.queries, "keys": call.keys, "heads": heads}
     found |= {"shared_by": call.shared_by, "blocks": blocks, "planes": planes, "section": section}
     rows = call.keys if of_keys else call.queries
