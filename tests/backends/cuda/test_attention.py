@@ -98,6 +98,13 @@ def test_operands_that_are_one_node_have_one_gradient(gpu):
     assert [line.split()[2] for line in lines] == []
 
 
+def test_a_module_of_a_gradient_has_what_it_is_made_of(gpu):
+    q, k, v = (some(1, 1, 8, 8, seed=i) for i in range(3))
+    lowered = lower(grad(lambda q: q.attention(k, v).cast("float32").sum()))(q)
+    assert "gradient_of" in lowered.graph()
+    assert "GradientOf" not in str(lowered.module())
+
+
 def test_another_gpu_takes_nothing_whole():
     with compiled_anew(), fake_gpu() as gpu:
         gpu.capability = 80
