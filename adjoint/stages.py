@@ -325,8 +325,8 @@ class Attention:
     keys: int
     features: int
     operands: tuple[tuple[int, int, int, int], ...]
-    mask: bool = False  # whether there is one, behind the other operands,
-    mask_strides: tuple[int, int, int, int] = (0, 0, 0, 0)  # over (batch, head, query, key)
+    # Of a mask, the last operand: its first element, strides of (batch, head, query, key).
+    mask: tuple[int, int, int, int, int] | None = None
 
     @property
     def title(self) -> str:

@@ -32,9 +32,9 @@ _MOST_FEATURES = 128
 _LAST = 2  # of q, k and v; a mask comes behind them
 _ALIGNED = 8  # numbers that are copied at once: rows begin at multiples of so many
 
-Place = tuple[
-    int, int, int, int
-]  # the first element; from batch to batch, head to head, row to row
+# The first element of an operand; from batch to batch, head to head, row to row; and within a row.
+Place = tuple[int, int, int, int]
+Strides = tuple[int, int, int, int, int]
 
 
 def taken_whole(node: UOp, target: Target) -> UOp | None:
@@ -141,6 +141,8 @@ def _filled_up(x: UOp) -> UOp:
 
 def whole_base(node: UOp, source: UOp) -> UOp:
     """What must be in memory of an operand: what is below its views, if kernels can read that."""
+    if node.arg.mask and source is node.src[-1]:
+        return source if _strides(source) is None else base_of(source)
     strided = node.src[: node.op.kernel.strided]
     return base_of(source) if source in strided and _place(source) is not None else source
 
@@ -150,12 +152,12 @@ def call_of(node: UOp) -> tuple[Attention, tuple[UOp, ...]]:
     q, k = node.src[:2]
     batch, heads, queries, features = map(int, q.shape)
     shared_by, keys = heads // int(k.shape[1]), int(k.shape[2])
-    places = tuple(_place(x) or _own(x) for x in node.src[: node.op.kernel.strided])
+    places = tuple(_place(x) or _own(x)[:4] for x in node.src[: node.op.kernel.strided])
     sizes = (batch, heads, shared_by, queries, keys, features)
-    part, dtype = _PARTS[node.op], q.dtype
-    mask, steps = node.arg.mask, _steps(node.src[-1]) if node.arg.mask else (0, 0, 0, 0)
-    how = (part, dtype, node.arg.is_causal, float(node.arg.scale))
-    call = Attention(*how, *sizes, places, mask, steps)
+    mask = node.src[-1] if node.arg.mask else None
+    seen = None if mask is None else _strides(mask) or _own(mask)
+    how = (_PARTS[node.op], q.dtype, node.arg.is_causal, float(node.arg.scale))
+    call = Attention(*how, *sizes, places, seen)
     return call, tuple(whole_base(node, x) for x in node.src)
 
 
@@ -166,23 +168,23 @@ _PARTS = {
 }
 
 
-def _steps(mask: UOp) -> Place:
-    """The strides of a mask in memory of its own, 0 along axes where it is the same."""
-    found = [
-        prod(map(int, mask.shape[axis + 1 :])) if mask.shape[axis] > 1 else 0 for axis in range(4)
-    ]
-    return found[0], found[1], found[2], found[3]
-
-
-def _own(x: UOp) -> Place:
-    """In memory of its own."""
-    _, heads, rows, features = map(int, x.shape)
-    return 0, heads * rows * features, rows * features, features
+def _own(x: UOp) -> Strides:
+    """In memory of its own; 0 along axes of one element."""
+    steps = [prod(map(int, x.shape[axis + 1 :])) if x.shape[axis] > 1 else 0 for axis in range(4)]
+    return 0, steps[0], steps[1], steps[2], steps[3]
 
 
 def _place(x: UOp) -> Place | None:
     """Where a view lies in what is below, if its features lie side by side, from multiples of 16
     bytes on."""
+    found = _strides(x)
+    if found is None or (found[4] != 1 and x.shape[3] > 1):
+        return None
+    return found[:4] if all(number % _ALIGNED == 0 for number in found[:4]) else None
+
+
+def _strides(x: UOp) -> Strides | None:
+    """Where a view lies in what is below, if it does so at strides."""
     if is_of_none(base_of(x)):
         return None
     counters = [IndexVar(n) for n in x.shape]
@@ -190,9 +192,8 @@ def _place(x: UOp) -> Place | None:
     while node is not base_of(x):
         at, node = through(node, at), node.src[0]
     place = flattened(at, node.shape)
-    strides = [place.factor(c) if c.size > 1 else 0 for c in counters]
-    if None in strides or (strides[3] != 1 and x.shape[3] > 1):
+    steps = [place.factor(c) if c.size > 1 else 0 for c in counters]
+    if any(step is None or step < 0 for step in steps) or place.const < 0:
         return None
-    found = [int(place.const), *(int(s or 0) for s in strides[:3])]
-    fits = all(number % _ALIGNED == 0 and number >= 0 for number in found)
-    return (found[0], found[1], found[2], found[3]) if fits else None
+    first, second, third, fourth = (int(step or 0) for step in steps)
+    return int(place.const), first, second, third, fourth

@@ -76,7 +76,9 @@ def shape_of(call: Attention) -> Shape:
     width = 64 if call.features <= 64 else 128
     part = _PARTS[call.part]
     tiles = (part.masked if call.mask else part.tiles)[width]
-    return Shape(call.dtype.name, call.features, call.is_causal, *tiles, call.mask, call.scale)
+    return Shape(
+        call.dtype.name, call.features, call.is_causal, *tiles, call.mask is not None, call.scale
+    )
 
 
 @lru_cache(maxsize=256)
@@ -91,7 +93,7 @@ def source_of(call: Attention) -> Source:
 
 def parameters_of(call: Attention) -> tuple[str, ...]:
     """The parameters of its kernel, those of results and operands first."""
-    return _PARTS[call.part].parameters(call.mask)
+    return _PARTS[call.part].parameters(call.mask is not None)
 
 
 def numbers_of(call: Attention) -> dict[str, int]:
@@ -112,7 +114,7 @@ def numbers_of(call: Attention) -> dict[str, int]:
     for name, place in places.items():
         axes = ("first", "batch", "head", "row")
         found |= {f"{name}_{axis}": n for axis, n in zip(axes, place, strict=True)}
-    return found | {f"mask_{axis}": n for axis, n in zip(MASK, call.mask_strides, strict=True)}
+    return found | {f"mask_{axis}": n for axis, n in zip(MASK, call.mask or (), strict=False)}
 
 
 def attention_call(

@@ -50,6 +50,20 @@ def test_attention_is_one_kernel_that_reads_views_where_they_lie(gpu):
     assert calls[0].startswith("library attention forward bf16 1x2x40x40x64 causal")
 
 
+def test_a_mask_that_is_spread_is_read_where_it_lies(gpu):
+    q, k, v = (some(2, 2, 40, 8, seed=i) for i in range(3))
+    seen = (some(2, 1, 1, 41) > 0).realize()
+
+    def attend(q, k, v, seen):
+        return q.attention(k, v, seen[..., 1:].expand(2, 2, 40, 40))
+
+    lines = steps(attend, q, k, v, seen)
+    assert sum(line.startswith("library attention forward") for line in lines) == 1
+    assert not any("40, 40" in line for line in lines)
+    wanted = attend(*(x.to("REF") for x in (q, k, v, seen))).numpy().astype(np.float32)
+    assert np.allclose(attend(q, k, v, seen).numpy().astype(np.float32), wanted, atol=0.02)
+
+
 def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
     x = some(1, 200, 3, 2, 64)
     lines = steps(grad(lambda x: packed(x).cast("float32").square().sum()), x)

@@ -29,8 +29,8 @@ def call(part, queries=1, keys=1, features=64, causal=False, mask=False, heads=1
     }
     operands = (place["q"], place["k"], place["k"], place["q"], place["q"])
     operands = operands[: {"forward": 3, "queries": 5, "keys": 4}[part]]
-    steps = (0, 0, keys, 1) if mask else (0, 0, 0, 0)
-    return Attention(part, dtypes.bfloat16, causal, 0.125, *sizes, operands, mask, steps)
+    steps = (0, 0, 0, keys, 1) if mask else None
+    return Attention(part, dtypes.bfloat16, causal, 0.125, *sizes, operands, steps)
 
 
 def launched(call, results, operands, blocks):

@@ -31,7 +31,7 @@ from adjoint.stages import Source
 LANGUAGE = "nvptx sm_90a"
 ROWS = 64  # of a product of a warpgroup
 SIZES = ("queries", "keys", "heads", "shared_by", "blocks", "planes", "section", "counters")
-MASK = ("batch", "head", "row", "column")  # along which a mask has strides, or zeros
+MASK = ("first", "batch", "head", "row", "column")  # where a mask lies: element, and strides
 _BARRIER = 8  # bytes
 
 
@@ -349,7 +349,8 @@ class Frame:
         down, along = ("column", "row") if turned else ("row", "column")
         limits = (self.keys, self.queries) if turned else (self.queries, self.keys)
         first = text.add(start, self.pair)
-        begin = text.add(Value("i64", "%mask"), text.mul(text.wide(self.batch), steps["batch"]))
+        begin = text.add(Value("i64", "%mask"), steps["first"])
+        begin = text.add(begin, text.mul(text.wide(self.batch), steps["batch"]))
         begin = text.add(begin, text.mul(text.wide(head), steps["head"]))
         begin = text.add(begin, text.mul(text.wide(first), steps[along]))
         lines = [text.add(begin, text.mul(text.wide(row), steps[down])) for row in self.rows]
