@@ -325,13 +325,17 @@ class Attention:
     keys: int
     features: int
     operands: tuple[tuple[int, int, int, int], ...]
+    # Of a mask, the last operand: its first element, strides of (batch, head, query, key).
+    mask: tuple[int, int, int, int, int] | None = None
 
     @property
     def title(self) -> str:
         """What the call is, with its sizes."""
         sizes = f"{self.batch}x{self.heads}x{self.queries}x{self.keys}x{self.features}"
         kind = f"{self.part} {self.dtype.short} {sizes}"
-        return f"attention {kind}{' causal' if self.is_causal else ''}"
+        return (
+            f"attention {kind}{' causal' if self.is_causal else ''}{' masked' if self.mask else ''}"
+        )
 
     @property
     def flops(self) -> int:

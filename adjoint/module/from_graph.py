@@ -84,7 +84,7 @@ class Lift:
             return self.value(node.src[0])
         if name in _BINOPS:
             return self._binop(node)
-        if name == "checkpoint":
+        if node.op.kind == "composite" and not node.op.opcode:
             return self([expand_composite(node)])[0]
         if name == "buffer" or node.realized is not None:
             return self._literal(node)

@@ -22,10 +22,12 @@ Array = np.ndarray[Any, Any]
 
 
 class FusedAttentionArg(Arg):
-    """Scores are multiplied by the scale; a causal query sees keys up to its own place."""
+    """Scores are multiplied by the scale; a causal query sees keys up to its own place. With a mask
+    there is one operand more, true where keys are seen, whose axes are those of the scores or 1."""
 
     scale: float
     is_causal: bool
+    mask: bool
 
 
 def _moved(x: Any) -> Array:
@@ -33,55 +35,56 @@ def _moved(x: Any) -> Array:
     return np.ascontiguousarray(np.swapaxes(np.asarray(x), 1, 2))
 
 
-def _weights(q: Array, key: Array, scale: float, is_causal: bool) -> tuple[Array, Array]:
+def _weights(
+    q: Array, key: Array, mask: tuple[Any, ...], arg: FusedAttentionArg
+) -> tuple[Array, Array]:
     """Weights and the logarithms of the sums that they were divided by, in float64."""
-    wide = np.repeat(key.astype(np.float64), q.shape[1] // key.shape[1], 1)
-    scores = scale * (q.astype(np.float64) @ np.swapaxes(wide, 2, 3))
-    if is_causal:
+    scores = arg.scale * (_wide(q) @ np.swapaxes(_spread(key, q), 2, 3))
+    if arg.is_causal:
         rows, columns = scores.shape[2:]
         scores = np.where(np.arange(columns) <= np.arange(rows)[:, None], scores, -np.inf)
+    if arg.mask:
+        scores = np.where(mask[0], scores, -np.inf)
     most = scores.max(-1, keepdims=True)
-    sums = np.exp(scores - most).sum(-1, keepdims=True)
-    lse = most + np.log(sums)
+    empty = (most == -np.inf) & arg.mask
+    sums = np.exp(scores - np.where(empty, 0, most)).sum(-1, keepdims=True)
+    lse = np.where(empty, np.inf, most + np.log(np.where(empty, 1, sums)))
     return np.exp(scores - lse), lse[..., 0]
 
 
-def _forward_reference(q: Any, key: Any, value: Any, scale: float, is_causal: bool) -> Any:
-    weights, lse = _weights(q, key, scale, is_causal)
-    wide = np.repeat(np.asarray(value, np.float64), q.shape[1] // key.shape[1], 1)
-    return _moved(weights @ wide).astype(q.dtype), lse.astype(np.float32)
+def _wide(x: Any) -> Array:
+    return np.asarray(x, np.float64)
 
 
-def _scores_back(
-    q: Any, key: Any, value: Any, g: Any, delta: Any, scale: float, is_causal: bool
-) -> tuple[Array, Array, Array]:
-    """Weights, the cotangent of scores before they were scaled, and that of o, in float64; `delta`
-    are the sums of g * o along rows."""
-    weights, _ = _weights(q, key, scale, is_causal)
-    wide = np.repeat(np.asarray(value, np.float64), q.shape[1] // key.shape[1], 1)
-    back = np.asarray(g, np.float64)
-    inside = back @ np.swapaxes(wide, 2, 3) - np.asarray(delta, np.float64)[..., None]
-    return weights, weights * inside * scale, back
+def _spread(x: Any, q: Any) -> Array:
+    """Heads of key or value, each for all heads of q that share it."""
+    return np.repeat(_wide(x), q.shape[1] // x.shape[1], 1)
+
+
+def _forward_reference(q: Any, key: Any, value: Any, *mask: Any, **attributes: Any) -> Any:
+    weights, lse = _weights(q, key, mask, FusedAttentionArg(**attributes))
+    return _moved(weights @ _spread(value, q)).astype(q.dtype), lse.astype(np.float32)
 
 
 def _queries_reference(
-    q: Any, key: Any, value: Any, g: Any, o: Any, lse: Any, scale: float, is_causal: bool
+    q: Any, key: Any, value: Any, g: Any, o: Any, lse: Any, *mask: Any, **attributes: Any
 ) -> Any:
-    delta = (np.asarray(g, np.float64) * np.asarray(o, np.float64)).sum(-1)
-    _, scores, _ = _scores_back(q, key, value, g, delta, scale, is_causal)
-    wide = np.repeat(np.asarray(key, np.float64), q.shape[1] // key.shape[1], 1)
-    return _moved(scores @ wide).astype(q.dtype), delta.astype(np.float32)
+    arg = FusedAttentionArg(**attributes)
+    delta = (_wide(g) * _wide(o)).sum(-1)
+    weights, _ = _weights(q, key, mask, arg)
+    scores = weights * (_wide(g) @ np.swapaxes(_spread(value, q), 2, 3) - delta[..., None])
+    dq = arg.scale * (scores @ _spread(key, q))
+    return _moved(dq).astype(q.dtype), delta.astype(np.float32)
 
 
 def _keys_reference(
-    q: Any, key: Any, value: Any, g: Any, lse: Any, delta: Any, scale: float, is_causal: bool
+    q: Any, key: Any, value: Any, g: Any, lse: Any, delta: Any, *mask: Any, **attributes: Any
 ) -> Any:
-    weights, scores, back = _scores_back(q, key, value, g, delta, scale, is_causal)
-    dk, dv = (
-        np.swapaxes(scores, 2, 3) @ np.asarray(q, np.float64),
-        np.swapaxes(weights, 2, 3) @ back,
-    )
-    return _of_groups(dk, key), _of_groups(dv, key)
+    arg = FusedAttentionArg(**attributes)
+    weights, _ = _weights(q, key, mask, arg)
+    inside = _wide(g) @ np.swapaxes(_spread(value, q), 2, 3) - _wide(delta)[..., None]
+    dk = arg.scale * (np.swapaxes(weights * inside, 2, 3) @ _wide(q))
+    return _of_groups(dk, key), _of_groups(np.swapaxes(weights, 2, 3) @ _wide(g), key)
 
 
 def _of_groups(x: Array, key: Any) -> Array:
@@ -106,8 +109,8 @@ def _keys_type(src: tuple[UOp, ...], arg: Any) -> tuple[Any, Any]:
 
 
 def _record(name: str, doc: str, infer: Any, reference: Any, strided: int) -> OpDef:
-    def call(*x: UOp, scale: float, is_causal: bool) -> UOp:
-        return UOp(record, x, FusedAttentionArg(scale, is_causal))
+    def call(*x: UOp, **attributes: Any) -> UOp:
+        return UOp(record, x, FusedAttentionArg(**attributes))
 
     record = internal(
         name,
@@ -133,14 +136,14 @@ fused_attention = _record(
 )
 fused_attention_queries = _record(
     "fused_attention_queries",
-    "The gradient of q, and the sums of g * o along rows; operands: q, key, value, g, o, logarithms.",
+    "The gradient of q, and the sums of g * o along rows; from q, key, value, g, o, logarithms.",
     _forward_type,
     _queries_reference,
     strided=5,
 )
 fused_attention_keys = _record(
     "fused_attention_keys",
-    "The gradients of key and value; operands: q, key, value, g, the logarithms, those sums.",
+    "The gradients of key and value; from q, key, value, g, the logarithms, those sums.",
     _keys_type,
     _keys_reference,
     strided=4,

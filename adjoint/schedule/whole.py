@@ -16,6 +16,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.composite.normalization import attention
 from adjoint.ops.fused_attention import (
     fused_attention,
     fused_attention_keys,
@@ -28,16 +29,17 @@ from adjoint.target import Target
 
 _DTYPES = (dtypes.bfloat16, dtypes.float16)  # that tensor cores multiply as they are
 _MOST_FEATURES = 128
+_LAST = 2  # of q, k and v; a mask comes behind them
 _ALIGNED = 8  # numbers that are copied at once: rows begin at multiples of so many
 
-Place = tuple[
-    int, int, int, int
-]  # the first element; from batch to batch, head to head, row to row
+# The first element of an operand; from batch to batch, head to head, row to row; and within a row.
+Place = tuple[int, int, int, int]
+Strides = tuple[int, int, int, int, int]
 
 
 def taken_whole(node: UOp, target: Target) -> UOp | None:
     """What a composite is instead of its body, on a target that has kernels for it."""
-    if node.op.name in target.whole:
+    if node.op is attention and attention.name in target.whole:
         return _forward(node)
     if node.op is gradient_record and node.arg.op in target.whole:
         return _backward(node)
@@ -51,23 +53,22 @@ def _forward(node: UOp) -> UOp | None:
     operands = _operands(node)
     if operands is None:
         return None
-    o = _fused(node, operands).part(0)
-    return _as_was(o, node)
+    return _as_was(_fused(node, operands).part(0), node)
 
 
 def _backward(node: UOp) -> UOp | None:
     inner, g = differentiated(node), node.src[-1]
     operands = _operands(inner)
-    if operands is None:
+    if operands is None or node.arg.operand > _LAST:
         return None
     made = _fused(inner, operands)
-    q, k, v = operands
+    q, k, v, *mask = operands
     back = _filled_up(g.cast(q.dtype).reshape(*q.shape[:3], g.shape[-1]))
     o, lse, named = made.part(0).permute((0, 2, 1, 3)), made.part(1), attributes(made)
-    first = fused_attention_queries(q, k, v, back, o, lse, **named)
+    first = fused_attention_queries(q, k, v, back, o, lse, *mask, **named)
     if node.arg.operand == 0:
         return _as_was(first.part(0), node)
-    both = fused_attention_keys(q, k, v, back, lse, first.part(1), **named)
+    both = fused_attention_keys(q, k, v, back, lse, first.part(1), *mask, **named)
     return _as_was(both.part(node.arg.operand - 1), node)
 
 
@@ -79,20 +80,23 @@ def _as_was(x: UOp, node: UOp) -> UOp:
     return x.permute((0, 2, 1, 3)).reshape(node.shape)
 
 
-def _fused(node: UOp, operands: tuple[UOp, UOp, UOp]) -> UOp:
-    scale = 1 / sqrt(node.src[0].shape[-1])
-    found: UOp = fused_attention(*operands, scale=scale, is_causal=node.arg.is_causal)
+def _fused(node: UOp, operands: tuple[UOp, ...]) -> UOp:
+    scale, masked = 1 / sqrt(node.src[0].shape[-1]), len(operands) > _LAST + 1
+    how = {"scale": scale, "is_causal": node.arg.is_causal, "mask": masked}
+    found: UOp = fused_attention(*operands, **how)
     return found
 
 
-def _operands(node: UOp) -> tuple[UOp, UOp, UOp] | None:
-    """q, k and v as kernels take them, (batch, heads, rows, features); None if they do not."""
-    if len(node.src) != 3 or any(x.dtype not in _DTYPES for x in node.src):
+def _operands(node: UOp) -> tuple[UOp, ...] | None:
+    """q, k, v and a mask as kernels take them, (batch, heads, rows, features); None if they do not.
+    Axes of a mask along which it is the same are 1."""
+    three = node.src[: _LAST + 1]
+    if any(x.dtype not in _DTYPES for x in three) or len({x.dtype for x in three}) > 1:
         return None
-    if len({x.dtype for x in node.src}) > 1 or any(varies(*x.shape) for x in node.src):
+    if any(varies(*x.shape) for x in node.src):
         return None
-    q, k, v = node.src
-    leads = [_lead(x) for x in node.src]
+    q, k, v = three
+    leads = [_lead(x) for x in three]
     alike = leads[0][:-1] == leads[1][:-1] and leads[1] == leads[2]
     if not alike or (leads[0][-1] != leads[1][-1] and not node.arg.enable_gqa):
         return None
@@ -101,9 +105,24 @@ def _operands(node: UOp) -> tuple[UOp, UOp, UOp] | None:
         return None
     whole = [
         _filled_up(x.reshape(prod(lead[:-1]), lead[-1], *x.shape[-2:]))
-        for x, lead in zip(node.src, leads, strict=True)
+        for x, lead in zip(three, leads, strict=True)
     ]
-    return whole[0], whole[1], whole[2]
+    if len(node.src) == len(three):
+        return tuple(whole)
+    mask = _mask(node.src[-1], leads[0])
+    return None if mask is None else (*whole, mask)
+
+
+def _mask(mask: UOp, lead: tuple[int, ...]) -> UOp | None:
+    """A mask over (batch, heads, queries, keys); None if it is added, or its batches cannot be one
+    axis. What is added may be so large that a sum's logarithm is lost beside it."""
+    if not mask.dtype.is_bool:
+        return None
+    wide = (1,) * max(0, len(lead) + 2 - mask.ndim) + mask.shape
+    outer, heads = wide[: len(lead) - 1], wide[len(lead) - 1]
+    if len(wide) != len(lead) + 2 or (prod(outer) != 1 and outer != lead[:-1]):
+        return None
+    return mask.reshape(prod(outer), heads, *wide[-2:])
 
 
 def _lead(x: UOp) -> tuple[int, ...]:
@@ -122,6 +141,8 @@ def _filled_up(x: UOp) -> UOp:
 
 def whole_base(node: UOp, source: UOp) -> UOp:
     """What must be in memory of an operand: what is below its views, if kernels can read that."""
+    if node.arg.mask and source is node.src[-1]:
+        return source if _strides(source) is None else base_of(source)
     strided = node.src[: node.op.kernel.strided]
     return base_of(source) if source in strided and _place(source) is not None else source
 
@@ -131,29 +152,39 @@ def call_of(node: UOp) -> tuple[Attention, tuple[UOp, ...]]:
     q, k = node.src[:2]
     batch, heads, queries, features = map(int, q.shape)
     shared_by, keys = heads // int(k.shape[1]), int(k.shape[2])
-    places = tuple(_place(x) or _own(x) for x in node.src[: node.op.kernel.strided])
+    places = tuple(_place(x) or _own(x)[:4] for x in node.src[: node.op.kernel.strided])
     sizes = (batch, heads, shared_by, queries, keys, features)
-    part, dtype = _PARTS[node.op.name], q.dtype
-    call = Attention(part, dtype, node.arg.is_causal, float(node.arg.scale), *sizes, places)
+    mask = node.src[-1] if node.arg.mask else None
+    seen = None if mask is None else _strides(mask) or _own(mask)
+    how = (_PARTS[node.op], q.dtype, node.arg.is_causal, float(node.arg.scale))
+    call = Attention(*how, *sizes, places, seen)
     return call, tuple(whole_base(node, x) for x in node.src)
 
 
 _PARTS = {
-    fused_attention.name: "forward",
-    fused_attention_queries.name: "queries",
-    fused_attention_keys.name: "keys",
+    fused_attention: "forward",
+    fused_attention_queries: "queries",
+    fused_attention_keys: "keys",
 }
 
 
-def _own(x: UOp) -> Place:
-    """In memory of its own."""
-    _, heads, rows, features = map(int, x.shape)
-    return 0, heads * rows * features, rows * features, features
+def _own(x: UOp) -> Strides:
+    """In memory of its own; 0 along axes of one element."""
+    steps = [prod(map(int, x.shape[axis + 1 :])) if x.shape[axis] > 1 else 0 for axis in range(4)]
+    return 0, steps[0], steps[1], steps[2], steps[3]
 
 
 def _place(x: UOp) -> Place | None:
     """Where a view lies in what is below, if its features lie side by side, from multiples of 16
     bytes on."""
+    found = _strides(x)
+    if found is None or (found[4] != 1 and x.shape[3] > 1):
+        return None
+    return found[:4] if all(number % _ALIGNED == 0 for number in found[:4]) else None
+
+
+def _strides(x: UOp) -> Strides | None:
+    """Where a view lies in what is below, if it does so at strides."""
     if is_of_none(base_of(x)):
         return None
     counters = [IndexVar(n) for n in x.shape]
@@ -161,9 +192,8 @@ def _place(x: UOp) -> Place | None:
     while node is not base_of(x):
         at, node = through(node, at), node.src[0]
     place = flattened(at, node.shape)
-    strides = [place.factor(c) if c.size > 1 else 0 for c in counters]
-    if None in strides or (strides[3] != 1 and x.shape[3] > 1):
+    steps = [place.factor(c) if c.size > 1 else 0 for c in counters]
+    if any(step is None or step < 0 for step in steps) or place.const < 0:
         return None
-    found = [int(place.const), *(int(s or 0) for s in strides[:3])]
-    fits = all(number % _ALIGNED == 0 and number >= 0 for number in found)
-    return (found[0], found[1], found[2], found[3]) if fits else None
+    first, second, third, fourth = (int(step or 0) for step in steps)
+    return int(place.const), first, second, third, fourth

@@ -20,7 +20,7 @@ from adjoint.backends.cuda.kernels import Kernels
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
-from adjoint.codegen.nvptx.matrix.attention_forward import LANGUAGE
+from adjoint.codegen.nvptx.matrix.attention_frame import LANGUAGE
 from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError, no_such_gpu

@@ -76,7 +76,7 @@ def run(source: Source, blocks: int, values: Sequence[int], memory: HostMemory) 
     kernel = _Kernel(source)
     parameters = dict(zip(kernel.parameters, values, strict=True))
     for block in range(blocks):
-        _Block(kernel, block, parameters, memory).run()
+        _Block(kernel, (block, blocks), parameters, memory).run()
 
 
 class _Kernel:
@@ -247,7 +247,8 @@ class _Group:
         if name.endswith("tid.x") and "ctaid" not in name:
             return self.thread.astype(np.int32)
         if name.endswith("ctaid.x"):
-            return np.full(GROUP, self.block.number, np.int32)
+            place = self.block.number[name.endswith("nctaid.x")]
+            return np.full(GROUP, place, np.int32)
         values = [self._operand(*part.split(" ")) for part in given.split(", ")]
         if name == "llvm.fma.f32":
             a, b, c = (v.astype(np.float64) for v in values)
@@ -411,6 +412,29 @@ class _Group:
             found[i] = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.float32)[0]
         return found
 
+    def _counted(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        found = np.zeros(GROUP, np.int32)
+        for i in np.flatnonzero((operands[1] != 0) & self.mask):
+            number = self.block.memory.bytes_at(int(operands[0][i]), 4).view(np.int32)
+            found[i] = number[0]
+            number += 1
+        return found
+
+    def _put(self, lines: list[str], operands: Any, _: Any) -> None:
+        for i in np.flatnonzero(operands[2] != 0):
+            at = int(operands[0][i])
+            self.block.shared[at : at + 4] = operands[1][i : i + 1].view(np.uint8)
+
+    def _got(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        at = operands[0].astype(np.int64)[:, None] + np.arange(4)
+        return self.block.shared[at].view(np.int32)[:, 0].copy()
+
+    def _load_byte(self, lines: list[str], operands: Any, _: Any) -> np.ndarray:
+        found = np.zeros(GROUP, np.int32)
+        for i in np.flatnonzero(operands[1] != 0):
+            found[i] = self.block.memory.bytes_at(int(operands[0][i]), 1)[0]
+        return found
+
     def _load_four(self, lines: list[str], operands: Any, _: Any) -> list[np.ndarray]:
         found = np.zeros((GROUP, 4), np.int32)
         for i in np.flatnonzero(operands[1] != 0):
@@ -503,6 +527,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
     "slt": lambda a, b: a < b,
     "sle": lambda a, b: a <= b,
     "sgt": lambda a, b: a > b,
@@ -515,7 +540,12 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("mbarrier.arrive", _Group._arrive),
     ("mbarrier_init", _Group._nothing),
     ("setmaxnreg", _Group._nothing),
+    ("prefetch", _Group._nothing),
     ("bar.sync 0", _Group._together),
+    ("bar.sync 4", _Group._nothing),  # a warpgroup is always together
+    ("atom.global.add", _Group._counted),
+    ("st.shared", _Group._put),
+    ("ld.shared.b32", _Group._got),
     ("bar.sync $0", _Group._take_turn),
     ("bar.arrive $0", _Group._give_turn),
     ("cp.async.cg", _Group._copy),
@@ -529,6 +559,7 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("st.global.v4", _Group._store_four),
     ("st.global", _Group._store),
     ("ld.global.v4", _Group._load_four),
+    ("ld.global.u8", _Group._load_byte),
     ("ld.global", _Group._load),
     ("mov.b32 {", _Group._unpacked),
     ("ld.shared", _Group._load_pair),

@@ -63,7 +63,7 @@ def _product(gemm: Gemm, site: Site) -> Call:
 
 
 def _attention(call: Attention, site: Site) -> Call:
-    return attention_call(call, site.slots, site.cells, site.gpu, site.kernels)
+    return attention_call(call, site.slots, site.cells, site.gpu, site.memory, site.kernels)
 
 
 ROWS: dict[type, Row] = {

@@ -2,7 +2,8 @@
 
     python -m tests.backends.cuda.agreement --workers 8 --summary file.json
 
-What a library computes, or tensor cores do, has other bits on purpose: there units in the last place count.
+What a library or tensor cores compute has other bits on purpose: there units in the last place
+count.
 """
 
 import argparse

@@ -50,6 +50,20 @@ def test_attention_is_one_kernel_that_reads_views_where_they_lie(gpu):
     assert calls[0].startswith("library attention forward bf16 1x2x40x40x64 causal")
 
 
+def test_a_mask_that_is_spread_is_read_where_it_lies(gpu):
+    q, k, v = (some(2, 2, 40, 8, seed=i) for i in range(3))
+    seen = (some(2, 1, 1, 41) > 0).realize()
+
+    def attend(q, k, v, seen):
+        return q.attention(k, v, seen[..., 1:].expand(2, 2, 40, 40))
+
+    lines = steps(attend, q, k, v, seen)
+    assert sum(line.startswith("library attention forward") for line in lines) == 1
+    assert not any("40, 40" in line for line in lines)
+    wanted = attend(*(x.to("REF") for x in (q, k, v, seen))).numpy().astype(np.float32)
+    assert np.allclose(attend(q, k, v, seen).numpy().astype(np.float32), wanted, atol=0.02)
+
+
 def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
     x = some(1, 200, 3, 2, 64)
     lines = steps(grad(lambda x: packed(x).cast("float32").square().sum()), x)
@@ -66,7 +80,7 @@ def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
             lambda q, k, v: q.cast("float32").attention(k.cast("float32"), v.cast("float32")),
         ),
         ("two dtypes", lambda q, k, v: q.attention(k, v.cast("float32"))),
-        ("a mask", lambda q, k, v: q.attention(k, v, Tensor.ones(8, 8, device="GPU") > 0)),
+        ("what is added", lambda q, k, v: q.attention(k, v, Tensor.ones(8, 8, device="GPU"))),
         ("another size of values", lambda q, k, v: q.attention(k, v[..., :8])),
         ("leads that are broadcast", lambda q, k, v: q.attention(k[:, :1], v[:, :1])),
         ("wide heads", lambda q, k, v: q.repeat(1, 1, 1, 9).attention(k.repeat(1, 1, 1, 9), v)),
@@ -98,6 +112,13 @@ def test_operands_that_are_one_node_have_one_gradient(gpu):
     assert [line.split()[2] for line in lines] == []
 
 
+def test_a_module_of_a_gradient_has_what_it_is_made_of(gpu):
+    q, k, v = (some(1, 1, 8, 8, seed=i) for i in range(3))
+    lowered = lower(grad(lambda q: q.attention(k, v).cast("float32").sum()))(q)
+    assert "gradient_of" in lowered.graph()
+    assert "GradientOf" not in str(lowered.module())
+
+
 def test_another_gpu_takes_nothing_whole():
     with compiled_anew(), fake_gpu() as gpu:
         gpu.capability = 80
@@ -108,6 +129,15 @@ def test_another_gpu_takes_nothing_whole():
 @pytest.mark.parametrize("case", cases.SMALL, ids=str)
 def test_values_and_gradients_are_those_of_float64(gpu, case):
     cases.check(case, np.random.default_rng(sum(case[:6])))
+
+
+@needs_compiler
+def test_a_nan_stays_in_the_rows_that_see_it(gpu):
+    q, k, v = (np.random.default_rng(i).standard_normal((1, 1, 9, 8)) for i in range(3))
+    q[..., 2, 0] = k[..., 7, 0] = np.nan
+    on = [Tensor(x.astype(np.float32), device="GPU").cast("bfloat16") for x in (q, k, v)]
+    rows = np.isnan(on[0].attention(*on[1:], is_causal=True).numpy().astype(np.float32)).any(-1)
+    assert rows[0, 0].nonzero()[0].tolist() == [2, 7, 8]
 
 
 @pytest.mark.gpu

@@ -19,6 +19,7 @@ _ATOM = 8 * ROW  # bytes of eight rows, after which pieces lie as before
 _SWIZZLED = 1 << 62
 _PIECE = 16  # bytes of a copy
 _DEPTH = 16  # numbers that one instruction adds up
+_COPYING = 4  # a barrier of the GPU; those below are for turns, that of all threads is 0
 _LETTERS = {I32: "r", F32: "f"}  # of inline assembly
 _WORDS = {"bfloat16": "bf16", "float16": "f16"}
 
@@ -52,6 +53,10 @@ class Hopper(Text):
     def special(self, name: str) -> Value:
         """A register that the GPU sets: `tid.x`, `ctaid.x`."""
         return self.new(I32, f"call i32 @llvm.nvvm.read.ptx.sreg.{name}()")
+
+    def always(self) -> Value:
+        """What holds for every thread."""
+        return Value(BOOL, "true")
 
     def shared(self) -> Value:
         """The address of the block's shared memory."""
@@ -99,6 +104,31 @@ class Hopper(Text):
         """Another warpgroup may go on."""
         self.asm(f"bar.arrive $0, {2 * WARPGROUP};", "r,~{memory}", [number])
 
+    def together(self) -> None:
+        """The threads of the warpgroup that copies wait for one another."""
+        self.asm(f"bar.sync {_COPYING}, {WARPGROUP};", "~{memory}")
+
+    def counted_up(self, address: Value, which: Value) -> Value:
+        """A number in memory, which those threads for which it holds make one larger; zero for
+        others."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\nmov.b32 $0, 0;\n"
+            "@p atom.global.add.u32 $0, [$1], 1;\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        return self.asm_value(I32, text, "=&r,l,r,~{memory}", [address, number], pure=False)
+
+    def put(self, value: Value, address: Value, which: Value) -> None:
+        """A number into shared memory, by those threads for which it holds."""
+        text = "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\n@p st.shared.b32 [$0], $1;\n}"
+        number = self.new(I32, f"zext {which} to i32")
+        self.asm(text, "r,r,r,~{memory}", [address, value, number])
+
+    def got(self, address: Value) -> Value:
+        """A number from shared memory."""
+        text = "ld.shared.b32 $0, [$1];"
+        return self.asm_value(I32, text, "=r,r,~{memory}", [address], pure=False)
+
     # ---- copies
 
     def copy_piece(self, to: Value, source: Value, which: Value) -> None:
@@ -112,6 +142,12 @@ class Hopper(Text):
         size = self.select(which, constant(4), constant(0))
         text = "cp.async.ca.shared.global [$0], [$1], 4, $2;"
         self.asm(text, "r,l,r,~{memory}", [to, source, size])
+
+    def foretell(self, address: Value, which: Value) -> None:
+        """A line of memory that will be read soon."""
+        text = "{\n.reg .pred p;\nsetp.ne.b32 p, $1, 0;\n@p prefetch.global.L2 [$0];\n}"
+        number = self.new(I32, f"zext {which} to i32")
+        self.asm(text, "l,r", [address, number])
 
     def copies_end(self) -> None:
         """The copies so far are a group."""
@@ -251,6 +287,14 @@ class Hopper(Text):
         number = self.new(I32, f"zext {which} to i32")
         return self.asm_value(F32, text, "=&f,l,r", [address, number], pure=False)
 
+    def load_byte(self, address: Value, which: Value) -> Value:
+        """A byte from memory, or zero."""
+        text = (
+            "{\n.reg .pred p;\nsetp.ne.b32 p, $2, 0;\nmov.b32 $0, 0;\n@p ld.global.u8 $0, [$1];\n}"
+        )
+        number = self.new(I32, f"zext {which} to i32")
+        return self.asm_value(I32, text, "=&r,l,r", [address, number], pure=False)
+
     def load_four(self, address: Value, which: Value) -> Values:
         """16 bytes from memory, or zeros, as words."""
         text = (
@@ -291,6 +335,7 @@ _MODULE = """target triple = "nvptx64-nvidia-cuda"
 
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.maxnum.f32(float, float)
 

@@ -116,38 +116,39 @@ def fill(
     text: Hopper,
     streams: Sequence[Stream],
     turns: Value,
-    ready: Value,
+    base: Value,
+    before: Value,
     copy: Callable[[int, Value, Value], None],
 ) -> None:
-    """Copy the tiles of two streams, turn after turn. `ready` is the barrier of what was copied
-    before; `copy(which, turn, address)` writes the copies of a tile.
+    """Copy the tiles of two streams for so many turns; those of the block begin at `base`.
 
-    A copy is announced when the next one has begun, so that two are always on their way.
+    `copy(which, turn, at)` writes the copies of a tile; `before` is the barrier of what was copied
+    before. A copy is announced when the next one has begun, so that two are always on their way.
     """
-    one, two = streams
-    always = text.compare("eq", constant(0), 0)
 
     def turn(i: Value, values: list[Value]) -> list[Value]:
-        (before,) = values
-        for which, (stream, told) in enumerate(((one, before), (two, one.full(i)))):
-            stream.wait_empty(i)
-            copy(which, i, stream.address(i))
+        (told,) = values
+        at = text.add(base, i)
+        for which, stream in enumerate(streams):
+            stream.wait_empty(at)
+            copy(which, i, at)
             text.copies_end()
             text.copies_done(1)
-            text.arrive(told, always)
-        return [two.full(i)]
+            text.arrive(told, text.always())
+            told = stream.full(at)
+        return [told]
 
-    (last,) = text.loop(constant(0), turns, [ready], turn)
+    (last,) = text.loop(constant(0), turns, [before], turn)
     text.copies_done(0)
-    text.arrive(last, always)
+    text.arrive(last, text.always())
 
 
-def steps_along(tile: Tile, row: int = 0) -> list[int]:
+def steps_along(tile: Tile) -> list[int]:
     """Where every 16 columns of a tile begin, in bytes from its first."""
     found = []
     for column in range(0, tile.columns, 16):
         panel, inside = divmod(column, PANEL)
-        found.append(panel * tile.panel_bytes + row * ROW + inside * 2)
+        found.append(panel * tile.panel_bytes + inside * 2)
     return found
 
 

@@ -145,20 +145,34 @@ class Text:
     ) -> Values:
         """`for i in range(start, end)`: what the body makes of the values goes into the next turn;
         what the last one made is returned."""
+        found = self.repeat(
+            [start, *values],
+            lambda around: self.compare("slt", around[0], end),
+            lambda around: [self.add(around[0], 1), *body(around[0], around[1:])],
+        )
+        return found[1:]
+
+    def repeat(
+        self,
+        values: Sequence[Value],
+        test: Callable[[Values], Value],
+        body: Callable[[Values], Sequence[Value]],
+    ) -> Values:
+        """`while test: body`: what the body makes of the values goes into the next turn; those that
+        the test refused are returned."""
         head, inside, done = self._labels("head", "inside", "done")
         before = self._block
-        counter = Value(I32, self._name())
         around = [Value(value.type, self._name()) for value in values]
         self.do(f"br label %{head}")
         self.label(head)
         place = len(self.lines)
-        more = self.compare("slt", counter, end)
+        more = test(list(around))
         self.do(f"br {more}, label %{inside}, label %{done}")
         self.label(inside)
-        after = [self.add(counter, 1), *body(counter, list(around))]
+        after = body(list(around))
         self.do(f"br label %{head}")
         last = self._block
-        rows = zip((counter, *around), (start, *values), after, strict=True)
+        rows = zip(around, values, after, strict=True)
         self.lines[place:place] = [
             f"  {own.name} = phi {own.type} [{first.name}, %{before}], [{new.name}, %{last}]"
             for own, first, new in rows
