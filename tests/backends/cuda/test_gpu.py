@@ -22,8 +22,8 @@ from adjoint.runtime.cublaslt import library
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.memory import memory_of
 from tests.backends.cuda.agreement import in_processes
-from tests.backends.cuda.product_cases import CASES, far
 from tests.backends.cuda.other_libraries import FACTS, library_of
+from tests.backends.cuda.product_cases import CASES, far
 from tests.backends.cuda.training import compared
 from tests.support.processes import ROOT, printed
 from tests.support.threads import in_threads
