@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.autodiff.reverse import results
-from adjoint.errors import DeviceError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources
 from adjoint.ir.derivative import Jvp, Linear, Vjp
@@ -39,17 +38,6 @@ class CallArg(Arg):
 def _call_type(src: tuple[UOp, ...], arg: CallArg) -> tuple[Any, Any]:
     shapes, kinds = arg.function.body.types
     return (shapes[0], kinds[0]) if len(shapes) == 1 else (shapes, kinds)
-
-
-def _call_device(src: tuple[UOp, ...], arg: CallArg) -> Any:
-    """Where its results are: the function itself may copy from device to device."""
-    found = dict.fromkeys(n.device for n in (*arg.function.body.outputs, *src) if n.device)
-    places = {n.device for n in arg.function.body.outputs} - {None}
-    if len(places) > 1:
-        names = ", ".join(sorted(map(str, places)))
-        problem = f"the results of a function are on different devices: {names}"
-        raise DeviceError("E6008", problem, op="jit", help="move them together before it returns")
-    return next(iter(found), None)
 
 
 def _body(*x: UOp, function: Call) -> UOp:
@@ -94,7 +82,6 @@ def _record(name: str, doc: str, ad: Any) -> OpDef:
         reference=_evaluated,
         arg=CallArg,
         infer=_call_type,
-        device=_call_device,
         body=_body,
         batch=_batched,
         takes_functions=True,
