@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-deps test-interrupts bits golden check fuzz bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make check     formatting, lint, types, layers, the site"
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
 	@echo "make fuzz      random programs for MINUTES ($(MINUTES)) on every core, and the other fuzzers"
+	@echo "make fuzz-gpu  $(PROGRAMS) random programs on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
@@ -69,6 +70,12 @@ test-all: $(READY)
 	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
 
 MINUTES ?= 10
+
+# Random programs on an NVIDIA GPU against the CPU, bit for bit.
+PROGRAMS ?= 2000
+
+fuzz-gpu: $(READY)
+	$(BIN)/python -m tests.fuzz --on GPU --programs $(PROGRAMS)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)

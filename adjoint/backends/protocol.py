@@ -9,7 +9,7 @@ computes the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer
@@ -17,6 +17,7 @@ from adjoint.runtime.memory import DeviceMemory
 from adjoint.stages import LoopProgram, Source, Step
 from adjoint.target import Target
 
+T = TypeVar("T")
 Kernel = Any  # compiled code, as the backend keeps it
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 
@@ -44,6 +45,9 @@ class Backend(Protocol):
     def machine(self) -> bytes:
         """A hash of what sources are written for besides the target: a processor, a compiler."""
 
+    def about(self) -> str:
+        """The machine in words, by which what is measured on it is kept."""
+
     def prepare(self) -> None:
         """Something is going to be compiled: what takes long and needs no graph may begin."""
 
@@ -63,3 +67,6 @@ class Backend(Protocol):
 
     def synchronise(self) -> None:
         """Wait until all that was launched is done."""
+
+    def timed(self, run: Callable[[], T]) -> tuple[T, float]:
+        """Run something and wait for it: what it gave, and the seconds that the device took."""

@@ -14,10 +14,12 @@ from typing import Any
 
 import adjoint
 from adjoint import Tensor, jit, value_and_grad
+from adjoint.backends.protocol import Backend
 from adjoint.cli.exits import FAILED, OK, UsageError, add_json, names, say
 from adjoint.cli.function import ARGUMENTS, arguments, loaded, split
 from adjoint.cli.program import show_error
 from adjoint.engine.explain import costs_text
+from adjoint.engine.graph_key import backend_name
 from adjoint.engine.program_cache import load_backend
 from adjoint.engine.roofline import measured_again
 from adjoint.engine.step_costs import StepCost
@@ -25,7 +27,9 @@ from adjoint.errors import AdjointError, did_you_mean
 from adjoint.runtime.cores import thread_count
 from adjoint.runtime.device import Device
 from adjoint.runtime.processor import processor
-from adjoint.target import DEFAULT_BACKEND
+from adjoint.runtime.spans import by_the_clock
+from adjoint.target import DEFAULT_BACKEND, Target
+from adjoint.training.command_line import add_device
 from adjoint.training.progress_text import number
 from adjoint.transforms.lower import lower
 
@@ -34,13 +38,12 @@ EXAMPLES = f"""\
   adjoint bench --only matmul,bandwidth --seconds 1
   adjoint bench --json
   adjoint bench model.py:step --args "f32[128,784]" "f32[784,10]"
+  adjoint bench model.py:step --device GPU
 
 With a function: its steps when it is jitted, each with how and why it is computed so, operations on
 floats, bytes, time, and the share of the roofline, which is the time that this machine's arithmetic
 or memory needs at least. {ARGUMENTS}
 Floats are drawn, integers are 0."""
-_SIDE = 1024  # of the matrices
-_LONG = 1 << 24  # elements, 64 MB: more than caches hold
 _MIN_RUNS = 3  # runs of everything
 
 
@@ -62,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--args", nargs="+", action="extend", default=[], metavar="TYPE", help="of the function"
     )
+    add_device(parser)
     parser.add_argument(
         "--again", action="store_true", help="measure the roofline again, which is kept on disk"
     )
@@ -84,8 +88,10 @@ def _seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Measure and print."""
+    if options.device is not None:
+        Device.DEFAULT = options.device
     if options.again:
-        measured_again(load_backend(DEFAULT_BACKEND))
+        measured_again(_backend())
     if options.function is not None:
         return _function(options)
     if options.args:
@@ -97,8 +103,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(f"--only {name}: no such measurement; {hint}")
     rows: list[Measured] = []
     for name in chosen:
-        unit, what, make, value = _ALL[name]
-        found = Measured(name, value(_time(make(), options.seconds)), unit, what)
+        found = _measured(name, options.seconds)
         rows.append(found)
         if not options.json:
             print(f"{found.what:<44} {number(found.value):>8} {found.unit}", flush=True)
@@ -107,24 +112,36 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _measured(name: str, seconds: float) -> Measured:
+    unit, what, make, value, clock = _ALL[name]
+    target = _backend().target
+    sizes = {"side": target.probe_side, "bytes": 4e-6 * target.probe_numbers}
+    taken = _time(make(target), seconds, by_the_clock if clock else _backend().timed)
+    return Measured(name, value(taken, target), unit, what.format(**sizes))
+
+
+def _backend() -> Backend:
+    """That of the default device; the CPU's where that is interpreted."""
+    return load_backend(backend_name(Device.DEFAULT) or DEFAULT_BACKEND)
+
+
 def _machine() -> dict[str, Any]:
     return {
         "version": adjoint.__version__,
         "device": Device.DEFAULT,
+        "machine": _backend().about(),
         "threads": thread_count(),
         "vector_bits": processor().width,
     }
 
 
-def _time(call: Callable[[], Any], seconds: float) -> float:
+def _time(call: Callable[[], Any], seconds: float, timed: Any) -> float:
     """The median of single calls, after one that compiles."""
     call()
     taken: list[float] = []
     until = time.perf_counter() + seconds
     while len(taken) < _MIN_RUNS or time.perf_counter() < until:
-        began = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - began)
+        taken.append(timed(call)[1])
     return median(taken)
 
 
@@ -184,28 +201,28 @@ def _filled(*shape: int) -> Tensor:
     return Tensor.rand(*shape).realize()
 
 
-def _matmul() -> Callable[[], Any]:
-    a, b = _filled(_SIDE, _SIDE), _filled(_SIDE, _SIDE)
+def _matmul(target: Target) -> Callable[[], Any]:
+    a, b = (_filled(target.probe_side, target.probe_side) for _ in range(2))
     return lambda: (a @ b).realize()
 
 
-def _bandwidth() -> Callable[[], Any]:
-    x = _filled(_LONG)
+def _bandwidth(target: Target) -> Callable[[], Any]:
+    x = _filled(target.probe_numbers)
     return lambda: (x + 1.0).realize()
 
 
-def _realize() -> Callable[[], Any]:
+def _realize(target: Target) -> Callable[[], Any]:
     a, b = _filled(16), _filled(16)
     return lambda: (a + b).realize()
 
 
-def _jit() -> Callable[[], Any]:
+def _jit(target: Target) -> Callable[[], Any]:
     a, b = _filled(16), _filled(16)
     add = jit(lambda a, b: a + b)
     return lambda: add(a, b)
 
 
-def _gradient() -> Callable[[], Any]:
+def _gradient(target: Target) -> Callable[[], Any]:
     x = _filled(64).requires_grad_(True)
 
     def build() -> Any:
@@ -216,7 +233,7 @@ def _gradient() -> Callable[[], Any]:
     return build
 
 
-def _step() -> Callable[[], Any]:
+def _step(target: Target) -> Callable[[], Any]:
     """One step of a classifier: 128 rows, 256 inputs, 256 hidden, 10 classes; gradient descent."""
     x, y = _filled(128, 256), (Tensor.rand(128) * 10).cast("int32").realize()
     weights = [(_filled(256, 256) - 0.5) * 0.1, (_filled(256, 10) - 0.5) * 0.1]
@@ -237,31 +254,38 @@ def _step() -> Callable[[], Any]:
     return call
 
 
-def _micro(seconds: float) -> float:
+def _micro(seconds: float, target: Target) -> float:
     return 1e6 * seconds
 
 
-# Unit, what it says, what makes the call, and the value of so many seconds a call.
-_ALL: dict[str, tuple[str, str, Callable[[], Callable[[], Any]], Callable[[float], float]]] = {
+# Unit, what it says, what makes the call, the value of so many seconds a call, and whether those
+# are the host's: an overhead is.
+_Row = tuple[
+    str, str, Callable[[Target], Callable[[], Any]], Callable[[float, Target], float], bool
+]
+_ALL: dict[str, _Row] = {
     "matmul": (
         "GFLOP/s",
-        f"float32 product of {_SIDE} × {_SIDE}",
+        "float32 product of {side} × {side}",
         _matmul,
-        lambda seconds: 2e-9 * _SIDE**3 / seconds,
+        lambda seconds, target: 2e-9 * target.probe_side**3 / seconds,
+        False,
     ),
     "bandwidth": (
         "GB/s",
-        "read and write of 64 MB each",
+        "read and write of {bytes:.0f} MB each",
         _bandwidth,
-        lambda seconds: 8e-9 * _LONG / seconds,
+        lambda seconds, target: 8e-9 * target.probe_numbers / seconds,
+        False,
     ),
-    "realize": ("µs", "realize of a small sum (overhead)", _realize, _micro),
-    "jit": ("µs", "call of a small jitted sum (overhead)", _jit, _micro),
-    "gradient": ("µs", "building a small gradient, not running it", _gradient, _micro),
+    "realize": ("µs", "realize of a small sum (overhead)", _realize, _micro, True),
+    "jit": ("µs", "call of a small jitted sum (overhead)", _jit, _micro, True),
+    "gradient": ("µs", "building a small gradient, not running it", _gradient, _micro, True),
     "step": (
         "ms",
         "training step, 128 × 256 → 256 → 10, jitted",
         _step,
-        lambda seconds: 1e3 * seconds,
+        lambda seconds, target: 1e3 * seconds,
+        False,
     ),
 }

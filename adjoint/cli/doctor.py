@@ -11,17 +11,19 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import metadata
 
 import numpy as np
 
 import adjoint
 from adjoint import config
+from adjoint.cli.doctor_gpu import gpu_findings
 from adjoint.cli.exits import FAILED, OK, add_json, say
+from adjoint.cli.findings import Finding
 from adjoint.errors import AdjointError, did_you_mean
-from adjoint.runtime import cache, cublaslt, cuda, cudnn, cufft, cusolver
+from adjoint.runtime import cache
 from adjoint.runtime.cores import available_cores
 from adjoint.runtime.device import Device
 from adjoint.runtime.processor import processor
@@ -75,23 +77,10 @@ _LITTLE_DISK = 100e6  # bytes
 _OLDEST = (3, 11)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`status` is ok, warn or fail; `fix` says what to do about it."""
-
-    name: str
-    status: str
-    text: str
-    fix: str = ""
-
-
-Check = Callable[[], Iterator[Finding]]
-
-
 def findings() -> Iterator[Finding]:
     """Everything, in the order in which one thing needs another."""
     first = (_python, _switches, _libraries, _extras)
-    for check in (*first, _devices, _threads, _cache, _smoke, _load):
+    for check in (*first, _devices, _threads, _cache, _smoke, _gpu, _load):
         try:
             yield from check()
         except Exception as error:
@@ -192,29 +181,17 @@ def _devices() -> Iterator[Finding]:
     vectors = f"vectors of {processor().width} bits, {available_cores()} cores"
     about = {"CPU": f"compiled, {vectors}", "REF": "NumPy, the reference", "DISK": "files"}
     runs = Device.available()
-    if "GPU" in runs:
-        about["GPU"] = _gpu()
-    for name in TARGETS:
+    for name in (n for n, target in TARGETS.items() if not target.gpu):
         if name in runs:
             default = ", the default" if name == Device.DEFAULT.partition(":")[0] else ""
             yield Finding("device", "ok", f"{name}: {about.get(name, 'available')}{default}")
         else:
-            reason = f" ({cuda.problem()})" if TARGETS[name].gpu else ""
-            yield Finding("device", "ok", f"{name}: not available{reason}; nothing needs it")
+            yield Finding("device", "ok", f"{name}: not available; nothing needs it")
 
 
-def _gpu() -> str:
-    """What the GPU is, and which of its libraries are missing."""
-    found = cuda.Driver()
-    missing = [title for title, there in _gpu_libraries() if not there]
-    without = f"; without {', '.join(missing)} (adjoint[cuda] has them)" if missing else ""
-    return f"{found.name}, compute capability {found.capability / 10}{without}"
-
-
-def _gpu_libraries() -> Iterator[tuple[str, bool]]:
-    yield "cuBLASLt", cublaslt.library() is not None
-    for library in (cudnn.CUDNN, cufft.CUFFT, cusolver.CUSOLVER):
-        yield library.title, library.loaded is not None
+def _gpu() -> Iterator[Finding]:
+    """Found by itself: it needs what the others look at."""
+    yield from gpu_findings(_gradient)
 
 
 def _threads() -> Iterator[Finding]:

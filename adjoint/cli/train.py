@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from adjoint import config
 from adjoint.cli.exits import FAILED, OK, UsageError, add_json, say
 from adjoint.cli.program import UserProgram, examples, execute, exit_code, find, show_error
 from adjoint.errors import FileError
-from adjoint.tensor import Tensor
 from adjoint.training.cli_options import RunOptions, use
+from adjoint.training.command_line import add_options, options_of, prepare
 from adjoint.training.loop import check_place
 
 EXAMPLES = """\
   adjoint train --list
   adjoint train digits_cnn --seed 1
+  adjoint train gpt --device GPU
   adjoint train digits_cnn --resume digits_cnn.ckpt
   adjoint train my_script.py --steps 200 --threads 2 -- --learning-rate 0.1
 
@@ -32,12 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "program", metavar="PROGRAM", nargs="?", help="an example, a script's path, or a module"
     )
     parser.add_argument("--list", action="store_true", help="list the examples")
-    parser.add_argument("--steps", type=_count, metavar="N", help="steps of every loop")
-    parser.add_argument("--seed", type=_seed, metavar="N", help="seed of the random numbers")
-    parser.add_argument("--resume", metavar="FILE", help="go on from this checkpoint")
-    parser.add_argument("--checkpoint", metavar="FILE", help="save here, at the end and on Ctrl-C")
-    parser.add_argument("--threads", type=_threads, metavar="N", help="threads that compute")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_options(parser)
     add_json(parser, "with --list: the list")
 
 
@@ -48,10 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if options.program is None:
         raise UsageError("which program? `adjoint train --list` shows the examples")
     program, context = _found(options)
-    if options.threads is not None:
-        config.THREADS.set(str(options.threads))
-    if options.seed is not None:
-        Tensor.manual_seed(options.seed)
+    prepare(options)
     with use(context):
         return _trained(program, context, options)
 
@@ -74,23 +66,8 @@ def _found(options: argparse.Namespace) -> tuple[UserProgram, RunOptions]:
             check_place(options.checkpoint)
     except FileError as error:
         raise UsageError(error) from None
-    context = RunOptions(
-        name=program.name,
-        command=("adjoint", "train", options.program, *_repeated(options)),
-        arguments=tuple(options.passed_on),
-        steps=options.steps,
-        seed=options.seed,
-        resume=options.resume,
-        checkpoint=options.checkpoint,
-        quiet=options.quiet,
-    )
-    return program, context
-
-
-def _repeated(options: argparse.Namespace) -> list[str]:
-    """The options that a resumed run needs again."""
-    kept = {"--steps": options.steps, "--seed": options.seed, "--checkpoint": options.checkpoint}
-    return [str(word) for pair in kept.items() if pair[1] is not None for word in pair]
+    arguments = tuple(options.passed_on)
+    return program, options_of(options, options.program, program.name, arguments)
 
 
 def _check_readable(path: str) -> None:
@@ -144,28 +121,3 @@ def _warn_unused(context: RunOptions, options: argparse.Namespace, code: int) ->
             f"warning: {', '.join(unused)} had no effect: the program has no adjoint.training.Loop",
             file=sys.stderr,
         )
-
-
-# ---- what options say
-
-
-def _number(text: str, least: int, what: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"expected {what}, got {text!r}")
-    return number
-
-
-def _count(text: str) -> int:
-    return _number(text, 0, "a number of steps")
-
-
-def _seed(text: str) -> int:
-    return _number(text, 0, "a number of at least 0")
-
-
-def _threads(text: str) -> int:
-    return _number(text, 1, "a number of at least 1")

@@ -23,21 +23,19 @@ from adjoint.ir.uop import UOp
 from adjoint.runtime import cache
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.cores import thread_count
-from adjoint.runtime.processor import description, processor
 
 if TYPE_CHECKING:
     from adjoint.backends.protocol import Backend
 
-_SIDE = 1024  # of the matrices
-_LONG = 1 << 24  # numbers: 64 MB, more than caches hold
 _SECONDS = 0.1  # for each measurement
 _FEWEST = 4  # runs
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """Operations and bytes a second, of all threads together."""
+    """Operations and bytes a second, of all threads together; `float16` of 16-bit floats."""
 
+    float16: float
     float32: float
     float64: float
     bytes: float
@@ -51,7 +49,7 @@ class Roofline:
         return "arithmetic" if flops / self.peak(itemsize) > nbytes / self.bytes else "memory"
 
     def peak(self, itemsize: int) -> float:
-        return self.float64 if itemsize == 8 else self.float32
+        return {2: self.float16, 8: self.float64}.get(itemsize, self.float32)
 
 
 _found: dict[Backend, Roofline] = {}  # in this process
@@ -84,11 +82,11 @@ def raised(backend: Backend, done: Sequence[tuple[int, float, int]]) -> Roofline
     What was measured while the machine did other things is put right so.
     """
     known = roofline(backend)
-    best = {4: known.float32, 8: known.float64}
+    best = {2: known.float16, 4: known.float32, 8: known.float64}
     for flops, seconds, itemsize in done:
-        size = 8 if itemsize == 8 else 4
+        size = itemsize if itemsize in best else 4
         best[size] = max(best[size], flops / seconds if seconds else 0.0)
-    found = replace(known, float32=best[4], float64=best[8])
+    found = replace(known, float16=best[2], float32=best[4], float64=best[8])
     if found != known:
         _keep(backend, found)
     return found
@@ -96,23 +94,27 @@ def raised(backend: Backend, done: Sequence[tuple[int, float, int]]) -> Roofline
 
 def _name(backend: Backend) -> str:
     """All that the numbers depend on, as a name in the cache."""
-    facts = [backend.target.name, platform.node(), description(), str(processor())]
-    text = json.dumps(["roofline", 1, *facts, thread_count()])
+    facts = [backend.target.name, platform.node(), backend.about()]
+    text = json.dumps(["roofline", 2, *facts, thread_count()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _measured(backend: Backend) -> Roofline:
-    flops = 2.0 * _SIDE**3
-    single, double = (flops / _least(backend, *_product(kind)) for kind in ("float32", "float64"))
-    x = OPS["input"]("x", (_LONG,), "float32", backend.target.name)
-    written = 8.0 * _LONG / _least(backend, x + 1.0, [x])
-    read = 4.0 * _LONG / _least(backend, x.max(), [x])
-    return Roofline(single, double, max(written, read))
+    target, low = backend.target, "bfloat16"
+    double, single = (_flops(backend, kind) for kind in ("float64", "float32"))
+    has_low = any(low in library.dtypes for library in target.libraries)
+    half = _flops(backend, low) if has_low else single  # else computed as float32
+    x = OPS["input"]("x", (target.probe_numbers,), "float32", target.name)
+    written = 8.0 * target.probe_numbers / _least(backend, x + 1.0, [x])
+    read = 4.0 * target.probe_numbers / _least(backend, x.max(), [x])
+    return Roofline(half, single, double, max(written, read))
 
 
-def _product(kind: str) -> tuple[UOp, list[UOp]]:
-    a, b = (OPS["input"](name, (_SIDE, _SIDE), kind, None) for name in "ab")
-    return a @ b, [a, b]
+def _flops(backend: Backend, kind: str) -> float:
+    """Operations a second of a product of large matrices."""
+    side = backend.target.probe_side
+    a, b = (OPS["input"](name, (side, side), kind, backend.target.name) for name in "ab")
+    return 2.0 * side**3 / _least(backend, a @ b, [a, b])
 
 
 def _least(backend: Backend, root: UOp, inputs: Sequence[UOp]) -> float:
@@ -123,8 +125,6 @@ def _least(backend: Backend, root: UOp, inputs: Sequence[UOp]) -> float:
     program.run(given)
     best, runs, until = float("inf"), 0, perf_counter() + _SECONDS
     while runs < _FEWEST or perf_counter() < until:
-        start = perf_counter()
-        program.run(given)
-        backend.synchronise()
-        best, runs = min(best, perf_counter() - start), runs + 1
+        _, seconds = backend.timed(lambda: program.run(given))
+        best, runs = min(best, seconds), runs + 1
     return best

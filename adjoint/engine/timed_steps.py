@@ -36,12 +36,12 @@ class TimedLaunch:
 
     def run(self) -> int:
         """The step; see `Launch.run`."""
-        start = spans.now()
+        start, seconds = spans.now(), None
         try:
-            return self._launch.run()
+            code, seconds = self._backend.timed(self._launch.run)
+            return code
         finally:
-            self._backend.synchronise()
-            spans.record(self._name, self._kind, start, self._details)
+            spans.record(self._name, self._kind, start, self._details, seconds)
 
 
 def run_observed(program: Program, *args: Any) -> list[Buffer]:

@@ -104,6 +104,13 @@ class Buffer:
         self._array, self._block, self._address = failed, None, None
         self.__class__ = FailedBuffer
 
+    def apart(self) -> Buffer:
+        """The same contents in memory of their own, on the same device."""
+        memory = memory_of(self.device)
+        if memory.addressable or self._block is None:
+            return Buffer(np.array(self.array()), self.device)
+        return self.part(0, self.dtype, self.shape)
+
     def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
         """The same memory under another type; it can no longer be given up."""
         if self._block is not None and not memory_of(self.device).addressable:
@@ -216,9 +223,27 @@ class SharedBuffer(Buffer):
 
 
 class LentBuffer(Buffer):
-    """Memory that another library may write to, whatever it was told."""
+    """Memory that another library may write to, whatever it was told. What is on a device is read
+    anew each time, and never given to a program to write over."""
 
     __slots__ = ()
+
+    def give_up(self) -> None:
+        """Never: the other library has it."""
+        return
+
+    def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
+        """The same memory under another type, lent as well."""
+        if self._block is None:
+            return super().viewed(shape, dtype)
+        return LentBuffer.over(self._block, dtype, shape, self.device)
+
+    def _contents(self) -> Array:
+        if self._array is not None:
+            return self._array
+        block: Any = self._block
+        found: Array = block.read(self.nbytes).view(self.dtype.np).reshape(self.shape)
+        return found
 
 
 class FileBuffer(Buffer):

@@ -16,10 +16,10 @@ from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, 
 from typing import Any
 
 from adjoint.errors import DeviceError, InternalError
-from adjoint.runtime.cuda_calls import DriverError, device_count, driver_library, problem
+from adjoint.runtime.cuda_calls import DriverError, device_count, driver_library, problem, remedy
 from adjoint.runtime.cuda_graphs import Graph, KernelNode, last_node
 
-__all__ = ["Driver", "DriverError", "Event", "device_count", "no_such_gpu", "problem"]
+__all__ = ["Driver", "DriverError", "Event", "device_count", "no_such_gpu", "problem", "remedy"]
 
 _CAPABILITY = (75, 76)  # attributes of a device: major and minor
 _PROCESSORS, _SHARED_BYTES = 16, 97
@@ -28,6 +28,7 @@ _PTX, _DYNAMIC_SHARED = 1, 8  # a kind of code to link; an attribute of a functi
 _REGISTERS = 4  # an attribute of a function
 _NON_BLOCKING, _RELAXED = 1, 2  # a kind of stream; what others may do while one is recorded
 _NOT_READY = 600
+_ORDINAL = 9  # an attribute of a pointer: the number of its device
 _SPIN, _LONGEST_NAP = 0.002, 0.005  # seconds of asking without a pause; of a pause
 _LOG = 8192  # bytes of what the assembler says
 
@@ -64,8 +65,7 @@ class Driver:
         found = problem()
         library = driver_library()
         if found or isinstance(library, str):
-            fix = "install NVIDIA's driver (nvidia-smi tells its version), or use device='CPU'"
-            raise DeviceError("E6002", found, op="device", help=fix)
+            raise DeviceError("E6002", found, op="device", help=remedy())
         count = device_count()
         if ordinal >= count:
             raise no_such_gpu(ordinal, count)
@@ -93,6 +93,11 @@ class Driver:
 
     def _lose(self) -> None:
         self._lost = True
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether this process was forked from the one that uses the GPU."""
+        return self._lost
 
     def enter(self) -> None:
         """A thread says which GPU it means; other libraries may mean another."""
@@ -365,10 +370,13 @@ class Driver:
 
     def event(self) -> Event:
         """The moment when all that was launched is done."""
+        return self._moment(self.stream)
+
+    def _moment(self, stream: c_void_p) -> Event:
         with self.lock:
             self.enter()
             found = self.events.pop() if self.events else self._handle("cuEventCreate", 0)
-            self._call.cuEventRecord(found, self.stream)
+            self._call.cuEventRecord(found, stream)
         return Event(self, found)
 
     def milliseconds(self, start: Any, end: Any) -> float:
@@ -377,4 +385,40 @@ class Driver:
         found = c_float()
         self._call.cuEventSynchronize(end)
         self._call.cuEventElapsedTime(byref(found), start, end)
+        return found.value
+
+    # ---- streams and memory of others
+
+    def behind(self, stream: int) -> None:
+        """What is launched from now on waits for what another stream has to do."""
+        with self.lock:
+            self._call.cuStreamWaitEvent(self.stream, self._moment(c_void_p(stream)), 0)
+
+    def ahead(self, stream: int) -> None:
+        """What another stream is given from now on waits for what was launched."""
+        with self.lock:
+            self._call.cuStreamWaitEvent(c_void_p(stream), self.event(), 0)
+
+    def wait_for_all(self) -> None:
+        """Wait for the work of every stream of the GPU."""
+        self.enter()
+        self._call.cuCtxSynchronize()
+
+    def extent(self, address: int) -> tuple[int, int]:
+        """Where the allocation begins that an address lies in, and how many bytes it has."""
+        self.enter()
+        start, size = c_uint64(), c_size_t()
+        self._call.cuMemGetAddressRange_v2(byref(start), byref(size), address)
+        return start.value, size.value
+
+    def number_of(self, address: int) -> int:
+        """The number of the GPU that an address belongs to."""
+        self.enter()
+        found = c_int()
+        try:
+            self._call.cuPointerGetAttribute(byref(found), _ORDINAL, address)
+        except DriverError as error:
+            problem_ = f"no GPU has memory at {address:#x}"
+            fix = "give memory of a GPU, or copy from the host: Tensor(array)"
+            raise DeviceError("E6002", problem_, op="device", help=fix) from error
         return found.value

@@ -14,6 +14,7 @@ from typing import Any
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll", "libcuda.dylib")
 _OLDEST = 12000  # a driver of CUDA 12.0: 12000
 _OUT_OF_MEMORY = 2
+_NO_DRIVER = "there is no NVIDIA driver (libcuda)"
 _H = POINTER(c_void_p)  # where a handle goes
 _N = POINTER(c_int)
 _ADDRESS, _SIZE = c_uint64, c_size_t
@@ -72,6 +73,9 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "cuMemcpyPeerAsync": (_ADDRESS, c_void_p, _ADDRESS, c_void_p, _SIZE, c_void_p),
     "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": (_N, c_void_p, c_int, _SIZE),
+    "cuCtxSynchronize": (),
+    "cuMemGetAddressRange_v2": (POINTER(_ADDRESS), POINTER(_SIZE), _ADDRESS),
+    "cuPointerGetAttribute": (c_void_p, c_int, _ADDRESS),
 }
 
 
@@ -138,7 +142,7 @@ def driver_library() -> Library | str:
         except DriverError as error:
             return f"the NVIDIA driver does not start: {error}"
         return found
-    return "there is no NVIDIA driver (libcuda)"
+    return _NO_DRIVER
 
 
 def device_count() -> int:
@@ -163,3 +167,20 @@ def problem() -> str:
         found, wanted = (f"{v // 1000}.{v % 1000 // 10}" for v in (version.value, _OLDEST))
         return f"the NVIDIA driver is of CUDA {found}; {wanted} or newer is needed"
     return ""
+
+
+def has_driver() -> bool:
+    """Whether NVIDIA's driver is installed, of whatever version and in whatever state."""
+    return driver_library() != _NO_DRIVER
+
+
+def remedy() -> str:
+    """What to do about the problem."""
+    library = driver_library()
+    if library == _NO_DRIVER:
+        fix = "install NVIDIA's driver (nvidia-smi tells its version)"
+    elif not isinstance(library, str) and not device_count():
+        fix = "look whether nvidia-smi lists a GPU, and what CUDA_VISIBLE_DEVICES says"
+    else:
+        fix = "update NVIDIA's driver (nvidia-smi tells its version)"
+    return f"{fix}, or use device='CPU'"

@@ -6,6 +6,7 @@ import shutil
 from typing import Any
 
 from adjoint import config
+from adjoint.errors import DeviceError
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
@@ -25,6 +26,33 @@ def _names(target: Target) -> list[str]:
     from adjoint.runtime.cuda import device_count  # a driver, which may not be there
 
     return [canonical_device(f"{target.name}:{number}") for number in range(device_count())]
+
+
+def runnable(name: str) -> str:
+    """A device in its one spelling; E6002 if nothing can run there, with what is missing."""
+    device = canonical_device(name)
+    (target,) = targets_of(device)
+    if has_tools(target):
+        _check_number(target, device)
+        return device
+    found, fix = _missing(target)
+    raise DeviceError("E6002", f"nothing can run on {device}: {found}", op="device", help=fix)
+
+
+def _check_number(target: Target, device: str) -> None:
+    if target.gpu and device not in _names(target):
+        from adjoint.runtime.cuda import device_count, no_such_gpu
+
+        raise no_such_gpu(int(device.partition(":")[2]), device_count())
+
+
+def _missing(target: Target) -> tuple[str, str]:
+    """What a target lacks here, and what to do."""
+    if not target.gpu:
+        return f"none of {', '.join(target.tools)} is installed", "install one, or use device='CPU'"
+    from adjoint.runtime.cuda import problem, remedy
+
+    return problem(), remedy()
 
 
 class _Devices:

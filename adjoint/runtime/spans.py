@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+T = TypeVar("T")
 now = perf_counter_ns
 
 
@@ -44,9 +45,18 @@ class span:
             record(self.name, self.kind, self.start, self.details)
 
 
-def record(name: str, kind: str, start: int, details: dict[str, Any]) -> None:
-    """A span that began at `start` and ends now."""
-    end = now()
+def by_the_clock(run: Callable[[], T]) -> tuple[T, float]:
+    """What something gives that is done when it returns, and its seconds."""
+    start = now()
+    found = run()
+    return found, (now() - start) / 1e9
+
+
+def record(
+    name: str, kind: str, start: int, details: dict[str, Any], seconds: float | None = None
+) -> None:
+    """A span that began at `start`, and took so many seconds or ends now."""
+    end = now() if seconds is None else start + round(1e9 * seconds)
     for recorder in tuple(recorders):
         recorder.add(name, kind, start, end, details)
 

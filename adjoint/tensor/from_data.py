@@ -22,6 +22,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
 from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer, copied
 from adjoint.runtime.device import Device
+from adjoint.tensor.dlpack import is_far, loaded
 from adjoint.tensor.types import DeviceLike
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +59,9 @@ def node_of(data: Any, device: DeviceLike, dtype: DType | None) -> UOp:
         return _file(data, target, dtype)
     if isinstance(data, (list, tuple)) and mentions_tensor(data):
         return _stacked(data, device, dtype)
+    if not isinstance(data, np.ndarray) and is_far(data):
+        there = loaded("foreign").imported(data, copy=True)
+        return _checked_node(there, device, None).cast(dtype or there.dtype)
     return stored(array_of(data, dtype), target, Buffer.owning)
 
 
@@ -71,7 +75,7 @@ def kept_apart(node: UOp) -> UOp:
     """The value that a node has now, whatever is written to its memory later."""
     kept: UOp = OPS["unique_identity"](node)
     buffer = node.arg.buffer if node.op.kernel is STORED else node.realized
-    kept.realized = Buffer(np.array(buffer.array()), buffer.device)
+    kept.realized = buffer.apart()
     return kept
 
 

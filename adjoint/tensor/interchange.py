@@ -20,7 +20,7 @@ from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
 from adjoint.tensor import held, memory_views
-from adjoint.tensor.dlpack import array_from, capsule_of
+from adjoint.tensor.dlpack import array_from, capsule_of, device_of, is_far, loaded
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
 from adjoint.tensor.types import DeviceLike, DTypeLike
@@ -42,16 +42,7 @@ class Interchange:
         seen = memory_views.copied(self)
         if seen is not None:
             return seen
-        source = self if Device.is_host(self.device) else self.to("CPU")
-        while True:
-            node = source.uop
-            check_concrete([node])
-            if node.size == 1:  # what comes next may depend on it
-                held.read(node)
-            source.realize()
-            found = storage(node) or storage(source.uop)
-            if found is not None:  # else another thread wrote in between: the new value, then
-                return found
+        return _computed(self if Device.is_host(self.device) else self.to("CPU"))
 
     def numpy(self) -> Array:
         """The values as a read-only NumPy array that shares memory; copy it to write."""
@@ -116,7 +107,11 @@ class Interchange:
         copy: bool | None = None,
     ) -> Any:
         """A DLPack capsule: of the tensor's memory, marked as read-only, or of a copy where that is
-        asked for (`copy=True`) or the consumer is too old to be told (`max_version` before 1.0)."""
+        asked for (`copy=True`) or the consumer is too old to be told (`max_version` before 1.0).
+        That of a GPU waits for `stream`, as the standard says, and is not marked."""
+        own = device_of(self.device)
+        if own is not None and (dl_device is None or tuple(dl_device) == own):
+            return self._lent_capsule(stream, max_version, copy)
         named = {"stream": stream, "max_version": max_version, "dl_device": dl_device}
         shareable = Device.is_host(self.device) and not is_view(self)
         told = max_version is not None and tuple(max_version) >= (1, 0)
@@ -144,12 +139,42 @@ class Interchange:
             same_value(self, node)
         return buffer.array()
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    def _lent_capsule(self: Any, stream: Any, version: Any, copy: bool | None) -> Any:
+        """A capsule of memory on a device; a view is copied there."""
+        if stream == 0 or not isinstance(stream, int | None):
+            raise BufferError(f"__dlpack__: stream is None, -1, 1, 2 or a handle, not {stream!r}")
+        if copy is False and is_view(self):
+            raise BufferError("__dlpack__: copy=False, but the tensor is a view")
+        source = self.clone() if copy or is_view(self) else self
+        _computed(source)
+        return loaded("lending").lent_capsule(
+            source, stream, version is not None and tuple(version) >= (1, 0)
+        )
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        """Version 3 of the interface, for tensors on a GPU; they have their memory lent then."""
+        if device_of(self.device) is None:
+            raise AttributeError(f"a tensor on {self.device} has no __cuda_array_interface__")
+        source = self.clone() if is_view(self) else self
+        _computed(source)
+        found: dict[str, Any] = loaded("lending").interface(source)
+        return found
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return device_of(self.device) or (1, 0)
 
     @classmethod
     def from_dlpack(cls, source: Any, device: DeviceLike = None, copy: bool | None = None) -> Self:
-        """A tensor on another library's array, sharing memory where both are on the host."""
+        """A tensor on another library's array, sharing its memory: on the host, or on the GPU that
+        it is on; a tensor on another `device` is a copy."""
+        if is_far(source):
+            foreign = loaded("foreign")
+            there: Any = cls(foreign.imported(source, copy))  # type: ignore[call-arg]
+            place = there.device if device is None else Device.canonicalize(device)
+            if copy is False and place != there.device:
+                raise foreign.needs_copy(f"the array is on {there.device}, not on {place}")
+            return there if place == there.device else there.to(place)
         array = array_from(source)
         return cls._shared(array.copy() if copy else array, device, lent=not copy)
 
@@ -199,6 +224,19 @@ class Interchange:
             )
         shown = np.array2string(plain(self.numpy()), separator=", ", prefix="Tensor(")
         return f"Tensor({shown}, dtype={self.dtype.name}, device={self.device!r})"
+
+
+def _computed(source: Any) -> Buffer:
+    """The storage of a tensor where it is."""
+    while True:
+        node = source.uop
+        check_concrete([node])
+        if node.size == 1:  # what comes next may depend on it
+            held.read(node)
+        source.realize()
+        found: Buffer | None = storage(node) or storage(source.uop)
+        if found is not None:  # else another thread wrote in between: the new value, then
+            return found
 
 
 def _python(array: Array) -> Any:

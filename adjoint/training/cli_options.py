@@ -29,6 +29,7 @@ class RunOptions:
     resume: str | None = None
     checkpoint: str | None = None
     quiet: bool = False
+    by_default: bool = False  # no command line said anything
     loops: int = 0  # begun so far
     shortened: bool = False  # whether a loop was given fewer steps than it asked for
     history: dict[str, Any] = field(default_factory=dict)  # of the last loop that ended
@@ -37,12 +38,12 @@ class RunOptions:
         """What a person types to go on from a checkpoint."""
         if not self.command and not sys.argv[0]:
             return f"Loop(..., resume={path!r})"
-        again = self.command or ("adjoint", "train", _program())
+        again = self.command or ("adjoint", "train", program_name())
         rest = ("--", *self.arguments) if self.arguments else ()
         return shlex.join([*again, "--resume", path, *rest])
 
 
-def _program() -> str:
+def program_name() -> str:
     """The module or the script that runs."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return spec.name if spec is not None else sys.argv[0]
@@ -51,11 +52,17 @@ def _program() -> str:
 _current: ContextVar[RunOptions | None] = ContextVar("adjoint_training", default=None)
 
 
+def is_set() -> bool:
+    """Whether a command line runs this."""
+    found = _current.get()
+    return found is not None and not found.by_default
+
+
 def current() -> RunOptions:
     """The options of this run; the defaults if no command line runs it."""
     found = _current.get()
     if found is None:
-        found = RunOptions()
+        found = RunOptions(by_default=True)
         _current.set(found)
     return found
 

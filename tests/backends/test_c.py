@@ -354,3 +354,12 @@ def test_an_index_out_of_range_is_an_error_for_every_record(record, bad):
     with on("C"), pytest.raises(AdjointError) as caught:
         together(dict(enumerate(outputs(call(record, bad)))))
     assert caught.value.code == bad.code
+
+
+def test_a_jitted_function_with_history_may_make_tensors_from_the_host():
+    table = np.arange(4, dtype=np.float32)
+    with on("C"):
+        f = jit(lambda w: (Tensor(table) * w).sum())
+        w = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+        f(w).backward()
+        assert w.grad.tolist() == table.tolist()

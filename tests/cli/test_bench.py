@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from tests.support.devices import probe_little
+
 
 def test_every_measurement_is_a_positive_number(adjoint_command, monkeypatch):
-    monkeypatch.setattr("adjoint.cli.bench._SIDE", 64)
-    monkeypatch.setattr("adjoint.cli.bench._LONG", 1 << 12)
+    probe_little(monkeypatch)
     code, out, _ = adjoint_command("bench", "--json", "--seconds", "0.001")
     data = json.loads(out)
     assert code == 0
@@ -37,8 +38,7 @@ def wrong(x: "f32[3]"):
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    monkeypatch.setattr("adjoint.engine.roofline._SIDE", 64)
-    monkeypatch.setattr("adjoint.engine.roofline._LONG", 1 << 12)
+    probe_little(monkeypatch)
     monkeypatch.setattr("adjoint.engine.roofline._SECONDS", 0.0)
     monkeypatch.setattr("adjoint.engine.roofline._found", {})
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "cache"))

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from adjoint.cli import doctor as checks
+from adjoint.cli import doctor_gpu
+from tests.support.fake_gpu import FakeGpu
 
 
 @pytest.fixture
@@ -127,3 +129,58 @@ def test_more_threads_than_cores_warn(doctor, monkeypatch):
     monkeypatch.setenv("ADJOINT_THREADS", "64")
     (found,) = named(doctor()[1], "threads")
     assert (found["status"], found["text"]) == ("warn", "64 threads on 2 cores")
+
+
+# ---- GPUs
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """A machine with a driver and some GPUs, as far as the doctor looks."""
+
+    def make(count=1, problem="", driver=True):
+        monkeypatch.setattr(doctor_gpu.cuda, "problem", lambda: problem)
+        monkeypatch.setattr(doctor_gpu, "has_driver", lambda: driver)
+        monkeypatch.setattr(doctor_gpu.cuda, "remedy", lambda: "update the driver")
+        monkeypatch.setattr(doctor_gpu.cuda, "device_count", lambda: count)
+        monkeypatch.setattr(doctor_gpu.cuda, "Driver", lambda number: FakeGpu())
+        return [
+            (f.name, f.status, f.text, f.fix)
+            for f in doctor_gpu.gpu_findings(lambda device: np.ones(3))
+        ]
+
+    return make
+
+
+def test_every_gpu_is_named_with_its_memory_and_capability(gpus):
+    texts = [text for name, _, text, _ in gpus(2) if name == "device"]
+    assert texts[0].startswith("GPU: fake, compute capability 9.0, ")
+    assert texts[1].startswith("GPU:1: fake")
+    assert "GB of memory" in texts[0]
+
+
+def test_a_missing_library_of_products_warns_and_says_what_to_install(gpus, monkeypatch):
+    for name in doctor_gpu._LIBRARIES:
+        monkeypatch.setitem(doctor_gpu._LIBRARIES, name, (lambda: None, "it is slow"))
+    found = [row for row in gpus() if "is not installed" in row[2]]
+    assert [status for _, status, _, _ in found] == ["warn", "ok", "ok", "ok"]
+    assert all("pip install 'adjoint[cuda]'" in f"{text} {fix}" for _, _, text, fix in found)
+
+
+@pytest.mark.parametrize(
+    ("driver", "default", "status"),
+    [(False, "CPU", "ok"), (True, "CPU", "warn"), (True, "GPU", "fail"), (False, "GPU", "fail")],
+)
+def test_no_gpu_is_a_fault_only_where_one_is_asked_for(gpus, monkeypatch, driver, default, status):
+    monkeypatch.setattr(doctor_gpu.Device, "_default", default)
+    ((_, found, text, fix),) = gpus(problem="it is too old", driver=driver)
+    assert found == status
+    assert "it is too old" in text
+    assert bool(fix) is (status != "ok")
+
+
+def test_a_gpu_that_computes_something_else_fails(gpus):
+    gpus()
+    wrong = {"GPU": np.ones(3), "CPU": np.zeros(3)}
+    *_, last = doctor_gpu.gpu_findings(wrong.__getitem__)
+    assert last.status == "fail"

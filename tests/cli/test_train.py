@@ -302,3 +302,9 @@ def test_a_jitted_function_of_an_example_sees_its_globals_change():
     assert made["f"](adjoint.Tensor(3.0)).item() == 6.0
     made["scale"] = 5.0
     assert made["f"](adjoint.Tensor(3.0)).item() == 15.0
+
+
+def test_an_example_takes_a_device(adjoint_process):
+    code, out, err = adjoint_process("train", "linear_regression", "--device", "REF", "--quiet")
+    assert (code, err) == (0, "")
+    assert "found" in out

@@ -10,6 +10,7 @@ from adjoint import Tensor, lower
 from adjoint.engine import roofline as roof
 from adjoint.engine.roofline import Roofline
 from adjoint.engine.step_costs import _number
+from tests.support.devices import probe_little
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -21,8 +22,7 @@ def real(*shape, dtype=np.float32):
 @pytest.fixture(autouse=True)
 def small_machine(monkeypatch):
     """Measured in no time, and not kept for other tests."""
-    monkeypatch.setattr(roof, "_SIDE", 64)
-    monkeypatch.setattr(roof, "_LONG", 1 << 12)
+    probe_little(monkeypatch)
     monkeypatch.setattr(roof, "_SECONDS", 0.0)
     monkeypatch.setattr(roof, "_found", {})
     monkeypatch.setattr(roof.cache, "read", lambda name: None)
@@ -106,10 +106,11 @@ def test_keywords_and_static_arguments_are_those_of_the_call():
 
 
 def test_the_longer_of_two_times_is_the_bound():
-    machine = Roofline(float32=100.0, float64=50.0, bytes=10.0)
+    machine = Roofline(float16=400.0, float32=100.0, float64=50.0, bytes=10.0)
     assert machine.seconds(200, 10, 4) == 2.0
     assert machine.bound(200, 10, 4) == "arithmetic"
     assert machine.seconds(200, 10, 8) == 4.0
+    assert machine.seconds(800, 10, 2) == 2.0
     assert machine.seconds(0, 50, 4) == 5.0
     assert machine.bound(0, 50, 4) == "memory"
 
@@ -118,16 +119,16 @@ def test_it_is_measured_once_and_read_from_the_disk_afterwards(monkeypatch):
     kept, measured = {}, []
     monkeypatch.setattr(roof.cache, "read", kept.get)
     monkeypatch.setattr(roof.cache, "write", kept.__setitem__)
-    machine = Roofline(2.0, 1.0, 3.0)
+    machine = Roofline(4.0, 2.0, 1.0, 3.0)
     monkeypatch.setattr(roof, "_measured", lambda backend: measured.append(1) or machine)
     backend = lower(lambda x: x)(real(1)).backend
     assert roof.roofline(backend) == machine
     monkeypatch.setattr(roof, "_found", {})  # another process
     assert roof.roofline(backend) == machine
     assert measured == [1]
-    assert roof.raised(backend, [(10, 2.0, 4), (10, 20.0, 8)]) == Roofline(5.0, 1.0, 3.0)
+    assert roof.raised(backend, [(10, 2.0, 4), (10, 20.0, 8)]) == Roofline(4.0, 5.0, 1.0, 3.0)
     monkeypatch.setattr(roof, "_found", {})
-    assert roof.roofline(backend) == Roofline(5.0, 1.0, 3.0)
+    assert roof.roofline(backend) == Roofline(4.0, 5.0, 1.0, 3.0)
     assert roof.measured_again(backend) == machine
 
 

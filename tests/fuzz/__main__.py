@@ -1,8 +1,9 @@
 """`python -m tests.fuzz --seed S --programs N --jobs J --minutes M`: whole programs, checked.
 
 Exit status 1 if something is wrong; each class of failure is printed as a program that runs by
-itself. `--first K` begins at another program, `--json` writes the report to a file, `--keep` adds
-the programs that made the compiler do something new to those that later runs begin with.
+itself. `--on GPU` runs them on a GPU (or on a "fake GPU") against the CPU, bit for bit. `--first K`
+begins at another program, `--json` writes the report to a file, `--keep` adds the programs that
+made the compiler do something new to those that later runs begin with.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adjoint.runtime.cuda import problem
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.chunk import KEPT, Report
+from tests.fuzz.gpu import PLACES
 from tests.fuzz.small_tiles import VARIABLE
 
 MOST_KEPT = 120
@@ -36,9 +39,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--not-modes", default="", help="modes left out")
     parser.add_argument("--small-tiles", action="store_true", help="tiles for products of any size")
     parser.add_argument("--without", default="", help="families of statements left out")
+    parser.add_argument("--on", default="", choices=PLACES, help="against the CPU, bit for bit")
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--keep", action="store_true")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.on == "GPU" and problem():
+        parser.error(f"--on GPU: {problem()}")
+    return given
 
 
 def main() -> int:
@@ -49,7 +56,7 @@ def main() -> int:
     count = 10_000_000 if endless else given.programs or 300
     seconds = float("inf") if given.minutes is None else 60 * given.minutes
     options = [f"--seed={given.seed}", f"--modes={given.modes}", f"--without={given.without}"]
-    options.append(f"--not-modes={given.not_modes}")
+    options += [f"--not-modes={given.not_modes}", f"--on={given.on}"]
     campaign = Campaign(options, given.jobs, given.first, given.first + count, seconds)
     report = campaign.run()
     print(summary(campaign, given.seed))

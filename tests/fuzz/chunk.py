@@ -37,6 +37,7 @@ SOMETIMES = {  # mode: every so many programs, beginning at
     "jit of grad": (12, 5),
     "C": (48, 11),
 }
+ON_A_GPU = {"jit": 0, "grad": 1}  # of every three programs
 ALIKE = 2  # failures that look alike before they are shrunk which are shrunk
 
 
@@ -92,8 +93,10 @@ def kept() -> tuple[Whole, ...]:
     return tuple(map(from_data, json.loads(KEPT.read_text()))) if KEPT.exists() else ()
 
 
-def modes_of(index: int) -> list[str]:
-    """The modes that a program is run in."""
+def modes_of(index: int, place: str = "") -> list[str]:
+    """The modes that a program is run in; on a GPU against the CPU, if one is named."""
+    if place:
+        return [place, *(f"{place} {how}" for how, at in ON_A_GPU.items() if index % 3 == at)]
     return [*ALWAYS, *(m for m, (every, at) in SOMETIMES.items() if index % every == at)]
 
 
@@ -122,9 +125,10 @@ class Chunk:
         number: int,
         without: Collection[str] = (),
         not_modes: Collection[str] = (),
+        place: str = "",
     ):
         self.seed, self.number, self.without = seed, number, without
-        self.not_modes = not_modes
+        self.not_modes, self.place = not_modes, place
         self.report = Report()
         self.coverage = Coverage()
         self.met: Counter[str] = Counter()
@@ -146,7 +150,7 @@ class Chunk:
                 self._one(
                     index,
                     program,
-                    ("REF",) if index < first else (modes or modes_of(index)),
+                    ("REF",) if index < first else (modes or modes_of(index, self.place)),
                     index >= first,
                     tell,
                 )

@@ -24,6 +24,7 @@ from adjoint.errors import DeviceError
 from tests.anew import compiled_anew
 from tests.codegen.c.corpus import Corpus
 from tests.codegen.c.native_c import COMPILERS, check, compiled, result
+from tests.fuzz import gpu
 from tests.fuzz.compare import Arrays, bits, near
 from tests.fuzz.derivatives import forward, gradients, jitted_gradients, second
 from tests.fuzz.model import modelled
@@ -185,7 +186,7 @@ MODES: dict[str, Callable[[Runs], str]] = {
     "jit of grad": jitted_gradients,
     "jvp": forward,
     "hessian": second,
-}
+} | gpu.MODES
 
 
 def checked(program: Whole, mode: str, runs: Runs | None = None) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint import AdjointError, InternalError, Tensor
+from adjoint import AdjointError, InternalError, Tensor, counters
 from tests.fuzz.compare import Arrays
 from tests.fuzz.program import Array
 from tests.fuzz.source import SEED, Whole, function, made, narrowed, narrowest, widened
@@ -91,15 +91,26 @@ class Runs:
     def __init__(self, program: Whole):
         self.program = program
         self._found: dict[str, tuple[Arrays | None, str]] = {}
+        self._library: dict[str, int] = {}
 
     def get(self, name: str, run: Callable[[], Arrays]) -> tuple[Arrays | None, str]:
         """Arrays, or the code of a refusal."""
         if name not in self._found:
-            try:
-                self._found[name] = guarded(run, name), ""
-            except RefusedError as error:
-                self._found[name] = None, str(error)
+            with counters() as counted:
+                try:
+                    self._found[name] = guarded(run, name), ""
+                except RefusedError as error:
+                    self._found[name] = None, str(error)
+            self._library[name] = counted.library
         return self._found[name]
+
+    def known(self, name: str) -> tuple[Arrays | None, str]:
+        """What a run that was made has given."""
+        return self._found[name]
+
+    def libraries(self, *names: str) -> int:
+        """How many calls of libraries these runs made."""
+        return sum(self._library[name] for name in names)
 
     def lazy(self) -> tuple[Arrays | None, str]:
         return self.get("lazy", lambda: session(self.program, "CPU"))

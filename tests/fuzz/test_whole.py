@@ -14,12 +14,15 @@ from adjoint import Tensor
 from adjoint.engine import passes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import substitute, toposort
+from adjoint.runtime.device import has_tools
+from adjoint.target import TARGETS
 from tests.fuzz import campaign, modes
 from tests.fuzz.chunk import CHUNK, Chunk, from_data, to_data
 from tests.fuzz.grown import grown
 from tests.fuzz.model import modelled
 from tests.fuzz.smaller import shrunk, signature
 from tests.fuzz.source import Source, Statement, Whole, script
+from tests.support.fake_gpu import FakeGpu
 
 SEED = int(os.environ["ADJOINT_FUZZ_SEED"])
 PROGRAMS = 300
@@ -127,6 +130,26 @@ def test_a_wrong_loop_over_rows_is_found_against_vmap(monkeypatch):
     monkeypatch.setattr(modes, "vmap", lambda fn: lambda *a: right(fn)(*(x.flip(0) for x in a)))
     program, _ = hunted("vmap", 15)
     assert len(program.statements) <= 1
+
+
+@pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+def test_programs_on_a_fake_gpu_have_the_bits_of_the_cpu():
+    report = Chunk(SEED, 0, place="fake GPU").run(last=4)
+    assert report.programs == 4
+    assert not report.finds, report.finds
+
+
+@pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+def test_a_copy_to_a_gpu_that_goes_astray_is_found(monkeypatch):
+    right = FakeGpu.write
+
+    def wrong(self, address, source, nbytes):
+        right(self, address, source, max(nbytes - 1, 0))
+
+    monkeypatch.setattr(FakeGpu, "write", wrong)
+    program, words = hunted("fake GPU", 16)
+    assert len(program.statements) <= 1
+    assert "lazy" in words
 
 
 def ending(text):

@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--without", default="")
     parser.add_argument("--modes", default="")
     parser.add_argument("--not-modes", default="")
+    parser.add_argument("--on", default="")
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
     force()
@@ -51,7 +52,8 @@ def main() -> int:
 
     for line in sys.stdin:
         chunk, first, last = map(int, line.split())
-        run = Chunk(options.seed, chunk, words(options.without), words(options.not_modes))
+        left_out = words(options.without), words(options.not_modes)
+        run = Chunk(options.seed, chunk, *left_out, options.on)
         report = run.run(first, last, words(options.modes), tell)
         print(json.dumps(written(report)), file=out, flush=True)
     return 0

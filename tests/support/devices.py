@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from adjoint import Device, Tensor
+from adjoint.backends.cpu import BACKEND
 
 ULPS = 16
 SUMMED = 256  # where derivatives of many elements are added up
 LARGE = 100.0  # a larger element does not excuse the others of its array
 EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 EPS |= {"complex64": 2.0**-23, "complex128": 2.0**-52}
+
+
+def probe_little(monkeypatch: Any) -> None:
+    """The roofline of the CPU is measured on little."""
+    target = replace(BACKEND.target, probe_side=64, probe_numbers=1 << 12)
+    monkeypatch.setattr(BACKEND, "target", target)
 
 
 @contextmanager

@@ -43,11 +43,12 @@ class FakeGpu:
     """
 
     capability, shared_bytes, processors, name = 90, 227 << 10, 132, "fake"
+    is_lost = False
 
     def __init__(self, total_bytes=1 << 34, ordinal=0):
         self.total_bytes, self.used, self.calls, self._sizes = total_bytes, 0, [], {}
         self.lock, self.ordinal = threading.RLock(), ordinal
-        self.stream, self.context = ctypes.c_void_p(1), ctypes.c_void_p(2)
+        self.stream, self.context = ctypes.c_void_p(0x5EED), ctypes.c_void_p(2)
         self._nodes = None
 
     @property
@@ -132,6 +133,25 @@ class FakeGpu:
 
     def is_done(self, event):
         return True
+
+    def milliseconds(self, start, end):
+        return 1.0
+
+    def behind(self, stream):
+        self.calls.append(f"behind {stream}")
+
+    def ahead(self, stream):
+        self.calls.append(f"ahead {stream}")
+
+    def wait_for_all(self):
+        self.calls.append("wait for all")
+
+    def extent(self, address):
+        held = [(a, n) for a, n in self._sizes.items() if a <= address < a + n]
+        return held[0] if held else (address, 1 << 20)
+
+    def number_of(self, address):
+        return 0
 
     def assemble(self, ptx):
         return ptx.encode()

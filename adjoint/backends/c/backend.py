@@ -23,6 +23,7 @@ from adjoint.ir.uop import UOp
 from adjoint.runtime.cores import available_cores
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.memory import register_memory
+from adjoint.runtime.spans import by_the_clock
 from adjoint.stages import KernelStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS
 
@@ -167,6 +168,10 @@ class CBackend:
         """Nothing: C says it the same way everywhere."""
         return b""
 
+    def about(self) -> str:
+        """One core, by a compiler that every system has another one of."""
+        return "C"
+
     def prepare(self) -> None:
         """Nothing: the compiler is a program of the system."""
 
@@ -196,6 +201,8 @@ class CBackend:
 
     def synchronise(self) -> None:
         """A call returns when the kernel is done: there is nothing to wait for."""
+
+    timed = staticmethod(by_the_clock)
 
 
 def _side_by_side(work: Callable[[Source], Function], sources: Collection[Source]) -> list[Any]:

@@ -14,7 +14,8 @@ from adjoint.runtime.compiler import Code, compile_sources, machine
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
 from adjoint.runtime.pool import begin_native_code
-from adjoint.runtime.processor import processor
+from adjoint.runtime.processor import description, processor
+from adjoint.runtime.spans import by_the_clock
 from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS, Target, tile_of, units_of
 
@@ -37,6 +38,10 @@ class CpuBackend:
     def machine(self) -> bytes:
         """Of the processor, and of LLVM."""
         return machine()
+
+    def about(self) -> str:
+        """The processor."""
+        return f"{description()} {processor()}"
 
     def prepare(self) -> None:
         """LLVM is loaded, and the code that runs all programs made, by another thread."""
@@ -67,6 +72,8 @@ class CpuBackend:
 
     def synchronise(self) -> None:
         """A native call returns when it is done: there is nothing to wait for."""
+
+    timed = staticmethod(by_the_clock)
 
 
 def _has_little_to_do(program: LoopProgram) -> bool:

@@ -20,6 +20,7 @@ from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry
 from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.cuda.products import CUBLASLT
+from adjoint.backends.protocol import T
 from adjoint.errors import DeviceError, InternalError
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.cublaslt import WORKSPACE, library
@@ -79,6 +80,11 @@ class CudaBackend:
         """Nothing: sources are the same for every GPU; code is not, and is kept by capability."""
         self.prepare()
         return b""
+
+    def about(self) -> str:
+        """The GPU."""
+        gpu = self._gpu()
+        return f"{gpu.name}, compute capability {gpu.capability / 10}"
 
     def prepare(self) -> None:
         """The GPU is found: E6002 here, before anything is compiled."""
@@ -158,3 +164,9 @@ class CudaBackend:
     def synchronise(self) -> None:
         """Wait for the stream."""
         self.memory.wait()
+
+    def timed(self, run: Callable[[], T]) -> tuple[T, float]:
+        """Between two moments of the stream."""
+        gpu = self._gpu()
+        start, found = gpu.event(), run()
+        return found, gpu.milliseconds(start, gpu.event()) / 1e3

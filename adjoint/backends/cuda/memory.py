@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.backends.cuda.flags import Flags
 from adjoint.backends.cuda.pinned import Copies
+from adjoint.backends.cuda.sharing import Sharing
 from adjoint.errors import DeviceError
 from adjoint.runtime.allocator import Allocator, Block, LargeBlock, step_size
 from adjoint.runtime.cuda import Driver, DriverError
@@ -122,6 +123,7 @@ class CudaMemory:
     def __init__(self, gpu: Callable[[], Driver], flags: Flags, device: str) -> None:
         self._gpu, self._flags, self.device = gpu, flags, device
         self._copies = Copies(gpu, self.wait)
+        self.sharing = Sharing(gpu, self.read)
 
     @cached_property
     def _blocks(self) -> CudaAllocator:

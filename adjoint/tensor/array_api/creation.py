@@ -11,7 +11,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import Number, apply, tensor_of
-from adjoint.tensor.dlpack import array_from
+from adjoint.tensor.dlpack import array_from, is_far
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import DeviceLike
 
@@ -63,6 +63,9 @@ def asarray(
     python = isinstance(obj, (bool, int, float, complex, list, tuple, range))
     if python and not isinstance(obj, np.generic):  # NumPy's float64 is a float of Python too
         return _from_python(obj, dtype, device, copy)
+    if is_far(obj):
+        there = Tensor.from_dlpack(obj, copy=copy is not False)
+        return _from_tensor(there, dtype, device, copy and None)
     source = _readable(obj)
     if copy is False:
         return _shared(source, dtype, device)
@@ -150,6 +153,8 @@ def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = Non
     if not hasattr(x, "__dlpack__"):
         problem = f"{type(x).__name__} has no __dlpack__"
         raise AttributeError(f"from_dlpack: {problem}; see asarray for other objects")
+    if is_far(x):
+        return Tensor.from_dlpack(x, device=device, copy=copy)
     place = Device.canonicalize(device)
     if copy is False and not Device.is_host(place):
         raise _needs_copy(f"host memory to {place}")

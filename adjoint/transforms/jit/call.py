@@ -239,12 +239,21 @@ class Compiled:
         self, bound: list[Any], keys: dict[int, Buffer], found: list[Buffer]
     ) -> list[UOp]:
         below = [s if type(s) is UOp else _BUFFER.call(stored(s, keys)) for s in bound]
+        below = [_moved(node, found[0].device) for node in below] if found else below
         whole = UOp(checkpoint_op, tuple(below), CallArg(self.history))
         nodes = []
         for part, buffer, flag in zip(listed(results(whole)), found, self.flags, strict=True):
             part.realized = buffer
             nodes.append(part if flag else buffer_node(buffer, part))
         return nodes
+
+
+def _moved(node: UOp, device: Any) -> UOp:
+    """An operand where the results are: what the function itself copies there may be elsewhere."""
+    if node.device is None or node.device == device or type(device) is not str:
+        return node
+    moved: UOp = OPS["copy"](node, device)
+    return moved
 
 
 def _has(grad: Tensor | None, kind: Any) -> bool:

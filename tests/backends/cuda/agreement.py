@@ -1,4 +1,5 @@
-"""The bits of the CPU on an NVIDIA GPU: every record, values and derivatives.
+"""The bits of the CPU on an NVIDIA GPU: every record, its values and derivatives, under vmap, at
+the ends of its range, and larger programs.
 
     python -m tests.backends.cuda.agreement --workers 8 --summary file.json
 
@@ -21,6 +22,7 @@ from adjoint import Device, counters
 from tests.agreement.bits import canonical
 from tests.agreement.records import DERIVATIVES, VALUES, gradients, values
 from tests.backends.cuda.programs import programs, results
+from tests.backends.cuda.transformed import cases
 from tests.support.devices import SUMMED, on, same
 
 CASES = [(f"values {p.id}", values, p.values) for p in VALUES]
@@ -33,6 +35,7 @@ def program(fn, shape):
 
 
 CASES += [(f"program {name}", program, rest) for name, *rest in programs()]
+CASES += cases()
 
 
 def compared(compute, *given):

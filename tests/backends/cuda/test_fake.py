@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit, memory, scan
+from adjoint import Tensor, grad, jit, lower, memory, profile, scan
 from adjoint.errors import DeviceError
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
@@ -191,3 +191,13 @@ def test_the_report_of_memory_says_what_a_gpu_keeps(gpu):
     assert found.devices["GPU"] >= y.nbytes()
     assert found.kept["GPU"]["in use"] >= y.nbytes()
     assert "GPU: in use" in repr(found)
+
+
+def test_steps_are_timed_by_events(gpu):
+    x = (floats(40, 64) + 0).realize()
+    lowered = lower(lambda x: x.softmax(-1))(x)
+    assert lowered.seconds(0.001) == [1e-3]  # of every two moments of a fake GPU
+    with profile() as p:
+        x.softmax(-1).realize()
+    (step,) = [s for s in p.spans if s.kind == "kernel"]
+    assert step.end - step.start == 10**6

@@ -15,13 +15,16 @@ import pytest
 
 from adjoint import Device, Tensor, jit
 from adjoint.backends.cuda.gpu import the_gpu
+from adjoint.cli.program import examples
 from adjoint.engine.program_cache import load_backend
 from adjoint.errors import DeviceError
 from adjoint.runtime.cublaslt import library
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.memory import memory_of
 from tests.backends.cuda.agreement import in_processes
+from tests.backends.cuda.other_libraries import FACTS, library_of
 from tests.backends.cuda.product_cases import CASES, far
+from tests.backends.cuda.training import compared
 from tests.support.processes import ROOT, printed
 from tests.support.threads import in_threads
 
@@ -43,6 +46,19 @@ def test_products_and_what_is_done_to_them_are_near_float64():
         for dtype in case.dtypes if case.plain is not None else ():
             off = far(case, dtype, "GPU")
             assert off <= (4 if len(case.calls) == 1 else 64), (name, dtype)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_an_example_trains_as_on_the_cpu(name):
+    assert compared(name).startswith(("equal", "near"))
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_memory_is_shared_with_other_libraries(name):
+    library = library_of(FACTS[name])
+    if library is None:
+        pytest.skip("the library is not installed")
+    FACTS[name](library)
 
 
 def test_the_gpu_is_found():
