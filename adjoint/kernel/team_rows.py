@@ -12,23 +12,29 @@ loop: what it has read or computed of them stays in its registers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from math import prod
 
+from adjoint.ir.affine import ZERO, Affine, flattened
 from adjoint.ir.dtype import DType
-from adjoint.ir.kernel_kind import EXPENSIVE
+from adjoint.ir.kernel_kind import EXPENSIVE, is_reduction
+from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.index_maps import Gate
+from adjoint.kernel.index_maps import At, Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.team_kernel import TeamKernel, has_fixed_order, start_of
-from adjoint.ops.mathematics.nodes import rounded
+from adjoint.ops.mathematics.nodes import cast, compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import LoopProgram
-from adjoint.target import Target
+from adjoint.target import Target, Team
 
+Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
-_LONGEST = 1 << 20  # elements of a row
+_IN_REGISTERS = 64  # elements of a row that a thread holds
+_BESIDE, _OF_A_SUM = 10 << 10, 17 << 10  # bytes of scratch beside rows, and of the parts of a sum
+_MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ def is_for_team_rows(frame: LoopStages, choice: Choice, target: Target) -> bool:
     if not has_fixed_order(frame):
         return False
     longest = max(prod(stage.sizes) for stage in frame.stages)
-    return target.team.fewest_elements <= longest <= _LONGEST
+    return target.team.fewest_elements <= longest <= target.team.longest
 
 
 class TeamRows(TeamKernel):
@@ -74,9 +80,14 @@ class TeamRows(TeamKernel):
     def __init__(self, frame: LoopStages, choice: Choice, target: Target, index_dtype: DType):
         super().__init__(frame, choice, index_dtype)
         assert target.team is not None
-        longest = max(prod(stage.sizes) for stage in frame.stages)
+        self.longest = longest = max(prod(stage.sizes) for stage in frame.stages)
         each = _lanes_of_a_thread(frame, longest, target.team.lanes)
-        self.most = target.team.most * each
+        self.along, self.stage = ZERO, 0
+        # Rows in scratch, by where they begin: since which stage, and the memory.
+        self.in_scratch: dict[tuple[UOp, Affine], tuple[int, UOp]] = {}
+        self.given_way: dict[tuple[UOp, Affine], int] = {}  # in which stage others took its place
+        self.held = _held_rows(frame, longest, target.team)
+        self.most = (_MOST if self.held else target.team.most) * each
         self.threads = max(RowShape.of(longest, self.most).lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
@@ -96,7 +107,7 @@ class TeamRows(TeamKernel):
     def _write_stage(self, number: int, stage: Stage) -> None:
         shape = RowShape.of(prod(stage.sizes), self.most)
         if not stage.reductions:
-            self._over_row(number, shape, {})
+            self._over_row(number, shape, {}, {})
             return
         sums = [node for node, _, _ in stage.reductions if adds(node)]
         others = [node for node, _, _ in stage.reductions if not adds(node)]
@@ -108,42 +119,149 @@ class TeamRows(TeamKernel):
         for node, total in totals.items():
             self.results[node] = rounded(total, node.dtype)
 
-    def _over_row(
+    def _over_row(self, number: int, shape: RowShape, totals: Totals, partial: Totals) -> Totals:
+        """All elements of the row; the new totals. Where sums have partial ones, those are kept."""
+        whole = shape.count // (shape.lanes * shape.steps)
+        if shape.whole or shape.turns == 1:
+            with self.loops.loop(shape.turns) as turn:
+                at = self._counter(shape.turns, turn)
+                return self._turn(number, shape, (at, turn), totals, partial)
+        again = {node: self.loops.register(start_of(node)) for node in totals}
+        with self.loops.loop(whole) as turn:
+            inside = replace(shape, count=shape.lanes * shape.steps * shape.turns)
+            at = self._counter(whole, turn)
+            totals = self._turn(number, inside, (at, turn), totals, partial)
+        rest = self._turn(number, shape, (Affine(whole), None), again, partial)
+        return {node: self._halved(node, [total, rest[node]]) for node, total in totals.items()}
+
+    def _turn(
         self,
         number: int,
         shape: RowShape,
-        totals: dict[UOp, UOp],
-        partial: dict[UOp, UOp] | None = None,
-    ) -> dict[UOp, UOp]:
-        """All elements of the row; the new totals. Where sums have partial ones, those are kept."""
-        loops, stage = self.loops, self.frame.stages[number]
-        with loops.loop(shape.turns) as turn, loops.loop(shape.lanes, shape.lanes) as lane:
-            own = {node: loops.register(start_of(node)) for node in partial or ()}
-            with loops.loop(shape.steps) as step:
-                gate = self._go(number, shape, (turn, lane, step))
-                for node, index, places in stage.reductions:
-                    value = self._summand(number, node, index, places, gate)
-                    if node in own:
-                        own[node] = self._joined(node, own[node], value, step)
-                    else:
-                        around = (turn, lane, step)
-                        totals[node] = self._joined(node, totals[node], value, *around)
-                for node, index in stage.stores:
-                    self._store(node, self.counters.at(index, node, number), gate)
-            for node, memory in (partial or {}).items():
-                place = self._counter(shape.turns, turn) * shape.lanes
-                at = place + self._counter(shape.lanes, lane)
-                loops.store(memory, self.index(at), own[node])
-        return totals
+        turn: tuple[Affine, UOp | None],
+        totals: Totals,
+        partial: Totals,
+    ) -> Totals:
+        """The elements of all lanes of a turn: the last of several has few, and threads without
+        any do nothing."""
+        loops, (at, loop), found = self.loops, turn, dict(totals)
+        with loops.loop(shape.lanes, shape.lanes) as lane:
+            along = self._counter(shape.lanes, lane)
+            own = {node: loops.register(start_of(node)) for node in partial}
+            with ExitStack() as inside:
+                if loop is None:
+                    group = at * shape.parts + along // LANES
+                    condition = self.condition((("in", group * _PART, shape.count),))
+                    inside.enter_context(loops.when(condition))
+                step = inside.enter_context(loops.loop(shape.steps))
+                gate = self._go(number, shape, (at, along, self._counter(shape.steps, step)))
+                around = [lp for lp in (loop, lane, step) if lp is not None]
+                self._elements(number, gate, (own, found), around)
+            for node, memory in partial.items():
+                loops.store(memory, self.index(at * shape.lanes + along), own[node])
+        return found
 
-    def _go(self, number: int, shape: RowShape, loops: tuple[UOp, UOp, UOp]) -> Gate:
+    def _elements(
+        self, number: int, gate: Gate, totals: tuple[Totals, Totals], around: list[UOp]
+    ) -> None:
+        """What is done with an element: sums of a lane's own, other totals, results."""
+        own, found = totals
+        for node, index, places in self.frame.stages[number].reductions:
+            value = self._summand(number, node, index, places, gate)
+            if node in own:
+                own[node] = self._joined(node, own[node], value, around[-1])
+            else:
+                found[node] = self._joined(node, found[node], value, *around)
+        for node, index in self.frame.stages[number].stores:
+            self._store(node, self.counters.at(index, node, number), gate)
+
+    def _go(self, number: int, shape: RowShape, at: tuple[Affine, Affine, Affine]) -> Gate:
         """To an element of the row; the gate says whether there is one."""
-        turn, lane, step = loops
-        at, along = self._counter(shape.turns, turn), self._counter(shape.lanes, lane)
-        row = self._counter(shape.steps, step)
-        place = at * (shape.parts * _PART) + along // LANES * _PART + row * LANES + along % LANES
+        turn, along, row = at
+        place = turn * (shape.parts * _PART) + along // LANES * _PART + row * LANES + along % LANES
         self.counters.stages[number].go(place)
+        self.along, self.stage = place, number
         return () if shape.whole else (("in", place, shape.count),)
+
+    # ---- a row in scratch
+
+    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
+        """An element; of a long row that was read before, from scratch."""
+        start = self._start(place) if node in self.held else None
+        if start is None:
+            return super().load(node, place, gate)
+        memory = self._held((node, start))
+        if memory is None:
+            value = super().load(node, place, gate)
+            if self.stage == 0:
+                stored = value.src[0] if value.op is OPS["cast"] else value
+                self._keep((node, start), stored, gate)
+            return value
+        found, kind = self._from_scratch(memory, gate), compute_dtype(node.dtype)
+        return found if kind is node.dtype else cast(found, kind)
+
+    def _start(self, place: Affine) -> Affine | None:
+        """Where the row begins, if elements follow one another from there."""
+        start = place + self.along * -1
+        return None if start.atoms() & self.along.atoms() else start
+
+    def _held(self, key: tuple[UOp, Affine]) -> UOp | None:
+        """The scratch that an earlier stage has filled, if nothing else is there by now."""
+        stage, memory = self.in_scratch.get(key, (self.stage, None))
+        return memory if stage < self.stage <= self.given_way.get(key, self.stage) else None
+
+    def _keep(self, key: tuple[UOp, Affine], value: UOp, gate: Gate) -> None:
+        """Put an element into scratch."""
+        if key not in self.in_scratch:
+            name = f"row{len(self.in_scratch)}"
+            self.in_scratch[key] = self.stage, self.loops.local(name, value.dtype, self.longest)
+        condition = self.condition(gate) if gate else None
+        self.loops.store(self.in_scratch[key][1], self.index(self.along), value, condition)
+
+    def _from_scratch(self, memory: UOp, gate: Gate) -> UOp:
+        at = self.index(self.along)
+        if not gate:
+            return self.loops.load(memory, at)
+        nothing = OPS["const"](0, memory.arg.dtype, (), None)
+        return self.loops.here(OPS["load"](memory, at, self.condition(gate), nothing))
+
+    def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
+        if not self.held or not is_expensive(node):
+            return None
+        start = self._start(flattened(at, node.shape))
+        memory = None if start is None else self._held((node, start))
+        return None if memory is None else self._from_scratch(memory, gate)
+
+    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
+        """An element; one that takes long and is needed again goes to scratch, in the place of
+        what it was made of, which is read from memory if it should be needed still."""
+        value = super().apply(node, operands, at, gate)
+        if not self.held or not is_expensive(node) or node not in self._later():
+            return value
+        start = self._start(flattened(at, node.shape))
+        if start is not None and self._gives_way((node, start), value.dtype):
+            self._keep((node, start), value, gate)
+        return value
+
+    def _gives_way(self, key: tuple[UOp, Affine], dtype: DType) -> bool:
+        """Whether there is scratch of the dtype for a value: that of an operand's row."""
+        if key in self.in_scratch:
+            return True
+        for old, (stage, memory) in self.in_scratch.items():
+            free = stage < self.stage and old not in self.given_way and old[0] in self.held
+            if free and memory.arg.dtype is dtype:
+                self.given_way[old] = self.stage
+                self.in_scratch[key] = self.stage, memory
+                return True
+        return False
+
+    def _later(self) -> set[UOp]:
+        """The nodes that stages behind this one compute."""
+        known, roots = set(self.frame.group.inputs), [n for n, _ in self.frame.rows]
+        for stage in self.frame.stages[self.stage + 1 :]:
+            roots += [n for n, _ in stage.stores]
+            roots += [source for n, _, _ in stage.reductions for source in n.src]
+        return set(toposort(roots, stop=lambda n: n in known or is_reduction(n)))
 
     # ---- the tree above partial sums
 
@@ -198,11 +316,29 @@ def _power(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
+def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
+    """The operands of which a team holds rows in scratch: long ones, that several loops go over."""
+    if len(frame.stages) < 2 or longest <= _IN_REGISTERS * team.most:
+        return set()
+    sums = sum(adds(node) for node, _, _ in frame.group.reduced)
+    left, found = team.scratch_bytes - _BESIDE - sums * _OF_A_SUM, set()
+    for node in (n for n in frame.group.inputs if n.size >= longest):
+        if longest * node.dtype.itemsize <= left:
+            left -= longest * node.dtype.itemsize
+            found.add(node)
+    return found
+
+
+def is_expensive(node: UOp) -> bool:
+    """Whether an element takes so long that it is kept rather than computed again."""
+    return getattr(node.op.kernel, "cost", 1) >= EXPENSIVE
+
+
 def _is_costly(frame: LoopStages) -> bool:
     """Whether arithmetic takes long: then more threads hide how long it takes."""
     known = set(frame.group.inputs)
     nodes = toposort([n for n, _ in frame.group.outputs], stop=known.__contains__)
-    return any(getattr(n.op.kernel, "cost", 1) >= EXPENSIVE for n in nodes if n not in known)
+    return any(is_expensive(n) for n in nodes if n not in known)
 
 
 def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:

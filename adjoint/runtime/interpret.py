@@ -112,6 +112,10 @@ class _Run:
             self.values[node] = self.load(node)
         elif name == "store":
             self.store(node)
+        elif name == "count_up":
+            cell = self.memory[node.src[0]][self.place(node, 1)]
+            self.values[node] = cell[0]
+            cell += 1
         else:
             self.values[node] = _compute(node, [self.get(s) for s in node.src])
 

@@ -10,25 +10,29 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from adjoint.ir.sizes import highest
+from adjoint.ir.kernel_kind import IF, LOAD, RANGE
+from adjoint.ir.sizes import highest, varies
+from adjoint.ir.uop import toposort
 from adjoint.stages import LoopProgram, Source
 
 WARP = 32
 _BLOCK = 256  # threads of a block of teams of one
 _TEAMS = 128  # of a block of small teams
 _FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
+_WAITING = 4  # pieces of a thread that waits for indices
 _MARK = "adjoint.geometry"
 _READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
 
 
 class Geometry(NamedTuple):
-    """Threads that share a piece, pieces of a block, lanes of the grid that are one piece, bytes of
-    shared memory of a block."""
+    """Threads that share a piece, pieces of a block at a time, lanes of the grid that are a piece,
+    bytes of shared memory of a block, and how often a block does so many pieces."""
 
     team: int
     pieces: int
     lanes: int
     shared: int = 0
+    turns: int = 1
 
     @property
     def threads(self) -> int:
@@ -37,7 +41,7 @@ class Geometry(NamedTuple):
 
     def blocks(self, extent: int) -> int:
         """For so many iterations of the grid."""
-        return -(-extent // (self.lanes * self.pieces))
+        return -(-extent // (self.lanes * self.pieces * self.turns))
 
     def text(self, number: int) -> list[str]:
         """As metadata of a module."""
@@ -55,7 +59,26 @@ def geometry_of(program: LoopProgram) -> Geometry:
         return Geometry(program.threads, 1, lanes)
     if program.threads > 1:
         return Geometry(program.threads, _TEAMS // program.threads, lanes)
-    return Geometry(1, _BLOCK if pieces >= _FEW else WARP, lanes)
+    block = _BLOCK if pieces >= _FEW else WARP
+    return Geometry(1, block, lanes, turns=_turns(program, lanes * block))
+
+
+def _turns(program: LoopProgram, together: int) -> int:
+    """How many pieces a thread does, if there are whole ones for all: it waits for an index before
+    it can load what is there, and for several at once as long as for one."""
+    grid = program.grid
+    assert grid is not None
+    if varies(grid.arg.size) or grid.arg.size % (together * _WAITING) or not _waits(program):
+        return 1
+    return _WAITING if grid.arg.size >= _FEW * together else 1
+
+
+def _waits(program: LoopProgram) -> bool:
+    """Whether an index is loaded, and nothing is repeated or left out."""
+    ranges = [n for n in program.body if n.op.kernel in (RANGE, IF)]
+    loads = [n for n in program.body if n.op.kernel is LOAD]
+    indices = toposort([n.src[1] for n in loads])
+    return len(ranges) == 1 and any(n.op.kernel is LOAD for n in indices)
 
 
 def read_geometry(source: Source) -> Geometry:

@@ -42,6 +42,19 @@ class AlgorithmKernel:
     flag: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AlgorithmSteps:
+    """Kernels one after another, which hand on what they find in memory.
+
+    `parts` are programs with the places of their buffers in the list of all: the results, the
+    operands, `scratch`, and with `flag` its cell.
+    """
+
+    parts: tuple[tuple[LoopProgram, tuple[int, ...]], ...]
+    scratch: tuple[tuple[DType, int], ...] = ()
+    flag: bool = False
+
+
 def number(value: Any, dtype: DType = dtypes.int64) -> UOp:
     """A constant."""
     return UOp._apply("const", value, dtype, (), None)
@@ -167,6 +180,9 @@ class Loops:
 
     def store(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
         self.here(OPS["store"](buffer, index, value, gate))
+
+    def count_up(self, buffer: UOp, index: UOp) -> UOp:
+        return self.here(OPS["count_up"](buffer, index))
 
     def register(self, start: UOp) -> UOp:
         return self.here(OPS["define_acc"](start, next(self._ids)))
