@@ -187,10 +187,19 @@ class TeamRenderer(ThreadRenderer):
         if exchanges:
             self.barrier()
         self.spread = block
-        super().loop(block, head)
+        if self.is_for_some(block):
+            some = self.w.emit(f"icmp ult i32 {self.thread}, {self.active(block.lanes)}")
+            self.when(some, (), lambda: super(TeamRenderer, self).loop(block, head))
+        else:
+            super().loop(block, head)
         self.spread = None
         if exchanges:
             self.barrier()
+
+    def is_for_some(self, block: Block) -> bool:
+        """Whether threads without lanes of their own have nothing to do in a loop."""
+        totals = self.nest.joins(block) or self.nest.updated(block)
+        return self.active(block.lanes) < self.team and not totals
 
     def group(self, block: Block, head: UOp, first: Value) -> None:
         if block.lanes == 1 or head.arg.grid:

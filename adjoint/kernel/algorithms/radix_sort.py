@@ -176,9 +176,8 @@ class CountLoops(TileLoops):
         lanes = min(WARP, self.radix)
         with loops.loop(self.radix, lanes) as digit:
             loops.store(counts, digit, number(0, dtypes.int32))
-        keys = self.read_keys(row, tile)
-        with loops.loop(rows.steps) as step, loops.loop(WARP, WARP) as lane:
-            key = loops.load(keys, step * WARP + lane)
+        with loops.loop(WARP, WARP) as lane, loops.loop(rows.steps) as step:
+            key = self.key(row, tile * rows.tile + step * WARP + lane)
             loops.count_up(counts, self.digit(key))
         with loops.loop(self.radix, lanes) as digit:
             found = loops.load(counts, digit)

@@ -44,11 +44,11 @@ class TeamScan(ScanLoops):
             self.outer, part = split(position, sizes)
             first = index_sum((part, scan.part))
             place = index_sum((self.outer, scan.parts), (part, 1))
-            totals = loops.local("totals0", scan.kind, self.threads)
+            totals = loops.local("totals0", scan.kind, _padded(self.threads))
             self._blocks(first, totals, None)
             levels = list(self._above(totals))
             if scan.totals:
-                total = self._joined(levels[-1], None)
+                total = self._joined(levels[-1], -(-self.threads // GROUP ** (len(levels) - 1)))
                 loops.store(self.out, place, scan.rounded(total))
             else:
                 base = None if self.base is None else loops.load(self.base, place)
@@ -76,7 +76,7 @@ class TeamScan(ScanLoops):
                 if not scan.before and levels is not None:
                     loops.store(self.out, at, scan.rounded(scan.join(base, total)), gate)
             if totals is not None:
-                loops.store(totals, t, total)
+                loops.store(totals, _spot(t), total)
 
     def _load(self, at: UOp, gate: UOp | None) -> UOp:
         if gate is None:
@@ -89,17 +89,17 @@ class TeamScan(ScanLoops):
         of sixteen or fewer, their totals."""
         scan, loops, count, level = self.scan, self.loops, self.threads, 1
         while count > GROUP:
-            before = loops.local(f"before{level}", scan.kind, count)
+            before = loops.local(f"before{level}", scan.kind, _padded(count))
             count //= GROUP
-            above = loops.local(f"totals{level}", scan.kind, count)
+            above = loops.local(f"totals{level}", scan.kind, _padded(count))
             with loops.loop(count, count) as c:
                 register = loops.register(scan.start)
                 with loops.loop(GROUP) as i:
-                    at = index_sum((c, GROUP), (i, 1))
+                    at = index_sum((c, GROUP + 1), (i, 1))
                     value = loops.load(totals, at)
                     loops.store(before, at, scan.join(register, scan.start))
                     total = loops.update(register, scan.join(register, value), i)
-                loops.store(above, c, total)
+                loops.store(above, _spot(c), total)
             yield before
             totals, level = above, level + 1
         yield totals
@@ -107,24 +107,34 @@ class TeamScan(ScanLoops):
     def _before(self, t: UOp, base: UOp | None, levels: list[UOp]) -> UOp:
         """All that comes before block t."""
         scan, unit = self.scan, GROUP ** (len(levels) - 1)
-        found = self._joined(levels[-1], t // unit if unit > 1 else t)
+        found = self._joined(levels[-1], self.threads // unit, t // unit if unit > 1 else t)
         found = found if base is None else scan.join(base, found)
         for level in reversed(levels[:-1]):
             unit //= GROUP
-            there = self.loops.load(level, t // unit if unit > 1 else t)
+            there = self.loops.load(level, _spot(t // unit if unit > 1 else t))
             found = scan.join(found, there)
         return found
 
-    def _joined(self, totals: UOp, until: UOp | None) -> UOp:
-        """The first of these totals, one after another; without an end, all."""
+    def _joined(self, totals: UOp, count: int, until: UOp | None = None) -> UOp:
+        """The first of so many totals, one after another; without an end, all."""
         scan, loops = self.scan, self.loops
         register = loops.register(scan.start)
-        with loops.loop(int(totals.arg.size)) as i:
+        with loops.loop(count) as i:
             value = loops.load(totals, i)
             if until is not None:
                 value = (i < until).where(value, scan.start)
             total = loops.update(register, scan.join(register, value), i)
         return total
+
+
+def _padded(count: int) -> int:
+    """The room for so many totals."""
+    return count + count // GROUP
+
+
+def _spot(place: UOp) -> UOp:
+    """Where a total lies in scratch: those that threads read at once are in different banks."""
+    return place + place // GROUP
 
 
 def build_team_scan(node: UOp, target: Target) -> AlgorithmSteps | None:
