@@ -28,6 +28,7 @@ from adjoint.target import Processor
 
 _AT_A_TIME = (16, 8, 4)  # turns of a loop that are written out,
 _WRITTEN_OUT = 512  # if they have no more nodes
+_UNROLLED = 256  # nodes; a loop that is as short as this has no branch
 # Loads, from which on a thread is not to make do with few registers: else they wait for others.
 _STREAMED, _REGISTERS, _ALL_REGISTERS = 32, 128, 1 << 16
 _HEAD = ('target triple = "nvptx64-nvidia-cuda"',)
@@ -43,7 +44,7 @@ class ThreadRenderer(Renderer):
     def __init__(self, program: LoopProgram) -> None:
         super().__init__(program, PROCESSOR)
         self.geometry: Geometry = geometry_of(program)
-        self.ahead = {}
+        self.ahead, self.unrolled = {}, _UNROLLED
         written = {node.src[0] for node in program.body if node.op.kernel is STORE}
         over = {operand for _, operand in program.in_place}  # that results may be written over
         fixed = [b for b in program.buffers if b not in written and b.arg.index not in over]
