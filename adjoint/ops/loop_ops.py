@@ -363,8 +363,9 @@ def _count_up_type(src: Nodes, arg: Any) -> Types:
 
 count_up: OpDef = _kernel(
     "count_up",
-    "The count at `index`, which then is one more. The 32 lanes of a loop do so one after another "
-    "in their order, so that equal indices get numbers of their own.",
+    "The count at `index`, which then is one more. The lanes of a loop do so one after another in "
+    "their order, so that equal indices get numbers of their own. Every 32 lanes have a part of "
+    "the buffer that no others touch meanwhile, the first part the first lanes, and so on.",
     lambda buffer, index: UOp(count_up, (buffer, _as_index(index))),
     _count_up_type,
     kernel=COUNT,

@@ -133,14 +133,16 @@ class TeamRenderer(ThreadRenderer):
 
     def count_up(self, node: UOp) -> None:
         buffer, index = (self.value[source] for source in node.src)
-        if self.spread is None or self.active(self.spread.lanes) != WARP or self.w.lanes > 1:
-            raise InternalError(f"{self.program.name}: a warp counts, a lane a thread")
+        alone = self.spread is not None and self.active(self.spread.lanes) == self.team
+        if not alone or self.team % WARP or self.w.lanes > 1:
+            raise InternalError(f"{self.program.name}: whole warps count, a lane a thread")
         place = index.name
         if node.src[1].dtype.bits != WARP:
             place = self.w.emit(f"trunc {ty.type_of(node.src[1].dtype)} {place} to i32")
         memory = f"{_SHARED} {buffer.name}"
         if any(node in other.src for other in self.program.body):
-            found = counted_up(self.w, memory, place, int(node.src[0].arg.size))
+            share = int(node.src[0].arg.size) // (self.team // WARP)
+            found = counted_up(self.w, memory, place, share)
             self.value[node] = Value(found, 0, self.w.level)
         else:
             counted(self.w, memory, place)

@@ -13,8 +13,11 @@ from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import AlgorithmSteps
 from adjoint.kernel.algorithms.radix_sort import Ends, RadixSteps, Rows, TileLoops
+from adjoint.kernel.algorithms.row_sort import RowLoops, WholeRows
 from adjoint.kernel.algorithms.sort import Order
 from adjoint.target import Target
+
+_MANY = 64  # rows that are worth a team each; a few are sorted by all threads
 
 
 class _SortEnds(Ends):
@@ -82,5 +85,9 @@ def build_team_sort(
     order = ends.order
     first = len(ends.results) + 1
     steps = RadixSteps(node, target, first)
-    steps.sort(Rows(ends.rows, ends.n, order.bits, order.kind), ends)
+    whole = WholeRows(ends.rows, ends.n, order.bits, order.kind)
+    if whole.fit and ends.rows >= _MANY:
+        steps.parts.append(RowLoops(whole, ends).program(node, steps.name("rows")))
+    else:
+        steps.sort(Rows(*whole), ends)
     return AlgorithmSteps(tuple(steps.parts), tuple(steps.scratch))
