@@ -32,7 +32,7 @@ from adjoint.target import Target, Team
 
 Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
-_IN_REGISTERS = 64  # elements of a row that a thread holds
+_IN_REGISTERS = 32  # elements of a row that a thread holds
 _BESIDE, _OF_A_SUM = 10 << 10, 17 << 10  # bytes of scratch beside rows, and of the parts of a sum
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
@@ -86,8 +86,11 @@ class TeamRows(TeamKernel):
         # Rows in scratch, by where they begin: since which stage, and the memory.
         self.in_scratch: dict[tuple[UOp, Affine], tuple[int, UOp]] = {}
         self.given_way: dict[tuple[UOp, Affine], int] = {}  # in which stage others took its place
+        self.partials: dict[tuple[int, DType, int], UOp] = {}
         self.held = _held_rows(frame, longest, target.team)
-        self.most = (_MOST if self.held else target.team.most) * each
+        if longest > _IN_REGISTERS // 2 * target.team.most and not self.held and _is_costly(frame):
+            each = 1  # and twice as many threads, with half as much each
+        self.most = (_MOST if self.held or each == 1 else target.team.most) * each
         self.threads = max(RowShape.of(longest, self.most).lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
@@ -113,11 +116,18 @@ class TeamRows(TeamKernel):
         others = [node for node, _, _ in stage.reductions if not adds(node)]
         apart = sums if shape.turns * shape.parts > 1 else []
         totals = {n: self.loops.register(start_of(n)) for n in (*others, *sums) if n not in apart}
-        partial = {n: self._scratch("partial", n, shape.lanes * shape.turns) for n in apart}
+        partial = {n: self._partial(i, n, shape) for i, n in enumerate(apart)}
         totals = self._over_row(number, shape, totals, partial)
         totals |= {node: self._added(node, memory, shape) for node, memory in partial.items()}
         for node, total in totals.items():
             self.results[node] = rounded(total, node.dtype)
+
+    def _partial(self, place: int, node: UOp, shape: RowShape) -> UOp:
+        """Scratch for the sums of groups, which stages have one after another."""
+        key = place, compute_dtype(node.dtype), shape.lanes * shape.turns
+        if key not in self.partials:
+            self.partials[key] = self.loops.local(f"partial{len(self.partials)}", *key[1:])
+        return self.partials[key]
 
     def _over_row(self, number: int, shape: RowShape, totals: Totals, partial: Totals) -> Totals:
         """All elements of the row; the new totals. Where sums have partial ones, those are kept."""
@@ -320,7 +330,7 @@ def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
     """The operands of which a team holds rows in scratch: long ones, that several loops go over."""
     if len(frame.stages) < 2 or longest <= _IN_REGISTERS * team.most:
         return set()
-    sums = sum(adds(node) for node, _, _ in frame.group.reduced)
+    sums = max(sum(adds(node) for node, _, _ in stage.reductions) for stage in frame.stages)
     left, found = team.scratch_bytes - _BESIDE - sums * _OF_A_SUM, set()
     for node in (n for n in frame.group.inputs if n.size >= longest):
         if longest * node.dtype.itemsize <= left:

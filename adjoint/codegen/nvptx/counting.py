@@ -33,7 +33,7 @@ def counted_up(w: Writer, buffer: str, index: str, size: int) -> str:
 
 
 def counted(w: Writer, buffer: str, index: str) -> None:
-    """One more, where nobody asks for the number: the order does not matter."""
+    """One more, where the number is not used: the order does not matter."""
     w.emit(f"atomicrmw add {_cell(w, buffer, index)}, i32 1 monotonic")
 
 

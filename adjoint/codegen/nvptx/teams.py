@@ -30,7 +30,7 @@ _SHARED = "ptr addrspace(3)"
 _MEMORY = "@shared_memory"
 _LINE = 16  # bytes that pieces of shared memory are multiples of
 _UNROLLED = 2048  # nodes; a loop that is as short as this without branches has none
-_ROW_REGISTERS = 96  # of a thread: so that there are enough threads to wait
+_ROW_REGISTERS = 96  # of a thread: the assembler would take more, and have fewer threads
 _EXTREMES = {"maximum": "llvm.maximum", "minimum": "llvm.minimum"}
 _SYMMETRIC = {"add", "mul", "logical_or", "logical_and", "bitwise_or", "bitwise_and", "bitwise_xor"}
 
@@ -92,7 +92,7 @@ class TeamRenderer(ThreadRenderer):
             self.piece = w.emit(f"add {kind} {first}, {wide}")
 
     def most_registers(self) -> int:
-        return super().most_registers() or _ROW_REGISTERS
+        return self.program.registers or super().most_registers() or _ROW_REGISTERS
 
     def globals(self) -> list[str]:
         if not self.room:

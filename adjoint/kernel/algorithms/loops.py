@@ -25,6 +25,7 @@ from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
 Shape = tuple[int, ...]
+FEW_REGISTERS = 64  # of a thread that mostly waits: so that there are many
 _ENDED = -1  # the level of what was computed in a loop that has ended
 _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 

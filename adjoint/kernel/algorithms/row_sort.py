@@ -14,7 +14,7 @@ from dataclasses import replace
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import number
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS, number
 from adjoint.kernel.algorithms.radix_sort import WARP, Ends, Rows, TileLoops
 from adjoint.ops.tree import GROUP
 from adjoint.stages import LoopProgram
@@ -57,7 +57,7 @@ class RowLoops(TileLoops):
         with loops.grid(rows.rows) as row:
             self.tile(row, self.number(0))
         made = loops.program(node, name, 8 * rows.tile * rows.rounds)
-        return replace(made, threads=_THREADS), tuple(self.places)
+        return replace(made, threads=_THREADS, registers=FEW_REGISTERS), tuple(self.places)
 
     def tile(self, row: UOp, tile: UOp) -> None:
         loops, rows = self.loops, self.rows

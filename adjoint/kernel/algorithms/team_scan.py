@@ -18,7 +18,13 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import AlgorithmSteps, index_sum, number, split
+from adjoint.kernel.algorithms.loops import (
+    FEW_REGISTERS,
+    AlgorithmSteps,
+    index_sum,
+    number,
+    split,
+)
 from adjoint.kernel.algorithms.scan import Scan, ScanLoops, neutral
 from adjoint.ops.tree import GROUP
 from adjoint.stages import LoopProgram
@@ -54,7 +60,7 @@ class TeamScan(ScanLoops):
                 base = None if self.base is None else loops.load(self.base, place)
                 self._blocks(first, None, (base, levels))
         made = loops.program(node, name, 2 * (scan.part or scan.n))
-        return replace(made, threads=self.threads)
+        return replace(made, threads=self.threads, registers=FEW_REGISTERS)
 
     def _blocks(
         self, first: UOp, totals: UOp | None, levels: tuple[UOp | None, list[UOp]] | None
