@@ -1,4 +1,4 @@
-"""What `gpu_kernels.py` measures: each work by Adjoint, torch and JAX, and the bytes that must move.
+"""What `gpu_kernels.py` measures: works by Adjoint, torch and JAX, and the bytes that must move.
 
 What may live here: functions of operands, and what the operands are. What may not: how a work is
 timed. A work of torch or JAX imports its library when it runs.
