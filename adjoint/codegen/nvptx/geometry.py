@@ -19,7 +19,9 @@ WARP = 32
 _BLOCK = 256  # threads of a block of teams of one
 _TEAMS = 128  # of a block of small teams
 _FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
-_WAITING = 4  # pieces of a thread that waits for indices
+_WAITING, _COMPUTING = 4, 2  # pieces of a thread that waits for indices, or computes long:
+_LONG = 32  # nodes and more
+_ENOUGH = 256  # blocks, so that all processors have some
 _MARK = "adjoint.geometry"
 _READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
 
@@ -64,21 +66,24 @@ def geometry_of(program: LoopProgram) -> Geometry:
 
 
 def _turns(program: LoopProgram, together: int) -> int:
-    """How many pieces a thread does, if there are whole ones for all: it waits for an index before
-    it can load what is there, and for several at once as long as for one."""
+    """How many pieces a thread does, if there are whole ones for all, and enough."""
     grid = program.grid
     assert grid is not None
-    if varies(grid.arg.size) or grid.arg.size % (together * _WAITING) or not _waits(program):
+    wanted, size = _pieces_of_a_thread(program), grid.arg.size
+    if varies(size) or size % (together * wanted) or size < _ENOUGH * together * wanted:
         return 1
-    return _WAITING if grid.arg.size >= _FEW * together else 1
+    return wanted
 
 
-def _waits(program: LoopProgram) -> bool:
-    """Whether an index is loaded, and nothing is repeated or left out."""
-    ranges = [n for n in program.body if n.op.kernel in (RANGE, IF)]
+def _pieces_of_a_thread(program: LoopProgram) -> int:
+    """Several where it waits for an index before it can load what is there: for all as long as for
+    one; and where it computes long, so that loads are on their way meanwhile."""
+    if sum(n.op.kernel in (RANGE, IF) for n in program.body) > 1:
+        return 1
     loads = [n for n in program.body if n.op.kernel is LOAD]
-    indices = toposort([n.src[1] for n in loads])
-    return len(ranges) == 1 and any(n.op.kernel is LOAD for n in indices)
+    if any(n.op.kernel is LOAD for n in toposort([n.src[1] for n in loads])):
+        return _WAITING
+    return _COMPUTING if len(program.body) > _LONG else 1
 
 
 def read_geometry(source: Source) -> Geometry:

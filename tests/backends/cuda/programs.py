@@ -74,6 +74,14 @@ WHOLE = {
         ],
         [(256, 512)],
     ),
+    "long computations": (
+        lambda x: [
+            x.tanh() * (x * 1.5 + 0.25).relu(),
+            x.gelu(),
+            (x.cast("bfloat16") * 3).exp().cast("float32"),
+        ],
+        [(1024, 1024), (1 << 21,)],
+    ),
     "rows by index": (lambda x: [x[(x[:, 0] * 900).cast("int32") % 64]], [(65536, 32)]),
     "sorts": (lambda x: [*x.sort(1), *x.sort(0), x.argsort(1)], [(33, 300), (3, 5000)]),
     "long sorts": (
