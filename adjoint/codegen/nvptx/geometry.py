@@ -61,8 +61,9 @@ def geometry_of(program: LoopProgram) -> Geometry:
         return Geometry(program.threads, 1, lanes)
     if program.threads > 1:
         return Geometry(program.threads, _TEAMS // program.threads, lanes)
-    block = _BLOCK if pieces >= _FEW else WARP
-    return Geometry(1, block, lanes, turns=_turns(program, lanes * block))
+    if pieces < _FEW:
+        return Geometry(1, WARP, lanes)
+    return Geometry(1, _BLOCK, lanes, turns=_turns(program, lanes * _BLOCK))
 
 
 def _turns(program: LoopProgram, together: int) -> int:
