@@ -23,6 +23,7 @@ import numpy as np
 
 from adjoint import Tensor, jit
 from adjoint.backends.cuda.gpu import the_gpu
+from bench.gpu import TorchEvents
 from bench.gpu_works import WORKS, Work
 
 RESULTS = Path(__file__).parent / "results" / "gpu_kernels.md"
@@ -68,21 +69,6 @@ def ours(work: Work) -> float:
         made = Tensor(_array(shape, kind, seed), device="GPU")
         operands.append((made if kind[0] == "<" else made.cast(kind) * 1).realize())
     return measured(lambda: fn(*operands), the_gpu())
-
-
-class TorchEvents:
-    """The events of torch's stream, as `Driver` gives its own."""
-
-    def event(self) -> Any:
-        import torch
-
-        found = torch.cuda.Event(enable_timing=True)
-        found.record()
-        return found
-
-    def milliseconds(self, start: Any, end: Any) -> float:
-        end.synchronize()
-        return float(start.elapsed_time(end))
 
 
 def torchs(work: Work) -> float:

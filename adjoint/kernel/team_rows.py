@@ -16,24 +16,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import prod
 
-from adjoint.ir.affine import ZERO, Affine, flattened
+from adjoint.ir.affine import Affine
 from adjoint.ir.dtype import DType
-from adjoint.ir.kernel_kind import EXPENSIVE, is_reduction
-from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
-from adjoint.kernel.index_maps import At, Gate
+from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
-from adjoint.kernel.team_kernel import TeamKernel, has_fixed_order, start_of
-from adjoint.ops.mathematics.nodes import cast, compute_dtype, rounded
+from adjoint.kernel.team_held_rows import IN_REGISTERS, HeldRows, is_expensive
+from adjoint.kernel.team_kernel import has_fixed_order, start_of
+from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import LoopProgram
-from adjoint.target import Target, Team
+from adjoint.target import Target
 
 Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
-_IN_REGISTERS = 32  # elements of a row that a thread holds
-_BESIDE, _OF_A_SUM = 10 << 10, 17 << 10  # bytes of scratch beside rows, and of the parts of a sum
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
@@ -74,24 +71,19 @@ def is_for_team_rows(frame: LoopStages, choice: Choice, target: Target) -> bool:
     return target.team.fewest_elements <= longest <= target.team.longest
 
 
-class TeamRows(TeamKernel):
+class TeamRows(HeldRows):
     """One kernel being written."""
 
     def __init__(self, frame: LoopStages, choice: Choice, target: Target, index_dtype: DType):
-        super().__init__(frame, choice, index_dtype)
+        super().__init__(frame, choice, target, index_dtype)
         assert target.team is not None
-        self.longest = longest = max(prod(stage.sizes) for stage in frame.stages)
-        each = _lanes_of_a_thread(frame, longest, target.team.lanes)
-        self.along, self.stage = ZERO, 0
-        # Rows in scratch, by where they begin: since which stage, and the memory.
-        self.in_scratch: dict[tuple[UOp, Affine], tuple[int, UOp]] = {}
-        self.given_way: dict[tuple[UOp, Affine], int] = {}  # in which stage others took its place
-        self.partials: dict[tuple[int, DType, int], UOp] = {}
-        self.held = _held_rows(frame, longest, target.team)
-        if longest > _IN_REGISTERS // 2 * target.team.most and not self.held and _is_costly(frame):
+        each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
+        long = self.longest > IN_REGISTERS // 2 * target.team.most
+        if long and not self.held and _is_costly(frame):
             each = 1  # and twice as many threads, with half as much each
+        self.partials: dict[tuple[int, DType, int], UOp] = {}
         self.most = (_MOST if self.held or each == 1 else target.team.most) * each
-        self.threads = max(RowShape.of(longest, self.most).lanes // each, 1)
+        self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
         """The loops over rows and, inside, one stage after another."""
@@ -193,86 +185,6 @@ class TeamRows(TeamKernel):
         self.along, self.stage = place, number
         return () if shape.whole else (("in", place, shape.count),)
 
-    # ---- a row in scratch
-
-    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
-        """An element; of a long row that was read before, from scratch."""
-        start = self._start(place) if node in self.held else None
-        if start is None:
-            return super().load(node, place, gate)
-        memory = self._held((node, start))
-        if memory is None:
-            value = super().load(node, place, gate)
-            if self.stage == 0:
-                stored = value.src[0] if value.op is OPS["cast"] else value
-                self._keep((node, start), stored, gate)
-            return value
-        found, kind = self._from_scratch(memory, gate), compute_dtype(node.dtype)
-        return found if kind is node.dtype else cast(found, kind)
-
-    def _start(self, place: Affine) -> Affine | None:
-        """Where the row begins, if elements follow one another from there."""
-        start = place + self.along * -1
-        return None if start.atoms() & self.along.atoms() else start
-
-    def _held(self, key: tuple[UOp, Affine]) -> UOp | None:
-        """The scratch that an earlier stage has filled, if nothing else is there by now."""
-        stage, memory = self.in_scratch.get(key, (self.stage, None))
-        return memory if stage < self.stage <= self.given_way.get(key, self.stage) else None
-
-    def _keep(self, key: tuple[UOp, Affine], value: UOp, gate: Gate) -> None:
-        """Put an element into scratch."""
-        if key not in self.in_scratch:
-            name = f"row{len(self.in_scratch)}"
-            self.in_scratch[key] = self.stage, self.loops.local(name, value.dtype, self.longest)
-        condition = self.condition(gate) if gate else None
-        self.loops.store(self.in_scratch[key][1], self.index(self.along), value, condition)
-
-    def _from_scratch(self, memory: UOp, gate: Gate) -> UOp:
-        at = self.index(self.along)
-        if not gate:
-            return self.loops.load(memory, at)
-        nothing = OPS["const"](0, memory.arg.dtype, (), None)
-        return self.loops.here(OPS["load"](memory, at, self.condition(gate), nothing))
-
-    def kept(self, node: UOp, at: At, gate: Gate) -> UOp | None:
-        if not self.held or not is_expensive(node):
-            return None
-        start = self._start(flattened(at, node.shape))
-        memory = None if start is None else self._held((node, start))
-        return None if memory is None else self._from_scratch(memory, gate)
-
-    def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
-        """An element; one that takes long and is needed again goes to scratch, in the place of
-        what it was made of, which is read from memory if it should be needed still."""
-        value = super().apply(node, operands, at, gate)
-        if not self.held or not is_expensive(node) or node not in self._later():
-            return value
-        start = self._start(flattened(at, node.shape))
-        if start is not None and self._gives_way((node, start), value.dtype):
-            self._keep((node, start), value, gate)
-        return value
-
-    def _gives_way(self, key: tuple[UOp, Affine], dtype: DType) -> bool:
-        """Whether there is scratch of the dtype for a value: that of an operand's row."""
-        if key in self.in_scratch:
-            return True
-        for old, (stage, memory) in self.in_scratch.items():
-            free = stage < self.stage and old not in self.given_way and old[0] in self.held
-            if free and memory.arg.dtype is dtype:
-                self.given_way[old] = self.stage
-                self.in_scratch[key] = self.stage, memory
-                return True
-        return False
-
-    def _later(self) -> set[UOp]:
-        """The nodes that stages behind this one compute."""
-        known, roots = set(self.frame.group.inputs), [n for n, _ in self.frame.rows]
-        for stage in self.frame.stages[self.stage + 1 :]:
-            roots += [n for n, _ in stage.stores]
-            roots += [source for n, _, _ in stage.reductions for source in n.src]
-        return set(toposort(roots, stop=lambda n: n in known or is_reduction(n)))
-
     # ---- the tree above partial sums
 
     def _added(self, node: UOp, memory: UOp, shape: RowShape) -> UOp:
@@ -324,24 +236,6 @@ class TeamRows(TeamKernel):
 def _power(count: int) -> int:
     """The least power of two that is no less."""
     return 1 << (count - 1).bit_length()
-
-
-def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
-    """The operands of which a team holds rows in scratch: long ones, that several loops go over."""
-    if len(frame.stages) < 2 or longest <= _IN_REGISTERS * team.most:
-        return set()
-    sums = max(sum(adds(node) for node, _, _ in stage.reductions) for stage in frame.stages)
-    left, found = team.scratch_bytes - _BESIDE - sums * _OF_A_SUM, set()
-    for node in (n for n in frame.group.inputs if n.size >= longest):
-        if longest * node.dtype.itemsize <= left:
-            left -= longest * node.dtype.itemsize
-            found.add(node)
-    return found
-
-
-def is_expensive(node: UOp) -> bool:
-    """Whether an element takes so long that it is kept rather than computed again."""
-    return getattr(node.op.kernel, "cost", 1) >= EXPENSIVE
 
 
 def _is_costly(frame: LoopStages) -> bool:
