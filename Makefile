@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make test-gpu     every record and derivative on an NVIDIA GPU: the bits of the CPU"
+	@echo "make test-gpu-sanitizer  kernels on an NVIDIA GPU under memcheck, racecheck and synccheck"
 	@echo "make test-clients  suites of SciPy, scikit-learn, einops, autograd with Adjoint's tensors"
 	@echo "make test-cpus    every record on every level of x86-64: against the reference, bit for bit"
 	@echo "make test-arm64   kernels of the records as aarch64 objects, run by qemu"
@@ -113,6 +114,10 @@ test-gpu: $(READY)
 	$(BIN)/python -m tests.backends.cuda.agreement --workers 8 --summary .adjoint_cache/gpu_bits.json
 	$(BIN)/python -m pytest -rs -m gpu tests/backends/cuda --deselect \
 	  tests/backends/cuda/test_gpu.py::test_every_record_and_program_has_the_bits_of_the_cpu
+
+# Needs compute-sanitizer of the CUDA toolkit on the path.
+test-gpu-sanitizer: $(READY)
+	$(BIN)/python -m tests.backends.cuda.sanitised
 
 # Environments of their own, in .deps: see tests/deps.py.
 test-deps: $(READY)

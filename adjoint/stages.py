@@ -109,6 +109,7 @@ class LoopProgram:
     most: int = 0  # scalar ops of the longest launch, where sizes vary
     far: tuple[int, ...] = ()  # buffers that are longer than the caches: nothing of one stays there
     threads: int = 1  # a team, over which the lanes of its loops are spread, where a target has any
+    registers: int = 0  # of such a thread, at most; 0: as a row needs that it holds
 
 
 @dataclass(frozen=True, slots=True)

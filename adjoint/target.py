@@ -111,6 +111,8 @@ class Team:
     most: int  # threads
     fewest_elements: int  # of a row that is worth a team
     lanes: int  # of a thread, side by side in one access, of four bytes each
+    longest: int = 1 << 20  # elements of a row that a team does
+    scratch_bytes: int = 0  # that a team can have
 
     def threads_for(self, count: int) -> int:
         """So many that each has one of these elements, if there are not too many."""
@@ -187,7 +189,7 @@ _GPU = Target(
     probe_numbers=1 << 28,
     serial_bytes=16,
     thread_bytes=16,
-    team=Team(512, 32, 4),
+    team=Team(512, 32, 4, scratch_bytes=227 << 10),
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,
@@ -197,7 +199,7 @@ _GPU = Target(
         local_bytes=0,
         scratch_groups=1 << 14,
         ranked_row=512,
-        longest_ranked=2048,
+        longest_ranked=512,
     ),
 )
 TARGETS: dict[str, Target] = {

@@ -16,10 +16,11 @@ from adjoint.ir.function import Function
 from adjoint.ir.origin import places_of, readable
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import known_value
-from adjoint.kernel.algorithms.loops import AlgorithmKernel
+from adjoint.kernel.algorithms.loops import AlgorithmKernel, AlgorithmSteps
 from adjoint.kernel.algorithms.scatter import read_by
 from adjoint.kernel.algorithms.sort import sort_program
-from adjoint.kernel.algorithms.table import build
+from adjoint.kernel.algorithms.table import build, build_steps
+from adjoint.kernel.algorithms.team_sort import build_team_sort
 from adjoint.kernel.loop_program import lower
 from adjoint.kernel.panels import lower_panels
 from adjoint.kernel.several_products import lower_tiles
@@ -63,7 +64,7 @@ class _Builder:
         graph = self.fused.graph
         inputs = tuple(self._slot(node) for node in graph.inputs)
         constants = tuple((self._slot(n), known_value(v)) for n, v in graph.constants)
-        steps = self._with_lines([self._step(work) for work in self.fused.work])
+        steps = self._with_lines([s for work in self.fused.work for s in self._steps(work)])
         outputs = tuple(self._slot(node) for node in graph.roots)
         types = tuple((node.dtype, tuple(map(int, node.shape))) for node in graph.roots)
         return Schedule(steps, tuple(self.slots), inputs, outputs, 0, constants, types)
@@ -78,11 +79,12 @@ class _Builder:
             self.slot_of[node] = self._new(node.dtype, node.shape)
         return self.slot_of[node]
 
-    def _step(self, work: Work) -> Step:
+    def _steps(self, work: Work) -> list[Step]:
         if work.strategy is None:
             raise InternalError(f"no strategy was chosen for {work}")
-        step: Step = _BUILDERS[work.strategy.use](self, work)
-        return replace(step, strategy=work.strategy)
+        made = _BUILDERS[work.strategy.use](self, work)
+        steps = made if isinstance(made, list) else [made]
+        return [replace(step, strategy=work.strategy) for step in steps]
 
     def _control(self, work: Work) -> ControlStep:
         node = work.nodes[0]
@@ -147,15 +149,34 @@ class _Builder:
         flag = self._new(dtypes.int64, (1,))
         return KernelStep(program, (*slots, flag), node, (flag, checked), places)
 
-    def _sort(self, work: Work) -> KernelStep:
+    def _sort(self, work: Work) -> KernelStep | list[Step]:
         order = sorts(work.nodes[0])
         assert order is not None
+        several = build_team_sort(order, self.target, True, len(work.nodes) > 1)
+        if several is not None:
+            return self._several(several, work.nodes, order)
         special = sort_program(order, self.target, values=True, indices=len(work.nodes) > 1)
         return self._prepared(special, work.nodes, order)
 
-    def _special(self, work: Work) -> KernelStep:
+    def _special(self, work: Work) -> KernelStep | list[Step]:
         node = work.nodes[0]
+        several = build_steps(node, self.target)
+        if several is not None:
+            return self._several(several, parts_of(node), node)
         return self._prepared(build(node, self.target), parts_of(node), node)
+
+    def _several(self, made: AlgorithmSteps, results: tuple[UOp, ...], node: UOp) -> list[Step]:
+        """Kernels one after another; of those with the cell for bad indices, the last tells."""
+        slots = [*map(self._slot, results), *map(self._slot, read_by(node))]
+        slots += [self._new(dtype, (count,)) for dtype, count in made.scratch]
+        flag = self._new(dtypes.int64, (1,)) if made.flag else None
+        slots += [] if flag is None else [flag]
+        steps: list[Step] = []
+        for program, places in made.parts:
+            own = tuple(slots[place] for place in places)  # -1: the flag
+            told = None if flag is None or flag not in own else (flag, node)
+            steps.append(KernelStep(program, own, node, told))
+        return steps
 
     def _prepared(
         self, special: AlgorithmKernel, results: tuple[UOp, ...], node: UOp
@@ -185,7 +206,7 @@ class _Builder:
 
 
 LOWERINGS = {LOOPS: lower, TILES: lower_tiles, PANELS: lower_panels}  # by what a row uses
-_BUILDERS: dict[str, Callable[[_Builder, Work], Step]] = {
+_BUILDERS: dict[str, Callable[[_Builder, Work], Step | list[Step]]] = {
     LOOPS: _Builder._kernel,
     TILES: _Builder._kernel,
     PANELS: _Builder._kernel,

@@ -40,7 +40,7 @@ class Choice:
     scratch: int = 0  # bytes of a row that may be kept for a later stage
     columns: int = 0  # that are added up side by side, line by line, where there are sums of them
     exact: bool = False  # for the sizes as they are, not for all that they can be
-    flat: bool = False  # of a kernel without rows: all loops are one, which threads share
+    flat: bool = False  # all loops without sums are one, which threads share
 
 
 class Probe(ElementWalk):
@@ -131,12 +131,13 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
     if lanes == "outer" and width == target.most_lanes and not columns:
         width = _strip(probe, size, target)
-    flat = bool(target.thread_bytes) and not frame.group.reduced
-    if target.thread_bytes and (lanes == "outer" or flat):
-        alone = sum(map(len, stages)) + len(outer) == 1
-        part = size if flat and not alone else 0
-        part = 1 if part and varies(*frame.group.sizes) else part
+    flat = bool(target.thread_bytes) and (lanes == "outer" or not frame.group.reduced)
+    if flat:
+        alone = len(outer) + (0 if frame.group.reduced else sum(map(len, stages))) == 1
+        part = 1 if varies(*frame.group.sizes) and not alone else 0 if alone else size
+        rows = lanes == "outer"
         lanes, width, columns = _of_a_thread(probe, lanes, size, part, target)
+        lanes = "outer" if rows else lanes
     elif width < target.fewest_lanes:
         lanes, width, columns = "none", 1, 0
     last, scratch = tuple(b.run for b in inner_best), target.caches[0]

@@ -132,8 +132,8 @@ class Lowering(Elements):
             cut = len(inner[0]) - stays
             outer, inner[0] = [*outer, *inner[0][:cut]], inner[0][cut:]
         width = choice.width if lane is None and plain and not inner[0] else 1
-        if lane is not None and not outer:
-            outer, lane, width = [lane], None, choice.width
+        if lane is not None and (choice.flat or not outer):
+            outer, lane, width = [*outer, lane], None, choice.width
         self._open_grid(outer, width)
         if lane is not None:
             self._index[lane] = self._range(lane.size, choice.width)

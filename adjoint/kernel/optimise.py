@@ -27,7 +27,8 @@ from adjoint.stages import LoopProgram
 fired: Counter[str] = Counter()  # how often each rule applied in this process
 _REGISTER, _UPDATE, _LOOP = OPS["define_acc"], OPS["phi"], OPS["range"]
 _CONSTANT = OPS["const"]
-_STAYING = {OPS["load"], OPS["define_local"], OPS["after"], _REGISTER, _UPDATE, _LOOP}
+_COUNTING = OPS["count_up"]
+_STAYING = {OPS["load"], _COUNTING, OPS["define_local"], OPS["after"], _REGISTER, _UPDATE, _LOOP}
 
 
 def optimised(program: LoopProgram) -> LoopProgram:
@@ -95,7 +96,8 @@ def _in_order(new: dict[UOp, UOp], staying: set[UOp]) -> tuple[UOp, ...]:
 
 def _needed(images: list[UOp]) -> set[UOp]:
     """What changes memory or a register, and all that it needs."""
-    needed = {node for node in images if node.dtype is VOID or node.op is _UPDATE}
+    kept = (_UPDATE, _COUNTING)
+    needed = {node for node in images if node.dtype is VOID or node.op in kept}
     for node in reversed(images):
         if node in needed:
             needed.update(node.src)

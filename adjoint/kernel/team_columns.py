@@ -28,7 +28,7 @@ from adjoint.target import Target
 
 _PART = LANES * GROUP
 _STRIPS = (32, 16, 8)  # columns of a team: the fewer, the more teams there are
-_TEAMS = 256  # that there should be
+_TEAMS = 128  # that there should be
 _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
 

@@ -12,23 +12,26 @@ loop: what it has read or computed of them stays in its registers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from math import prod
 
+from adjoint.ir.affine import Affine
 from adjoint.ir.dtype import DType
-from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
-from adjoint.kernel.team_kernel import TeamKernel, has_fixed_order, start_of
-from adjoint.ops.mathematics.nodes import rounded
+from adjoint.kernel.team_held_rows import IN_REGISTERS, HeldRows, is_expensive
+from adjoint.kernel.team_kernel import has_fixed_order, start_of
+from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
+Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
-_LONGEST = 1 << 20  # elements of a row
+_MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,22 @@ def is_for_team_rows(frame: LoopStages, choice: Choice, target: Target) -> bool:
     if not has_fixed_order(frame):
         return False
     longest = max(prod(stage.sizes) for stage in frame.stages)
-    return target.team.fewest_elements <= longest <= _LONGEST
+    return target.team.fewest_elements <= longest <= target.team.longest
 
 
-class TeamRows(TeamKernel):
+class TeamRows(HeldRows):
     """One kernel being written."""
 
     def __init__(self, frame: LoopStages, choice: Choice, target: Target, index_dtype: DType):
-        super().__init__(frame, choice, index_dtype)
+        super().__init__(frame, choice, target, index_dtype)
         assert target.team is not None
-        longest = max(prod(stage.sizes) for stage in frame.stages)
-        each = _lanes_of_a_thread(frame, longest, target.team.lanes)
-        self.most = target.team.most * each
-        self.threads = max(RowShape.of(longest, self.most).lanes // each, 1)
+        each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
+        long = self.longest > IN_REGISTERS // 2 * target.team.most
+        if long and not self.held and _is_costly(frame):
+            each = 1  # and twice as many threads, with half as much each
+        self.partials: dict[tuple[int, DType, int], UOp] = {}
+        self.most = (_MOST if self.held or each == 1 else target.team.most) * each
+        self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
         """The loops over rows and, inside, one stage after another."""
@@ -96,53 +102,87 @@ class TeamRows(TeamKernel):
     def _write_stage(self, number: int, stage: Stage) -> None:
         shape = RowShape.of(prod(stage.sizes), self.most)
         if not stage.reductions:
-            self._over_row(number, shape, {})
+            self._over_row(number, shape, {}, {})
             return
         sums = [node for node, _, _ in stage.reductions if adds(node)]
         others = [node for node, _, _ in stage.reductions if not adds(node)]
         apart = sums if shape.turns * shape.parts > 1 else []
         totals = {n: self.loops.register(start_of(n)) for n in (*others, *sums) if n not in apart}
-        partial = {n: self._scratch("partial", n, shape.lanes * shape.turns) for n in apart}
+        partial = {n: self._partial(i, n, shape) for i, n in enumerate(apart)}
         totals = self._over_row(number, shape, totals, partial)
         totals |= {node: self._added(node, memory, shape) for node, memory in partial.items()}
         for node, total in totals.items():
             self.results[node] = rounded(total, node.dtype)
 
-    def _over_row(
+    def _partial(self, place: int, node: UOp, shape: RowShape) -> UOp:
+        """Scratch for the sums of groups, which stages have one after another."""
+        key = place, compute_dtype(node.dtype), shape.lanes * shape.turns
+        if key not in self.partials:
+            self.partials[key] = self.loops.local(f"partial{len(self.partials)}", *key[1:])
+        return self.partials[key]
+
+    def _over_row(self, number: int, shape: RowShape, totals: Totals, partial: Totals) -> Totals:
+        """All elements of the row; the new totals. Where sums have partial ones, those are kept."""
+        whole = shape.count // (shape.lanes * shape.steps)
+        if shape.whole or shape.turns == 1:
+            with self.loops.loop(shape.turns) as turn:
+                at = self._counter(shape.turns, turn)
+                return self._turn(number, shape, (at, turn), totals, partial)
+        again = {node: self.loops.register(start_of(node)) for node in totals}
+        with self.loops.loop(whole) as turn:
+            inside = replace(shape, count=shape.lanes * shape.steps * shape.turns)
+            at = self._counter(whole, turn)
+            totals = self._turn(number, inside, (at, turn), totals, partial)
+        rest = self._turn(number, shape, (Affine(whole), None), again, partial)
+        return {node: self._halved(node, [total, rest[node]]) for node, total in totals.items()}
+
+    def _turn(
         self,
         number: int,
         shape: RowShape,
-        totals: dict[UOp, UOp],
-        partial: dict[UOp, UOp] | None = None,
-    ) -> dict[UOp, UOp]:
-        """All elements of the row; the new totals. Where sums have partial ones, those are kept."""
-        loops, stage = self.loops, self.frame.stages[number]
-        with loops.loop(shape.turns) as turn, loops.loop(shape.lanes, shape.lanes) as lane:
-            own = {node: loops.register(start_of(node)) for node in partial or ()}
-            with loops.loop(shape.steps) as step:
-                gate = self._go(number, shape, (turn, lane, step))
-                for node, index, places in stage.reductions:
-                    value = self._summand(number, node, index, places, gate)
-                    if node in own:
-                        own[node] = self._joined(node, own[node], value, step)
-                    else:
-                        around = (turn, lane, step)
-                        totals[node] = self._joined(node, totals[node], value, *around)
-                for node, index in stage.stores:
-                    self._store(node, self.counters.at(index, node, number), gate)
-            for node, memory in (partial or {}).items():
-                place = self._counter(shape.turns, turn) * shape.lanes
-                at = place + self._counter(shape.lanes, lane)
-                loops.store(memory, self.index(at), own[node])
-        return totals
+        turn: tuple[Affine, UOp | None],
+        totals: Totals,
+        partial: Totals,
+    ) -> Totals:
+        """The elements of all lanes of a turn: the last of several has few, and threads without
+        any do nothing."""
+        loops, (at, loop), found = self.loops, turn, dict(totals)
+        with loops.loop(shape.lanes, shape.lanes) as lane:
+            along = self._counter(shape.lanes, lane)
+            own = {node: loops.register(start_of(node)) for node in partial}
+            with ExitStack() as inside:
+                if loop is None:
+                    group = at * shape.parts + along // LANES
+                    condition = self.condition((("in", group * _PART, shape.count),))
+                    inside.enter_context(loops.when(condition))
+                step = inside.enter_context(loops.loop(shape.steps))
+                gate = self._go(number, shape, (at, along, self._counter(shape.steps, step)))
+                around = [lp for lp in (loop, lane, step) if lp is not None]
+                self._elements(number, gate, (own, found), around)
+            for node, memory in partial.items():
+                loops.store(memory, self.index(at * shape.lanes + along), own[node])
+        return found
 
-    def _go(self, number: int, shape: RowShape, loops: tuple[UOp, UOp, UOp]) -> Gate:
+    def _elements(
+        self, number: int, gate: Gate, totals: tuple[Totals, Totals], around: list[UOp]
+    ) -> None:
+        """What is done with an element: sums of a lane's own, other totals, results."""
+        own, found = totals
+        for node, index, places in self.frame.stages[number].reductions:
+            value = self._summand(number, node, index, places, gate)
+            if node in own:
+                own[node] = self._joined(node, own[node], value, around[-1])
+            else:
+                found[node] = self._joined(node, found[node], value, *around)
+        for node, index in self.frame.stages[number].stores:
+            self._store(node, self.counters.at(index, node, number), gate)
+
+    def _go(self, number: int, shape: RowShape, at: tuple[Affine, Affine, Affine]) -> Gate:
         """To an element of the row; the gate says whether there is one."""
-        turn, lane, step = loops
-        at, along = self._counter(shape.turns, turn), self._counter(shape.lanes, lane)
-        row = self._counter(shape.steps, step)
-        place = at * (shape.parts * _PART) + along // LANES * _PART + row * LANES + along % LANES
+        turn, along, row = at
+        place = turn * (shape.parts * _PART) + along // LANES * _PART + row * LANES + along % LANES
         self.counters.stages[number].go(place)
+        self.along, self.stage = place, number
         return () if shape.whole else (("in", place, shape.count),)
 
     # ---- the tree above partial sums
@@ -202,7 +242,7 @@ def _is_costly(frame: LoopStages) -> bool:
     """Whether arithmetic takes long: then more threads hide how long it takes."""
     known = set(frame.group.inputs)
     nodes = toposort([n for n, _ in frame.group.outputs], stop=known.__contains__)
-    return any(getattr(n.op.kernel, "cost", 1) >= EXPENSIVE for n in nodes if n not in known)
+    return any(is_expensive(n) for n in nodes if n not in known)
 
 
 def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:

@@ -24,6 +24,7 @@ from adjoint.ir.kernel_kind import (
     ACCUMULATOR,
     AFTER,
     BARRIER,
+    COUNT,
     END_IF,
     END_RANGE,
     GLOBAL,
@@ -349,6 +350,25 @@ store = _kernel(
     _store,
     _store_type,
     kernel=STORE,
+)
+
+
+def _count_up_type(src: Nodes, arg: Any) -> Types:
+    kind = _check_access("count_up", src)
+    _need("count_up", len(src) == 2, "takes a buffer and an index", src, "E2007")
+    _need("count_up", kind.mutable, "the buffer is read-only", src)
+    _need("count_up", kind.base is dtypes.int32, "counts are int32", src, "E2004")
+    return (), dtypes.int32
+
+
+count_up: OpDef = _kernel(
+    "count_up",
+    "The count at `index`, which then is one more. The lanes of a loop do so one after another in "
+    "their order, so that equal indices get numbers of their own. Every 32 lanes have a part of "
+    "the buffer that no others touch meanwhile, the first part the first lanes, and so on.",
+    lambda buffer, index: UOp(count_up, (buffer, _as_index(index))),
+    _count_up_type,
+    kernel=COUNT,
 )
 
 

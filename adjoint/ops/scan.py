@@ -1,6 +1,11 @@
 """SCAN: running sums, products, maxima and minima along one axis, in either direction.
 
 NaN propagates: from the first NaN on, every result is NaN.
+
+A running sum of floats is kept in float64 and rounded once per element, in this order, the same on
+every device: sixteen neighbours are a block, sixteen blocks a block of the next level, and so on.
+An element is the sum inside its block so far, added to the sum of all before the block; that is the
+sum of the blocks before it in the block around it, added to the sum of all before that.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import positions
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, rough
+from adjoint.ops.tree import GROUP
 
 Array = np.ndarray[Any, Any]
 
@@ -60,7 +66,9 @@ def _scan(
         if x.ndim == 0 or x.size == 0:
             return x
         y = np.flip(x, axis) if reverse else x
-        y = ufunc.accumulate(y, axis=axis, dtype=_running(x.dtype, computes_in_f32)).astype(x.dtype)
+        y = y.astype(_running(x.dtype, computes_in_f32), copy=False)
+        in_blocks = ufunc is np.add and x.dtype.kind == "f"
+        y = (_running_sum(y, axis) if in_blocks else ufunc.accumulate(y, axis)).astype(x.dtype)
         return np.flip(y, axis) if reverse else y
 
     record = define(
@@ -94,6 +102,39 @@ def _scan(
 def _running(dtype: Any, adds: bool) -> Any:
     """Sums and products of float32 are kept in float64 along the way; each is rounded once."""
     return np.float64 if adds and dtype == np.float32 else dtype
+
+
+def _running_sum(x: Array, axis: int) -> Array:
+    """By blocks of sixteen: what comes before a block, and on that the sum inside it."""
+    if x.shape[axis] <= GROUP:
+        return np.add.accumulate(x, axis)
+    moved = np.moveaxis(x, axis, -1)
+    inside = np.add.accumulate(_blocks(moved), axis=-1)
+    found = _before(inside[..., -1])[..., None] + inside
+    whole = found.reshape(*moved.shape[:-1], -1)[..., : moved.shape[-1]]
+    return np.moveaxis(whole, -1, axis)
+
+
+def _before(totals: Array) -> Array:
+    """The sum of the totals before each, by blocks of sixteen blocks."""
+    if totals.shape[-1] <= GROUP:
+        return _shifted(np.add.accumulate(totals, axis=-1))
+    inside = np.add.accumulate(_blocks(totals), axis=-1)
+    found = _before(inside[..., -1])[..., None] + _shifted(inside)
+    return found.reshape(*totals.shape[:-1], -1)[..., : totals.shape[-1]]
+
+
+def _blocks(x: Array) -> Array:
+    """Sixteen neighbours of the last axis each; what is missing is -0.0, which adds nothing."""
+    *lead, n = x.shape
+    padded = np.full((*lead, -(-n // GROUP) * GROUP), -0.0, x.dtype)
+    padded[..., :n] = x
+    return padded.reshape(*lead, -1, GROUP)
+
+
+def _shifted(x: Array) -> Array:
+    """One place further along the last axis, behind -0.0."""
+    return np.concatenate([np.full_like(x[..., :1], -0.0), x[..., :-1]], axis=-1)
 
 
 def _prod_jvp(t: Any, y: UOp, x: UOp, axis: int, reverse: bool) -> UOp:

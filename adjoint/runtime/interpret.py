@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
+from adjoint.ir.kernel_kind import COUNT, JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -112,6 +112,10 @@ class _Run:
             self.values[node] = self.load(node)
         elif name == "store":
             self.store(node)
+        elif node.op.kernel is COUNT:
+            cell = self.memory[node.src[0]][self.place(node, 1)]
+            self.values[node] = cell[0]
+            cell += 1
         else:
             self.values[node] = _compute(node, [self.get(s) for s in node.src])
 

@@ -84,6 +84,7 @@ def _filled(node: UOp, value: Any) -> UOp:
 _LONG = 1 << 15  # from so many elements on, cores that share a kernel do few results in blocks
 _LONGEST = 1 << 24  # from this many on, always
 _FEW = 1 << 12
+_TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
 
 
 def _of_nothing(node: UOp) -> UOp | None:
@@ -109,6 +110,8 @@ def _long(node: UOp, target: Target) -> UOp | None:
         return None
     count = prod(x.shape[d] for d in dims)
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
+    if target.team and dims[-1:] == (len(x.shape) - 1,) and count <= target.team.longest:
+        results = min(results, _TEAMS)  # a team is a row's own cores
     long = count >= _LONG and node.size <= results and count >= 16 * node.size
     if not (long and target.cores != 1) and count <= _LONGEST:
         return None

@@ -121,7 +121,7 @@ def bare(text: str) -> str:
     return text
 
 
-_NAMED = frozenset({"load", "define_acc", "phi", "special", "define_local", "range"})
+_NAMED = frozenset({"load", "count_up", "define_acc", "phi", "special", "define_local", "range"})
 
 
 class Uses:

@@ -49,6 +49,7 @@ class KernelWriter(Values):
         self.rows: dict[str, Callable[[UOp], None]] = {
             "load": self.load,
             "store": self.store,
+            "count_up": self.count_up,
             "define_acc": self.define_acc,
             "phi": self.phi,
             "define_local": self.define_local,
@@ -162,6 +163,11 @@ class KernelWriter(Values):
         if gate is not None:
             line = f"if ({bare(self.read(gate))}) {{ {line} }}"
         self.line(line)
+
+    def count_up(self, node: UOp) -> None:
+        place = self.language.element(*(self.read(s, exact=False) for s in node.src))
+        self.define(node, "val", place)
+        self.line(f"{place} = {self.read(node)}+1;")
 
     def define_acc(self, node: UOp) -> None:
         start = self.read(node.src[0], exact=False)

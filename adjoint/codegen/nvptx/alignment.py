@@ -20,7 +20,7 @@ class Multiples:
 
     def assume(self, counter: UOp, multiple: int) -> None:
         """What the counter of a loop is a multiple of in the turn that is being written."""
-        self._counters[counter] = multiple
+        self._counters[counter] = multiple or _MOST
         self._known.clear()
 
     def of(self, node: UOp) -> int:

@@ -10,25 +10,31 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from adjoint.ir.sizes import highest
+from adjoint.ir.kernel_kind import IF, LOAD, RANGE
+from adjoint.ir.sizes import highest, varies
+from adjoint.ir.uop import toposort
 from adjoint.stages import LoopProgram, Source
 
 WARP = 32
 _BLOCK = 256  # threads of a block of teams of one
 _TEAMS = 128  # of a block of small teams
 _FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
+_WAITING, _COMPUTING = 4, 2  # pieces of a thread that waits for indices, or computes long:
+_LONG = 32  # nodes and more
+_ENOUGH = 256  # blocks, so that all processors have some
 _MARK = "adjoint.geometry"
 _READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
 
 
 class Geometry(NamedTuple):
-    """Threads that share a piece, pieces of a block, lanes of the grid that are one piece, bytes of
-    shared memory of a block."""
+    """Threads that share a piece, pieces of a block at a time, lanes of the grid that are a piece,
+    bytes of shared memory of a block, and how often a block does so many pieces."""
 
     team: int
     pieces: int
     lanes: int
     shared: int = 0
+    turns: int = 1
 
     @property
     def threads(self) -> int:
@@ -37,7 +43,7 @@ class Geometry(NamedTuple):
 
     def blocks(self, extent: int) -> int:
         """For so many iterations of the grid."""
-        return -(-extent // (self.lanes * self.pieces))
+        return -(-extent // (self.lanes * self.pieces * self.turns))
 
     def text(self, number: int) -> list[str]:
         """As metadata of a module."""
@@ -55,7 +61,30 @@ def geometry_of(program: LoopProgram) -> Geometry:
         return Geometry(program.threads, 1, lanes)
     if program.threads > 1:
         return Geometry(program.threads, _TEAMS // program.threads, lanes)
-    return Geometry(1, _BLOCK if pieces >= _FEW else WARP, lanes)
+    if pieces < _FEW:
+        return Geometry(1, WARP, lanes)
+    return Geometry(1, _BLOCK, lanes, turns=_turns(program, lanes * _BLOCK))
+
+
+def _turns(program: LoopProgram, together: int) -> int:
+    """How many pieces a thread does, if there are whole ones for all, and enough."""
+    grid = program.grid
+    assert grid is not None
+    wanted, size = _pieces_of_a_thread(program), grid.arg.size
+    if varies(size) or size % (together * wanted) or size < _ENOUGH * together * wanted:
+        return 1
+    return wanted
+
+
+def _pieces_of_a_thread(program: LoopProgram) -> int:
+    """Several where it waits for an index before it can load what is there: for all as long as for
+    one; and where it computes long, so that loads are on their way meanwhile."""
+    if sum(n.op.kernel in (RANGE, IF) for n in program.body) > 1:
+        return 1
+    loads = [n for n in program.body if n.op.kernel is LOAD]
+    if any(n.op.kernel is LOAD for n in toposort([n.src[1] for n in loads])):
+        return _WAITING
+    return _COMPUTING if len(program.body) > _LONG else 1
 
 
 def read_geometry(source: Source) -> Geometry:

@@ -6,6 +6,7 @@ and a store is jumped over. What only some lanes may touch is accessed lane by l
 
 from __future__ import annotations
 
+from math import gcd
 from typing import NamedTuple
 
 from adjoint.codegen.llvm import types as ty
@@ -148,10 +149,11 @@ def _load_each(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
     kind, out = ty.memory_type(dtype, w.lanes), "poison"
-    held, place = _lane_mask(w, gate), place._replace(multiple=1)
+    held = _lane_mask(w, gate)
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
-        found = _get(w, dtype, place, _kept_inside(w, _index(w, place.at, lane), open_))
+        index = _kept_inside(w, _index(w, place.at, lane), open_)
+        found = _get(w, dtype, _of_lane(place, lane), index)
         out = w.emit(f"insertelement {kind} {out}, {ty.memory_type(dtype)} {found}, i64 {lane}")
     name = from_memory(w, out, dtype, w.lanes)
     if gate is not None and alt is not None:
@@ -164,13 +166,20 @@ def _load_each(
 def _store_each(
     w: Writer, dtype: DType, place: Place, vector: str, gate: Value | None, own: str | None
 ) -> None:
-    held, place = _lane_mask(w, gate), place._replace(multiple=1)
+    held = _lane_mask(w, gate)
     for lane in range(w.lanes):
         open_ = None if held is None else _lane(w, "i1", held, lane)
         value = _lane(w, ty.memory_type(dtype), vector, lane)
         index = _index(w, place.at, lane)
-        put = _Put(w, dtype, place, index, value)
+        put = _Put(w, dtype, _of_lane(place, lane), index, value)
         _when(w, _both(w, open_, own), put)
+
+
+def _of_lane(place: Place, lane: int) -> Place:
+    """A place with what divides the index of a lane: LLVM puts accesses side by side together."""
+    if place.at.stride is None:
+        return place._replace(multiple=1)
+    return place._replace(multiple=gcd(place.multiple, place.at.stride * lane))
 
 
 class _Put(NamedTuple):

@@ -8,12 +8,15 @@ thread; where one of them is, the processor divides all.
 
 from __future__ import annotations
 
+from math import frexp
+
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.cast import FloatBits
 from adjoint.codegen.llvm.writer import Writer
 from adjoint.ir.dtype import dtypes
 
 _SMALL, _LARGE = 2.0**-60, 2.0**60
+_RECIPROCAL = "llvm.nvvm.rcp.approx.ftz.f"
 
 
 class _Floats(FloatBits):
@@ -45,11 +48,48 @@ def quotients_of_one(w: Writer, a: str, s: str, lanes: int) -> str:
     return _checked(f, fits, a, _spread(w, s, lanes), _spread(w, inverse, lanes))
 
 
+def is_power_of_two(value: float) -> bool:
+    """Whether a product with the number is exact, unless it leaves the range."""
+    fraction, exponent = frexp(abs(value))
+    return fraction == 0.5 and abs(exponent) < 32
+
+
+def power_over(w: Writer, power: float, s: str, lanes: int) -> str:
+    """power / s, where power is one of two, for each lane: the reciprocal, corrected once, is
+    rounded as IEEE says if its exponent is not near the ends."""
+    one, f = _Floats(w, dtypes.float32, 1), _Floats(w, dtypes.float32, lanes)
+    sizes = [_lane(w, f.call("fabs", s), lane, lanes) for lane in range(lanes)]
+    most, least = (_reduced(one, name, sizes) for name in ("maxnum", "minnum"))
+    fits = w.emit(f"and i1 {one.do('fcmp ole', most, _LARGE)}, {one.do('fcmp oge', least, _SMALL)}")
+    parts = [_lane(w, s, lane, lanes) for lane in range(lanes)]
+    found = [w.emit(w.call("float", _RECIPROCAL, f"float {part}")) for part in parts]
+    inverse = found[0] if lanes == 1 else _together(w, found)
+    minus = w.emit(f"fneg {f.type} {s}")
+    inverse = f.call("fma", f.call("fma", minus, inverse, f.number(1.0)), inverse, inverse)
+    q = f.do("fmul", inverse, power)
+    return _or_exact(f, fits, q, f.number(power), s)
+
+
+def _reduced(one: _Floats, name: str, values: list[str]) -> str:
+    """The largest or smallest of some; a NaN is none."""
+    while len(values) > 1:
+        half = len(values) // 2
+        pairs = zip(values[:half], values[half:], strict=True)
+        values = [one.call(name, a, b) for a, b in pairs]
+    return values[0]
+
+
 def _checked(f: _Floats, fits: str, a: str, s: str, inverse: str) -> str:
     """The quotient by its reciprocal; by the processor where that does not fit."""
-    w, q, minus = f.w, f.do("fmul", a, inverse), f.w.emit(f"fneg {f.type} {s}")
+    q, minus = f.do("fmul", a, inverse), f.w.emit(f"fneg {f.type} {s}")
     for _ in range(2):
         q = f.call("fma", f.call("fma", minus, q, a), inverse, q)
+    return _or_exact(f, fits, q, a, s)
+
+
+def _or_exact(f: _Floats, fits: str, q: str, a: str, s: str) -> str:
+    """The quotient that was found; by the processor where it does not fit."""
+    w = f.w
     before, slow, after = w.label, w.new_label(), w.new_label()
     w.effect(f"br i1 {fits}, label %{after}, label %{slow}")
     w.start_block(slow)
@@ -71,6 +111,12 @@ def _together(w: Writer, values: list[str]) -> str:
 
 def _spread(w: Writer, x: str, lanes: int) -> str:
     return x if lanes == 1 else _together(w, [x] * lanes)
+
+
+def _lane(w: Writer, x: str, lane: int, lanes: int) -> str:
+    if lanes == 1:
+        return x
+    return w.emit(f"extractelement {ty.vector_of('float', lanes)} {x}, i64 {lane}")
 
 
 def _all(w: Writer, truth: str, lanes: int) -> str:

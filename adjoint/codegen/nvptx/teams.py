@@ -13,6 +13,7 @@ from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.memory import from_memory, to_memory
 from adjoint.codegen.llvm.ops import apply
 from adjoint.codegen.llvm.writer import Value
+from adjoint.codegen.nvptx.counting import counted, counted_up
 from adjoint.codegen.nvptx.geometry import WARP
 from adjoint.codegen.nvptx.memory import store
 from adjoint.codegen.nvptx.quotients import quotients_of_one
@@ -20,7 +21,7 @@ from adjoint.codegen.nvptx.shuffle import shuffled
 from adjoint.codegen.nvptx.threads import ThreadRenderer
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import ACCUMULATOR, GLOBAL, LOAD, LOCAL, PHI, STORE
+from adjoint.ir.kernel_kind import ACCUMULATOR, COUNT, GLOBAL, LOAD, LOCAL, PHI, STORE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -29,6 +30,7 @@ _SHARED = "ptr addrspace(3)"
 _MEMORY = "@shared_memory"
 _LINE = 16  # bytes that pieces of shared memory are multiples of
 _UNROLLED = 2048  # nodes; a loop that is as short as this without branches has none
+_ROW_REGISTERS = 96  # of a thread: the assembler would take more, and have fewer threads
 _EXTREMES = {"maximum": "llvm.maximum", "minimum": "llvm.minimum"}
 _SYMMETRIC = {"add", "mul", "logical_or", "logical_and", "bitwise_or", "bitwise_and", "bitwise_xor"}
 
@@ -43,6 +45,7 @@ class TeamRenderer(ThreadRenderer):
         self.thread = "0"  # the number of this one in its team
         self.members = "-1"  # the threads of its team in the warp, as bits
         self.exchanged = _written_and_read(program)
+        self.rows["count_up"] = self.count_up
         self.places, self.joining, self.room = self.layout()
         self.geometry = self.geometry._replace(shared=self.room * self.geometry.pieces)
 
@@ -88,6 +91,9 @@ class TeamRenderer(ThreadRenderer):
             first = w.emit(f"mul {kind} {block}, {self.geometry.pieces}")
             self.piece = w.emit(f"add {kind} {first}, {wide}")
 
+    def most_registers(self) -> int:
+        return self.program.registers or super().most_registers() or _ROW_REGISTERS
+
     def globals(self) -> list[str]:
         if not self.room:
             return []
@@ -125,6 +131,22 @@ class TeamRenderer(ThreadRenderer):
         else:
             w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}"))
 
+    def count_up(self, node: UOp) -> None:
+        buffer, index = (self.value[source] for source in node.src)
+        alone = self.spread is not None and self.active(self.spread.lanes) == self.team
+        if not alone or self.team % WARP or self.w.lanes > 1:
+            raise InternalError(f"{self.program.name}: whole warps count, a lane a thread")
+        place = index.name
+        if node.src[1].dtype.bits != WARP:
+            place = self.w.emit(f"trunc {ty.type_of(node.src[1].dtype)} {place} to i32")
+        memory = f"{_SHARED} {buffer.name}"
+        if any(node in other.src for other in self.program.body):
+            share = int(node.src[0].arg.size) // (self.team // WARP)
+            found = counted_up(self.w, memory, place, share)
+            self.value[node] = Value(found, 0, self.w.level)
+        else:
+            counted(self.w, memory, place)
+
     # ---- arithmetic
 
     def compute(self, node: UOp, operands: list[Value]) -> Value:
@@ -132,7 +154,8 @@ class TeamRenderer(ThreadRenderer):
         if node.dtype is dtypes.float32:
             if name in _EXTREMES and any(s.op.kernel in (ACCUMULATOR, PHI) for s in node.src):
                 names = [w.vector(v, node.dtype) for v in operands]
-                return Value(self.extreme(name, names, w.lanes), None, w.level)
+                found = self.extreme(name, names, w.lanes)
+                return Value(found, None if w.lanes > 1 else 0, w.level)
             if name == "true_div" and self.is_shared(operands[1]):
                 first = w.vector(operands[0], node.dtype)
                 return Value(quotients_of_one(w, first, operands[1].name, w.lanes), None, w.level)
@@ -166,10 +189,19 @@ class TeamRenderer(ThreadRenderer):
         if exchanges:
             self.barrier()
         self.spread = block
-        super().loop(block, head)
+        if self.is_for_some(block):
+            some = self.w.emit(f"icmp ult i32 {self.thread}, {self.active(block.lanes)}")
+            self.when(some, (), lambda: super(TeamRenderer, self).loop(block, head))
+        else:
+            super().loop(block, head)
         self.spread = None
         if exchanges:
             self.barrier()
+
+    def is_for_some(self, block: Block) -> bool:
+        """Whether threads without lanes of their own have nothing to do in a loop."""
+        totals = self.nest.joins(block) or self.nest.updated(block)
+        return self.active(block.lanes) < self.team and not totals
 
     def group(self, block: Block, head: UOp, first: Value) -> None:
         if block.lanes == 1 or head.arg.grid:
@@ -281,10 +313,11 @@ def _rounded(size: int) -> int:
 
 
 def _memory_of(node: UOp) -> UOp | None:
-    return node.src[0] if node.op.kernel in (LOAD, STORE) else None
+    return node.src[0] if node.op.kernel in (LOAD, STORE, COUNT) else None
 
 
 def _written_and_read(program: LoopProgram) -> set[UOp]:
     """Memory by way of which threads may tell one another something."""
-    read = {node.src[0] for node in program.body if node.op.kernel is LOAD}
-    return read & {node.src[0] for node in program.body if node.op.kernel is STORE}
+    nodes = [node for node in program.body if node.op.kernel in (LOAD, STORE, COUNT)]
+    read = {node.src[0] for node in nodes if node.op.kernel is not STORE}
+    return read & {node.src[0] for node in nodes if node.op.kernel is not LOAD}

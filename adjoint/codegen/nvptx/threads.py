@@ -12,10 +12,14 @@ from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.render import Renderer
 from adjoint.codegen.llvm.writer import Value, flatten
 from adjoint.codegen.nvptx.alignment import Multiples
+from adjoint.codegen.nvptx.early_loads import early_nodes
 from adjoint.codegen.nvptx.even_lanes import even_text
 from adjoint.codegen.nvptx.geometry import Geometry, geometry_of, kernel_name
 from adjoint.codegen.nvptx.memory import Place, load, store
-from adjoint.ir.kernel_kind import GLOBAL, STORE
+from adjoint.codegen.nvptx.quotients import is_power_of_two, power_over
+from adjoint.codegen.nvptx.turns import TurnBounds
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.kernel_kind import GLOBAL, LOAD, STORE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
@@ -24,6 +28,9 @@ from adjoint.target import Processor
 
 _AT_A_TIME = (16, 8, 4)  # turns of a loop that are written out,
 _WRITTEN_OUT = 512  # if they have no more nodes
+_UNROLLED = 256  # nodes; a loop that is as short as this has no branch
+# Loads, from which on a thread is not to make do with few registers: else they wait for others.
+_STREAMED, _REGISTERS, _ALL_REGISTERS = 32, 128, 1 << 16
 _HEAD = ('target triple = "nvptx64-nvidia-cuda"',)
 _SPECIAL = "llvm.nvvm.read.ptx.sreg"
 _GLOBAL_POINTER = "ptr addrspace(1)"
@@ -37,14 +44,17 @@ class ThreadRenderer(Renderer):
     def __init__(self, program: LoopProgram) -> None:
         super().__init__(program, PROCESSOR)
         self.geometry: Geometry = geometry_of(program)
-        self.ahead = {}
+        self.ahead, self.unrolled = {}, _UNROLLED
         written = {node.src[0] for node in program.body if node.op.kernel is STORE}
         over = {operand for _, operand in program.in_place}  # that results may be written over
         fixed = [b for b in program.buffers if b not in written and b.arg.index not in over]
         self.fixed = set(fixed)
         self.multiples = Multiples(program.parameters, self.own_lanes)
+        self.bounds = TurnBounds(program.parameters)
         self.piece = "0"
         self.turns: dict[UOp, list[int]] = {}  # of a loop that are still to be written out
+        self.streamed = 0  # loads that are made early
+        self.early: list[dict[UOp, Value]] = []  # what the turns of a loop have loaded before it
 
     # ---- the function
 
@@ -53,7 +63,8 @@ class ThreadRenderer(Renderer):
         if self.program.grid is not None:
             kind = ty.type_of(self.program.grid.dtype)
             thread, block = (self.special(name, kind) for name in ("tid.x", "ctaid.x"))
-            first = self.w.emit(f"mul {kind} {block}, {self.geometry.pieces}")
+            each = self.geometry.pieces * self.geometry.turns
+            first = self.w.emit(f"mul {kind} {block}, {each}")
             self.piece = self.w.emit(f"add {kind} {first}, {thread}")
 
     def special(self, name: str, kind: str) -> str:
@@ -75,9 +86,16 @@ class ThreadRenderer(Renderer):
         body = flatten(["start:", w.entry, w.lines], [])
         threads = self.geometry.threads
         marks = f'nounwind "no-trapping-math"="true" "nvvm.reqntid"="{threads}"'
+        registers = self.most_registers()
+        if registers and threads * registers <= _ALL_REGISTERS:
+            marks += f' "nvvm.maxnreg"="{registers}"'
         tail = ["  ret void", "}", *w.declared.values(), f"attributes #0 = {{ {marks} }}"]
         tail += [*self.loop_marks(), *self.geometry.text(2 + w.loops), ""]
         return "\n".join([*comments, *_HEAD, *self.globals(), f"{head} #0 {{", *body, *tail])
+
+    def most_registers(self) -> int:
+        """Of a thread; 0: as many as the assembler thinks."""
+        return _REGISTERS if self.streamed > _STREAMED else 0
 
     def globals(self) -> list[str]:
         """Memory that the module has."""
@@ -112,11 +130,22 @@ class ThreadRenderer(Renderer):
 
     def compute(self, node: UOp, operands: list[Value]) -> Value:
         w = self.w
+        if node.op.name == "lt" and self.bounds.is_less(node):
+            return Value(ty.constant(True, node.dtype), 0, 0, True)
         if w.lanes > 1:
             found = even_text(node, operands, w.lanes, self.multiples)
             if found is not None:
                 return Value(w.emit(found[0]), found[1], w.level)
+            if node.op.name == "true_div" and self.is_power_over(node, operands):
+                power = float(node.src[0].arg.value)
+                quotient = power_over(w, power, w.vector(operands[1], node.dtype), w.lanes)
+                return Value(quotient, None, w.level)
         return super().compute(node, operands)
+
+    def is_power_over(self, node: UOp, operands: list[Value]) -> bool:
+        """Whether a known power of two is divided by what differs from lane to lane."""
+        known = operands[0].constant and operands[1].stride is None
+        return known and node.dtype is dtypes.float32 and is_power_of_two(node.src[0].arg.value)
 
     # ---- loops
 
@@ -134,7 +163,43 @@ class ThreadRenderer(Renderer):
         turns = self.turns.get(head)
         if turns:
             self.multiples.assume(head, gcd(turns[-1] + 1, turns.pop(0)))
+        elif first.constant and block.lanes == 1:
+            self.multiples.assume(head, int(first.name))
+            self.bounds.assume(head, int(first.name))
         super().group(block, head, first)
+        self.bounds.forget(head)
+
+    def straight_or_repeated(self, block: Block, head: UOp) -> None:
+        size = head.arg.size
+        early = early_nodes(block, size, self.fixed) if block.lanes == 1 else []
+        if not early or size * self.straight(block) > self.unrolled:
+            super().straight_or_repeated(block, head)
+            return
+        self.early = [self.early_values(head, head.arg.start + i, early) for i in range(size)]
+        for turn in range(size):
+            self.group(block, head, Value(str(head.arg.start + turn), 0, 0, True))
+        self.early = []
+
+    def early_values(self, head: UOp, turn: int, early: list[UOp]) -> dict[UOp, Value]:
+        """What a turn has loaded."""
+        self.value[head] = Value(str(turn), 0, 0, True)
+        self.multiples.assume(head, turn)
+        self.bounds.assume(head, turn)
+        for item in early:
+            self.node(item)
+            self.streamed += item.op.kernel is LOAD
+        self.bounds.forget(head)
+        return {item: self.value[item] for item in early}
+
+    def block(self, block: Block) -> None:
+        if not self.early:
+            super().block(block)
+            return
+        known = self.early.pop(0)
+        self.value.update(known)
+        for item in block.items:
+            if item not in known:
+                self.node(item)
 
     def at_a_time(self, block: Block, size: int) -> int:
         """How many turns of a long loop are written out: their accesses are side by side."""
@@ -144,10 +209,37 @@ class ThreadRenderer(Renderer):
         return next((n for n in _AT_A_TIME if size % n == 0 and n * nodes <= _WRITTEN_OUT), 1)
 
     def counted(self, block: Block, head: UOp) -> None:
-        if head.arg.grid:
+        if head.arg.grid and self.geometry.turns > 1:
+            self.several_pieces(block, head)
+        elif head.arg.grid:
             self.one_piece(block, head)
         else:
             super().counted(block, head)
+
+    def several_pieces(self, block: Block, head: UOp) -> None:
+        """The pieces of this thread, all of which there are, as far apart as a block is wide: each
+        node for all of them, so that loads are on their way together."""
+        w, kind, lanes = self.w, ty.type_of(head.dtype), block.lanes
+        each = []
+        for turn in range(self.geometry.turns):
+            piece = w.emit(f"add {kind} {self.piece}, {turn * self.geometry.pieces}")
+            first = w.emit(f"mul {kind} {piece}, {lanes}")
+            value = type(self.value)(self.leaf)
+            value |= {**self.value, head: Value(first, 1 if lanes > 1 else 0, w.level)}
+            each.append(value)
+        for item in block.items:
+            for value in each:
+                self.value = value
+                self.node(item)
+
+    def node(self, item: UOp | Block) -> None:
+        """A node of a block without blocks inside."""
+        assert isinstance(item, UOp)
+        row = self.rows.get(item.op.name)
+        if row is None:
+            self.value[item] = self.compute(item, [self.value[s] for s in item.src])
+        else:
+            row(item)
 
     def one_piece(self, block: Block, head: UOp) -> None:
         """The piece of this thread, if there is one for it."""

@@ -25,6 +25,7 @@ from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
 Shape = tuple[int, ...]
+FEW_REGISTERS = 64  # of a thread that mostly waits: so that there are many
 _ENDED = -1  # the level of what was computed in a loop that has ended
 _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
@@ -38,6 +39,19 @@ class AlgorithmKernel:
     """
 
     program: LoopProgram
+    scratch: tuple[tuple[DType, int], ...] = ()
+    flag: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AlgorithmSteps:
+    """Kernels one after another, which hand on what they find in memory.
+
+    `parts` are programs with the places of their buffers in the list of all: the results, the
+    operands, `scratch`, and with `flag` its cell.
+    """
+
+    parts: tuple[tuple[LoopProgram, tuple[int, ...]], ...]
     scratch: tuple[tuple[DType, int], ...] = ()
     flag: bool = False
 
@@ -167,6 +181,9 @@ class Loops:
 
     def store(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
         self.here(OPS["store"](buffer, index, value, gate))
+
+    def count_up(self, buffer: UOp, index: UOp) -> UOp:
+        return self.here(OPS["count_up"](buffer, index))
 
     def register(self, start: UOp) -> UOp:
         return self.here(OPS["define_acc"](start, next(self._ids)))

@@ -1,16 +1,21 @@
 """SCAN as loops: serial along its axis, everything else side by side.
 
-The sums are those of the reference, in its order. Sums and products of floats are kept in float64
-along the way; every element of them is rounded to float32, and to a narrower dtype from there.
+Running sums of floats go by blocks of sixteen, in the order of `ops/scan.py`; other ops give the
+same in any order, or (products of floats) go one element after another. Sums and products of floats
+are kept in float64 along the way; every element of them is rounded to float32, and to a narrower
+dtype from there. Where a target has teams of threads, long axes are cut into parts
+(`team_scan.py`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import kernel_of
+from adjoint.ir.sizes import divides, highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
@@ -20,6 +25,8 @@ from adjoint.kernel.algorithms.loops import (
     number,
     split,
 )
+from adjoint.ops.tree import GROUP
+from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
 _BOOL = {"maximum": "logical_or", "minimum": "logical_and", "add": "logical_or"}
@@ -56,25 +63,139 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
     return UOp._apply(name, a, b)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scan:
+    """What is scanned: `n` elements apart by `inner`, `outer` times; `part` of them by a kernel.
+
+    Results are elements, or with `totals` the values of whole parts; with `before` an element does
+    not count itself. `based`: what comes before each part is given.
+    """
+
+    op: str
+    kind: DType  # of running values
+    given: DType
+    result: DType
+    outer: int
+    n: int
+    inner: int
+    reverse: bool = False
+    part: int = 0
+    totals: bool = False
+    before: bool = False
+    based: bool = False
+
+    @staticmethod
+    def of(node: UOp) -> Scan:
+        x, axis = node.src[0], node.arg.axis
+        outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+        kind = running(node)
+        sizes = (outer, x.shape[axis], inner)
+        return Scan(join_of(node), kind, x.dtype, node.dtype, *sizes, node.arg.reverse)
+
+    @property
+    def parts(self) -> int:
+        return -(-self.n // self.part) if self.part else 1
+
+    @property
+    def group(self) -> int:
+        """Elements of a block; all, where they go one after another."""
+        fixed = self.op == "add" and self.kind.is_float
+        return GROUP if fixed or self.part else highest(self.n)
+
+    @property
+    def start(self) -> UOp:
+        return number(neutral(self.op, self.kind), self.kind)
+
+    def at(self, outer: UOp, k: UOp, column: tuple[tuple[UOp, int], ...] = ()) -> UOp:
+        """Where element k of a row lies, counted in the direction of the scan."""
+        along = self.n - 1 - k if self.reverse else k
+        return index_sum((outer, self.n * self.inner), (along, self.inner), *column)
+
+    def held(self, value: UOp) -> UOp:
+        """An element as a running value."""
+        return value.cast(held(self.given)).cast(self.kind)
+
+    def rounded(self, total: UOp) -> UOp:
+        """A running value as a result."""
+        return total.cast(held(self.result)).cast(self.result)
+
+    def join(self, a: UOp, b: UOp) -> UOp:
+        return combined(self.op, a, b)
+
+
+class ScanLoops:
+    """A kernel in which a lane has a row, or a part of one, while it is written."""
+
+    def __init__(self, scan: Scan, target: Target) -> None:
+        self.scan, self.loops = scan, Loops()
+        buffer, all_parts = self.loops.buffer, scan.outer * scan.parts * scan.inner
+        size = all_parts if scan.totals else scan.outer * scan.n * scan.inner
+        self.out = buffer("out", scan.result, size, mutable=True)
+        self.x = buffer("x", scan.given, scan.outer * scan.n * scan.inner)
+        self.base = buffer("before", scan.kind, all_parts) if scan.based else None
+        self.lanes = lanes_for(scan.inner, scan.kind, target)
+        self.column: tuple[tuple[UOp, int], ...] = ()
+        self.outer = number(0)
+
+    def program(self, node: UOp, name: str) -> LoopProgram:
+        """The whole."""
+        scan, loops, lanes = self.scan, self.loops, self.lanes
+        sizes = (scan.outer, scan.parts, -(-scan.inner // lanes))
+        with loops.grid(prod(sizes)) as position:
+            self.outer, part, block = split(position, sizes)
+            with loops.block(scan.inner, lanes, block) as lane:
+                self.column = ((block, lanes), (lane, 1))
+                row = (self.outer, scan.parts * scan.inner), (part, scan.inner)
+                place = index_sum(*row, *self.column)
+                base = scan.start if self.base is None else loops.load(self.base, place)
+                total = self._walk(self._levels(), index_sum((part, scan.part)), base)
+                if scan.totals:
+                    loops.store(self.out, place, scan.rounded(total))
+        return loops.program(node, name, 2 * (scan.part or scan.n) * lanes)
+
+    def _levels(self) -> int:
+        """Of blocks around the elements."""
+        size, levels = self.scan.group, 0
+        while size < highest(self.scan.part or self.scan.n):
+            size, levels = size * self.scan.group, levels + 1
+        return levels
+
+    def _walk(self, level: int, first: UOp, base: UOp) -> UOp:
+        """A block of this level, from its first element on, behind what comes before; its total."""
+        scan, loops, unit = self.scan, self.loops, self.scan.group**level
+        register = loops.register(scan.start)
+        with self._turns(level, first, unit) as i:
+            at = index_sum((first, 1), (i, unit))
+            if level:
+                inside = self._walk(level - 1, at, scan.join(base, register))
+                total = loops.update(register, scan.join(register, inside), i)
+            else:
+                total = self._element(register, at, base, i)
+        return total
+
+    def _turns(self, level: int, first: UOp, unit: int) -> Any:
+        """The loop over the blocks of a block."""
+        scan, size = self.scan, unit * self.scan.group
+        whole = scan.part or scan.n
+        top = size >= highest(whole)
+        if (top and not scan.part and level == 0) or divides(size, scan.n):
+            return self.loops.loop(scan.n if top and level == 0 else scan.group)
+        most = min(scan.group, -(-highest(whole) // unit))
+        left = (scan.n - first + (unit - 1)) // unit
+        return self.loops.loop(most, count=left.minimum(scan.group))
+
+    def _element(self, register: UOp, k: UOp, base: UOp, loop: UOp) -> UOp:
+        scan, loops = self.scan, self.loops
+        at = scan.at(self.outer, k, self.column)
+        value = scan.held(loops.load(self.x, at))
+        if scan.before:
+            loops.store(self.out, at, scan.rounded(scan.join(base, register)))
+        total = loops.update(register, scan.join(register, value), loop)
+        if not scan.totals and not scan.before:
+            loops.store(self.out, at, scan.rounded(scan.join(base, total)))
+        return total
+
+
 def build_scan(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:
     """The kernel of scan_sum, scan_prod, scan_max or scan_min on one contiguous operand."""
-    x, axis, op = node.src[0], node.arg.axis, join_of(node)
-    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
-    kind = running(node)
-    lanes = lanes_for(inner, kind, target)
-    blocks = -(-inner // lanes)
-    loops = Loops()
-    out = loops.buffer("out", node.dtype, node.size, mutable=True)
-    given = loops.buffer("x", x.dtype, x.size)
-    sizes = (prod(x.shape[:axis]), blocks)
-    with loops.grid(prod(sizes)) as position:
-        outer, block = split(position, sizes)
-        with loops.block(inner, lanes, block) as lane:
-            start = index_sum((outer, n * inner), (block, lanes), (lane, 1))
-            register = loops.register(number(neutral(op, kind), kind))
-            with loops.loop(n) as k:
-                at = index_sum((start, 1), (n - 1 - k if node.arg.reverse else k, inner))
-                value = loops.load(given, at).cast(held(x.dtype)).cast(kind)
-                total = loops.update(register, combined(op, register, value), k)
-                loops.store(out, at, total.cast(held(node.dtype)).cast(node.dtype))
-    return AlgorithmKernel(loops.program(node, name, 2 * n * lanes))
+    return AlgorithmKernel(ScanLoops(Scan.of(node), target).program(node, name))

@@ -54,7 +54,7 @@ def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _ScatterLayout:
+class ScatterLayout:
     """How the axes of x divide: those indexed, a contiguous run at the end, and the others."""
 
     shape: Shape
@@ -64,7 +64,7 @@ class _ScatterLayout:
     lanes: int  # of the run that go side by side
 
     @staticmethod
-    def of(x: UOp, axes: Shape, target: Target) -> _ScatterLayout:
+    def of(x: UOp, axes: Shape, target: Target) -> ScatterLayout:
         rank = len(x.shape)
         first = rank
         while first > 0 and first - 1 not in axes:
@@ -74,7 +74,7 @@ class _ScatterLayout:
         if lanes == 1:
             first, inner = rank, 1
         others = tuple(a for a in range(first) if a not in axes)
-        return _ScatterLayout(x.shape, axes, others, inner, lanes)
+        return ScatterLayout(x.shape, axes, others, inner, lanes)
 
     @property
     def sizes(self) -> Shape:
@@ -97,7 +97,7 @@ class _Scatter:
     def __init__(self, node: UOp, target: Target) -> None:
         x, *indices, updates = node.src
         self.node, self.machine, self.loops = node, target, Loops()
-        self.layout = _ScatterLayout.of(x, node.arg.axes, target)
+        self.layout = ScatterLayout.of(x, node.arg.axes, target)
         self.op = node.op.kernel.join(node)
         self.kind = held(node.dtype)
         self.count = prod(indices[0].shape)

@@ -28,7 +28,7 @@ _UNUSED_BITS = {dtypes.bfloat16: 16, dtypes.float16: 13}  # at the end of the va
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Order:
+class Order:
     """The integers that stand for the elements of a dtype: ordered the same."""
 
     dtype: DType  # of the elements
@@ -63,6 +63,28 @@ class _Order:
         number_ = self._float(value) if self.dtype.is_float else self._integer(value)
         return ~number_ if self.descending else number_
 
+    def raised(self, value: UOp) -> UOp:
+        """The integer of an element, as if it had no sign: the least is 0."""
+        key = self.key(value)
+        if self.bits == self.kind.bits:
+            return key ^ self.kind.min
+        return ((key.cast(dtypes.int64) - self.lowest) >> self.unused).cast(self.kind)
+
+    def value(self, raised: UOp) -> tuple[UOp, UOp | None] | None:
+        """The element of such an integer, and whether others have the same; None if it cannot be
+        told from the integer."""
+        if self.bits != self.kind.bits:
+            return None
+        key = raised ^ self.kind.min
+        key = ~key if self.descending else key
+        if not self.dtype.is_float:
+            return (key ^ self.kind.min if self.dtype.kind == "u" else key).bitcast(
+                self.dtype
+            ), None
+        most = number(self.kind.max, self.kind)
+        turned = key ^ ((key >> (self.kind.bits - 1)) & most)
+        return turned.bitcast(self.dtype), key.eq(0).logical_or(key.eq(most))
+
     def _integer(self, value: UOp) -> UOp:
         if self.dtype.kind == "u" and self.dtype.itemsize >= 4:
             return value.bitcast(self.kind) ^ self.kind.min
@@ -82,7 +104,7 @@ class _Sort:
     def __init__(self, node: UOp, target: Target, values: bool, indices: bool) -> None:
         (x,) = node.src
         self.node, self.target, self.loops = node, target, Loops()
-        self.order = _Order(x.dtype, node.arg.descending)
+        self.order = Order(x.dtype, node.arg.descending)
         axis = node.arg.axis
         self.n = x.shape[axis]
         self.inner = prod(x.shape[axis + 1 :])
@@ -137,12 +159,12 @@ def _ranked(sort: _Sort, name: str) -> AlgorithmKernel:
     return found if team is None else replace(found, program=replace(found.program, threads=lanes))
 
 
-def _digit_bits(order: _Order) -> int:
+def _digit_bits(order: Order) -> int:
     """How many bits a digit has: 8, but the 19 of float16 are two digits of 10."""
     return 10 if order.bits == 19 else 8
 
 
-def _rounds(order: _Order) -> int:
+def _rounds(order: Order) -> int:
     return -(-order.bits // _digit_bits(order))
 
 

@@ -11,10 +11,13 @@ from collections.abc import Callable
 
 from adjoint.ir.kernel_kind import kernel_of
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import AlgorithmKernel
+from adjoint.kernel.algorithms.loops import AlgorithmKernel, AlgorithmSteps
 from adjoint.kernel.algorithms.scan import build_scan
 from adjoint.kernel.algorithms.scatter import build_scatter
 from adjoint.kernel.algorithms.sort import build_argsort
+from adjoint.kernel.algorithms.team_scan import build_team_scan
+from adjoint.kernel.algorithms.team_scatter import build_team_scatter
+from adjoint.kernel.algorithms.team_sort import build_team_sort
 from adjoint.target import Target
 
 BUILDERS: dict[str, Callable[[UOp, Target, str], AlgorithmKernel]] = {
@@ -22,6 +25,19 @@ BUILDERS: dict[str, Callable[[UOp, Target, str], AlgorithmKernel]] = {
     "scatter": build_scatter,
     "sort": build_argsort,
 }
+
+
+TEAMS: dict[str, Callable[[UOp, Target], AlgorithmSteps | None]] = {
+    "scan": build_team_scan,
+    "scatter": build_team_scatter,
+    "sort": build_team_sort,
+}
+
+
+def build_steps(node: UOp, target: Target) -> AlgorithmSteps | None:
+    """The kernels of a node, where a team of threads is sooner than a thread for each row."""
+    builder = TEAMS.get(kernel_of(node).name)  # type: ignore[attr-defined]
+    return None if builder is None else builder(node, target)
 
 
 def build(node: UOp, target: Target, name: str = "") -> AlgorithmKernel:

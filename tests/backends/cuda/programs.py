@@ -43,10 +43,102 @@ WHOLE = {
     ),
     "quotients of one number": (lambda x: [2 / (x.abs() + 1), -1 / x, 1e30 / x], [(256, 1024)]),
     "three axes": (lambda x: [x.permute(2, 0, 1) + 0, x.permute(0, 2, 1) * 2], [(7, 65, 130)]),
-    "scans": (lambda x: [x.cumsum(0), x.cumsum(1), x.abs().cummax(1)[0]], [(65, 1000)]),
+    "scans": (
+        lambda x: [x.cumsum(0), x.cumsum(1), x.abs().cummax(1)[0], x.flip(1).cumsum(1)],
+        [(65, 1000), (1, 16385), (2, 65536), (3, 4097), (20000, 3), (300, 64)],
+    ),
+    "scans of whole numbers": (
+        lambda x: [
+            (x * 100).cast("int32").cumsum(0),
+            (x > 0).cumsum(1),
+            (x * 9).cast("int8").cummin(0)[0],
+        ],
+        [(65, 1000), (1, 20001), (5000, 7)],
+    ),
+    "scans of float64": (lambda x: [x.cast("float64").cumsum(1), x.cumprod(0)], [(2, 70001)]),
+    "long rows": (
+        lambda x: [
+            x.softmax(-1),
+            x.layernorm(-1),
+            x.cast("bfloat16").log_softmax(-1).cast("float32"),
+        ],
+        [(257, 32769), (260, 50304)],
+    ),
+    "powers of two over": (
+        lambda x: [
+            2 / (y := (x * (x * 60).exp())),
+            -1 / y,
+            0.25 / y.round(),
+            1 / (y * 0),
+            x.tanh(),
+        ],
+        [(256, 512)],
+    ),
+    "long computations": (
+        lambda x: [
+            x.tanh() * (x * 1.5 + 0.25).relu(),
+            x.gelu(),
+            (x.cast("bfloat16") * 3).exp().cast("float32"),
+        ],
+        [(1024, 1024), (1 << 21,)],
+    ),
+    "rows by index": (lambda x: [x[(x[:, 0] * 900).cast("int32") % 64]], [(65536, 32)]),
     "sorts": (lambda x: [*x.sort(1), *x.sort(0), x.argsort(1)], [(33, 300), (3, 5000)]),
+    "long sorts": (
+        lambda x: [*_rough(x).sort(1), _rough(x).argsort(1, descending=True), x.sort(0)[0]],
+        [(3, 5003), (600, 2), (1, 70001), (2, 65536)],
+    ),
+    "sorts of many rows": (
+        lambda x: [
+            *_rough(x).sort(1),
+            x.argsort(1, descending=True),
+            (x * 99).cast("int8").sort(1)[0],
+        ],
+        [(65, 700), (64, 4096), (130, 2049)],
+    ),
+    "long sorts of other dtypes": (
+        lambda x: [
+            y.sort(1)[0].cast("float64")
+            for y in map((x * 100).cast, ("int32", "int8", "float64", "bfloat16", "bool"))
+        ],
+        [(3, 2049)],
+    ),
+    "sums by index": (
+        lambda x: [
+            x[:50].index_add(0, (i := _spots(x, 50)), x),
+            Tensor.zeros(50, x.shape[1], device=x.device).index_add(0, i, x),
+            x[:50].index_add(0, i * 0 + 7, x),
+            x[:, :50].index_add(1, _spots(x.T, 50), x),
+            x[:50].cast("bfloat16").index_add(0, i, x.cast("bfloat16")).cast("float32"),
+        ],
+        [(500, 70), (4097, 64)],
+    ),
+    "scatters": (
+        lambda x: (
+            [
+                x.reshape(-1)[:1000].scatter_reduce(
+                    0, (i := _spots(x.reshape(-1), 1000)), x.reshape(-1), how
+                )
+                for how in ("sum", "prod", "amax", "amin")
+            ]
+            + [x.reshape(-1)[:1000].scatter(0, i, x.reshape(-1))]
+        ),
+        [(70, 100), (300, 250)],
+    ),
     "topk": (lambda x: [*x.topk(5, 1)], [(33, 300)]),
     "pooling": (lambda x: [x.reshape(1, 4, 50, -1).max_pool2d(3)], [(20, 500)]),
+    "pooling, both ways": (
+        lambda x: [
+            (y := x.reshape(2, 3, 40, -1)).max_pool2d(3, 2, padding=1),
+            grad(lambda v: (v.max_pool2d(3, 2, padding=1) * v[..., ::2, ::2]).sum())(y),
+            grad(lambda v: v.avg_pool2d(3).sum())(y),
+        ],
+        [(20, 480), (10, 960)],
+    ),
+    "axes between": (
+        lambda x: [x.sum(1), x.max(1), x.mean(1), x.argmin(1), (x > 0).all(1)],
+        [(8, 3, 500), (5, 37, 33), (3, 20, 2), (40, 5, 4096)],
+    ),
     "views": (lambda x: [x.T.flip(0)[1:, ::2].reshape(-1), x.pad(((1, 2), (3, 0)))], [(60, 80)]),
     "empty": (lambda x: [x[:0].sum(0), x[:0] + 1, x[:, :0].sum(1)], [(40, 33)]),
     "0-d": (lambda x: [x[0, 0].exp(), x.max() * 2], [(2, 2)]),
@@ -93,6 +185,18 @@ def _far(x):
 
 def _places(x):
     return Tensor(np.arange(40, dtype=np.int32) % 7, device=x.device)
+
+
+def _rough(x):
+    """Many equal numbers, zeros of both signs, NaN and infinities among them."""
+    y = (x * 4).round() / 4
+    return (y > 2).where(y / 0, (y < -2).where(y * float("nan"), y))
+
+
+def _spots(x, count):
+    """A place for each row."""
+    rows = x if len(x.shape) == 1 else x[:, 0]
+    return (rows * 1000).cast("int32") % count
 
 
 def _drawn(x):

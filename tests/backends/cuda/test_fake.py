@@ -26,6 +26,9 @@ from tests.support.fake_gpu import fake_gpu
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
 SOME = [VALUES[i] for i in range(0, len(VALUES), max(1, len(VALUES) // 24))]
 ODD = [case for case in programs() if case[2][-1] in (33, 257, 4097) or len(case[2]) != 2]
+SHARED = ("scans 1x16385", "long sorts 600x2", "sorts of many rows 65x700", "scatters 70x100")
+SHARED += ("sums by index 500x70",)
+ODD += [case for case in programs() if case[0] in SHARED]
 
 
 @pytest.fixture(scope="module")

@@ -126,3 +126,47 @@ def test_no_thread_keeps_a_row_in_memory_of_its_own():
     for fn in (lambda x: x.softmax(-1), lambda x: x.layernorm(-1), lambda x: x.sort(1)[0]):
         for source in sources(fn(floats(16, 1000))):
             assert ".local" not in ptx_of(source, 90)
+
+
+def texts(*tensors):
+    """PTX of every kernel, by name."""
+    return {source.name: ptx_of(source, 90) for source in sources(*tensors)}
+
+
+def test_a_long_sort_ranks_by_ballots_and_counts_by_atomics():
+    found = texts(floats(1 << 14).sort(0)[0])
+    assert "vote" in found["argsort_move1"]
+    assert re.search(r"(atom|red)\S*\.shared\S*\.add", found["argsort_count1"])
+    assert "vote" not in found["argsort_count1"]
+
+
+def test_a_team_scans_a_row_by_wide_accesses():
+    (ptx,) = texts(floats(8, 1024).cumsum(1)).values()
+    assert len(re.findall(r"ld\.global\S*\.v4", ptx)) == 4  # sixteen numbers a thread, once
+    assert len(re.findall(r"st\.global\S*\.v4", ptx)) == 4
+
+
+def test_gathers_load_four_indices_before_they_wait():
+    x = floats(16384, 64)
+    places = Tensor(np.zeros(1 << 20, np.int32), device="CPU")
+    (ptx,) = texts(x[places]).values()
+    accesses = re.findall(r"(ld|st)\.global(?:\.nc)?\.(v4|b32)", ptx)
+    assert accesses == [("ld", "b32")] * 4 + [("ld", "v4")] * 4 + [("st", "v4")] * 4
+
+
+def test_a_power_of_two_is_divided_by_way_of_the_reciprocal():
+    (ptx,) = texts(floats(1 << 16).tanh()).values()
+    assert ptx.count("rcp.approx.ftz.f32") == 4
+
+
+def test_gates_are_asked_only_where_a_row_may_end():
+    (whole,), (short,) = (texts(floats(64, n).max(1)).values() for n in (1024, 1000))
+    gates = [len(re.findall("selp", ptx)) for ptx in (whole, short)]
+    assert gates[1] - gates[0] <= 20  # of sixteen steps of a lane, two may be beyond the end
+
+
+def test_columns_are_on_their_way_together():
+    (ptx,) = texts(floats(8192, 64).sum(0)).values()
+    assert ".maxnreg 128" in ptx
+    loads = re.search(r"(?:ld\.global\S*\.v4(?:(?!add\.rn).)*){16}", ptx, re.DOTALL)
+    assert loads is not None

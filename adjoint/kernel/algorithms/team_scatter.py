@@ -1,0 +1,200 @@
+"""SCATTER and SCATTER_ADD where teams of threads are: updates are sorted by where they go.
+
+Sorting keeps the order of updates to one place, so that each place goes through its own, one after
+another, as if all went through all: the same bits as by a thread that does. Three parts:
+    updates in the order of their places (`radix_sort.py`); one out of range comes last, and is told
+    starts[place] = the first update of each place, found by halving
+    for every place, and what lies there: its updates, one after another
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from adjoint.ir.affine import strides_of
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.sizes import varies
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import (
+    AlgorithmSteps,
+    Loops,
+    index_sum,
+    number,
+    split,
+)
+from adjoint.kernel.algorithms.radix_sort import CountLoops, Ends, RadixSteps, Rows, TileLoops
+from adjoint.kernel.algorithms.scan import combined, held
+from adjoint.kernel.algorithms.scatter import ScatterLayout, checked, flag_code, read_by
+from adjoint.stages import LoopProgram
+from adjoint.target import Target
+
+Terms = tuple[tuple[UOp, int], ...]  # of an index
+_FEWEST = 64  # updates that are worth sorting
+_MOST = 1 << 30  # places, or updates
+
+
+class _Scatter:
+    """What is scattered where, and the places of buffers in the list of all."""
+
+    def __init__(self, node: UOp, target: Target) -> None:
+        x, *indices, updates = node.src
+        self.node, self.indices, self.updates = node, indices, updates
+        self.layout = ScatterLayout.of(x, node.arg.axes, target)
+        self.extents = [x.shape[a] for a in node.arg.axes]
+        self.places = prod(self.extents)
+        self.count = prod(indices[0].shape)
+        self.x = x if x in read_by(node) else None
+        self.first_index = 1 + (self.x is not None)
+        self.updates_place = self.first_index + len(indices)
+        self.first_scratch = self.updates_place + 1
+        self.flag = -1  # behind scratch, when that is known
+        alone = updates.size == self.count and updates.dtype.itemsize == 4
+        self.carried = alone and not updates.dtype.is_bool  # updates go with their places
+        self.sorted, self.order = -1, -1
+
+
+class _ScatterEnds(Ends):
+    """From indices to places, in their order."""
+
+    def __init__(self, scatter: _Scatter) -> None:
+        self.scatter = scatter
+
+    def define_operands(self, tile: TileLoops) -> None:
+        s = self.scatter
+        if tile.round:
+            return
+        for i, index in enumerate(s.indices):
+            tile.buffer(f"index{i}", index.dtype, max(index.size, 1), s.first_index + i)
+        if isinstance(tile, CountLoops):
+            tile.buffer("flag", dtypes.int64, 1, s.flag, True)
+        elif s.carried:
+            tile.buffer("updates", s.updates.dtype, s.count, s.updates_place)
+
+    def define_results(self, tile: TileLoops) -> None:
+        s = self.scatter
+        tile.buffer("sorted", dtypes.int32, s.count, s.sorted, True)
+        tile.buffer("order", dtypes.int32, s.count, s.order, True)
+
+    def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
+        s, place, every = self.scatter, number(0, dtypes.int32), None
+        safe = inside.where(k, 0)
+        for i, (axis, extent) in enumerate(zip(s.node.arg.axes, s.extents, strict=True)):
+            index = tile.loops.load(tile.named[f"index{i}"], safe)
+            wide, good = checked(index, extent)
+            place = place * extent + good.where(wide, 0).cast(dtypes.int32)
+            if "flag" in tile.named:
+                bad = good.logical_not().logical_and(inside)
+                tile.loops.store(tile.named["flag"], number(0), flag_code(axis, index), bad)
+            every = good if every is None else every.logical_and(good)
+        assert every is not None
+        return every.where(place, s.places)
+
+    def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
+        s = self.scatter
+        if not s.carried:
+            return super().payload(tile, row, k)
+        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
+        return tile.loops.load(tile.named["updates"], safe).bitcast(dtypes.int32)
+
+    def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
+        tile.loops.store(tile.named["sorted"], place, key, inside)
+        tile.loops.store(tile.named["order"], place, at, inside)
+
+
+def _starts(s: _Scatter, name: str) -> LoopProgram:
+    """The first update of every place, and behind the last one's."""
+    loops = Loops(dtypes.int32)
+    starts = loops.buffer("starts", dtypes.int32, s.places + 1, True)
+    keys = loops.buffer("sorted", dtypes.int32, s.count)
+    with loops.grid(s.places + 1) as place:
+        low = loops.register(number(0, dtypes.int32))
+        high = loops.register(number(s.count, dtypes.int32))
+        with loops.loop(s.count.bit_length()) as turn:
+            middle = (low + high) // 2
+            key = loops.load(keys, middle.minimum(s.count - 1))
+            behind = (key < place).logical_and(middle < high)
+            more = behind.where(middle + 1, low)
+            less = behind.where(high, middle)
+            found = loops.update(low, more, turn)
+            loops.update(high, less, turn)
+        loops.store(starts, place, found)
+    return loops.program(s.node, name, 8 * s.count.bit_length())
+
+
+class _Apply:
+    """The kernel in which every place goes through its updates."""
+
+    def __init__(self, s: _Scatter) -> None:
+        self.s, self.loops = s, Loops()
+        self.op, self.kind = s.node.op.kernel.join(s.node), held(s.node.dtype)
+        buffer = self.loops.buffer
+        self.out = buffer("out", s.node.dtype, s.node.size, True)
+        self.x = None if s.x is None else buffer("x", s.x.dtype, s.x.size)
+        self.updates = buffer("updates", s.updates.dtype, max(s.updates.size, 1))
+        self.order = buffer("order", dtypes.int32, s.count)
+        self.starts = buffer("starts", dtypes.int32, s.places + 1)
+
+    def program(self, name: str) -> LoopProgram:
+        s, loops = self.s, self.loops
+        layout, strides = s.layout, strides_of(s.layout.shape)
+        *others, blocks = layout.sizes
+        sizes = (s.places, *others, blocks)
+        with loops.grid(prod(sizes)) as position:
+            place, *rest, block = split(position, sizes)
+            coordinates = zip(split(place, s.extents), layout.axes, strict=True)
+            terms = [(at, strides[axis]) for at, axis in coordinates]
+            terms += [(at, strides[a]) for at, a in zip(rest, layout.others, strict=True)]
+            ends = loops.load(self.starts, place), loops.load(self.starts, place + 1)
+            with loops.block(layout.inner, layout.lanes, block) as lane:
+                column = ((block, layout.lanes), (lane, 1))
+                self._place(index_sum(*terms, *column), rest, column, ends)
+        each = max(s.count // s.places, 1) * layout.lanes
+        return loops.program(s.node, name, 8 * each)
+
+    def _place(self, at: UOp, rest: list[UOp], column: Terms, ends: tuple[UOp, UOp]) -> None:
+        """The element at a place: what was there, and its updates."""
+        loops, s, (begin, end) = self.loops, self.s, ends
+        register = loops.register(self._before(at))
+        first = begin if self.op is not None else (end - 1).maximum(begin)  # the last one stays
+        with loops.loop(s.count, count=(end - first).cast(dtypes.int64)) as u:
+            value = self._update(first.cast(dtypes.int64) + u, rest, column)
+            after = value if self.op is None else combined(self.op, register, value)
+            total = loops.update(register, after, u)
+        loops.store(self.out, at, total.cast(s.node.dtype))
+
+    def _before(self, at: UOp) -> UOp:
+        x = self.s.node.src[0]
+        value = number(x.arg.value, x.dtype) if self.x is None else self.loops.load(self.x, at)
+        return value.cast(self.kind)
+
+    def _update(self, u: UOp, rest: list[UOp], column: Terms) -> UOp:
+        s, layout = self.s, self.s.layout
+        found = self.loops.load(self.order, u)
+        if s.carried:
+            return found.bitcast(s.updates.dtype).cast(self.kind)
+        sizes = tuple(layout.shape[a] for a in layout.others)
+        strides = strides_of((*sizes, layout.inner))
+        whole = prod(sizes) * layout.inner
+        terms = zip(rest, strides, strict=False)
+        at = index_sum((found.cast(dtypes.int64), whole), *terms, *column)
+        return self.loops.load(self.updates, at).cast(self.kind)
+
+
+def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
+    """The kernels of a scatter for teams; None where there are few updates."""
+    if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
+        return None
+    s = _Scatter(node, target)
+    if not node.size or not _FEWEST <= s.count < _MOST or s.places >= _MOST:
+        return None
+    steps = RadixSteps(node, target, s.first_scratch)
+    s.sorted, s.order = (steps.memory(dtypes.int32, s.count) for _ in range(2))
+    starts = steps.memory(dtypes.int32, s.places + 1)
+    rows = Rows(1, s.count, s.places.bit_length(), dtypes.int32)
+    steps.sort(rows, _ScatterEnds(s))
+    name = node.op.name
+    steps.parts.append((_starts(s, f"{name}_starts"), (starts, s.sorted)))
+    given = () if s.x is None else (1,)
+    places = (0, *given, s.updates_place, s.order, starts)
+    steps.parts.append((_Apply(s).program(f"{name}_apply"), places))
+    return AlgorithmSteps(tuple(steps.parts), tuple(steps.scratch), flag=True)
