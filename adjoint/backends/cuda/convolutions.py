@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adjoint.backends.cuda.workspaces import workspace
+from adjoint.backends.cuda.workspaces import ready, workspace
 from adjoint.runtime.cudnn import Convolver, Form
 from adjoint.stages import Convolution
 
@@ -49,7 +49,9 @@ def _row(values: Shape, none: int) -> Shape:
 
 def convolution_call(call: Convolution, site: Site) -> Callable[[], None]:
     """What launches a convolution on the slots of a run: its result, then its operands."""
-    convolver, gpu, values = _convolver(_form(call)), site.gpu, site.cells.values
+    gpu, values = site.gpu, site.cells.values
+    with ready(gpu):
+        convolver = _convolver(_form(call))
     room = workspace(site, convolver.workspace)
     places = dict(zip(_SLOTS[call.kind], site.slots, strict=True))
     picture, weights, out = (places[name] for name in ("picture", "weights", "out"))
