@@ -34,7 +34,8 @@ def _form(call: Convolution) -> Form:
     shapes = [_shape(s) for s in (call.picture, call.weights, call.out)]
     rows = zip((1, 0, 1), (call.stride, call.padding, call.dilation), strict=True)
     stride, padding, dilation = (_row(values, none) for none, values in rows)
-    rest = (stride, padding, dilation, call.groups, call.channels_last)
+    how = (call.channels_last, call.tf32, call.ordered)
+    rest = (stride, padding, dilation, call.groups, *how)
     return Form(call.dtype.name, call.kind, shapes[0], shapes[1], shapes[2], *rest)
 
 
