@@ -225,13 +225,16 @@ class Convolution:
     dilation: Shape
     groups: int
     channels_last: bool
+    tf32: bool = False  # operands of float32 may be rounded to 10 bits
+    ordered: bool = True  # the same bits from run to run
 
     @property
     def title(self) -> str:
         """What the call is, with its sizes."""
         sizes = "x".join(map(str, self.picture)) + " by " + "x".join(map(str, self.weights))
         order = " channels last" if self.channels_last else ""
-        return f"convolution {self.dtype.short} {self.kind} {sizes}{order}"
+        kind = "tf32" if self.tf32 else self.dtype.short
+        return f"convolution {kind} {self.kind} {sizes}{order}"
 
     @property
     def flops(self) -> int:

@@ -22,7 +22,7 @@ from adjoint.ir.uop import UOp
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 CHOLESKY, SOLVE, TRIANGULAR, QR, EIGH, SVD = (
-    "cholesky",  # a → L in the lower triangle
+    "cholesky",  # a → Lᴴ in the upper triangle
     "solve",  # a, bᵀ → xᵀ
     "triangular",  # a, b → x
     "qr",  # xᵀ → Qᵀ, and Rᵀ in the lower triangle of a matrix like xᵀ
@@ -73,7 +73,7 @@ def _triangular(a: Any, b: Any, **how: bool) -> Any:
 
 
 _REFERENCES: dict[str, Callable[..., Any]] = {
-    CHOLESKY: np.linalg.cholesky,
+    CHOLESKY: lambda a: np.conj(_mt(np.linalg.cholesky(a))),
     SOLVE: lambda a, b: _mt(np.linalg.solve(a, _mt(b))),
     QR: _qr,
     EIGH: _eigh,

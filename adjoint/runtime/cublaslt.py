@@ -8,8 +8,7 @@ products it is given.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ctypes import (
     POINTER,
     byref,
@@ -24,11 +23,11 @@ from ctypes import (
     c_void_p,
 )
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
 from adjoint.errors import InternalError
+from adjoint.runtime.nvidia import folders
 
 _NAMES = ("libcublasLt.so.13", "libcublasLt.so.12", "cublasLt64_13.dll", "cublasLt64_12.dll")
 _H = POINTER(c_void_p)
@@ -113,17 +112,10 @@ class Product(NamedTuple):
     aligned: int = ALIGNED
 
 
-def _folders() -> Iterator[Path]:
-    spec = importlib.util.find_spec("nvidia")
-    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-        yield from Path(place).glob("*/lib")
-        yield from Path(place).glob("*/bin")
-
-
 @lru_cache(maxsize=1)
 def library() -> Any:
     """The library; None if it is not installed."""
-    found = [folder / name for name in _NAMES for folder in _folders()]
+    found = [folder / name for name in _NAMES for folder in folders()]
     for name in (*(str(path) for path in found if path.exists()), *_NAMES):
         try:
             loaded = ctypes.CDLL(name)

@@ -46,9 +46,9 @@ _CROSS_CORRELATION = 1
 _HEURISTICS = (3, 2)  # by a decision tree, then all that is known to work
 _TENSOR_CORES, _NARROWED, _NARROW_SUMS, _FOURIER, _VARIES = 0, 1, 2, 3, 4  # notes of an engine
 _WINOGRAD = (5, 6, 7, 8)
-# Engines that are not taken: those whose bits differ from run to run, that round operands or
-# partial sums, or that mix elements no product has: an infinity would reach other results.
-_REFUSED = {_NARROWED, _NARROW_SUMS, _FOURIER, _VARIES, *_WINOGRAD}
+# Engines that are never taken: those that round operands or partial sums of 16 bits, or that mix
+# elements no product has, so that an infinity would reach other results.
+_REFUSED = {_NARROWED, _NARROW_SUMS, _FOURIER, *_WINOGRAD}
 _NOTES = 16  # that an engine may have
 _ALIGNMENT = 16  # bytes: every value begins at a multiple
 WORKSPACE = 1 << 30  # bytes that a convolution may use
@@ -67,6 +67,8 @@ class Form(NamedTuple):
     dilation: tuple[int, ...]
     groups: int
     channels_last: bool
+    tf32: bool = False  # operands of float32 may be rounded to 10 bits
+    ordered: bool = True  # the same bits from run to run
 
 
 # The operation, and its attributes: factors, the convolution, picture, weights, result.
@@ -132,7 +134,7 @@ class Convolver:
         self._plan, self.workspace = self._chosen(form)
 
     def _chosen(self, form: Form) -> tuple[_Thing, int]:
-        refused = {*_REFUSED, *((_TENSOR_CORES,) if form.dtype == "float32" else ())}
+        refused = _refused(form)
         for way in ways(self._graph):
             if refused.isdisjoint(notes_of(way)):
                 found = plan_of(way)
@@ -153,6 +155,12 @@ class Convolver:
             CUDNN.call("cudnnBackendExecute", _handle(), self._plan.value, pack.value)
 
         return launch
+
+
+def _refused(form: Form) -> set[int]:
+    """Notes of engines that are not taken. Tensor cores round float32."""
+    rounds = form.dtype == "float32" and not form.tf32
+    return {*_REFUSED, *((_TENSOR_CORES,) if rounds else ()), *((_VARIES,) if form.ordered else ())}
 
 
 def _graph(form: Form) -> _Thing:

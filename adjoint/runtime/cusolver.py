@@ -104,8 +104,8 @@ class Solver:
     # ---- what a call needs: the same arguments, without the matrix
 
     def cholesky(self, n: int, a: int) -> tuple[str, tuple[Any, ...]]:
-        """L Lᴴ = a, in place: the lower triangle of rows is the upper one of columns."""
-        return "Xpotrf", (_UPPER, n, self._kind, a, n, self._kind)
+        """L Lᴴ = a, in the lower triangle of columns: the other one takes twice as long."""
+        return "Xpotrf", (_LOWER, n, self._kind, a, n, self._kind)
 
     def eigh(self, n: int, a: int, values: int) -> tuple[str, tuple[Any, ...]]:
         """Values, and vectors in the place of a."""

@@ -27,7 +27,7 @@ class NvidiaLibrary:
     @cached_property
     def loaded(self) -> Any:
         """The library; None if it is not installed."""
-        found = [folder / name for name in self._names for folder in _folders()]
+        found = [folder / name for name in self._names for folder in folders()]
         for name in (*(str(path) for path in found if path.exists()), *self._names):
             try:
                 library = ctypes.CDLL(name)
@@ -51,7 +51,8 @@ class NvidiaLibrary:
         return found
 
 
-def _folders() -> Iterator[Path]:
+def folders() -> Iterator[Path]:
+    """Where Python packages keep NVIDIA's libraries."""
     spec = importlib.util.find_spec("nvidia")
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
         yield from Path(place).glob("*/lib")

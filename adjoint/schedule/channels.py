@@ -180,21 +180,22 @@ def _flipped(node: UOp, known: Turned) -> Turned:
 
 
 def _windows(node: UOp, known: Turned) -> Turned:
+    """Taps go in front of what lies side by side: that is read and written in one go."""
     dims, *rest = node.arg
     arg = WindowArg(tuple(known.order.index(d) for d in dims), *rest)
-    taps = range(len(known.order), len(node.shape))
-    return Turned(UOp(window, (known.node,), arg), (*known.order, *taps))
+    rank, count = len(known.order), len(node.shape)
+    lying = UOp(window, (known.node,), arg).permute(*range(rank - 1), *range(rank, count), rank - 1)
+    return Turned(lying, (*known.order[:-1], *range(rank, count), known.order[-1]))
 
 
-def _folded(node: UOp, known: Turned) -> Turned | None:
-    rank = len(node.shape)
-    order, taps = known.order[:rank], known.order[rank:]
-    if taps != tuple(range(rank, len(known.order))):
-        return None
+def _folded(node: UOp, known: Turned) -> Turned:
+    rank, order = len(node.shape), known.order
+    places = [i for i, d in enumerate(order) if d < rank]
+    taps = [order.index(d) for d in range(rank, len(order))]
+    kept = tuple(order[i] for i in places)
     shape, dims, *rest = node.arg
-    at = tuple(order.index(d) for d in dims)
-    arg = FoldArg(_of_each(shape, order), at, *rest)
-    return Turned(UOp(fold, (known.node,), arg), order)
+    arg = FoldArg(_of_each(shape, kept), tuple(kept.index(d) for d in dims), *rest)
+    return Turned(UOp(fold, (known.node.permute(*places, *taps),), arg), kept)
 
 
 _MOVES: dict[OpDef, Callable[[UOp, Turned], Turned | None]] = {

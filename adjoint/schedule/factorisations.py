@@ -1,7 +1,7 @@
 """Linear algebra for a library of large matrices: FACTOR, between views and triangles.
 
-Before: cholesky(x). After: the lower triangle of FACTOR of the self-adjoint part of x. Small
-matrices stay for the host, which has them done before a GPU has begun.
+Before: cholesky(x). After: the upper triangle of FACTOR of the self-adjoint part of x, turned.
+Small matrices stay for the host, which has them done before a GPU has begun.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adjoint.ops.factor import CHOLESKY, EIGH, QR, SOLVE, SVD, TRIANGULAR, Facto
 from adjoint.ops.factorisations import eigh, qr, svd_reduced
 from adjoint.ops.leaves import part
 from adjoint.ops.linalg import cholesky, inv, solve, solve_triangular
-from adjoint.ops.matrix import identity_mask, lower, mH, mT, self_adjoint_part, upper
+from adjoint.ops.matrix import identity_mask, mH, mT, self_adjoint_part, upper
 from adjoint.target import Target
 
 _FEWEST_ROWS = 64  # of a matrix that is worth a call
@@ -40,7 +40,7 @@ def factor_rules(target: Target) -> RuleSet:
         return few and target.computes("factor", dtype)
 
     def whole(node: UOp) -> UOp | None:
-        """cholesky(x) = the lower triangle of factor(x); and so on"""
+        """cholesky(x) = a triangle of factor(x), turned; and so on"""
         return _WHOLE[node.op](node) if takes(node) else None
 
     def picked(node: UOp) -> UOp | None:
@@ -65,8 +65,8 @@ def _made(what: str, *operands: UOp) -> UOp:
 
 
 def _cholesky(node: UOp) -> UOp:
-    found = lower(_made(CHOLESKY, self_adjoint_part(node.src[0])))
-    return mH(found) if node.arg.upper else found
+    found = upper(_made(CHOLESKY, self_adjoint_part(node.src[0])))
+    return found if node.arg.upper else mH(found)
 
 
 def _solve(node: UOp) -> UOp:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.exactness import allow_tf32, deterministic
 from adjoint.ir.opdef import OpDef
 from adjoint.ir.uop import UOp
 from adjoint.ops.convolve import convolve, three_shapes
@@ -20,7 +22,9 @@ def _convolution(node: UOp) -> Convolution:
     arg, (a, b) = node.arg, node.src
     picture, weights, out = three_shapes(arg, *(tuple(map(int, n.shape)) for n in (a, b, node)))
     rest = (arg.stride, arg.padding, arg.dilation, arg.groups, arg.channels_last)
-    return Convolution(node.dtype, arg.wanted, picture, weights, out, *rest)
+    tf32 = node.dtype is dtypes.float32 and allow_tf32.allowed()
+    how = (tf32, deterministic.allowed())
+    return Convolution(node.dtype, arg.wanted, picture, weights, out, *rest, *how)
 
 
 def _transform(node: UOp) -> FourierTransform:

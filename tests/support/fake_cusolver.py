@@ -73,15 +73,15 @@ class FakeCusolver:
 
     def cusolverDnXpotrf(self, handle, params, upper, n, kind, a, lead, *rest):
         self._began("potrf", handle)
-        assert (upper, lead) == (1, n)
+        assert (upper, lead) == (0, n)
         matrix = _matrix(a, kind, n, n)
-        whole = np.triu(matrix) + np.conj(np.triu(matrix, 1)).T
+        whole = np.tril(matrix) + np.conj(np.tril(matrix, -1)).T
         try:
-            factor = np.conj(np.linalg.cholesky(whole)).T
+            factor = np.linalg.cholesky(whole)
         except np.linalg.LinAlgError:
             _say(rest[-1], 1)
             return 0
-        matrix[np.triu_indices(n)] = factor[np.triu_indices(n)]
+        matrix[np.tril_indices(n)] = factor[np.tril_indices(n)]
         return 0
 
     def cusolverDnXgetrf(self, handle, params, m, n, kind, a, lead, pivots, *rest):

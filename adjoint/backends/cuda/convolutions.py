@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adjoint.backends.cuda.workspaces import workspace
+from adjoint.backends.cuda.workspaces import ready, workspace
 from adjoint.runtime.cudnn import Convolver, Form
 from adjoint.stages import Convolution
 
@@ -34,7 +34,8 @@ def _form(call: Convolution) -> Form:
     shapes = [_shape(s) for s in (call.picture, call.weights, call.out)]
     rows = zip((1, 0, 1), (call.stride, call.padding, call.dilation), strict=True)
     stride, padding, dilation = (_row(values, none) for none, values in rows)
-    rest = (stride, padding, dilation, call.groups, call.channels_last)
+    how = (call.channels_last, call.tf32, call.ordered)
+    rest = (stride, padding, dilation, call.groups, *how)
     return Form(call.dtype.name, call.kind, shapes[0], shapes[1], shapes[2], *rest)
 
 
@@ -49,7 +50,9 @@ def _row(values: Shape, none: int) -> Shape:
 
 def convolution_call(call: Convolution, site: Site) -> Callable[[], None]:
     """What launches a convolution on the slots of a run: its result, then its operands."""
-    convolver, gpu, values = _convolver(_form(call)), site.gpu, site.cells.values
+    gpu, values = site.gpu, site.cells.values
+    with ready(gpu):
+        convolver = _convolver(_form(call))
     room = workspace(site, convolver.workspace)
     places = dict(zip(_SLOTS[call.kind], site.slots, strict=True))
     picture, weights, out = (places[name] for name in ("picture", "weights", "out"))

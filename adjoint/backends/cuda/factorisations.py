@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.backends.cuda.workspaces import workspace
+from adjoint.backends.cuda.workspaces import ready, workspace
 from adjoint.errors import LinAlgError
 from adjoint.ops.factor import CHOLESKY, EIGH, QR, SOLVE, SVD, TRIANGULAR
 from adjoint.runtime.cusolver import PIVOT_BYTES, Solver
@@ -182,4 +182,5 @@ _CALLS = {
 
 def factorisation_call(call: Factorisation, site: Site) -> Callable[[], None]:
     """What runs a factorisation on the slots of a run: its results, then its operands."""
-    return _CALLS[call.what](_Work(call, site))
+    with ready(site.gpu):
+        return _CALLS[call.what](_Work(call, site))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adjoint.backends.cuda.workspaces import workspace
+from adjoint.backends.cuda.workspaces import ready, workspace
 from adjoint.runtime.cufft import Form, Transformer
 from adjoint.stages import FourierTransform
 
@@ -23,7 +23,9 @@ def transform_call(call: FourierTransform, site: Site) -> Callable[[], None]:
     """What launches a transform on the slots of a run: its result, then its operand."""
     double = call.dtype.name in ("float64", "complex128")
     form = Form(call.form, double, call.lengths, call.batch, call.inverse)
-    transformer, gpu, values = _transformer(form), site.gpu, site.cells.values
+    gpu, values = site.gpu, site.cells.values
+    with ready(gpu):
+        transformer = _transformer(form)
     room = workspace(site, transformer.workspace)
     launch = transformer.launcher(room.address if room else 0, gpu.stream)
     out, x = site.slots

@@ -1,16 +1,28 @@
-"""Memory that one call of a library after another uses: a block for all, as large as any needs."""
+"""What calls of libraries share: a block of memory, as large as any needs, and the GPU itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
+from adjoint.runtime.cuda import Driver
 
 if TYPE_CHECKING:
     from adjoint.backends.cuda.library_calls import Site
 
 _largest: WeakKeyDictionary[CudaMemory, CudaBlock] = WeakKeyDictionary()
+
+
+@contextmanager
+def ready(gpu: Driver) -> Iterator[None]:
+    """Inside, a library may be asked for something: it is told by the thread which GPU is meant,
+    and knows one thread at a time."""
+    with gpu.lock:
+        gpu.enter()
+        yield
 
 
 def workspace(site: Site, nbytes: int) -> CudaBlock | None:

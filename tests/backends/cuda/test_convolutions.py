@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from adjoint import Tensor, jit, lower, value_and_grad, vmap
+from adjoint import Tensor, allow_tf32, deterministic, jit, lower, value_and_grad, vmap
 from adjoint.backends import cuda
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.cudnn import CUDNN
@@ -36,6 +36,7 @@ def shared():
 def library(shared):
     """A fake cuDNN beside a fake GPU."""
     del shared.calls[:]
+    shared.engines.clear()
     return shared
 
 
@@ -112,6 +113,25 @@ def test_a_call_that_is_jitted_asks_for_a_way_once(library):
     f(x, w)
     assert library.plans == before
     assert library.calls == ["forward"] * 3
+
+
+SETTINGS = {
+    "float32 as it is": (np.float32, {}, "plain"),
+    "float32 in tf32": (np.float32, {"tf32": True}, "tensor cores"),
+    "float32 in any order": (np.float32, {"ordered": False}, "varying"),
+    "bfloat16": (ml_dtypes.bfloat16, {}, "tensor cores"),
+    "float64": (np.float64, {}, "tensor cores"),
+}
+
+
+@tools
+@pytest.mark.parametrize("name", SETTINGS)
+def test_engines_are_taken_that_settings_allow(library, name):
+    dtype, options, wanted = SETTINGS[name]
+    with allow_tf32(options.get("tf32", False)), deterministic(options.get("ordered", True)):
+        x, w = (floats(*s, dtype=dtype) for s in ((4, 8, 16, 16), (16, 8, 3, 3)))
+        Tensor(x, device="GPU").conv2d(Tensor(w, device="GPU")).numpy()
+    assert library.engines == {wanted}
 
 
 @tools
