@@ -320,7 +320,7 @@ class Fuser:
 
     def _makes_row(self, unit: Unit, index: Index) -> bool:
         """Whether something at this index can be a row of the kernel; if so, it is from now on."""
-        if unit.tiled or any(map(is_copy, unit.outputs)):  # which lies across rows
+        if unit.tiled:
             return False
         found = set(chain(*index))
         if not self.atoms.images.keys().isdisjoint(found):
@@ -329,6 +329,8 @@ class Fuser:
             return set(self.atoms.whole(unit.outer)) == found
         domain = self._domain(unit)
         if not found <= domain:
+            return False
+        if found < domain and any(map(is_copy, unit.outputs)):  # which lies across rows
             return False
         rows, row = (highest(self.atoms.count(some)) for some in (found, domain - found))
         limits = self.limits

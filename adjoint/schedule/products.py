@@ -155,6 +155,9 @@ def _side_by_side(x: UOp, axis: int) -> UOp:
 
 # ---- small pictures
 
+_MOST_PLACES = 128  # of a picture whose columns are those of a place,
+_FEWEST_ROWS = 128  # if so many meet them: products that count are listed for each panel
+
 
 def _in_one(node: UOp, target: Target) -> UOp | None:
     spec = axes.parse(node.arg.spec)
@@ -166,7 +169,9 @@ def _in_one(node: UOp, target: Target) -> UOp | None:
         apart = batch and places and set(own).issuperset(batch + places)
         if apart and set(other).isdisjoint(batch + places) and _are_windows(node.src[which]):
             count = prod(sizes[c] for c in places)
-            if target.team is None and are_many_around(node.src[which], sizes[batch[-1]]):
+            small = count <= _MOST_PLACES and prod(sizes[c] for c in rows) >= _FEWEST_ROWS
+            alike = small and target.team is None
+            if alike and are_many_around(node.src[which], sizes[batch[-1]]):
                 return _place_by_place(node, which, rows, places, batch)
             if count < target.limits.tiled_columns <= count * prod(sizes[c] for c in batch):
                 out = rows + batch + places
