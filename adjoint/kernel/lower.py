@@ -144,7 +144,8 @@ class Lowering(Elements):
                 self.trees[number] = self._tree(number)
                 self.paths[number] = list(self.trees[number].paths)
                 continue
-            loops = [self._loop(v, inside if v is counters[-1] else 1) for v in counters]
+            fewer = not self.frame.stages[number].reductions  # whose order follows the lanes
+            loops = [self._loop(v, inside if v is counters[-1] else 1, fewer) for v in counters]
             self.paths[number] = [tuple(loops)] if loops else []
 
     def _tree(self, number: int) -> Tree:
@@ -217,9 +218,12 @@ class Lowering(Elements):
             loops.append(loops.pop(self.choice.last[number]))
         return loops
 
-    def _loop(self, counter: IndexVar, lanes: int) -> UOp:
+    def _loop(self, counter: IndexVar, lanes: int, fewer: bool) -> UOp:
+        """A loop with lanes; with fewer, if it is too short and their number does not matter."""
         length = counter.size if self.choice.exact else highest(counter.size)
-        loop = self._range(counter.size, lanes if length >= lanes else 1)
+        if length < lanes:
+            lanes = 1 << (max(length, 1).bit_length() - 1) if fewer else 1
+        loop = self._range(counter.size, lanes)
         self._index[counter] = loop
         return loop
 

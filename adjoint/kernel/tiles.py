@@ -15,13 +15,14 @@ run as often as the sizes of a launch say, and memory is as large as the largest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
 from adjoint.errors import InternalError
 from adjoint.ir.affine import ZERO, Affine, IndexVar, Loaded, flattened, unflattened, var
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import divides, highest, is_one, lowest, same, varies
 from adjoint.ir.uop import UOp
@@ -30,7 +31,8 @@ from adjoint.kernel.decompose import decompose_node
 from adjoint.kernel.in_place import written_over
 from adjoint.kernel.index_maps import At, Gate, reduced_operands, within
 from adjoint.kernel.loop_strategy import Probe
-from adjoint.kernel.packing import Packing
+from adjoint.kernel.margins import Block, Margins, Step
+from adjoint.ops.logic import where
 from adjoint.ops.mathematics.nodes import compute_dtype, fma
 from adjoint.ops.words import contract_words, numbers_in
 from adjoint.stages import Group, LoopProgram
@@ -47,12 +49,12 @@ _CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multip
 _CACHE_PLACES = 4096  # bytes apart
 
 
-Block = tuple[Affine, int]  # of k: where it starts, and its length
 Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and where there is one
+Steps = AbstractContextManager[Step]
 _MIN = OPS["minimum"]
 
 
-class TileLowering(Packing):
+class TileLowering(Margins):
     """One kernel being written."""
 
     sums = 1  # that an element has
@@ -65,6 +67,7 @@ class TileLowering(Packing):
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
         self.batch, self.rows, self.columns = map(self._length, self.at)
+        self.has_margin = self.sooner and self.find_margin()
         fits = matrices is not None and self._fills(matrices) and self._rows_are_lines()
         self.tile = matrices if matrices is not None and fits else self._spread(tile)
         self.lanes = self.tile.lanes(self.kind.itemsize)
@@ -87,6 +90,8 @@ class TileLowering(Packing):
         if tile.narrow_rows and len(line) > 1 and self.group.sizes[line[-1]] % lanes:
             return tile if collide else tile.narrow()
         filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
+        if self.has_margin and self.group.sizes[line[-1]] % longer:
+            return tile  # a panel has one place
         return lower if filled and collide else tile
 
     def _fills(self, matrices: Tile) -> bool:
@@ -132,6 +137,8 @@ class TileLowering(Packing):
         )
         held = 1 if self.once else share
         totals = loops.local("totals", self.kind, held * self.tile.rows * lanes)
+        if self.has_margin:
+            self.listed = loops.local("listed", dtypes.int64, BLOCK)
         with loops.grid(self.batch * panels * parts) as position:
             piece = self._counter(self.batch * panels * parts, position)
             batch, at_panel, part = unflattened(piece, (self.batch, panels, parts))
@@ -219,7 +226,8 @@ class TileLowering(Packing):
         them while the next tile is computed."""
         if not self.whole:
             self._pack(tiles, (start, size))
-        self._add_tiles(tiles, start, size, last)
+        listed = self.list_products(tiles.panel_at * self.lanes, (start, size))
+        self._add_tiles(replace(tiles, listed=listed), start, size, last)
 
     def _add_tiles(self, tiles: Tiles, start: Affine, size: int, last: Affine) -> None:
         """First the tiles that have all their rows: what is read for one is there, also where it
@@ -391,8 +399,12 @@ class TileLowering(Packing):
         """The sums of some rows over a block, added to what is there."""
         loops, lanes = self.loops, self.lanes
         at = self._rows((tiles.first + turn) * self.tile.rows, rows)
+        block, listed = (start, size), tiles.listed
         with loops.loop(lanes, lanes) as lane:
-            for i, total in enumerate(self._sums(tiles.panel, at, lane, (start, size))):
+            steps = self._along(block, self._run(0))
+            if listed is not None:
+                steps = self.along_listed(listed, block)
+            for i, total in enumerate(self._sums(tiles.panel, at, lane, block, steps)):
                 place = self._beside(self._held(turn) + i, lane)
                 if self.longest > BLOCK:
                     total = UOp(OPS["add"], (loops.load(tiles.totals, place), total))
@@ -407,11 +419,13 @@ class TileLowering(Packing):
         places = [UOp(_MIN, (self.index(first + i), last)) for i in range(most)]
         return [var(Loaded(place, self.rows)) for place in places]
 
-    def _sums(self, panel: UOp, rows: list[Affine], lane: UOp, block: Block) -> list[UOp]:
+    def _sums(
+        self, panel: UOp, rows: list[Affine], lane: UOp, block: Block, steps: Steps
+    ) -> list[UOp]:
         loops, start = self.loops, block[0]
         sums = [loops.register(self._zero(0.0)) for _ in rows]
         found = []
-        with self._along(block, self._run(0)) as (k, turns):
+        with steps as (k, turns):
             right = loops.load(panel, self._beside(k if self.whole else k + start * -1, lane))
             for row, total in zip(rows, sums, strict=True):
                 self._go(self.at[1], row)
@@ -428,7 +442,7 @@ class TileLowering(Packing):
         return made
 
     @contextmanager
-    def _along(self, block: Block, run: int | None) -> Iterator[tuple[Affine, tuple[UOp, ...]]]:
+    def _along(self, block: Block, run: int | None) -> Iterator[Step]:
         """The loops along k: one, or one over runs and one along a run (see `_run`)."""
         loops, (start, size) = self.loops, block
         atoms = [a for axis in self.summed for a in axis]
@@ -512,7 +526,8 @@ class TileLowering(Packing):
     # ---- elements
 
     def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
-        return decompose_node(node, tuple(operands))
+        same = node.op is where and operands[1] is operands[2]
+        return operands[1] if same else decompose_node(node, tuple(operands))
 
     def reduction(self, node: UOp, at: At) -> UOp:
         assert self.total is not None
@@ -529,3 +544,4 @@ class Tiles:
     first: Affine
     share: int
     parts: int
+    listed: UOp | None = None  # how many products of a block count, where not all do

@@ -321,3 +321,24 @@ def copied(node: UOp) -> UOp:
     """The same values in other memory, for every dtype."""
     always = UOp._apply("const", True, dtypes.bool_, node.shape, node.device)
     return UOp(where, (always, node, node))
+
+
+def is_copy(node: UOp) -> bool:
+    """Whether a node is such a copy."""
+    return node.op is where and node.src[1] is node.src[2] and not node.src[0].src
+
+
+def with_question(node: UOp, question: UOp) -> UOp:
+    """The same values, for a kernel that may look at the answer to a question too: one bool."""
+    spread = question.reshape((1,) * len(node.shape)).expand(node.shape)
+    return UOp(where, (spread, node, node))
+
+
+def question_of(node: UOp) -> UOp | None:
+    """The question that comes with a node; None for all others."""
+    if node.op is not where or node.src[1] is not node.src[2]:
+        return None
+    asked = node.src[0]
+    while asked.op.name in ("expand", "reshape"):
+        asked = asked.src[0]
+    return asked if asked.size == 1 and asked.src else None

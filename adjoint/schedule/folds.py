@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.logic import copied
 from adjoint.ops.movement import padded
 from adjoint.ops.window import FoldArg, fold
 
@@ -42,9 +43,8 @@ def in_phases(node: UOp) -> UOp | None:
         shape[a] += n - 1
     ones = (1,) * count
     folded = UOp(fold, (phases,), FoldArg(tuple(shape), at, taps, ones, ones))
-    return _fitted(
-        _interleaved(folded, range(count, count + rank), range(count), arg.axis), node.shape
-    )
+    found = _interleaved(folded, range(count, count + rank), range(count), arg.axis)
+    return copied(_fitted(found, node.shape))  # others read it side by side
 
 
 def _phases(x: UOp, rank: int, arg: FoldArg) -> UOp:

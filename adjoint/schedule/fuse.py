@@ -18,6 +18,7 @@ from adjoint.ir.kernel_kind import Gather, Part, Reduce, View, is_constant, is_c
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.scatter import read_by
+from adjoint.ops.logic import is_copy, question_of
 from adjoint.schedule.classify import (
     HOST,
     LEAF,
@@ -179,7 +180,8 @@ class Fuser:
         is made row by row."""
         wanted = [below_windows(node.src[1])]
         if not self.panels.begins(node, unit, index):
-            wanted.append(row_base(node.src[0]))
+            asked = question_of(node.src[0])
+            wanted += [row_base(node.src[0] if asked is None else node.src[0].src[1]), asked]
         unit.tiled = True
         for operand in wanted:
             if operand is not None:
@@ -222,7 +224,7 @@ class Fuser:
 
     def _joins(self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether the node is computed inside its consumers and needs no memory."""
-        if self._are_done(uses):
+        if self._are_done(uses) or is_copy(node):
             return False
         if kind == REDUCE:
             if self.panels.takes(node, uses, units):
@@ -233,8 +235,8 @@ class Fuser:
         if type(node.op.kernel) is Gather and any(unit.tiled for unit in units):
             return False
         facts = self.facts[node]
-        if facts.cost <= self.limits.cheap:
-            return True
+        if facts.cost <= self.limits.cheap or question_of(node) is not None:
+            return True  # what comes with a question is in memory, and so is the answer
         if len(units) > 1:
             again = self.panels.make_again(node, units)
             return again and all(self._once(unit, index) for unit, index in uses)
@@ -268,6 +270,16 @@ class Fuser:
             self.atoms.settled(at) == place and other.dtype is node.dtype
             for other, (at, _) in unit.reduced.items()
         )
+
+    def _is_turned_product(self, node: UOp) -> bool:
+        """Whether a node is a copy of a product in another order, across which others would have
+        to read: it is a kernel of its own."""
+        if not is_copy(node):
+            return False
+        below = node.src[1]
+        while self.facts[below].kind == VIEW and len(below.src) == 1:
+            below = below.src[0]
+        return self.facts[below].tiled
 
     def _are_done(self, uses: Uses) -> bool:
         """Whether one of the kernels has enough to do, or an index is better read from memory."""
@@ -318,6 +330,8 @@ class Fuser:
         domain = self._domain(unit)
         if not found <= domain:
             return False
+        if found < domain and any(map(is_copy, unit.outputs)):  # which lies across rows
+            return False
         rows, row = (highest(self.atoms.count(some)) for some in (found, domain - found))
         limits = self.limits
         if row > limits.long_row and rows < limits.many_rows:
@@ -337,6 +351,8 @@ class Fuser:
         self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None], needs: Needs
     ) -> tuple[Unit, Index] | None:
         """A consumer's kernel in which the node can be one more result."""
+        if self._is_turned_product(node):
+            return None
         for unit, index in sorted(uses, key=lambda use: use[0].high):
             flat = list(chain(*index))
             inside = set(flat)
@@ -348,6 +364,8 @@ class Fuser:
                 continue
             if unit.tiled and type(node.op.kernel) is Gather:
                 continue
+            if is_copy(node) and (unit.outer is not None or any(map(is_copy, unit.outputs))):
+                continue  # it lies across rows, or across another
             if kind == REDUCE and not self.panels.may_hold(node, unit):
                 continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))

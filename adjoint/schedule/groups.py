@@ -97,7 +97,8 @@ def _group(fuser: Fuser, unit: Unit) -> Group:
     reduced = tuple(
         (n, renumbered(at), renumbered(loops)) for n, (at, loops) in unit.reduced.items()
     )
-    (outer,) = renumbered((unit.outer or (),))
+    rows = unit.outer if unit.reduced else None  # of a sum that went elsewhere there are none
+    (outer,) = renumbered((rows or (),))
     sizes = tuple(fuser.atoms.sizes[a] for a in numbers)
     inputs = tuple(n for n in unit.reads if n not in unit.outputs)
     return Group(outputs, inputs, sizes, outer, reduced)

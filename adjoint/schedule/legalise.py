@@ -35,6 +35,7 @@ from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side
 from adjoint.schedule.layout import counts_along
+from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
 from adjoint.schedule.strategy import (
@@ -323,9 +324,11 @@ def legal_rules(target: Target) -> RuleSet:
         """a contraction = a product of matrices between views, if loops do not add it up"""
         if has_lines(node, target):
             return None
-        windows = any(x.op is window for x in node.src)
-        repeats = windows and are_many(node, target)
-        return matrices(node, repeats, target.limits.batched_elements)
+        least = target.limits.batched_elements
+        if not any(x.op is window for x in node.src) or not are_many(node, target):
+            return matrices(node, False, least)
+        ask = (lambda made: asking(made, node, target)) if target.team is None else None
+        return matrices(node, True, least, ask)
 
     rules = _RULES + RuleSet(
         (

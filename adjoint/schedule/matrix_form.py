@@ -39,15 +39,24 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
-def matrices(node: UOp, repeats: bool = False, least: int = LEAST) -> UOp | None:
+def matrices(
+    node: UOp,
+    repeats: bool = False,
+    least: int = LEAST,
+    changed: Callable[[UOp], UOp] | None = None,
+) -> UOp | None:
     """a contraction = a product of matrices between views; `repeats`: tiles read an operand again
-    for letters of the batch that it lacks; `least`: elements of one that is worth a call"""
+    for letters of the batch that it lacks; `least`: elements of one that is worth a call;
+    `changed`: what becomes of the product"""
     if not node.size or not is_matrix_product(node):
         return None
+
+    def product(a: UOp, b: UOp, spec: str) -> UOp:
+        made = a.contract(b, spec)
+        return made if changed is None else changed(made)
+
     a, b = node.src
-    return as_matrices(
-        node.arg.spec, (a, b), lambda a, b, spec: a.contract(b, spec), repeats, least
-    )
+    return as_matrices(node.arg.spec, (a, b), product, repeats, least)
 
 
 def as_matrices(

@@ -98,12 +98,14 @@ class _Walk:
         return found
 
     def _pays(self) -> bool:
-        """Whether so many rows fit in scratch that packing the right operands for them is little,
-        or all rows are so many times larger than these that memory is saved."""
+        """Whether so many rows fit in scratch that packing the right operands for them is little
+        (all rows, or these are not many times larger than the rows, as windows of small pictures
+        are), or all rows are so many times larger than these that memory is saved."""
         _, rows, width = self.node.src[0].shape
         fit = self.limits.panel_bytes // (width * self.node.dtype.itemsize)
         packed = sum(prod(part.src[1].shape[1:]) for part in (self.node, *self.products))
-        return fit >= self.limits.panel_rows or rows * width >= _LARGER * packed
+        little = rows <= fit or packed <= _LARGER * rows * width
+        return (fit >= self.limits.panel_rows and little) or rows * width >= _LARGER * packed
 
     def _below(self, node: UOp, index: Index) -> list[tuple[UOp, Index]]:
         facts = self.facts[node]

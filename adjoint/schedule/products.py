@@ -23,6 +23,7 @@ from adjoint.ops.logic import copied
 from adjoint.ops.movement import flip, pad_constant, padded, shrink
 from adjoint.ops.window import fold, window
 from adjoint.schedule.classify import summed_size
+from adjoint.schedule.margins import are_many_around
 from adjoint.schedule.strategy import are_many
 from adjoint.target import Target
 
@@ -146,13 +147,16 @@ def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str
 
 def _side_by_side(x: UOp, axis: int) -> UOp:
     """A copy with an axis last in memory; what is around a picture is not copied."""
-    if x.op is pad_constant:
-        return UOp(pad_constant, (_side_by_side(x.src[0], axis),), x.arg)
+    if x.op is pad_constant or x.op is shrink:
+        return UOp(x.op, (_side_by_side(x.src[0], axis),), x.arg)
     order = [d for d in range(len(x.shape)) if d != axis] + [axis]
     return copied(x.permute(order)).permute([order.index(d) for d in range(len(order))])
 
 
 # ---- small pictures
+
+_MOST_PLACES = 128  # of a picture whose columns are those of a place,
+_FEWEST_ROWS = 128  # if so many meet them: products that count are listed for each panel
 
 
 def _in_one(node: UOp, target: Target) -> UOp | None:
@@ -165,11 +169,28 @@ def _in_one(node: UOp, target: Target) -> UOp | None:
         apart = batch and places and set(own).issuperset(batch + places)
         if apart and set(other).isdisjoint(batch + places) and _are_windows(node.src[which]):
             count = prod(sizes[c] for c in places)
+            small = count <= _MOST_PLACES and prod(sizes[c] for c in rows) >= _FEWEST_ROWS
+            alike = small and target.team is None
+            if alike and are_many_around(node.src[which], sizes[batch[-1]]):
+                return _place_by_place(node, which, rows, places, batch)
             if count < target.limits.tiled_columns <= count * prod(sizes[c] for c in batch):
                 out = rows + batch + places
                 product = node.src[0].contract(node.src[1], f"{','.join(spec.terms)}->{out}")
                 return product.permute([out.index(c) for c in spec.out])
     return None
+
+
+def _place_by_place(node: UOp, which: int, rows: str, places: str, batch: str) -> UOp:
+    """One product for all pictures whose columns are those of a place, then those of the next: they
+    have the same taps around the picture (`margins.py`)."""
+    spec, operands = axes.parse(node.arg.spec), list(node.src)
+    windows = operands[which]
+    picture = _side_by_side(windows.src[0], spec.terms[which].index(batch[-1]))
+    operands[which] = UOp(window, (picture,), windows.arg)
+    made, out = rows + places + batch, rows + batch + places
+    product = operands[0].contract(operands[1], f"{','.join(spec.terms)}->{made}")
+    result = copied(product.permute([made.index(c) for c in out]))
+    return result.permute([out.index(c) for c in spec.out])
 
 
 def _are_windows(node: UOp) -> bool:

@@ -78,7 +78,8 @@ _SHORTEST_RUN = 8  # columns that are worth reading side by side; else a panel i
 _MANY_ROWS = 1024  # which does not matter if so many rows, times the columns of a run, use it
 
 
-def _is_tiled(node: UOp, target: Target) -> bool:
+def is_tiled(node: UOp, target: Target) -> bool:
+    """Whether a product of matrices is large enough for tiles, and its columns lie well."""
     tile = target.tile
     if tile is None or kind_of(node) != LIBRARY or node.dtype.name not in tile.dtypes:
         return False
@@ -141,7 +142,7 @@ ROWS = (
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
     _PANEL,  # of several nodes: `strategy_of`
-    Row("tiles", _is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
+    Row("tiles", is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
     Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
     Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),

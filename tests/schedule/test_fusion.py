@@ -302,3 +302,56 @@ def test_reductions_side_by_side_give_what_each_alone_gives(count):
     first.realize(*rest)
     alone = [Tensor(v, device="CPU").sum(0) for v in values]
     assert [t.numpy().tobytes() for t in together] == [t.numpy().tobytes() for t in alone]
+
+
+# ---- kernels for each layout
+
+
+def normed(x, w, gain):
+    """A convolution, a norm of its channels, an activation: as training has it."""
+    made = x.conv2d(w, None, 1, 1, 1, 1)
+    mean = made.mean((0, 2, 3))
+    centred = made - mean.reshape(1, -1, 1, 1)
+    variance = (centred * centred).mean((0, 2, 3))
+    return made.batchnorm(gain, gain, mean, (variance + 1e-5).rsqrt()).relu()
+
+
+def two_layers(v, w, x, gain):
+    return normed(normed(x, w, gain), v, gain).sum()
+
+
+def trained():
+    weights = floats(32, 32, 3, 3)
+    return lower(grad(two_layers))(weights, weights, floats(32, 32, 16, 16), floats(32))
+
+
+def test_what_is_left_when_sums_are_kernels_of_their_own_has_lanes():
+    kernels = [k for k in trained().kernels() if "relu" in k.splitlines()[0]]
+    assert kernels
+    assert all("side by side" in kernel for kernel in kernels)
+
+
+def test_a_copy_in_another_order_joins_no_kernel_of_rows():
+    (copies,) = (k for k in trained().kernels() if k.startswith("# kernel where_relu"))
+    assert "define_acc" not in copies
+
+
+@pytest.mark.skipif(BACKEND.target.tile is None, reason="no fused multiply-adds")
+def test_rows_between_products_are_kept_only_if_packing_again_costs_little():
+    def chain(a, b, c):
+        return (a @ b).softmax(-1) @ c
+
+    small = lower(chain)(floats(512, 64), floats(64, 512), floats(512, 64))
+    assert "panel of rows" in small.explain(measure=False)
+    large = lower(chain)(floats(512, 4608), floats(4608, 512), floats(512, 4608))
+    assert "panel of rows" not in large.explain(measure=False)
+
+
+@pytest.mark.skipif(BACKEND.target.tile is None, reason="no fused multiply-adds")
+def test_weights_are_looked_at_once_for_a_convolution_and_its_gradient():
+    def both(x, w):
+        return (x.conv2d(w, None, 1, 1, 1, 1).tanh() * 3).sum()
+
+    gradient = lower(grad(both))(floats(32, 32, 4, 4), floats(256, 32, 3, 3))
+    asked = [k for k in gradient.kernels() if k.startswith("# kernel eq")]
+    assert len(asked) == 1

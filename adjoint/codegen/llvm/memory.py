@@ -234,23 +234,39 @@ def _store_lanes(
         return
     vector = _turned(w, index, kind, vector)
     if w.mask is None and (gate is None or gate.stride == 0):
-        held = None if gate is None else gate.name
-        pointer = _pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
-        plain = f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}"
-        whole = dtype.itemsize * w.lanes
-        past = divisor is not None and gate is None and whole >= _LEAST_STREAMED
-        if divisor is not None and past and w.processor.fence:
-            alignment = min(whole, _MOST_ALIGNED)
-            begins = index.stride == 1 and divisor * dtype.itemsize % alignment == 0
-            _stream(w, plain, buffer.name if begins else pointer, alignment, begins)
-        else:
-            w.effect(plain)
+        at, forward = _lowest(w, index), index.stride == 1
+        store_line(w, dtype, buffer, at, vector, divisor, gate, forward)
         return
     element = ty.memory_type(dtype)
     pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {_lowest(w, index)}")
     mask = _turned(w, index, truth, _lane_mask(w, gate))
     name = f"llvm.masked.store.{short}.p0"
     w.effect(w.call("void", name, f"{kind} {vector}", f"ptr {pointer}", align, f"{truth} {mask}"))
+
+
+def store_line(
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: str,
+    vector: str,
+    divisor: int | None,
+    gate: Value | None = None,
+    forward: bool = True,
+) -> None:
+    """All lanes of a vector, side by side from an index on; past the caches if there is a number
+    that divides the index."""
+    held = None if gate is None else gate.name
+    pointer = _pointer(w, dtype, buffer, index, held, w.lanes)
+    kind, whole = ty.memory_type(dtype, w.lanes), dtype.itemsize * w.lanes
+    plain = f"store {kind} {vector}, ptr {pointer}, align {dtype.itemsize}"
+    past = divisor is not None and gate is None and whole >= _LEAST_STREAMED
+    if divisor is not None and past and w.processor.fence:
+        alignment = min(whole, _MOST_ALIGNED)
+        begins = forward and divisor * dtype.itemsize % alignment == 0
+        _stream(w, plain, buffer.name if begins else pointer, alignment, begins)
+    else:
+        w.effect(plain)
 
 
 def _stream(w: Writer, plain: str, pointer: str, alignment: int, begins: bool) -> None:

@@ -19,7 +19,7 @@ from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.matrices import Matrices, Tile, TileWriter, pointer
 from adjoint.codegen.llvm.memory import from_memory, load, release, store, wide
 from adjoint.codegen.llvm.ops import apply, node_value
-from adjoint.codegen.llvm.squares import Squares, kept, taken, transposed
+from adjoint.codegen.llvm.squares import Held, Squares, kept, taken, transposed
 from adjoint.codegen.llvm.steps import Steps
 from adjoint.codegen.llvm.writer import Lines, Value, Writer, flatten
 from adjoint.errors import InternalError
@@ -71,6 +71,7 @@ class Renderer:
         self.ahead = rows_ahead(program, self.nest.root, steps)
         self.unrolled = _UNROLLED_FAR if program.far else _UNROLLED
         self.column: dict[UOp, Callable[[], str]] = {}  # of a load that was made before its loop
+        self.held: dict[UOp, tuple[Held, UOp]] = {}  # stores to be made behind their loop
         self.joined: dict[UOp, int] = {}  # accumulators that are joined later, and their lanes
         self.rows: dict[str, Callable[[UOp], None]] = {
             "load": self.load,
@@ -171,9 +172,16 @@ class Renderer:
             self.value[node] = Value(found, None, self.w.level)
 
     def store(self, node: UOp) -> None:
-        buffer = node.src[0]
-        far = buffer.op is _GLOBAL and buffer.arg.index in self.program.far
+        if node in self.held:
+            held, turn = self.held[node]
+            held.hold(self.value[node.src[2]], self.value[turn])
+            return
+        far = self.is_far(node.src[0])
         store(self.w, node, self.value, far, self.steps.divisor(node.src[1]) if far else 1)
+
+    def is_far(self, buffer: UOp) -> bool:
+        """Whether stores to a buffer go past the caches."""
+        return buffer.op is _GLOBAL and buffer.arg.index in self.program.far
 
     def define_local(self, node: UOp) -> None:
         name, kind = self.w.fresh(), ty.memory_type(node.arg.dtype)
@@ -301,9 +309,9 @@ class Renderer:
         if tile is not None:
             self.multiply(block, head, tile)
             return
-        across = self.squares.loads(block)
-        if across:
-            self.square(block, head, across)
+        loads, stores = self.squares.across(block)
+        if loads or stores:
+            self.square(block, head, loads, stores)
         else:
             self.straight_or_repeated(block, head)
 
@@ -340,10 +348,11 @@ class Renderer:
             self.group(block, head, _number(start + full))
             w.mask = None
 
-    def square(self, block: Block, head: UOp, loads: list[UOp]) -> None:
-        """A loop around lanes with loads across them, which are made before it."""
+    def square(self, block: Block, head: UOp, loads: list[UOp], stores: list[UOp]) -> None:
+        """A loop around lanes with loads across them, which are made before it, and stores, which
+        are made behind it."""
         w, size = self.w, head.arg.size
-        found = self.transposed(block, loads)
+        found = self.transposed(block, loads, stores)
         if size * sum(1 for _ in block.nodes()) <= _UNROLLED_SQUARE:
             w.held = {}  # a test at each store would cut the square into pieces
             for turn in range(size):
@@ -355,29 +364,38 @@ class Renderer:
         else:
             w.lanes = size
             rows = {node: kept(w, node, columns) for node, columns in found.items()}
+            for held, _ in self.held.values():
+                held.in_memory()
             w.lanes = 1
             self.column = {n: partial(self.taken, n, m, head) for n, m in rows.items()}
             self.repeat(block, head, str(head.arg.start), str(head.arg.start + size), guarded=False)
-        self.column = {}
+        w.lanes = size
+        for node, (held, _) in self.held.items():
+            held.store(self.is_far(node.src[0]))
+        w.lanes, self.column, self.held = 1, {}, {}
 
     def taken(self, node: UOp, memory: str, head: UOp) -> str:
         """A column of a square, from memory."""
         return taken(self.w, node, memory, self.value[head])
 
-    def transposed(self, block: Block, loads: list[UOp]) -> dict[UOp, list[str]]:
-        """The columns of the squares that loads read, from what their indices are at first."""
+    def transposed(self, block: Block, loads: list[UOp], stores: list[UOp]) -> dict[UOp, list[str]]:
+        """The columns of the squares that loads read, from what their indices are at first; from
+        the same follows where stores are made later."""
         w, inner = self.w, block.blocks[0]
         assert block.head is not None
         assert inner.head is not None
         w.lanes = inner.lanes
         self.value[block.head] = _number(block.head.arg.start)
         self.value[inner.head] = _number(inner.head.arg.start)._replace(stride=1)
-        needed = set(toposort([node.src[1] for node in loads]))
+        needed = set(toposort([node.src[1] for node in (*loads, *stores)]))
         for item in (*block.items, *inner.items):
             if not isinstance(item, Block) and item in needed:
                 self.value[item] = node_value(w, item, [self.value[s] for s in item.src])
         places = {n: (self.value[n.src[0]], self.value[n.src[1]]) for n in loads}
         found = {n: transposed(w, n, *places[n], self.squares.is_far(n)) for n in loads}
+        for node in stores:
+            made = Held(w, node, self.value[node.src[0]], self.value[node.src[1]])
+            self.held[node] = made, block.head
         w.lanes = 1
         return found
 

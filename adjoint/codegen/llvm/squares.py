@@ -1,10 +1,11 @@
-"""Loads of a square of memory, transposed in registers.
+"""Loads and stores of a square of memory, transposed in registers.
 
     for a in 0 .. 16: for i in 0 .. 16, 16 side by side: out[a, i] = x[i, a]
 
 Lane i of turn a reads the element a of line i: the turns together read whole lines, one per lane.
 So the lines are loaded as vectors in front of the loop, and the square is transposed: in each step
-two vectors swap the halves, quarters, … of theirs that are in each other's place.
+two vectors swap the halves, quarters, … of theirs that are in each other's place. What the turns
+store across the lanes (out[i, a]) is held until the loop has ended, and stored line by line.
 
 Lines of an operand that no cache holds are as many streams as a processor does not follow by
 itself, so what is read of them two squares later is asked for.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.ahead import ask_at
-from adjoint.codegen.llvm.memory import wide
+from adjoint.codegen.llvm.memory import store_line, to_memory, wide
 from adjoint.codegen.llvm.steps import Steps
 from adjoint.codegen.llvm.writer import Value, Writer
 from adjoint.ir.kernel_kind import LOAD, STORE, gate_of
@@ -27,31 +28,40 @@ _AHEAD = 2  # squares
 
 
 class Squares:
-    """The loads of a program that can be made in front of a loop."""
+    """The loads of a program that can be made in front of a loop, the stores behind it."""
 
     def __init__(self, program: LoopProgram, steps: Steps) -> None:
-        self._written = {n.src[0] for n in program.body if n.op.kernel is STORE}
+        stores = [n.src[0] for n in program.body if n.op.kernel is STORE]
+        read = {n.src[0] for n in program.body if n.op.kernel is LOAD}
+        self._written = set(stores)
+        self._once = {buffer for buffer in stores if stores.count(buffer) == 1} - read
         self._far = {buffer for buffer in program.buffers if buffer.arg.index in program.far}
         self._steps = steps
 
-    def loads(self, block: Block) -> list[UOp]:
-        """The loads of a loop around lanes that read lines of memory across the lanes."""
+    def across(self, block: Block) -> tuple[list[UOp], list[UOp]]:
+        """The loads and the stores of a loop around lanes that go across lines of memory."""
         turn, inner = block.head, block.blocks
         if turn is None or len(inner) != 1 or inner[0].blocks:
-            return []
+            return [], []
         lane = inner[0].head
         if lane is None or not inner[0].is_loop or turn.src or lane.src:
-            return []
+            return [], []
         if not 4 <= turn.arg.size <= _MOST or not turn.arg.size == lane.arg.size == lane.arg.lanes:
-            return []
-        return [node for node in inner[0].nodes() if self._is_across(node, turn, lane)]
+            return [], []
+        found = [node for node in inner[0].nodes() if self._is_across(node, turn, lane)]
+        loads, stores = ([n for n in found if n.op.kernel is kind] for kind in (LOAD, STORE))
+        return loads, stores
 
     def is_far(self, node: UOp) -> bool:
         """Whether a load is of memory that no cache holds."""
         return node.src[0] in self._far
 
     def _is_across(self, node: UOp, turn: UOp, lane: UOp) -> bool:
-        if node.op.kernel is not LOAD or gate_of(node) is not None or node.src[0] in self._written:
+        kernel = node.op.kernel
+        if (kernel is not LOAD and kernel is not STORE) or gate_of(node) is not None:
+            return False
+        buffer = node.src[0]
+        if buffer in self._written if kernel is LOAD else buffer not in self._once:
             return False
         along, across = (self._steps.of(node.src[1], loop) for loop in (turn, lane))
         return along == 1 and across not in (None, 0, 1, -1)
@@ -73,6 +83,47 @@ def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> 
             later = w.emit(f"getelementptr {square}, ptr {pointer}, i64 {_AHEAD}")
             ask_at(w, later)
     return _transposed(w, square, lines)
+
+
+class Held:
+    """What the turns of a loop store across lanes, until it has ended."""
+
+    def __init__(self, w: Writer, node: UOp, buffer: Value, index: Value) -> None:
+        self._w, self._node, self._buffer = w, node, buffer
+        self._start = wide(w, index, node.src[1].dtype)
+        self._kind = ty.memory_type(node.src[2].dtype, w.lanes)
+        self._lines: list[str] = []
+        self._memory = ""  # of the function, where turns are not written out
+
+    def in_memory(self) -> None:
+        """From here on turns are those of a loop that runs."""
+        self._memory = self._w.fresh()
+        room = f"alloca [{self._w.lanes} x {self._kind}], align 64"
+        self._w.entry.append(f"  {self._memory} = {room}")
+
+    def hold(self, value: Value, turn: Value) -> None:
+        """The value of a turn."""
+        w, dtype = self._w, self._node.src[2].dtype
+        vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
+        if not self._memory:
+            self._lines.append(vector)
+            return
+        at = wide(w, turn, self._node.src[1].dtype)
+        w.effect(f"store {self._kind} {vector}, ptr {self._place(at.name)}")
+
+    def store(self, streams: bool) -> None:
+        """The whole square."""
+        w, dtype, start = self._w, self._node.src[2].dtype, self._start
+        if self._memory:
+            places = [self._place(str(turn)) for turn in range(w.lanes)]
+            self._lines = [w.emit(f"load {self._kind}, ptr {place}") for place in places]
+        assert start.stride is not None
+        for lane, line in enumerate(_transposed(w, self._kind, self._lines)):
+            at = w.emit(f"add i64 {start.name}, {lane * start.stride}") if lane else start.name
+            store_line(w, dtype, self._buffer, at, line, 1 if streams else None)
+
+    def _place(self, turn: str) -> str:
+        return self._w.emit(f"getelementptr inbounds {self._kind}, ptr {self._memory}, i64 {turn}")
 
 
 def kept(w: Writer, node: UOp, columns: list[str]) -> str:

@@ -124,6 +124,32 @@ def test_a_transposed_operand_inside_a_kernel_gives_the_bits_of_the_interpreter(
         found_by(Compiled(program, width), program, [x, y], wanted, by=4)
 
 
+IN_TWO_ORDERS = {
+    "few ops": lambda x: (x * 2 + 1, (x * 2 + 1).T.contiguous()),
+    "many": lambda x: ((x.tanh() * x).exp().sin(), (x.tanh() * x).exp().sin().T.contiguous()),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "float64"])
+@pytest.mark.parametrize("name", IN_TWO_ORDERS)
+def test_what_is_stored_in_two_orders_is_transposed_in_registers(name, dtype, shape):
+    x = values(dtype, *shape)
+    fn = IN_TWO_ORDERS[name] if dtype.startswith("float") else lambda x: (~x, (~x).T.contiguous())
+    node = OPS["input"]("x", x.shape, Tensor(x).dtype, "CPU")
+    roots = [made.uop for made in fn(lift.handle(node, None))]
+    (step,) = compile_graph(roots, [node], LargeBackend()).steps
+    program = step.program
+    outs, wanted = ([np.zeros_like(x), np.zeros_like(x)] for _ in range(2))
+    interpret(program, [*wanted, x])
+    for width in WIDTHS[1:]:
+        run = Compiled(program, width)
+        assert "masked.scatter" not in run.text
+        run(*outs, x, variables=[cell_of(node) for node in program.parameters])
+        for out, right in zip(outs, wanted, strict=True):
+            np.testing.assert_array_equal(*(a.view(f"u{a.itemsize}") for a in (out, right)))
+
+
 def test_squares_that_overlap_never_write_to_an_operand():
     x, y = values("float32", 50, 41), values("float32", 41, 50)
     assert only_kernel(lambda x, y: x.T + y, x, y).in_place == ()
