@@ -134,7 +134,8 @@ def _norm(h: Any, scale: Any, shift: Any) -> Any:
 def _bottleneck(p: list[Any], x: Any) -> Any:
     h = _norm(x.conv2d(p[0]), p[3], p[4]).relu()
     h = _norm(h.conv2d(p[1], padding=1), p[5], p[6]).relu()
-    return ((_norm(h.conv2d(p[2]), p[7], p[8]) + x).relu().cast("float32") * 0.01).sum()
+    h = (_norm(h.conv2d(p[2]), p[7], p[8]) + x).relu()
+    return h.mean((2, 3)).cast("float32").sum()
 
 
 def _block(wide: int = 256, narrow: int = 64, size: int = 56, batch: int = 64) -> float:
@@ -160,7 +161,7 @@ def _torch_block(wide: int = 256, narrow: int = 64, size: int = 56, batch: int =
         def forward(self, x: Any) -> Any:
             h = self.b[0](self.c[0](x)).relu()
             h = self.b[1](self.c[1](h)).relu()
-            return ((self.b[2](self.c[2](h)) + x).relu().float() * 0.01).sum()
+            return (self.b[2](self.c[2](h)) + x).relu().mean((2, 3)).float().sum()
 
     block = Block().cuda().to(memory_format=torch.channels_last)
     block.c.to(torch.bfloat16)
