@@ -21,7 +21,7 @@ from adjoint.kernel.team_kernel import TeamKernel
 from adjoint.ops.mathematics.nodes import cast, compute_dtype
 from adjoint.target import Target, Team
 
-IN_REGISTERS = 32  # elements of a row that a thread holds
+_IN_REGISTERS = 32  # elements of a row that a thread holds
 _BESIDE, _OF_A_SUM = 10 << 10, 17 << 10  # bytes of scratch beside rows, and of the parts of a sum
 
 
@@ -119,9 +119,9 @@ class HeldRows(TeamKernel):
 
 def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
     """The operands of which a team holds rows in scratch: long ones, that several loops go over."""
-    if len(frame.stages) < 2 or longest <= IN_REGISTERS * team.most:
+    if len(frame.stages) < 2 or longest <= _IN_REGISTERS * team.most:
         return set()
-    sums = max(sum(adds(node) for node, _, _ in stage.reductions) for stage in frame.stages)
+    sums = sum(adds(node) for node, _, _ in frame.group.reduced)  # with two, registers spill too
     left, found = team.scratch_bytes - _BESIDE - sums * _OF_A_SUM, set()
     for node in (n for n in frame.group.inputs if n.size >= longest):
         if longest * node.dtype.itemsize <= left:

@@ -22,7 +22,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
-from adjoint.kernel.team_held_rows import IN_REGISTERS, HeldRows, is_expensive
+from adjoint.kernel.team_held_rows import HeldRows, is_expensive
 from adjoint.kernel.team_kernel import has_fixed_order, start_of
 from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
@@ -78,11 +78,8 @@ class TeamRows(HeldRows):
         super().__init__(frame, choice, target, index_dtype)
         assert target.team is not None
         each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
-        long = self.longest > IN_REGISTERS // 2 * target.team.most
-        if long and not self.held and _is_costly(frame):
-            each = 1  # and twice as many threads, with half as much each
         self.partials: dict[tuple[int, DType, int], UOp] = {}
-        self.most = (_MOST if self.held or each == 1 else target.team.most) * each
+        self.most = (_MOST if self.held else target.team.most) * each
         self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:

@@ -19,8 +19,7 @@ WARP = 32
 _BLOCK = 256  # threads of a block of teams of one
 _TEAMS = 128  # of a block of small teams
 _FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
-_WAITING, _COMPUTING = 4, 2  # pieces of a thread that waits for indices, or computes long:
-_LONG = 32  # nodes and more
+_WAITING = 4  # pieces of a thread that waits for indices
 _ENOUGH = 256  # blocks, so that all processors have some
 _MARK = "adjoint.geometry"
 _READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
@@ -78,13 +77,12 @@ def _turns(program: LoopProgram, together: int) -> int:
 
 def _pieces_of_a_thread(program: LoopProgram) -> int:
     """Several where it waits for an index before it can load what is there: for all as long as for
-    one; and where it computes long, so that loads are on their way meanwhile."""
+    one."""
     if sum(n.op.kernel in (RANGE, IF) for n in program.body) > 1:
         return 1
     loads = [n for n in program.body if n.op.kernel is LOAD]
-    if any(n.op.kernel is LOAD for n in toposort([n.src[1] for n in loads])):
-        return _WAITING
-    return _COMPUTING if len(program.body) > _LONG else 1
+    waits = any(n.op.kernel is LOAD for n in toposort([n.src[1] for n in loads]))
+    return _WAITING if waits else 1
 
 
 def read_geometry(source: Source) -> Geometry:
