@@ -53,7 +53,8 @@ class Sharing:
     @property
     def stream(self) -> int:
         """Where programs run: who gives memory makes this wait until it is written."""
-        return int(self.gpu().stream.value or 0)
+        with self.gpu().lock:  # a thread that records a graph has another for that time
+            return int(self.gpu().stream.value or 0)
 
     def fits(self, address: int, nbytes: int) -> bool:
         """Whether kernels can read a value where it lies."""
