@@ -129,7 +129,7 @@ def _machine() -> dict[str, Any]:
     return {
         "version": adjoint.__version__,
         "device": Device.DEFAULT,
-        "machine": _backend().about(),
+        "machine": Device.facts().name,
         "threads": thread_count(),
         "vector_bits": processor().width,
     }

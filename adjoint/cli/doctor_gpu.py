@@ -49,12 +49,11 @@ def _missing(problem: str) -> Finding:
 
 
 def _gpus() -> Iterator[Finding]:
-    for number in range(cuda.device_count()):
-        gpu = cuda.Driver(number)
-        name = "GPU" if number == 0 else f"GPU:{number}"
-        default = ", the default" if name == Device.DEFAULT else ""
-        facts = f"compute capability {gpu.capability / 10}, {size(gpu.total_bytes)} of memory"
-        yield Finding("device", "ok", f"{name}: {gpu.name}, {facts}{default}")
+    for device in (name for name in Device.available() if name.partition(":")[0] == "GPU"):
+        gpu = Device.facts(device)
+        default = ", the default" if device == Device.DEFAULT else ""
+        facts = f"compute capability {gpu.capability}, {size(gpu.memory)} of memory"
+        yield Finding("device", "ok", f"{device}: {gpu.name}, {facts}{default}")
 
 
 def _library(name: str) -> Finding:

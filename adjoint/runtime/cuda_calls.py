@@ -14,6 +14,7 @@ from typing import Any
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll", "libcuda.dylib")
 _OLDEST = 12000  # a driver of CUDA 12.0: 12000
 _OUT_OF_MEMORY = 2
+_CAPABILITY = (75, 76)  # attributes of a device: major and minor
 _NO_DRIVER = "there is no NVIDIA driver (libcuda)"
 _H = POINTER(c_void_p)  # where a handle goes
 _N = POINTER(c_int)
@@ -167,6 +168,21 @@ def problem() -> str:
         found, wanted = (f"{v // 1000}.{v % 1000 // 10}" for v in (version.value, _OLDEST))
         return f"the NVIDIA driver is of CUDA {found}; {wanted} or newer is needed"
     return ""
+
+
+def described(number: int) -> tuple[str, int, str]:
+    """The name of a GPU, the bytes of its memory, and its compute capability."""
+    library, device, size = driver_library(), c_int(), c_size_t()
+    assert not isinstance(library, str)
+    library.cuDeviceGet(byref(device), number)
+    library.cuDeviceTotalMem_v2(byref(size), device)
+    text, found = ctypes.create_string_buffer(128), []
+    library.cuDeviceGetName(text, len(text), device)
+    for attribute in _CAPABILITY:
+        value = c_int()
+        library.cuDeviceGetAttribute(byref(value), attribute, device)
+        found.append(str(value.value))
+    return text.value.decode(), size.value, ".".join(found)
 
 
 def has_driver() -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from typing import Any
 
 from adjoint import config
 from adjoint.errors import DeviceError
+from adjoint.runtime.processor import memory_bytes, model_name
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
 
@@ -55,6 +57,16 @@ def _missing(target: Target) -> tuple[str, str]:
     return problem(), remedy()
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """What a device is: `memory` in bytes, `capability` of a GPU."""
+
+    device: str
+    name: str
+    memory: int
+    capability: str = ""
+
+
 class _Devices:
     """`Device.DEFAULT` is where tensors go unless told otherwise."""
 
@@ -83,6 +95,16 @@ class _Devices:
         """The devices that can run here."""
         found = [target for target in TARGETS.values() if target.runs and has_tools(target)]
         return [name for target in found for name in _names(target)]
+
+    @staticmethod
+    def facts(name: str | None = None) -> DeviceFacts:
+        """What a device that can run here is called, and what it has; E6002 for another."""
+        device = runnable(Device.DEFAULT if name is None else name)
+        if targets_of(device)[0].gpu:
+            from adjoint.runtime.cuda_calls import described  # a driver, which may not be there
+
+            return DeviceFacts(device, *described(int(device.partition(":")[2] or 0)))
+        return DeviceFacts(device, model_name(), memory_bytes())
 
     @staticmethod
     def is_host(name: str | tuple[str, ...]) -> bool:

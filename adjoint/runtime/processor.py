@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 import platform
 import sys
 from functools import lru_cache
@@ -66,6 +67,20 @@ def description() -> str:
         return ""
     wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU")
     return "\n".join(line for line in text.split("\n") if line.startswith(wanted))
+
+
+def model_name() -> str:
+    """What the processor is called, or what kind it is."""
+    rows = [line.partition(":") for line in description().split("\n")]
+    names = [value.strip() for key, _, value in rows if key.strip() == "model name"]
+    return names[0] if names else platform.machine()
+
+
+def memory_bytes() -> int:
+    """Of this machine; 0 where the system does not say."""
+    if not hasattr(os, "sysconf"):
+        return 0
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _features_by_llvm() -> frozenset[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from adjoint.cli import doctor as checks
 from adjoint.cli import doctor_gpu
-from tests.support.fake_gpu import FakeGpu
+from adjoint.runtime.device import DeviceFacts
 
 
 @pytest.fixture
@@ -142,8 +142,10 @@ def gpus(monkeypatch):
         monkeypatch.setattr(doctor_gpu.cuda, "problem", lambda: problem)
         monkeypatch.setattr(doctor_gpu, "has_driver", lambda: driver)
         monkeypatch.setattr(doctor_gpu.cuda, "remedy", lambda: "update the driver")
-        monkeypatch.setattr(doctor_gpu.cuda, "device_count", lambda: count)
-        monkeypatch.setattr(doctor_gpu.cuda, "Driver", lambda number: FakeGpu())
+        names = ["GPU", *(f"GPU:{i}" for i in range(1, count))]
+        monkeypatch.setattr(doctor_gpu.Device, "available", lambda: ["CPU", *names], raising=False)
+        facts = lambda name: DeviceFacts(name, "fake", 16 << 30, "9.0")  # noqa: E731
+        monkeypatch.setattr(doctor_gpu.Device, "facts", facts, raising=False)
         return [
             (f.name, f.status, f.text, f.fix)
             for f in doctor_gpu.gpu_findings(lambda device: np.ones(3))
