@@ -62,17 +62,20 @@ def _product(size: int, dtype: str) -> Work:
 
 
 def _attend(x: Any) -> Any:
-    return x[0].attention(x[1], x[2], is_causal=True)
+    """Heads inside of rows, as models go on with them: a view for torch."""
+    return x[0].attention(x[1], x[2], is_causal=True).permute(0, 2, 1, 3)
 
 
 def _attend_both(x: Any, g: Any) -> Any:
-    return _attend(x), grad(lambda v: (_attend(v) * g[0]).sum())(x)
+    way = g[0].permute(0, 2, 1, 3)
+    return _attend(x), grad(lambda v: (_attend(v) * way).sum())(x)
 
 
 def _torch_attend(x: Any) -> Any:
     import torch
 
-    return torch.nn.functional.scaled_dot_product_attention(*x, is_causal=True)
+    y = torch.nn.functional.scaled_dot_product_attention(*x, is_causal=True)
+    return y.transpose(1, 2)
 
 
 def _torch_attend_both(x: Any, g: Any) -> Any:
@@ -80,7 +83,7 @@ def _torch_attend_both(x: Any, g: Any) -> Any:
 
     v = x.detach().requires_grad_()
     y = _torch_attend(v)
-    return y, torch.autograd.grad(y, v, g[0])
+    return y, torch.autograd.grad(y, v, g[0].transpose(1, 2))
 
 
 def _attention(both: bool, *sizes: int) -> Work:

@@ -540,7 +540,6 @@ _PTX: tuple[tuple[str, Any], ...] = (
     ("mbarrier.arrive", _Group._arrive),
     ("mbarrier_init", _Group._nothing),
     ("setmaxnreg", _Group._nothing),
-    ("prefetch", _Group._nothing),
     ("bar.sync 0", _Group._together),
     ("bar.sync 4", _Group._nothing),  # a warpgroup is always together
     ("atom.global.add", _Group._counted),

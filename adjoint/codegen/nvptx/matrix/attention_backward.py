@@ -25,7 +25,6 @@ from adjoint.stages import Source
 
 _READ = ("q", "k", "v", "g")
 _LOG2E = log2(e)
-_LINE = 128  # bytes of memory that come at once
 
 
 def queries_parameters(mask: bool) -> tuple[str, ...]:
@@ -71,19 +70,6 @@ class _Queries(Frame):
 
     def copied(self, name: str, to: Value, tile: Tile, first: Value) -> None:
         self.copy_rows(self.rows_of(name, self.head, self.queries), to, tile, first)
-        if name == "g":
-            self._foretell(first)
-
-    def _foretell(self, first: Value) -> None:
-        """o is read when delta is computed: a row, or two, for each thread that copies."""
-        text = self.text
-        rows = self.rows_of("o", self.head, self.queries)
-        for start in range(0, self.shape.rows, WARPGROUP):
-            row = text.add(first, text.add(self.place.thread, start))
-            there = text.compare("slt", row, self.queries)
-            line = text.add(rows.address, text.mul(text.wide(row), rows.step))
-            for offset in range(0, 2 * self.shape.head, _LINE):
-                text.foretell(text.add(line, offset), there)
 
     def copy(self, which: int, turn: Value, at: Value) -> None:
         text, stream = self.text, self.streams[which]

@@ -143,12 +143,6 @@ class Hopper(Text):
         text = "cp.async.ca.shared.global [$0], [$1], 4, $2;"
         self.asm(text, "r,l,r,~{memory}", [to, source, size])
 
-    def foretell(self, address: Value, which: Value) -> None:
-        """A line of memory that will be read soon."""
-        text = "{\n.reg .pred p;\nsetp.ne.b32 p, $1, 0;\n@p prefetch.global.L2 [$0];\n}"
-        number = self.new(I32, f"zext {which} to i32")
-        self.asm(text, "l,r", [address, number])
-
     def copies_end(self) -> None:
         """The copies so far are a group."""
         self.asm("cp.async.commit_group;", "~{memory}")
