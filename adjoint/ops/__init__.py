@@ -9,6 +9,8 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     casts,
     composite,
     contract,
+    convolve,
+    factor,
     finished,
     fourier,
     fused_attention,
@@ -24,6 +26,7 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     roots,
     running_product,
     scan,
+    transform,
     window,
     words,
 )
