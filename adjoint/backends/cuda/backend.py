@@ -147,7 +147,7 @@ class CudaBackend:
             case LibraryStep():
                 site = self._site(step, cells)
                 row = library_row(step)
-                return Entry(row.bind(step.call, site), step.slots, int(row.recorded))
+                return Entry(row.bind(step.call, site), step.slots, row.launches)
             case ControlStep():
                 return control_entry(step, cells, machine)
             case _:

@@ -51,11 +51,12 @@ class Site:
 
 
 class Row(NamedTuple):
-    """How a class of calls is bound; whether a graph may record it: not where the host waits, or
-    reads what the GPU has computed."""
+    """How a class of calls is bound; as how many launches of kernels a call takes of the host's
+    time, so that a graph may be sooner; 0 where none may record it: the host waits, or reads what
+    the GPU has computed."""
 
     bind: Callable[[Any, Site], Call]
-    recorded: bool = True
+    launches: int = 1
 
 
 def _product(gemm: Gemm, site: Site) -> Call:
@@ -68,9 +69,9 @@ def _attention(call: Attention, site: Site) -> Call:
 
 ROWS: dict[type, Row] = {
     Convolution: Row(convolution_call),
-    Factorisation: Row(factorisation_call, recorded=False),
+    Factorisation: Row(factorisation_call, 0),
     FourierTransform: Row(transform_call),
-    Gemm: Row(_product),
+    Gemm: Row(_product, 3),
     Attention: Row(_attention),
 }
 
