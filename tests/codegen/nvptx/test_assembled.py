@@ -3,11 +3,7 @@
 `ptxas` comes with the CUDA toolkit, and with the package `nvidia-cuda-nvcc`.
 """
 
-import importlib.util
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,17 +17,7 @@ from adjoint.ir.uop import toposort
 from adjoint.ir.values import is_known
 from adjoint.runtime.ptx import architecture, ptx_of
 from tests.backends.cuda.programs import ROWS, WHOLE
-
-
-def assembler():
-    """The path of ptxas, if it is somewhere."""
-    spec = importlib.util.find_spec("nvidia")
-    places = (spec.submodule_search_locations or []) if spec is not None else []
-    inside = [str(p) for place in places for p in Path(place).glob("*/bin/ptxas")]
-    return shutil.which("ptxas") or (inside[0] if inside else None)
-
-
-needs_assembler = pytest.mark.skipif(assembler() is None, reason="ptxas is not installed")
+from tests.codegen.nvptx.assembler import assembled, needs_assembler
 
 
 def floats(*shape):
@@ -44,13 +30,6 @@ def sources(*tensors):
     roots = [t.uop for t in tensors]
     known = [node for node in toposort(roots) if is_known(node)]
     return [render(p) for p in compile_graph(roots, known, BACKEND).programs()]
-
-
-def assembled(ptx, tmp_path, arch="sm_90"):
-    file = tmp_path / "kernel.ptx"
-    file.write_text(ptx)
-    command = [assembler(), f"-arch={arch}", "-v", "-o", "/dev/null", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def only(*tensors):

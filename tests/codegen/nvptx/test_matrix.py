@@ -15,7 +15,7 @@ from adjoint.ops.fused_attention import (
 )
 from adjoint.runtime.ptx import ptx_of
 from adjoint.stages import Attention
-from tests.codegen.nvptx.test_assembled import assembled, needs_assembler
+from tests.codegen.nvptx.assembler import assembled, needs_assembler
 from tests.support import hopper
 
 PARTS = ("forward", "queries", "keys")
