@@ -35,10 +35,12 @@ def _moved(shape: tuple[int, ...], passes: float, itemsize: int = 4) -> float:
     return prod(shape) * passes * itemsize / 1e9
 
 
-def _alike(fn: Fn, shape: tuple[int, ...], passes: float, dtype: str = "float32") -> Work:
-    """The same text for all three."""
+def _alike(
+    fn: Fn, shape: tuple[int, ...], passes: float, dtype: str = "float32", jax: Fn | None = None
+) -> Work:
+    """The same text for Adjoint and torch, and for JAX unless it spells it otherwise."""
     size = 2 if dtype == "bfloat16" else 4
-    return Work(fn, fn, fn, ((shape, dtype),), _moved(shape, passes, size))
+    return Work(fn, fn, jax or fn, ((shape, dtype),), _moved(shape, passes, size))
 
 
 def _of(ours: Fn, torch: Fn, jax: Fn, shape: tuple[int, ...], passes: float, **more: Any) -> Work:
@@ -161,15 +163,16 @@ def _torch_zeros(*shape: int) -> Any:
 
 
 def _pointwise() -> dict[str, Work]:
-    chain = lambda x: _relu(x * 1.5 + 0.25) * x  # noqa: E731
+    chain = lambda x: (x * 1.5 + 0.25).relu() * x  # noqa: E731
+    jax_chain = lambda x: _jnn().relu(x * 1.5 + 0.25) * x  # noqa: E731
+    tanh = lambda x: (x * 1.5 + 0.25).relu() * x.tanh()  # noqa: E731
+    jax_tanh = lambda x: _jnn().relu(x * 1.5 + 0.25) * _jnp().tanh(x)  # noqa: E731
     return {
         "copy": _of(lambda x: x + 0, lambda x: x.clone(), lambda x: x + 1, LONG, 2),
-        "chain": _alike(chain, LONG, 2),
-        "chain, bfloat16": _alike(chain, LONG, 2, "bfloat16"),
-        "chain with tanh": _alike(lambda x: _relu(x * 1.5 + 0.25) * _tanh(x), LONG, 2),
-        "chain with tanh, bfloat16": _alike(
-            lambda x: _relu(x * 1.5 + 0.25) * _tanh(x), LONG, 2, "bfloat16"
-        ),
+        "chain": _alike(chain, LONG, 2, jax=jax_chain),
+        "chain, bfloat16": _alike(chain, LONG, 2, "bfloat16", jax_chain),
+        "chain with tanh": _alike(tanh, LONG, 2, jax=jax_tanh),
+        "chain with tanh, bfloat16": _alike(tanh, LONG, 2, "bfloat16", jax_tanh),
         "gelu": _of(
             lambda x: x.gelu(), lambda x: _tf().gelu(x), lambda x: _jnn().gelu(x, False), LONG, 2
         ),
@@ -184,16 +187,8 @@ def _pointwise() -> dict[str, Work]:
     }
 
 
-def _relu(x: Any) -> Any:
-    return x.relu() if hasattr(x, "relu") else _jnn().relu(x)
-
-
-def _tanh(x: Any) -> Any:
-    return x.tanh() if hasattr(x, "tanh") else _jnp().tanh(x)
-
-
-def _softmax(x: Any) -> Any:
-    return x.softmax(-1) if hasattr(x, "softmax") else _jnn().softmax(x, -1)
+def _softmaxes(shape: tuple[int, ...], dtype: str = "float32") -> Work:
+    return _alike(lambda x: x.softmax(-1), shape, 2, dtype, lambda x: _jnn().softmax(x, -1))
 
 
 def _reductions() -> dict[str, Work]:
@@ -217,11 +212,11 @@ def _reductions() -> dict[str, Work]:
         "column maximum": _of(lambda x: x.max(0), lambda x: x.amax(0), lambda x: x.max(0), ROWS, 1),
         "row argmax": _alike(lambda x: x.argmax(1), ROWS, 1),
         "column argmax": _alike(lambda x: x.argmax(0), ROWS, 1),
-        "softmax": _alike(_softmax, ROWS, 2),
-        "softmax, bfloat16": _alike(_softmax, ROWS, 2, "bfloat16"),
-        "softmax of 1000": _alike(_softmax, (65536, 1000), 2),
-        "softmax of 16384": _alike(_softmax, (4096, 16384), 2),
-        "softmax of 50304": _alike(_softmax, (1024, 50304), 2),
+        "softmax": _softmaxes(ROWS),
+        "softmax, bfloat16": _softmaxes(ROWS, "bfloat16"),
+        "softmax of 1000": _softmaxes((65536, 1000)),
+        "softmax of 16384": _softmaxes((4096, 16384)),
+        "softmax of 50304": _softmaxes((1024, 50304)),
         "cross entropy of 50304, both ways": loss,
         "layer norm": _of(*norm, ROWS, 2),
         "layer norm, bfloat16": _of(*norm, ROWS, 2, dtype="bfloat16"),

@@ -206,6 +206,8 @@ class Jitted(Generic[P, R]):
         self.traces, self._last_key, self._once = self.traces + 1, key, ""
         compiled, result = self._run(tracer)
         self._once = tracer.reason
+        if not tracer.captured.complete:
+            self._once = "it mentions an import that is not made yet, or too much to be watched"
         if tracer.unwatched:
             self._reasons.unwatched(tracer.unwatched)
         if tracer.replayable and tracer.captured.complete:
