@@ -31,8 +31,8 @@ from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.cores import thread_count
 from adjoint.runtime.processor import description, processor
 from adjoint.schedule import strategy
-from adjoint.schedule.classify import LIBRARY, product_count, summed_size
-from adjoint.schedule.strategy import ROWS, TILES, Row, library_takes
+from adjoint.schedule.classify import product_count, summed_size
+from adjoint.schedule.strategy import PLAIN_PRODUCT, ROWS, TILES, Row, library_takes
 from adjoint.target import DEFAULT_BACKEND, Target, Tile
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def ways(product: UOp, target: Target, row: Row, mode: str) -> list[Way]:
     if tile is not None and product.dtype.name in tile.dtypes and (every or row.use == TILES):
         found += [Way.by("tiles", t) for t in shapes(tile)]
     if every and library_takes(product.dtype, target):
-        found.append(Way(next(r.name for r in ROWS if r.use == LIBRARY)))
+        found.append(Way(PLAIN_PRODUCT.name))
     if every and summed_size(product) <= _LONGEST_LOOPS:
         found.append(Way("short product"))
     return found

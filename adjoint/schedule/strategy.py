@@ -125,6 +125,9 @@ def _is_finished(node: UOp, target: Target) -> bool:
     return node.op is finished_product
 
 
+PLAIN_PRODUCT = Row(
+    "matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"
+)
 _FINISHED = Row(
     "finished product", _is_finished, LIBRARY, "the library does the rest before it writes"
 )
@@ -143,7 +146,7 @@ ROWS = (
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
     _PANEL,  # of several nodes: `strategy_of`
     Row("tiles", is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
-    Row("matrix product", _is(LIBRARY), LIBRARY, "the library keeps blocks of matrices in cache"),
+    PLAIN_PRODUCT,
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
     Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),
 )

@@ -70,10 +70,14 @@ class Flags:
 
     def watch(self, flags: Iterable[IndexFlag]) -> None:
         """A run that may set these begins; what it set before is told now."""
-        self._watched.flags.update(dict.fromkeys(flags))
+        self.keep(flags)
         for flag in flags:
             if code := flag.taken():
                 self._tell(flag.node, code, self._watched.outputs)
+
+    def keep(self, flags: Iterable[IndexFlag]) -> None:
+        """They are looked at when the host waits next."""
+        self._watched.flags.update(dict.fromkeys(flags))
 
     def made(self, outputs: Sequence[Buffer]) -> None:
         """What such a run makes."""

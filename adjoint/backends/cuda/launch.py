@@ -56,10 +56,13 @@ class WatchedLaunch(CudaLaunch):
         self._flags, self._watched = flags, watched
 
     def run(self) -> int:
-        """The same, with the flags watched from before to when the host waits."""
+        """The same, with the flags watched from before to when the host waits. A branch or a
+        while-loop waits on the way: what is launched behind it is watched again."""
         with self._gpu.lock:
             self._watched.watch(self._flags)
-            return super().run()
+            found = super().run()
+            self._watched.keep(self._flags)
+            return found
 
 
 def kernel_entry(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver) -> Entry | None:

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit, lower, memory, profile, scan
+from adjoint import Tensor, cond, grad, jit, lower, memory, profile, scan
 from adjoint.errors import DeviceError
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
@@ -148,6 +148,23 @@ def test_an_index_out_of_range_is_an_error(gpu):
     x, i = floats(5), Tensor(np.array([1, 7], np.int32), device="GPU")
     with pytest.raises(IndexError, match="7"):
         x[i].numpy()
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_an_index_out_of_range_behind_a_branch_is_an_error(gpu, write):
+    """The branch waits for its truth value, before the kernel behind it has looked at indices."""
+    x, i = floats(5), Tensor(np.array([1, 7], np.int32), device="GPU")
+
+    def fn():
+        y = cond(x.sum() < 1e9, lambda v: v * 2, lambda v: v, x)
+        if write:
+            y[i] += 1
+            return y
+        return y[i]
+
+    for _ in range(2):
+        with pytest.raises(IndexError, match="7"):
+            fn().numpy()
 
 
 def test_a_grid_without_iterations_is_not_launched(gpu):
