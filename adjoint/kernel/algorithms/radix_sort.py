@@ -17,13 +17,13 @@ from typing import NamedTuple
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import FEW_REGISTERS, Loops, number
+from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.kernel.algorithms.scan import Scan
 from adjoint.kernel.algorithms.team_scan import ScanSteps
 from adjoint.stages import LoopProgram
 
 WARP = 32
-_STEPS, _FEWEST = 32, 8  # entries of a thread
+_STEPS, _FEWEST = 64, 8  # entries of a thread
 _TILES = 1024  # that there should be
 _BITS = 8  # of a digit
 _ROOM = 1 << 20  # that indices may go beyond the end
@@ -123,7 +123,7 @@ class TileLoops:
             else:
                 self.tile(position // rows.tiles, position % rows.tiles)
         made = self.loops.program(node, name, 8 * rows.tile)
-        return replace(made, threads=WARP, registers=FEW_REGISTERS), tuple(self.places)
+        return replace(made, threads=WARP), tuple(self.places)
 
     def tile(self, row: UOp, tile: UOp) -> None:
         raise NotImplementedError
