@@ -62,6 +62,8 @@ def compared(name, steps=STEPS):
     (cpu, library), (gpu, more) = trained(name, "CPU", steps), trained(name, "GPU", steps)
     if [n for n, _ in cpu] != [n for n, _ in gpu]:
         return f"WRONG: the CPU reports {len(cpu)} numbers, the GPU {len(gpu)}"
+    if not cpu:
+        return "WRONG: nothing is reported"
     if cpu == gpu:
         return "equal"
     apart = max(_apart(a, b, cpu[0][1]) for (_, a), (_, b) in zip(cpu, gpu, strict=True))
