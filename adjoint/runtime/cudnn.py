@@ -48,8 +48,7 @@ _TENSOR_CORES, _NARROWED, _NARROW_SUMS, _FOURIER, _VARIES = 0, 1, 2, 3, 4  # not
 _WINOGRAD = (5, 6, 7, 8)
 # Engines that are never taken: those that round operands or partial sums of 16 bits, or that mix
 # elements no product has, so that an infinity would reach other results.
-_BY_TRANSFORMS = {_FOURIER, *_WINOGRAD}  # farther from the exact sums
-_REFUSED = {_NARROWED, _NARROW_SUMS, *_BY_TRANSFORMS}
+_REFUSED = {_NARROWED, _NARROW_SUMS, _FOURIER, *_WINOGRAD}
 _NOTES = 16  # that an engine may have
 _ALIGNMENT = 16  # bytes: every value begins at a multiple
 WORKSPACE = 1 << 30  # bytes that a convolution may use
@@ -135,22 +134,15 @@ class Convolver:
         self._plan, self.workspace = self._chosen(form)
 
     def _chosen(self, form: Form) -> tuple[_Thing, int]:
-        """The first engine that is allowed; one by way of transforms only if there is no other."""
         refused = _refused(form)
-        found = self._first(refused) or self._first(refused - _BY_TRANSFORMS)
-        if found is None:
-            problem = f"cuDNN has no engine that is allowed to compute {form}"
-            fix = "allow others, with deterministic(False) or allow_tf32(), or use device='CPU'"
-            raise DeviceError("E6003", problem, op="convolution", help=fix)
-        return found
-
-    def _first(self, refused: set[int]) -> tuple[_Thing, int] | None:
         for way in ways(self._graph):
             if refused.isdisjoint(notes_of(way)):
                 found = plan_of(way)
                 if found is not None and found[1] <= WORKSPACE:
                     return found
-        return None
+        problem = f"cuDNN has no engine that is allowed to compute {form}"
+        fix = "allow others, with deterministic(False) or allow_tf32(), or use device='CPU'"
+        raise DeviceError("E6003", problem, op="convolution", help=fix)
 
     def launcher(self, workspace: int, stream: c_void_p) -> Callable[[int, int, int], None]:
         """What launches it on a stream, given the addresses of picture, weights and result."""
