@@ -263,7 +263,8 @@ def alone(text: str, **settings: str) -> str:
 @pytest.mark.parametrize("count", [1, 2, 4, 7])
 def test_workers_start_when_needed_and_the_process_ends(count):
     text = """
-native_code()  # which another thread compiles if it is not in the cache
+native_code()  # compiled with the help of other threads, if it is not in the cache,
+Adder(np.zeros(8, np.int64), integers(1)).step(8, 8)  # and so is this
 before = threads()
 assert total() == 200000
 print(threads() - before)
