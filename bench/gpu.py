@@ -1,9 +1,9 @@
-"""Bandwidth on an NVIDIA GPU, beside torch where it is installed.
+"""Products and attention on an NVIDIA GPU, beside torch where it is installed.
 
     python -m bench.gpu [--peers] [--write] [names]
 
-Each work is a function of float32 tensors. What must move is counted once: operands read, results
-written. Times are of runs in a row, by the events of the GPU; the median of several rounds.
+Generated kernels are in `gpu_kernels.py`. Times are of runs in a row, by the events of the GPU; the
+median of several rounds. A layer with bias and gelu is beside torch.compile's.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from adjoint.backends.cuda.gpu import the_gpu
 
 RESULTS = Path(__file__).parent / "results" / "gpu.md"
 _WHO = ("adjoint", "torch")
-LONG = (1 << 28,)
-ROWS = (16384, 4096)
 ROUNDS, IN_A_ROW = 7, 10
 
 
@@ -36,29 +34,15 @@ class Work(NamedTuple):
     torch: Callable[..., Any]
     shape: tuple[int, ...]
     passes: float
-    places: int = 0  # of a second operand, of indices
     twice: bool = False  # a second operand like the first
     dtype: str = "float32"
     flops: float = 0.0
     tf32: bool = False
 
 
-def _norm_both(x: Any, g: Any) -> Any:
-    return x.layernorm(-1), grad(lambda v: (v.layernorm(-1) * g).sum())(x)
-
-
-def _torch_norm(x: Any, g: Any) -> Any:
-    import torch
-
-    v = x.detach().requires_grad_()
-    y = torch.nn.functional.layer_norm(v, v.shape[-1:])
-    y.backward(g)
-    return y, v.grad
-
-
 def _product(size: int, dtype: str) -> Work:
     multiply = lambda x, y: x @ y  # noqa: E731
-    return Work(multiply, multiply, (size, size), 3, 0, True, dtype, 2.0 * size**3)
+    return Work(multiply, multiply, (size, size), 3, True, dtype, 2.0 * size**3)
 
 
 def _attend(x: Any) -> Any:
@@ -92,7 +76,7 @@ def _attention(both: bool, *sizes: int) -> Work:
     flops = 2.0 * batch * heads * rows**2 * features * (3.5 if both else 1)
     ways = (_attend_both, _torch_attend_both) if both else (_attend, _torch_attend)
     passes = 11 / 3 if both else 4 / 3
-    return Work(*ways, (3, *sizes), passes, 0, both, "bfloat16", flops)
+    return Work(*ways, (3, *sizes), passes, both, "bfloat16", flops)
 
 
 def _linear(shape: tuple[int, int]) -> Work:
@@ -105,7 +89,7 @@ def _linear(shape: tuple[int, int]) -> Work:
         return _compiled()(x, y, y.reshape(-1)[: y.shape[0]])
 
     flops = 2.0 * shape[0] ** 2 * shape[1]
-    return Work(ours, compiled, shape, 3, 0, True, "bfloat16", flops)
+    return Work(ours, compiled, shape, 3, True, "bfloat16", flops)
 
 
 @cache
@@ -137,34 +121,6 @@ def _bytes(size: int) -> Work:
 
 
 WORKS = {
-    "copy": Work(lambda x: x + 0, lambda x: x.clone(), LONG, 2),
-    "chain": Work(
-        lambda x: (x * 1.5 + 0.25).relu() * x, lambda x: (x * 1.5 + 0.25).relu() * x, LONG, 2
-    ),
-    "chain with tanh": Work(
-        lambda x: (x * 1.5 + 0.25).relu() * x.tanh(),
-        lambda x: (x * 1.5 + 0.25).relu() * x.tanh(),
-        LONG,
-        2,
-    ),
-    "sum": Work(lambda x: x.sum(), lambda x: x.sum(), LONG, 1),
-    "row sum": Work(lambda x: x.sum(1), lambda x: x.sum(1), ROWS, 1),
-    "column sum": Work(lambda x: x.sum(0), lambda x: x.sum(0), ROWS, 1),
-    "softmax": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), ROWS, 2),
-    "layer norm": Work(
-        lambda x: x.layernorm(-1),
-        lambda x: __import__("torch").nn.functional.layer_norm(x, x.shape[-1:]),
-        ROWS,
-        2,
-    ),
-    "layer norm, both ways": Work(_norm_both, _torch_norm, ROWS, 5, 0, True),
-    "transpose": Work(lambda x: x.T + 0, lambda x: x.T.contiguous(), ROWS, 2),
-    "softmax of 1000": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (65536, 1000), 2),
-    "softmax of 16384": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (4096, 16384), 2),
-    "softmax of 50304": Work(lambda x: x.softmax(-1), lambda x: x.softmax(-1), (1024, 50304), 2),
-    "gather": Work(lambda x, i: x[i], lambda x, i: x[i], (16384, 1024), 8, 65536),
-    "cumulative sum": Work(lambda x: x.cumsum(1), lambda x: x.cumsum(1), (16384, 1024), 2),
-    "sort": Work(lambda x: x.sort(1)[0], lambda x: x.sort(1)[0], (16384, 256), 2),
     "gemm 8192 bfloat16": _product(8192, "bfloat16"),
     "gemm 4096 float32": _product(4096, "float32"),
     "gemm 4096 float64": _product(4096, "float64"),
@@ -199,8 +155,6 @@ def measured(run: Callable[[], Any], gpu: Any) -> float:
 def ours(work: Work) -> float:
     """Of Adjoint."""
     fn, operands = jit(work.ours), [(_operand(work) + 0).realize()]
-    if work.places:
-        operands.append((_places(work) + 0).realize())
     if work.twice:
         operands.append((_operand(work) * 0.5).cast(work.dtype).realize())
     with allow_tf32(work.tf32):
@@ -211,11 +165,6 @@ def _operand(work: Work) -> Tensor:
     rng = np.random.default_rng(0)
     found = Tensor(rng.standard_normal(work.shape, dtype=np.float32), device="GPU")
     return found.cast(work.dtype)
-
-
-def _places(work: Work) -> Tensor:
-    rng = np.random.default_rng(1)
-    return Tensor(rng.integers(0, work.shape[0], work.places).astype(np.int32), device="GPU")
 
 
 class TorchEvents:
@@ -240,8 +189,6 @@ def torchs(work: Work) -> float:
     x = torch.randn(work.shape, device="cuda").to(getattr(torch, work.dtype))
     given = [x, (x * 0.5).to(x.dtype)] if work.twice else [x]
     torch.backends.cuda.matmul.allow_tf32 = work.tf32
-    if work.places:
-        given.append(torch.randint(0, work.shape[0], (work.places,), device="cuda"))
     return measured(lambda: work.torch(*given), TorchEvents())
 
 
@@ -277,9 +224,8 @@ def _head() -> list[str]:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     about = f"{date}, {the_gpu().name}, Python {platform.python_version()}."
     made = "Made by `python -m bench.gpu --peers --write`."
-    note = "One run; torch second, on a GPU that is warm by then. What must move is counted once;"
-    note += " layer norm both ways counts 5 passes, which one kernel does in 4."
-    title = "# Bandwidth and products on an NVIDIA GPU"
+    note = "One run; torch second, on a GPU that is warm by then; bias and gelu by torch.compile."
+    title = "# Products and attention on an NVIDIA GPU"
     return [title, "", about, made, "", note, "", "| work | Adjoint | torch |", "|---|---|---|"]
 
 
