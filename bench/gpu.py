@@ -104,7 +104,7 @@ def _compiled() -> Any:
 def _batch(count: int, rows: int, summed: int) -> Work:
     multiply = lambda x, y: x @ y.transpose(1, 2)  # noqa: E731
     flops = 2.0 * count * rows * rows * summed
-    return Work(multiply, multiply, (count, rows, summed), 2, 0, True, "bfloat16", flops)
+    return Work(multiply, multiply, (count, rows, summed), 2, True, "bfloat16", flops)
 
 
 def _bytes(size: int) -> Work:
@@ -113,7 +113,6 @@ def _bytes(size: int) -> Work:
         lambda x, y: __import__("torch")._int_mm(x, y.T),
         (size, size),
         3,
-        0,
         True,
         "int8",
         2.0 * size**3,
