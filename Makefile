@@ -7,14 +7,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-mpi test-sharding test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs gallery site format clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo      train a network on digits; show its gradient program and its kernels"
+	@echo "make demo      train a network on digits; show its gradient program, its kernels, its page"
 	@echo "make test      the tests ($(WORKERS) workers; WORKERS=auto uses every core)"
 	@echo "make check     formatting, lint, types, layers, the site"
 	@echo "make test-all  the tests with the slow ones and the fuzzers"
+	@echo "make test-sharding  every op in every layout on meshes, and 2,000 random programs"
 	@echo "make fuzz      random programs for MINUTES ($(MINUTES)) on every core, and the other fuzzers"
 	@echo "make fuzz-gpu  $(PROGRAMS) random programs on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
@@ -24,6 +25,7 @@ help:
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make test-gpu     every record and derivative on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-gpu-sanitizer  kernels on an NVIDIA GPU under memcheck, racecheck and synccheck"
+	@echo "make test-mpi     many processes: collectives, lost processes, parallel training"
 	@echo "make test-clients  suites of SciPy, scikit-learn, einops, autograd with Adjoint's tensors"
 	@echo "make test-cpus    every record on every level of x86-64: against the reference, bit for bit"
 	@echo "make test-arm64   kernels of the records as aarch64 objects, run by qemu"
@@ -32,7 +34,8 @@ help:
 	@echo "make bits         store the bits that compiled records must have"
 	@echo "make golden       store the texts that programs must have at every stage"
 	@echo "make bench     building graphs and gradients, overheads, whole computations, against peers"
-	@echo "make docs      write the methods of Tensor, docs/ops/, docs/core.md's tables, docs/tour.md's texts"
+	@echo "make docs      the methods of Tensor, docs/ops/, tables, texts and pictures of the other pages"
+	@echo "make gallery   train every example for the curves of docs/gallery.md"
 	@echo "make site      the documentation as web pages, in site/"
 	@echo "make format    put the code into shape"
 	@echo "make clean     remove what the other targets made"
@@ -62,7 +65,7 @@ demo: $(READY)
 	@$(BIN)/adjoint train demo
 
 # -rs: what was skipped, and why.
-QUICK = not slow and not fuzz and not oracle and not targets and not cpus and not arm64
+QUICK = not mpi and not slow and not fuzz and not oracle and not targets and not cpus and not arm64
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -rs -m "$(QUICK)"
@@ -74,6 +77,10 @@ MINUTES ?= 10
 
 # Random programs on an NVIDIA GPU against the CPU, bit for bit.
 PROGRAMS ?= 2000
+
+test-sharding: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/sharding
+	$(BIN)/python -m tests.fuzz --seed 1 --programs 2000 --modes "mesh,mesh jit,mesh grad"
 
 fuzz-gpu: $(READY)
 	$(BIN)/python -m tests.fuzz --on GPU --programs $(PROGRAMS)
@@ -118,6 +125,10 @@ test-gpu: $(READY)
 # Needs compute-sanitizer of the CUDA toolkit on the path.
 test-gpu-sanitizer: $(READY)
 	$(BIN)/python -m tests.backends.cuda.sanitised
+
+# Programs of two to five processes; in make test they are two.
+test-mpi: $(READY)
+	$(BIN)/python -m pytest -rs -m mpi tests
 
 # Environments of their own, in .deps: see tests/deps.py.
 test-deps: $(READY)
@@ -189,12 +200,15 @@ $(CLIENTS)/.ready: $(READY)
 test-clients: $(READY) $(CLIENTS)/.ready
 	$(CLIENTS)/venv/bin/python -m tests.clients.run
 
+# As a module, so that hooks find docs/; the theme would announce its successor at every build.
+MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict --quiet --site-dir site
+	$(MKDOCS) build --strict --quiet --site-dir site
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -202,7 +216,7 @@ format: $(READY)
 
 # Warnings are errors; so are pages that lead nowhere.
 site: $(READY)
-	$(BIN)/mkdocs build --strict --quiet --site-dir site
+	$(MKDOCS) build --strict --quiet --site-dir site
 
 bench: $(READY)
 	$(BIN)/python bench/graph.py
@@ -229,3 +243,9 @@ docs: $(READY)
 	$(BIN)/python -m docs.build_ops
 	$(BIN)/python -m docs.build_core
 	$(BIN)/python -m docs.build_tour
+	$(BIN)/python -m docs.guide_pictures
+
+# Trains every example for the curves of docs/gallery.md, and measures this machine: minutes.
+gallery: $(READY)
+	$(BIN)/python -m docs.build_gallery
+	$(BIN)/python -m docs.guide_pictures --measure

@@ -16,6 +16,7 @@ from adjoint.errors import (
     AutodiffError,
     AxisError,
     BoundsError,
+    CommunicationError,
     DeviceError,
     DTypeError,
     FileError,
@@ -27,6 +28,7 @@ from adjoint.errors import (
     NumericError,
     ScalarError,
     ShapeError,
+    ShardingError,
     TextError,
     TrainingError,
     UnknownNameError,
@@ -35,6 +37,7 @@ from adjoint.errors import (
 from adjoint.handbuilt.record import custom_kernel
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import allow_tf32, deterministic, native_bfloat16
+from adjoint.ir.mesh import Mesh, P, Sharding
 from adjoint.ir.opdef import seal_records as _seal_records
 from adjoint.ir.sizes import Variable
 from adjoint.runtime.device import Device
@@ -54,10 +57,12 @@ from adjoint.tensor.familiar import (
     randn_like,
     randperm,
 )
+from adjoint.tensor.sharded import with_sharding_constraint
 from adjoint.tensor.show import show
 from adjoint.tensor.tensor import Tensor, no_grad
 from adjoint.transforms.axes import (
     all_gather,
+    all_to_all,
     axis_index,
     axis_size,
     pmax,
@@ -65,6 +70,7 @@ from adjoint.transforms.axes import (
     pmin,
     ppermute,
     psum,
+    psum_scatter,
 )
 from adjoint.transforms.checking import ShapeDtype, check_grads, eval_shape
 from adjoint.transforms.checkpoint import checkpoint, checkpoint_policies
@@ -109,25 +115,38 @@ from adjoint.transforms.trace import (  # type: ignore[assignment]  # `trace` of
 from adjoint.transforms.vmap import vmap
 
 if TYPE_CHECKING:
-    from adjoint import data, debug, nn, training
+    from adjoint import data, debug, distributed, nn, sharding, training
     from adjoint.debug import debug_nans, memory, profile
+    from adjoint.debug.explaining import explain
+    from adjoint.sharding.order import reduction_order
+    from adjoint.tensor.sharding_picture import visualize_sharding
     from adjoint.transforms.capture import capture
     from adjoint.transforms.lower import lower
+    from adjoint.transforms.shard_map import shard_map
+    from adjoint.viz import view  # type: ignore[assignment]  # it takes sizes too, as `Tensor.view`
 
 _LATER = {  # names that are loaded when they are asked for, and where they are
     "capture": "adjoint.transforms.capture",
     "data": "adjoint.data",
     "debug": "adjoint.debug",
     "debug_nans": "adjoint.debug",
+    "explain": "adjoint.debug.explaining",
+    "distributed": "adjoint.distributed",
     "lower": "adjoint.transforms.lower",
     "memory": "adjoint.debug",
     "nn": "adjoint.nn",
     "profile": "adjoint.debug",
+    "reduction_order": "adjoint.sharding.order",
+    "shard_map": "adjoint.transforms.shard_map",
+    "sharding": "adjoint.sharding",
     "training": "adjoint.training",
+    "view": "adjoint.viz",
+    "visualize_sharding": "adjoint.tensor.sharding_picture",
 }
 
 
 if not TYPE_CHECKING:  # to a checker of types a name that is not written is an error
+    del view
 
     def __getattr__(name: str) -> _Any:
         """Load a part of Adjoint that most programs do without."""
@@ -152,6 +171,7 @@ __all__ = [
     "AutodiffError",
     "AxisError",
     "BoundsError",
+    "CommunicationError",
     "DTypeError",
     "Device",
     "DeviceError",
@@ -161,12 +181,16 @@ __all__ = [
     "JitWarning",
     "LinAlgError",
     "MatrixError",
+    "Mesh",
     "NumericError",
     "OpNode",
     "Operation",
+    "P",
     "ScalarError",
     "ShapeDtype",
     "ShapeError",
+    "Sharding",
+    "ShardingError",
     "Tensor",
     "TextError",
     "Trace",
@@ -175,6 +199,7 @@ __all__ = [
     "Variable",
     "VerificationError",
     "all_gather",
+    "all_to_all",
     "allow_tf32",
     "array_api",
     "associative_scan",
@@ -195,8 +220,10 @@ __all__ = [
     "debug",
     "debug_nans",
     "deterministic",
+    "distributed",
     "dtypes",
     "eval_shape",
+    "explain",
     "fori_loop",
     "forward_on_trace",
     "from_numpy",
@@ -223,6 +250,7 @@ __all__ = [
     "ppermute",
     "profile",
     "psum",
+    "psum_scatter",
     "rand",
     "rand_like",
     "randint",
@@ -230,8 +258,11 @@ __all__ = [
     "randn_like",
     "randperm",
     "ravel_pytree",
+    "reduction_order",
     "register_pytree_node",
     "scan",
+    "shard_map",
+    "sharding",
     "show",
     "stop_gradient",
     "switch",
@@ -246,9 +277,12 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
     "value_and_grad",
+    "view",
+    "visualize_sharding",
     "vjp",
     "vmap",
     "while_loop",
+    "with_sharding_constraint",
 ]
 
 _seal_records()

@@ -73,6 +73,19 @@ def _size(text: str) -> int:
     return number * unit
 
 
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not number > 0:
+        raise ValueError("expected a number of seconds above 0")
+    return number
+
+
+def _order(text: str) -> str:
+    if text not in ("tree", "any"):
+        raise ValueError("expected tree or any")
+    return text
+
+
 def _nans(text: str) -> bool | str:
     return "inf" if text.lower() == "inf" else _flag(text)
 
@@ -157,6 +170,35 @@ DETERMINISTIC = Option(
     "DETERMINISTIC", _flag, True, "products of a GPU have the same bits from run to run (0 or 1)"
 )
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
+SILENCE = Option(
+    "SILENCE", _seconds, 20.0, "seconds after which a process that sends no heartbeat is given up"
+)
+COLLECTIVE_LIMIT = Option(
+    "COLLECTIVE_LIMIT", _seconds, 1800.0, "seconds that a process waits for others that are alive"
+)
+ALL_REDUCE = Option(
+    "ALL_REDUCE", _order, "tree", "the order in which members are joined: tree, or any (MPI's own)"
+)
+
+_MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
+_MPI_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
+
+
+def started_by_mpi() -> bool:
+    """Whether a program of MPI (mpirun, srun) started this process."""
+    return any(name in os.environ for name in _MPI_RANKS)
+
+
+def processes_started() -> int:
+    """How many processes what started this one says there are; 1 if it does not say."""
+    return max(int(os.environ.get(name, "1")) for name in _MPI_SIZES)
+
+
+def allow_mpi_as_root() -> None:
+    """Let Open MPI start processes for root, as in a container."""
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        os.environ[name] = "1"
+
 
 OPTIONS: tuple[Option, ...] = (
     DEVICE,
@@ -176,4 +218,7 @@ OPTIONS: tuple[Option, ...] = (
     NATIVE_BFLOAT16,
     TF32,
     DETERMINISTIC,
+    SILENCE,
+    COLLECTIVE_LIMIT,
+    ALL_REDUCE,
 )

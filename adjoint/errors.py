@@ -69,6 +69,17 @@ CODES: dict[str, str] = {
     "E6006": "NaN or infinity",
     "E6007": "timeout",
     "E6008": "device mismatch",
+    "E7001": "malformed mesh",
+    "E7002": "axis of the mesh not allowed",
+    "E7003": "meshes differ",
+    "E7004": "sharding does not fit the value",
+    "E7005": "collective outside of a mesh",
+    "E7006": "not supported over a mesh",
+    "E7020": "members call different collectives",
+    "E7021": "a member ended",
+    "E7022": "a member does not answer",
+    "E7023": "arguments do not fit the collective",
+    "E7024": "no engine for many processes",
     "E9001": "file is damaged",
     "E9002": "state does not fit",
     "E9003": "data does not fit",
@@ -250,6 +261,15 @@ class FileError(AdjointError, ValueError):
 
 class TrainingError(AdjointError, RuntimeError):
     """Training cannot go on: data that do not fit, a worker that died, a loss that is NaN (E9)."""
+
+
+class CommunicationError(AdjointError, RuntimeError):
+    """Members of a group cannot go on together: one ended, is silent, or calls another collective
+    (E7020-E7039)."""
+
+
+class ShardingError(AdjointError, ValueError):
+    """A mesh, or how a value is spread over one, does not fit (E7001-E7019)."""
 
 
 class UnknownNameError(AdjointError, AttributeError):

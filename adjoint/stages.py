@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import COLLECTIVES, collective_text
 
 Shape = tuple[int, ...]
 
@@ -408,7 +409,10 @@ class HostStep:
         return self.operands
 
     def __str__(self) -> str:
-        return f"host {self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
+        call = f"{self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
+        if self.node.op in COLLECTIVES:
+            return f"collective {call}: {collective_text(self.node)}"
+        return f"host {call}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -29,6 +29,8 @@ class Limits:
     tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
     tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
     tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
+    turned_channels: int = 32  # a multiple of which pictures have that lie with channels last,
+    turned_products: int = 400  # if so many are added up for each byte that changes its order
     windowed_rows: int = 8  # that meet windows of a picture; loops read the windows for fewer
     recomputed_bytes: int = 512 << 20  # of products that are computed again rather than kept
     kept_bytes: int = 64 << 20  # of what turns of a loop hand to those of another, or are given
@@ -36,6 +38,8 @@ class Limits:
     panel_row: int = 1 << 14  # which have at most so many elements,
     panel_rows: int = 48  # if so many fit, or all rows are larger than what is packed for each
     cheap: int = 8  # cost up to which an expression is computed again rather than stored
+    cheap_large: int = 8  # the same of values that come from memory,
+    large_bytes: int = 1 << 20  # which have so many
     ranked_row: int = 32  # elements per round of digits, up to which a row is sorted by its ranks
     longest_ranked: int = 128  # such row
     local_bytes: int = 32 << 10  # of scratch inside a kernel that sorts; beyond it, a buffer
@@ -196,6 +200,7 @@ _GPU = Target(
     whole=("attention",),
     limits=Limits(
         batched_elements=1,
+        cheap=16,
         local_bytes=0,
         scratch_groups=1 << 14,
         ranked_row=512,
@@ -206,7 +211,15 @@ TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("REF", "NumPy interpreter of the graph, the semantics of record", True, True),
-        Target("CPU", "the processor of this machine", True, True, "cpu", libraries=(_BLAS,)),
+        Target(
+            "CPU",
+            "the processor of this machine",
+            True,
+            True,
+            "cpu",
+            libraries=(_BLAS,),
+            limits=Limits(cheap_large=12),
+        ),
         _C,
         _GPU,
         Target("DISK", "a memory-mapped file", True, True),
@@ -268,6 +281,7 @@ class Processor:
     features: str = ""  # beyond those that the name stands for, as LLVM writes them
     dots: tuple[str, ...] = ()  # dtypes of which it multiplies the numbers of words, and adds
     matrices: tuple[str, ...] = ()  # those of which it does so for matrices of words
+    bfloat: bool = False  # rounds float32 to bfloat16, two at a time; a NaN is any NaN then
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
 
 

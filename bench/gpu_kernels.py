@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint import Tensor, jit
+from adjoint import Tensor, jit, profile
 from adjoint.backends.cuda.gpu import the_gpu
 from bench.gpu import TorchEvents
 from bench.gpu_works import WORKS, Work
@@ -68,7 +68,25 @@ def ours(work: Work) -> float:
     for seed, (shape, kind) in enumerate(work.operands):
         made = Tensor(_array(shape, kind, seed), device="GPU")
         operands.append((made if kind[0] == "<" else made.cast(kind) * 1).realize())
-    return measured(lambda: fn(*operands), the_gpu())
+    found = measured(lambda: fn(*operands), the_gpu())
+    STEPS[:] = _steps(lambda: fn(*operands))
+    return found
+
+
+STEPS: list[str] = []  # of the work that was measured last, if it has several
+
+
+def _steps(run: Callable[[], Any]) -> list[str]:
+    """The kernels of a work, each with its median time when it runs apart."""
+    taken: list[list[float]] = []
+    for _ in range(ROUNDS):
+        with profile() as seen:
+            run()
+        kernels = [s for s in seen.spans if s.kind in ("kernel", "library", "host", "control")]
+        taken.append([(s.end - s.start) / 1e3 for s in kernels])
+    medians = [statistics.median(times) for times in zip(*taken, strict=True)]
+    shown = [f"{s.name} {us:.0f}" for s, us in zip(kernels, medians, strict=True)]
+    return shown if len(shown) > 1 else []
 
 
 def torchs(work: Work) -> float:
@@ -148,6 +166,8 @@ def main() -> None:
         rows.append(row(name, who))
         shown = [f"{library} {_shown(rows[-1][library])}" for library in WHO if library in rows[-1]]
         print(f"{name:34} {'   '.join(shown)}", flush=True)
+        if "adjoint" in rows[-1] and STEPS:
+            print(f"{'':6}us apart: {', '.join(STEPS)}", flush=True)
     if options.write:
         RESULTS.write_text("\n".join([*_head(), *map(_line, rows), ""]), encoding="utf-8")
 

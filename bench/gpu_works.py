@@ -204,7 +204,17 @@ def _reductions() -> dict[str, Work]:
         2,
         others=(indices,),
     )
+    square = (4096, 4096)
+    mixed = _of(
+        lambda x, w: ((x @ w).softmax(-1) + x.sum(0)).tanh(),
+        lambda x, w: ((x @ w).softmax(-1) + x.sum(0)).tanh(),
+        lambda x, w: _jnp().tanh(_jnn().softmax(x @ w, -1) + x.sum(0)),
+        square,
+        6,
+        others=((square, "float32"),),
+    )
     return {
+        "product, softmax, columns, tanh": mixed,
         "sum": _alike(lambda x: x.sum(), LONG, 1),
         "row sum": _alike(lambda x: x.sum(1), ROWS, 1),
         "column sum": _alike(lambda x: x.sum(0), ROWS, 1),

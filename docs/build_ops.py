@@ -1,8 +1,9 @@
 """Writes `docs/ops/`: a page per op from its record, and an index. Run by `make docs`.
 
-Nothing on a page is written by hand: text, signature, types, errors, derivative and example all
-come from the record, by building and running it. The one table beside the records is
-`docs/op_kinks.py`, the points at which a convention decides what the gradient is.
+Nothing on a page is written by hand: text, signature, types, errors, derivative, picture, example
+all come from the record, by building and running it. Beside the records there are three tables: the
+points at which a convention decides what the gradient is (`docs/op_kinks.py`), the groups of the
+index (`docs/op_groups.py`), and what an op is called elsewhere (`docs/op_peers.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,9 +36,13 @@ from docs.op_calls import (
     value_source,
 )
 from docs.op_derivatives import definition, derivative, gradients_at
+from docs.op_groups import GROUPS, group_of
 from docs.op_kinks import KINKS, Point
+from docs.op_peers import links
+from docs.op_pictures import picture
 
 PAGES = Path(__file__).parent / "ops"
+PICTURES = "pictures"  # beside the pages
 MODULES = [
     module for name, module in sorted(sys.modules.items()) if name.startswith("adjoint.ops.")
 ]
@@ -61,11 +67,18 @@ def _records() -> list[OpDef]:
 RECORDS = _records()
 
 
+@cache
+def picture_of(record: OpDef) -> str | None:
+    """The picture of the op, if it has one."""
+    return picture(record)
+
+
 def page(record: OpDef) -> str:
     """The page of one op."""
     sample = chosen(record)
-    sections = [_head(record), *_formulas(record, sample), *_kinks(record)]
-    sections += [*_types(record), *_errors(record), *_example(record, sample)]
+    sections = [_head(record), *_picture(record), *_example(record, sample)]
+    sections += [*_formulas(record, sample), *_kinks(record)]
+    sections += [*_types(record), *_errors(record), *_elsewhere(record)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -73,8 +86,22 @@ def _head(record: OpDef) -> str:
     module = _file(home(record))
     names = sorted(n for n, r in _functions.items() if r is record and n != record.name)
     also = f" · also {', '.join(f'`{n}`' for n in names)}" if names else ""
-    facts = f"`{signature(record)}` · {record.kind} · [{module}](../../{module}){also}"
-    return f"# {record.name}\n\n{inspect.cleandoc(record.doc)}\n\n{facts}"
+    group = group_of(record.name, home(record).__name__)
+    place = f"[{group.title}](index.md#{group.anchor})"
+    facts = f"{record.kind} · {place} · [{module}](../../{module}){also}"
+    call = f"```python {{.signature}}\n{signature(record)}\n```"
+    return f"# {record.name}\n\n{inspect.cleandoc(record.doc)}\n\n{call}\n\n{facts}"
+
+
+def _picture(record: OpDef) -> list[str]:
+    if picture_of(record) is None:
+        return []
+    return [f"![{record.name} and its derivative]({PICTURES}/{record.name}.svg)"]
+
+
+def _elsewhere(record: OpDef) -> list[str]:
+    found = links(record.name)
+    return ["## Elsewhere", f"{' · '.join(found)}"] if found else []
 
 
 def signature(record: OpDef) -> str:
@@ -89,8 +116,8 @@ def _formulas(record: OpDef, sample: Sample | None) -> list[str]:
         return []
     lines = definition(record, sample)
     sentence, gradient = derivative(record, sample)
-    first = ["## Definition", _block(lines)] if lines else []
-    return [*first, "## Derivative", sentence, *([_block(gradient)] if gradient else [])]
+    first = ["## Definition", _block(lines, "formula")] if lines else []
+    return [*first, "## Derivative", sentence, *([_block(gradient, "formula")] if gradient else [])]
 
 
 def _kinks(record: OpDef) -> list[str]:
@@ -244,8 +271,8 @@ def _example(record: OpDef, sample: Sample | None) -> list[str]:
     return ["## Example", f"```python\n{program}\n```", f"```text\n{output_of(program)}\n```"]
 
 
-def _block(lines: list[str]) -> str:
-    return "\n".join(["```text", *lines, "```"])
+def _block(lines: list[str], kind: str = "text") -> str:
+    return "\n".join([f"```{kind}", *lines, "```"])
 
 
 def _table(head: tuple[str, ...], rows: list[Any]) -> str:
@@ -274,19 +301,16 @@ def _file(module: ModuleType) -> str:
 
 
 def index() -> str:
-    """All ops by module, a line each."""
-    groups: dict[str, list[OpDef]] = {}
+    """All ops by what people look for, a line each."""
+    found: dict[str, list[OpDef]] = {group.title: [] for group in GROUPS}
     for record in RECORDS:
-        groups.setdefault(home(record).__name__, []).append(record)
+        found[group_of(record.name, home(record).__name__).title].append(record)
     parts = [
         f"# Ops\n\nEvery op, a page each, generated from its record (`make docs`).\n\n{_READING}"
     ]
-    for name in sorted(groups):
-        first = (
-            inspect.cleandoc(sys.modules[name].__doc__ or "").split("\n\n")[0].replace("\n", " ")
-        )
-        lines = [f"- [`{r.name}`]({r.name}.md) {_sentence(r.doc)}" for r in groups[name]]
-        parts.append(f"## {name.removeprefix('adjoint.ops.')}\n\n{first}\n\n" + "\n".join(lines))
+    for group in GROUPS:
+        lines = [f"- [`{r.name}`]({r.name}.md) {_sentence(r.doc)}" for r in found[group.title]]
+        parts.append(f"## {group.title}\n\n{group.about}\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
@@ -304,7 +328,20 @@ def build() -> None:
             file.unlink()
     for name, text in wanted.items():
         (PAGES / name).write_text(text, encoding="utf-8")
-    print(f"{len(wanted)} pages in {PAGES.name}/")
+    count = _build_pictures()
+    print(f"{len(wanted)} pages in {PAGES.name}/, {count} pictures")
+
+
+def _build_pictures() -> int:
+    folder = PAGES / PICTURES
+    folder.mkdir(exist_ok=True)
+    drawn = {f"{r.name}.svg": text for r in RECORDS if (text := picture_of(r)) is not None}
+    for file in folder.glob("*.svg"):
+        if file.name not in drawn:
+            file.unlink()
+    for name, text in drawn.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return len(drawn)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,9 @@ class Backend(Protocol):
     def compile(self, sources: Mapping[LoopProgram, Source]) -> Mapping[LoopProgram, Kernel]:
         """The code of every kernel; equal sources are compiled once."""
 
+    def lowest(self, source: Source) -> Source:
+        """The text nearest to the machine that can be shown of a source: assembly, PTX, itself."""
+
     def runs(self, step: Step) -> bool:
         """Whether the device can do the step, with all that is inside it, without Python."""
 

@@ -25,6 +25,9 @@ from adjoint.errors import AdjointError, DeviceError, did_you_mean
 COMMANDS = {
     "doctor": "look at this installation: devices, caches, libraries, a smoke test, what to fix",
     "train": "run an example by its name, or a script, with progress and checkpoints",
+    "view": "look into a program: its graphs, passes, kernels and runs, as a page for a browser",
+    "runs": "list the runs that were watched, and compare them on a page",
+    "launch": "run a program as many processes, by MPI",
     "grad": "print the gradient of a Python function as a Core module",
     "core": "Core modules: check, print, differentiate, run",
     "bench": "measure this machine in a few seconds: products, bandwidth, overheads, a step",

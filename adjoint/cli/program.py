@@ -113,6 +113,7 @@ def execute(program: UserProgram, arguments: list[str]) -> int:
     sys.argv = [program.file, *arguments]
     try:
         if program.module:
+            sys.modules.pop(program.module, None)  # it may be imported already: it runs anew
             runpy.run_module(program.module, run_name="__main__", alter_sys=True)
         else:
             sys.path.insert(0, os.path.dirname(os.path.abspath(program.file)))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 
 from adjoint.cli.exits import FAILED, OK, UsageError, add_json, say
 from adjoint.cli.program import UserProgram, examples, execute, exit_code, find, show_error
+from adjoint.distributed import is_main
 from adjoint.errors import FileError
+from adjoint.nn.state.sharded_checkpoint import is_checkpoint_folder
 from adjoint.training.cli_options import RunOptions, use
 from adjoint.training.command_line import add_options, options_of, prepare
 from adjoint.training.loop import check_place
@@ -15,13 +20,14 @@ from adjoint.training.loop import check_place
 EXAMPLES = """\
   adjoint train --list
   adjoint train digits_cnn --seed 1
-  adjoint train gpt --device GPU
+  adjoint train gpt --device GPU --watch
   adjoint train digits_cnn --resume digits_cnn.ckpt
   adjoint train my_script.py --steps 200 --threads 2 -- --learning-rate 0.1
 
 Ctrl-C saves a checkpoint after the step and says how to resume; twice leaves at once. --steps,
 --resume and --checkpoint reach the program's `adjoint.training.Loop`s, --seed reaches
-`adjoint.training.seed()`."""
+`adjoint.training.seed()`. --watch writes runs/NAME-TIME/index.html, which follows the run in a
+browser; `adjoint runs` lists such runs and compares them."""
 PASSES_ON = True  # what stands behind `--` is for the program
 
 
@@ -44,8 +50,18 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("which program? `adjoint train --list` shows the examples")
     program, context = _found(options)
     prepare(options)
-    with use(context):
+    with use(context), _output():
         return _trained(program, context, options)
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """What a program of many processes prints, the first of them prints."""
+    if is_main():
+        yield
+        return
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        yield
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -71,6 +87,8 @@ def _found(options: argparse.Namespace) -> tuple[UserProgram, RunOptions]:
 
 
 def _check_readable(path: str) -> None:
+    if is_checkpoint_folder(path):
+        return
     try:
         with open(path, "rb"):
             return
@@ -86,18 +104,29 @@ def _trained(program: UserProgram, context: RunOptions, options: argparse.Namesp
     try:
         code = execute(program, options.passed_on)
     except KeyboardInterrupt:
+        _tell_pages(context, "stopped")
         raise
     except SystemExit as exit:
         code = exit_code(exit)
+        if code != OK:
+            _tell_pages(context, "failed", f"it left with exit code {code}")
     except BrokenPipeError:
         raise
     except AssertionError as error:
         code = _failed_assertion(error, program, context)
     except Exception as error:
+        _tell_pages(context, "failed", f"{type(error).__name__}: {error}")
         show_error(error, program.file)
         code = FAILED
     _warn_unused(context, options, code)
     return code
+
+
+def _tell_pages(context: RunOptions, state: str, error: str = "") -> None:
+    """How the program ended is how a loop did that was left without a word."""
+    for watched in context.watched:
+        if watched.run.state == "left early":
+            watched.end(state, error)
 
 
 def _failed_assertion(error: AssertionError, program: UserProgram, context: RunOptions) -> int:
@@ -114,10 +143,16 @@ def _failed_assertion(error: AssertionError, program: UserProgram, context: RunO
 
 
 def _warn_unused(context: RunOptions, options: argparse.Namespace, code: int) -> None:
-    given = ("steps", "resume", "checkpoint")
+    given = ("steps", "resume", "checkpoint", "runs")
     unused = [f"--{name}" for name in given if getattr(options, name) is not None]
+    unused += [f"--{name}" for name in ("watch", "tensorboard") if getattr(options, name)]
     if unused and not context.loops and code == OK:
         print(
             f"warning: {', '.join(unused)} had no effect: the program has no adjoint.training.Loop",
+            file=sys.stderr,
+        )
+    if options.mesh is not None and not context.meshes and code == OK:
+        print(
+            "warning: --mesh had no effect: the program does not ask for adjoint.training.mesh()",
             file=sys.stderr,
         )

@@ -5,6 +5,7 @@ Public names only.
 
 from adjoint.data.archives import read_npz
 from adjoint.data.bundled import breast_cancer, diabetes, digits, iris, wine
+from adjoint.data.byte_pairs import BytePairs
 from adjoint.data.collate import collate
 from adjoint.data.dataset import Dataset, Mapped, Samples, Subset
 from adjoint.data.loader import Loader
@@ -21,8 +22,10 @@ from adjoint.data.synthetic import (
 )
 from adjoint.data.tables import read_csv
 from adjoint.data.text import Text, docstrings
+from adjoint.data.windows import Windows
 
 __all__ = [
+    "BytePairs",
     "Dataset",
     "Loader",
     "Mapped",
@@ -30,6 +33,7 @@ __all__ = [
     "Scaling",
     "Subset",
     "Text",
+    "Windows",
     "adding",
     "blobs",
     "breast_cancer",

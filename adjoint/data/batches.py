@@ -26,6 +26,8 @@ class BatchPlan:
     shuffle: bool
     seed: int
     drop_last: bool
+    rank: int = 0  # of so many members, each of which loads its part of every batch
+    size: int = 1
 
     @property
     def batches(self) -> int:
@@ -34,9 +36,10 @@ class BatchPlan:
         return whole + (rest > 0 and not self.drop_last)
 
     def indices(self, epoch: int, number: int) -> np.ndarray:
-        """The samples of a batch."""
-        first = number * self.batch_size
-        last = min(first + self.batch_size, self.length)
+        """The samples of a batch, or of this member's part of it."""
+        begin = number * self.batch_size
+        count = min(self.batch_size, self.length - begin)
+        first, last = (begin + count * part // self.size for part in (self.rank, self.rank + 1))
         if not self.shuffle:
             return np.arange(first, last)
         return _permutation(self.seed, epoch, self.length)[first:last]

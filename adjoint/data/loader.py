@@ -31,6 +31,10 @@ class Loader:
     `with`. `timeout` is in seconds and for one batch of theirs. Batches are NumPy arrays in the
     structure of a sample, or tensors if `tensors`; `collate` makes another batch of samples.
 
+    Where `size` members run a program, member `rank` loads its part of every batch: the parts of
+    all members, one behind the other, are the batch that one member would load. The state of a
+    loader is the same for all of them, and of use to any number of members.
+
     `state_dict()` says where the loader stands, also in the middle of an epoch: `load_state_dict`
     of an equal loader goes on there with the same batches.
     """
@@ -49,10 +53,15 @@ class Loader:
         timeout: float | None = None,
         persistent: bool = False,
         tensors: bool = False,
+        rank: int = 0,
+        size: int = 1,
     ):
         length = _length(dataset)
-        size = _whole("batch_size", batch_size, 1)
-        plan = BatchPlan(length, size, bool(shuffle), _whole("seed", seed, 0), bool(drop_last))
+        rows = _whole("batch_size", batch_size, 1)
+        member = _member(rank, size)
+        plan = BatchPlan(
+            length, rows, bool(shuffle), _whole("seed", seed, 0), bool(drop_last), *member
+        )
         self._job = Job(dataset, plan, collate or default_collate)
         self._workers = _whole("workers", workers, 0)
         self._prefetch = _whole("prefetch", prefetch, 1)
@@ -174,6 +183,13 @@ def _whole(name: str, value: Any, least: int) -> int:
         problem = f"{name} is {value!r}; it is a whole number of at least {least}"
         raise TrainingError("E9003", problem, op="Loader")
     return int(value)
+
+
+def _member(rank: int, size: int) -> tuple[int, int]:
+    size = _whole("size", size, 1)
+    if (found := _whole("rank", rank, 0)) >= size:
+        raise TrainingError("E9003", f"rank is {rank}, of {size} members", op="Loader")
+    return found, size
 
 
 def _seconds(timeout: float | None) -> float | None:

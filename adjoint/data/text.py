@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.data.dataset import Samples
-from adjoint.data.synthetic import check_size
-from adjoint.errors import BoundsError, FileError, TrainingError
+from adjoint.data.windows import Windows
+from adjoint.errors import FileError, TrainingError
 
 # Files of the standard library with much to say.
 _FILES = """
@@ -23,7 +22,7 @@ textwrap threading typing zipfile
 """
 
 
-class Text(Samples):
+class Text(Windows):
     """Characters as numbers: sample i is `length` of them from place i, and those one place on.
 
     `tokens` is int64, `vocabulary` the characters in order; `encode` and `decode` translate.
@@ -31,25 +30,11 @@ class Text(Samples):
 
     def __init__(self, text: str, length: int = 64, vocabulary: str | None = None):
         self.vocabulary = vocabulary or "".join(sorted(set(text)))
-        self.length = check_size("length", length)
         self._number = {character: i for i, character in enumerate(self.vocabulary)}
-        self.tokens = self.encode(text)
-        if len(self.tokens) <= length:
-            problem = f"{len(self.tokens)} characters have no window of {length} and its successor"
-            raise TrainingError("E9003", problem, op="Text")
+        super().__init__(self.encode(text), length)
 
-    def __len__(self) -> int:
-        return len(self.tokens) - self.length
-
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        if not -len(self) <= index < len(self):
-            raise BoundsError("E6001", f"window {index} of {len(self)}", op="Text")
-        begin = index % len(self)
-        window = self.tokens[begin : begin + self.length + 1]
-        return window[:-1], window[1:]
-
-    def __repr__(self) -> str:
-        return f"Text({len(self.tokens)} characters of {len(self.vocabulary)}, by {self.length})"
+    def _about(self) -> str:
+        return f"{len(self.tokens)} characters of {len(self.vocabulary)}"
 
     def encode(self, text: str) -> np.ndarray:
         """The numbers of the characters."""

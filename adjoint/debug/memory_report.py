@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from adjoint.display import Displayed
 from adjoint.engine.live_values import live_values, size
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
@@ -30,7 +31,7 @@ class HeldValue:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MemoryReport:
+class MemoryReport(Displayed):
     """What is alive now. Sizes are bytes.
 
     `devices`: values that tensors or their histories hold, by device (a mapped file counts with its

@@ -14,6 +14,7 @@ from typing import Any
 from adjoint.debug import chrome_trace as chrome
 from adjoint.debug.chrome_trace import CounterSample, TimeSpan
 from adjoint.debug.summary import table
+from adjoint.display import Displayed
 from adjoint.engine import counters
 from adjoint.engine.counters import Counters
 from adjoint.engine.observers import watch
@@ -23,7 +24,7 @@ from adjoint.runtime import spans
 MAX_SPANS = 1_000_000  # spans that are kept; of more, only the number
 
 
-class profile:
+class profile(Displayed):
     """`with profile("trace.json") as p: ...` records what runs inside, in any thread.
 
     The file opens in Perfetto (https://ui.perfetto.dev) and chrome://tracing; it is written when
@@ -89,6 +90,15 @@ class profile:
     def spans(self) -> tuple[TimeSpan, ...]:
         """All that was recorded, by when it began."""
         return tuple(sorted(self._spans, key=lambda s: (s.start, -s.end)))
+
+    @property
+    def samples(self) -> tuple[CounterSample, ...]:
+        """Numbers over time."""
+        return tuple(self._samples)
+
+    def thread_name(self, thread: int) -> str:
+        """What a thread is called whose spans were recorded."""
+        return self._threads.get(thread, str(thread))
 
     def trace(self) -> dict[str, Any]:
         """What the file holds."""

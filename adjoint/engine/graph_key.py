@@ -19,6 +19,7 @@ from adjoint.ir import sizes
 from adjoint.ir.effect import Effect
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.kernel_kind import Identity
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.runtime.device import Device
@@ -28,7 +29,7 @@ from adjoint.target import DEFAULT_BACKEND, device_names, targets_of
 _UNIQUE, _BUFFER, _CONST, _INPUT = (
     OPS[name] for name in ("unique_identity", "buffer", "const", "input")
 )
-_COPY, _RESHAPE, _SHRINK = OPS["copy"], OPS["reshape"], OPS["shrink"]
+_COPY, _RESHAPE, _SHRINK, _SHARD = OPS["copy"], OPS["reshape"], OPS["shrink"], OPS["shard"]
 _backends: dict[Any, str | None] = {None: ""}  # by device, filled as devices are seen
 
 
@@ -42,6 +43,7 @@ class GraphKey:
     values: tuple[Any, ...]  # of the constants; where the slices begin
     backend: str  # the name of the backend that all nodes are on
     wanted: int = 0  # so many roots, the last ones, are values to keep if that changes nothing
+    mesh: Mesh | None = None  # that nodes are on
 
 
 def backend_name(device: Any) -> str | None:
@@ -69,11 +71,13 @@ def common_backend(nodes: Iterable[UOp]) -> str | None:
 
 def crosses(node: UOp) -> bool:
     """Whether a node is a copy from one memory to another, not just to another name of the same."""
-    if node.op is not _COPY:
+    if node.op is not _COPY and node.op is not _SHARD:
         return False
     source, target = node.src[0].device, node.device
     if source is None or target is None or source == target:
         return False
+    if node.op is _SHARD:
+        return isinstance(source, Sharding) and source.mesh != target.mesh
     return _memory(source) != _memory(target)
 
 
@@ -114,7 +118,9 @@ def graph_key(
         elif src:
             if op is _UNIQUE:
                 continue
-            if op is _COPY and crosses(node):  # between programs, never inside one
+            if (op is _COPY or op is _SHARD) and crosses(
+                node
+            ):  # between programs, never inside one
                 return None
             if slices and op is _SHRINK and is_slice(node):
                 items += (op, node.shape, node.arg.step, numbers[src[0]])
@@ -133,14 +139,16 @@ def graph_key(
             items += (op, shape, node.dtype.name)
             constants.append(node)
             devices.add(node.device)
-    found = _backend_of(devices, backend)
+    found, mesh = _backend_of(devices, backend), _mesh_of(devices)
+    if found is None and mesh is not None and len({backend_name(d) for d in devices} - {""}) == 1:
+        found = ""  # the interpreter, for each member
     if found is None:
         _check_devices(numbers)
         return None
     items += [numbers[root] for root in roots]
     items += (found, wanted)
     values = tuple([node.arg[0] for node in constants]) if constants else ()
-    return GraphKey(tuple(items), leaves, constants, values, found, wanted)
+    return GraphKey(tuple(items), leaves, constants, values, found, wanted, mesh)
 
 
 def _numbered(roots: Sequence[UOp], parameters: Sequence[UOp]) -> dict[UOp, int]:
@@ -175,6 +183,11 @@ def _backend_of(devices: set[Any], backend: str) -> str | None:
                 return None
             backend = name
     return backend or backend_name(Device.DEFAULT) or DEFAULT_BACKEND
+
+
+def _mesh_of(devices: set[Any]) -> Mesh | None:
+    """The mesh of some of the devices; there is one at most."""
+    return next((d.mesh for d in devices if type(d) is Sharding), None)
 
 
 def _check_devices(nodes: Iterable[UOp]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ir.values import is_known
 
@@ -35,7 +36,8 @@ def join_loops(roots: Sequence[UOp]) -> list[UOp]:
             continue
         src = tuple([new[s] for s in node.src])
         if node in merged:
-            new[node] = UOp(node.op, src, merged[node][0])
+            with origin_scope(node.raw_origin):
+                new[node] = UOp(node.op, src, merged[node][0])
         elif node.op.kernel is PART and node.src[0] in merged:
             new[node] = src[0].part(merged[node.src[0]][1][node.arg.index])
         else:

@@ -17,6 +17,7 @@ from adjoint.engine.loop_sums import sums_apart
 from adjoint.engine.turns import Turns, taken_apart
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ir.values import is_known
 from adjoint.target import Target
@@ -59,7 +60,8 @@ def _taken_apart(nodes: Sequence[UOp], roots: Sequence[UOp]) -> dict[UOp, Turns]
 
 def _build(node: UOp, turns: Turns, new: dict[UOp, UOp], target: Target) -> None:
     """The loops that one has become: its results, and rows that others read, are new nodes."""
-    for part in sums_apart(turns, target):
-        for key, value in part.build(new).items():
-            new[key if isinstance(key, UOp) else node.part(key)] = value
+    with origin_scope(node.raw_origin):
+        for part in sums_apart(turns, target):
+            for key, value in part.build(new).items():
+                new[key if isinstance(key, UOp) else node.part(key)] = value
     new[node] = node  # which no result is a part of any more

@@ -9,6 +9,7 @@ What may live here: which nodes such values are, and reading them. What may not:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from adjoint.engine.interpreter import check_device
 from adjoint.ir.arg import Varying
 from adjoint.ir.expand import expand
 from adjoint.ir.kernel_kind import STORED, Identity, Library, View
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
@@ -58,9 +60,13 @@ def is_near(buffer: Buffer) -> bool:
 
 
 def moved(buffer: Buffer, device: Any) -> Buffer:
-    """A buffer as one of another device of this machine; a file's contents are read now."""
+    """A buffer as one of another device of this machine, or in parts on a mesh; a file's contents
+    are read now."""
     if buffer.device == device:
         return buffer
+    if type(device) is Sharding:
+        found: Buffer = import_module("adjoint.runtime.sharded_buffer").laid_out(buffer, device)
+        return found
     straight = buffer.copied_to(device) if type(device) is str and buffer.on_device else None
     if straight is not None:
         return straight

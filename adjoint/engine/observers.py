@@ -1,13 +1,14 @@
-"""What watches computing: `debug_nans`, which checks results, and `profile`, which records times.
+"""What watches computing: `debug_nans`, which checks results, `profile`, which records times, and a
+viewer, which collects graphs.
 
 Each place that could be watched looks at one attribute of `watch`. What may live here: that switch.
-What may not: what watchers do (`adjoint/debug`).
+What may not: what watchers do (`adjoint/debug`, `adjoint/viz`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
@@ -25,18 +26,31 @@ class Checker(Protocol):
         """What a function gave."""
 
 
-class Watch:
-    """`on` while a checker or a recorder is there; `checker` looks at all results."""
+class Collector(Protocol):
+    """Is shown the graphs that a program computes (`viz/script.py`)."""
 
-    __slots__ = ("checker", "on")
+    def realized(self, roots: Sequence[UOp]) -> None:
+        """These nodes are going to be computed."""
+
+    def traced(self, trace: Any) -> None:
+        """A jitted function has a trace more, of `transforms/jit/call.py`."""
+
+
+class Watch:
+    """`on` while a checker, a recorder or a collector is there; `checker` looks at all results,
+    `collector` at all graphs."""
+
+    __slots__ = ("checker", "collector", "on")
 
     def __init__(self) -> None:
         self.checker: Checker | None = None
+        self.collector: Collector | None = None
         self.on = False
 
     def refresh(self) -> None:
-        """Called after the checker or a recorder has come or gone."""
-        self.on = self.checker is not None or bool(spans.recorders)
+        """Called after a watcher has come or gone."""
+        observers = self.checker is not None or self.collector is not None
+        self.on = observers or bool(spans.recorders)
 
 
 watch = Watch()

@@ -18,6 +18,7 @@ from adjoint.engine import finish, passes, tuning, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.ir.uop import UOp
 from adjoint.runtime.spans import span
+from adjoint.schedule.groups import Fused
 from adjoint.stages import Graph, Group, Schedule
 
 
@@ -107,6 +108,12 @@ def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Com
     graph = Graph(tuple(roots), tuple(inputs))
     whole = varying.settled(graph, backend.target, lambda g: groups_of(g, backend))
     return Compilation(backend, {MAIN: whole})
+
+
+def fused_parts(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> list[Fused]:
+    """What the nodes of a graph, and of the functions in it, are fused to, and why."""
+    unit = run_until(_begun(roots, inputs, backend), "strategy")
+    return [part for part in unit.parts.values() if isinstance(part, Fused)]
 
 
 def groups_of(graph: Graph, backend: Backend) -> list[Group]:

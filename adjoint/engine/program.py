@@ -89,7 +89,7 @@ class Program:
 
         Inputs at the `donated` positions are given up by the caller: an output may take their
         memory. The outputs of a simple program may be buffers of their types that the caller
-        gives, one for each or None.
+        gives, one for each or None; they may have given up their memory.
         """
         if counters.active:
             return run_observed(self, inputs, devices, donated)
@@ -126,14 +126,17 @@ class Program:
         donated: Sequence[int],
         into: Sequence[Buffer | None],
     ) -> list[Buffer]:
-        """Addresses in, outputs out, nothing to check: what small programs are."""
+        """Addresses in, outputs out, nothing for the host to do: what most programs are."""
         cells = memory.cells.values
         for number, buffer in zip(self.schedule.inputs, inputs):  # noqa: B905 - hot
             address = buffer._address
             cells[number] = buffer.address if address is None else address
+        outputs: list[Any] = [*(into or self._nothing)]
         if donated:  # after their addresses are written
-            into = self._lent_buffers(inputs, devices, donated)
-        outputs = self._outputs(cells, devices, into or self._nothing)
+            self._lend(outputs, inputs, devices, donated)
+        self._complete(cells, devices, outputs)
+        if memory.flags:
+            self._lower_flags(memory)
         try:
             for launch in memory.launches:
                 if launch.run():
@@ -141,33 +144,52 @@ class Program:
         except BaseException as error:
             left_behind(error, memory, inputs, outputs)
             raise
+        if memory.flags:
+            self._see_flags(memory)
         if self.plan.watch is not None:
-            self.plan.watch(outputs)
+            self.plan.watch([found for found in outputs if found is not None])  # once each
         if len(self._memories) < _KEPT_MEMORIES:
             self._memories.append(memory)
         return outputs
 
-    def _outputs(
-        self, cells: Any, devices: Sequence[Any], into: Sequence[Buffer | None]
-    ) -> list[Buffer]:
-        """The buffers to write to, those that are given and fresh ones; their addresses."""
-        outputs: list[Any] = [*into]
+    @staticmethod
+    def _lower_flags(memory: RunMemory) -> None:
+        for flag, _ in memory.flags:
+            flag.value = 0
+
+    @staticmethod
+    def _see_flags(memory: RunMemory) -> None:
+        for flag, node in memory.flags:
+            if flag.value:
+                raise located(FlagError, "an index is out of range", node)
+
+    def _complete(self, cells: Any, devices: Sequence[Any], outputs: list[Any]) -> None:
+        """A buffer for each output, with memory; their addresses."""
         for place, number in enumerate(self.schedule.outputs):
             buffer = outputs[place]
             if buffer is None:
                 buffer = outputs[place] = self._made(place, devices[place])
+            elif buffer._address is None:
+                buffer.refill(self._allocate(self.plan.targets[place][3]))
             cells[number] = buffer._address
-        return outputs
 
-    def _lent_buffers(
-        self, inputs: Sequence[Buffer], devices: Sequence[Any], donated: Sequence[int]
-    ) -> list[Buffer | None]:
-        """Outputs over the memory of donated inputs, None where there is none."""
-        found: list[Buffer | None] = [*self._nothing]
-        for place, block in self._lent(inputs, donated).items():
-            _, dtype, shape, _ = self.plan.targets[place]
-            found[place] = Buffer.over(block, dtype, shape, devices[place])
-        return found
+    def _lend(
+        self,
+        outputs: list[Any],
+        inputs: Sequence[Buffer],
+        devices: Sequence[Any],
+        donated: Sequence[int],
+    ) -> None:
+        """The memory of donated inputs goes to outputs."""
+        for place, source in self._pairs(donated):
+            block = inputs[source].give_up()
+            if block is None:
+                continue
+            if outputs[place] is None:
+                _, dtype, shape, _ = self.plan.targets[place]
+                outputs[place] = Buffer.over(block, dtype, shape, devices[place])
+            else:
+                outputs[place].refill(block)
 
     def _made(self, place: int, device: Any) -> Buffer:
         number, dtype, shape, size = self.plan.targets[place]
@@ -188,8 +210,7 @@ class Program:
         plan, abandoned, outputs = self.plan, False, list[Any]()
         try:
             outputs = self._begin(memory, inputs, devices, donated)
-            for flag, _ in memory.flags:
-                flag.value = 0
+            self._lower_flags(memory)
             for launch in memory.launches:
                 if type(launch) is HostSegment:
                     self._run_host(memory, launch)
@@ -198,9 +219,7 @@ class Program:
             if plan.watch is not None:
                 pairs = zip(plan.outputs, outputs, strict=True)
                 plan.watch([found for output, found in pairs if isinstance(output, Fresh)])
-            for flag, node in memory.flags:
-                if flag.value:
-                    raise located(FlagError, "an index is out of range", node)
+            self._see_flags(memory)
             return outputs if plan.plain else self._finish(memory, devices, outputs)
         except BaseException as error:
             abandoned = left_behind(error, memory, inputs, outputs)
@@ -252,12 +271,16 @@ class Program:
 
     def _lent(self, inputs: Sequence[Buffer], donated: Sequence[int]) -> dict[int, Any]:
         """Memory of donated inputs by the position of the output that takes it."""
+        taken = {place: inputs[source].give_up() for place, source in self._pairs(donated)}
+        return {place: block for place, block in taken.items() if block is not None}
+
+    def _pairs(self, donated: Sequence[int]) -> list[tuple[int, int]]:
+        """Outputs that take the memory of donated inputs."""
         key = tuple(donated)
         pairs = self._donations.get(key)
         if pairs is None:
             pairs = self._donations[key] = donations(self.schedule, key)
-        taken = {place: inputs[source].give_up() for place, source in pairs}
-        return {place: block for place, block in taken.items() if block is not None}
+        return pairs
 
     def _fresh(self, slot: Slot, number: int, device: Any, block: Any) -> Buffer:
         try:

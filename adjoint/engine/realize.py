@@ -27,7 +27,9 @@ from adjoint.engine.sides import borders, side_of
 from adjoint.engine.step_facts import FlagError
 from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.effect import effects_muted
+from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import STORED
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import bindings_of, by_name, is_known, storage
@@ -45,6 +47,8 @@ def realize(*nodes: UOp) -> None:
     if not watch.on:
         compute(todo)
         return
+    if watch.collector is not None:
+        watch.collector.realized(todo)
     kinds = ", ".join(f"{getattr(n.dtype, 'short', n.dtype)}{list(n.shape)}" for n in todo[:8])
     with span("realize", "python", lines=readable([user_place()]), shapes=kinds):
         compute(todo)
@@ -100,6 +104,9 @@ def _run_program(todo: list[UOp], key: GraphKey) -> None:
     for root in todo:
         if type(root.dtype) is tuple:
             check_single(root)
+    if key.mesh is not None:
+        _run_sharded(todo, key)
+        return
     default = Device.DEFAULT
     devices = [root.device or default for root in todo]
     bound = PROGRAMS.known(key)
@@ -108,6 +115,38 @@ def _run_program(todo: list[UOp], key: GraphKey) -> None:
         found = _ran(bound or PROGRAMS.find(key, todo), todo, key, devices)
     for root, buffer in zip(todo, found, strict=True):
         root.realized = buffer
+
+
+def _run_sharded(todo: list[UOp], key: GraphKey) -> None:
+    try:
+        found = sharded().run_sharded(todo, key)
+    except FlagError as error:
+        raise _explained(error, todo) from None
+    for root, buffer in zip(todo, found, strict=True):
+        root.realized = buffer
+
+
+def over_mesh(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Any:
+    """The program of a traced graph on a mesh."""
+    return sharded().over_mesh(roots, leaves, mesh)
+
+
+def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Function:
+    """What one member of a mesh runs of a traced graph."""
+    found: Function = sharded().local_function(roots, leaves, mesh)
+    return found
+
+
+@cache
+def sharded() -> Any:
+    """What runs graphs on meshes: loaded with the first."""
+
+    def load() -> Any:
+        from adjoint.engine import sharded
+
+        return sharded
+
+    return undisturbed(load)
 
 
 @cache
@@ -127,9 +166,14 @@ def _ran(bound: CachedProgram, todo: list[UOp], key: GraphKey, devices: Sequence
     try:
         return bound.run(key, [storage(leaf) for leaf in key.leaves], devices)
     except FlagError as error:
-        with effects_muted():
-            run(schedule(todo))  # which index it was, the interpreter can say
-        raise BoundsError(error.code, error.problem, help=error.help) from None
+        raise _explained(error, todo) from None
+
+
+def _explained(error: FlagError, todo: list[UOp]) -> BoundsError:
+    """Which index it was, the interpreter can say."""
+    with effects_muted():
+        run(schedule(todo))
+    return BoundsError(error.code, error.problem, help=error.help)
 
 
 # ---- graphs on several sides
@@ -140,7 +184,8 @@ def _run_side(node: UOp) -> None:
     if crosses(node) and is_known(node.src[0]):
         node.realized = moved(storage(node.src[0]), node.device)
         return
-    key = graph_key([node]) if side_of(node) is not None else None
+    apart = side_of(node) is None and not isinstance(node.device, Sharding)
+    key = None if apart else graph_key([node])
     if key is None:
         run(schedule([node]))
     else:

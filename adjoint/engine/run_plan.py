@@ -120,14 +120,12 @@ class RunPlan:
         types = schedule.types or [(slot.dtype, slot.shape) for slot in slots]
         pairs = enumerate(zip(schedule.outputs, types, strict=True))
         self.outputs = [self._output(place, i, *kind) for place, (i, kind) in pairs]
-        control = any(isinstance(step, ControlStep) for step in schedule.steps)
-        flagged = schedule.checks_indices()
-        self.watch = backend.watch if flagged else None
-        checked = backend.watch is None and (control or flagged)
+        self.watch = backend.watch if schedule.checks_indices() else None
         distinct = len(set(schedule.outputs)) == len(schedule.outputs)
         fresh = [out for out in self.outputs if isinstance(out, Fresh)]
-        # Launches and fresh outputs alone, nothing to check afterwards: what small programs are.
-        self.simple = self.plain and distinct and not checked and len(fresh) == len(slots)
+        self.simple = (
+            self.plain and distinct and len(fresh) == len(slots)
+        )  # launches, fresh outputs
         self.targets = [(o.number, o.slot.dtype, o.slot.shape, o.slot.nbytes) for o in fresh]
 
     def own(self) -> Iterator[int]:

@@ -12,17 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 from adjoint.engine.graph_key import GraphKey, backend_name, crosses, graph_key
 from adjoint.engine.memory_reads import moved
 from adjoint.engine.program_cache import PROGRAMS, CachedProgram
 from adjoint.ir.function import UniqueName
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.runtime.interrupt import undisturbed
 
 
 def side_of(node: UOp) -> str | None:
@@ -78,11 +82,25 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MeshPiece:
+    """What the members of one mesh compute."""
+
+    given: tuple[UOp, ...]
+    program: Any  # `sharded.OverMesh`
+    results: tuple[UOp, ...]
+
+    def run(self, values: Values) -> None:
+        """Add the results to the values."""
+        found = self.program.run([values[n] for n in self.given])
+        values.update(zip(self.results, found, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sides:
     """Copies and pieces in the order in which they run."""
 
     inputs: tuple[UOp, ...]
-    steps: tuple[Move | Piece, ...]
+    steps: tuple[Move | Piece | MeshPiece, ...]
     outputs: tuple[UOp, ...]
 
     def run(self, buffers: Sequence[Buffer]) -> list[Buffer]:
@@ -98,7 +116,7 @@ def divided(roots: Sequence[UOp], leaves: Sequence[UOp]) -> Sides | None:
     new: dict[UOp, UOp] = {}
     for leaf in leaves:
         new[leaf] = _parameter(leaf)
-    inputs, steps = tuple(new.values()), list[Move | Piece]()
+    inputs, steps = tuple(new.values()), list[Move | Piece | MeshPiece]()
     for group in _groups(roots, new):
         step = _step(group, new)
         if step is None:
@@ -123,7 +141,12 @@ def _groups(roots: Sequence[UOp], given: Mapping[UOp, UOp]) -> list[list[UOp]]:
     return [*([node] for node in cut), *ends.values()]
 
 
-def _step(nodes: list[UOp], new: dict[UOp, UOp]) -> Move | Piece | None:
+@cache
+def _sharded() -> Any:
+    return undisturbed(partial(import_module, "adjoint.engine.sharded"))
+
+
+def _step(nodes: list[UOp], new: dict[UOp, UOp]) -> Move | Piece | MeshPiece | None:
     """The step that computes the nodes; the parameters that stand for them are noted."""
     known = dict(new)
     results = tuple(_parameter(node) for node in nodes)
@@ -133,9 +156,12 @@ def _step(nodes: list[UOp], new: dict[UOp, UOp]) -> Move | Piece | None:
         return Move(known[first.src[0]], results[0], first.device)
     roots = substitute(nodes, known)
     used = [n for n in dict.fromkeys(known.values()) if n in set(toposort(roots))]
-    key = graph_key(roots, used) if side_of(first) is not None else None
+    apart = side_of(first) is None and not isinstance(first.device, Sharding)
+    key = None if apart else graph_key(roots, used)
     if key is None:
         return None
+    if key.mesh is not None:
+        return MeshPiece(tuple(used), _sharded().over_mesh(roots, used, key.mesh), results)
     devices = tuple(node.device or Device.DEFAULT for node in nodes)
     return Piece(key, PROGRAMS.find(key, roots), results, devices)
 

@@ -152,30 +152,34 @@ def _with_turns(program: LoopProgram) -> Iterator[tuple[UOp, int]]:
 
 def cost_text(row: StepCost) -> str:
     """One line: what it does, how long that took, and how much of the machine that is."""
-    done = f"{_number(row.flops)}FLOP, {_number(row.bytes)}B"
+    done = f"{number_text(row.flops)}FLOP, {number_text(row.bytes)}B"
     if row.least is None:
         return done
     if row.seconds is None or row.share is None:
-        return f"{done}; at least {_number(row.least)}s by {row.bound}"
-    speed = f"{_number(row.flops / row.seconds)}FLOP/s, {_number(row.bytes / row.seconds)}B/s"
+        return f"{done}; at least {number_text(row.least)}s by {row.bound}"
+    speed = (
+        f"{number_text(row.flops / row.seconds)}FLOP/s, {number_text(row.bytes / row.seconds)}B/s"
+    )
     share = f"{100 * row.share:.0f} % of the roofline ({row.bound})"
-    return f"{done}; {_number(row.seconds)}s: {speed}, {share}"
+    return f"{done}; {number_text(row.seconds)}s: {speed}, {share}"
 
 
 def total_text(rows: Sequence[StepCost]) -> str:
     """All steps together."""
     seconds = sum(row.seconds or 0.0 for row in rows)
     least = sum(row.least or 0.0 for row in rows)
-    done = f"{_number(sum(r.flops for r in rows))}FLOP, {_number(sum(r.bytes for r in rows))}B"
+    done = (
+        f"{number_text(sum(r.flops for r in rows))}FLOP, {number_text(sum(r.bytes for r in rows))}B"
+    )
     share = f", {100 * least / seconds:.0f} % of the roofline" if seconds else ""
-    return f"{len(rows)} steps: {done}; {_number(seconds)}s{share}"
+    return f"{len(rows)} steps: {done}; {number_text(seconds)}s{share}"
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL = ((1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Three digits and a prefix: 12.3 M."""
     for unit, prefix in (*_PREFIXES, *_SMALL):
         if value >= unit * 0.9995:

@@ -7,6 +7,7 @@ of a node of its op.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ class Letters:
     """The letters of the operands and of the result.
 
     A letter that only operands have is reduced, one that only the result has is repeated; "1" is an
-    axis of one element that no other axis goes with.
+    axis of one element that no other axis goes with, "." one whose elements are read or made in
+    ways that letters do not say: all of it is needed.
     """
 
     terms: tuple[str, ...]
@@ -47,7 +49,7 @@ class Letters:
     @property
     def summed(self) -> str:
         """Letters of operands that the result does not have."""
-        gone = [c for term in self.terms for c in term if c not in self.out and c != "1"]
+        gone = [c for term in self.terms for c in term if c not in self.out and c not in "1."]
         return "".join(dict.fromkeys(gone))
 
     @property
@@ -89,6 +91,39 @@ def same_axes(node: UOp) -> Letters:
     """Those of an op that computes an element from the elements at the same place."""
     term = letters(len(node.shape))
     return Letters((term,) * len(node.src), term)
+
+
+def axes_but(field: str) -> Callable[[UOp], Letters]:
+    """Those of an op that keeps the shape and works along the axes that an attribute names."""
+
+    def axes(node: UOp) -> Letters:
+        named = getattr(node.arg, field)
+        term = _without(letters(len(node.shape)), named if isinstance(named, tuple) else (named,))
+        return Letters((term,) * len(node.src), term)
+
+    return axes
+
+
+def touched_axes(node: UOp) -> Letters:
+    """Those of an op that changes the extents of some axes of its operand, and leaves others."""
+    (x,) = node.src
+    pairs = enumerate(zip(x.shape, node.shape, strict=True))
+    term = _without(letters(len(x.shape)), tuple(d for d, (old, new) in pairs if old != new))
+    return Letters((term,), term)
+
+
+def last_two(node: UOp) -> Letters:
+    """Those of an op on matrices: all axes in front are examples."""
+    ranks = [len(s.shape) for s in node.src]
+    alone = type(node.dtype) is not tuple and len(set(ranks)) == 1
+    batch = letters(max(ranks[0] - 2, 0))
+    if not alone or any(s.shape[:-2] != node.src[0].shape[:-2] for s in node.src):
+        return Letters(tuple("." * rank for rank in ranks), "." * len(node.shape))
+    return Letters((batch + "..",) * len(ranks), batch + "." * (len(node.shape) - len(batch)))
+
+
+def _without(term: str, axes: tuple[int, ...]) -> str:
+    return "".join("." if d in axes else c for d, c in enumerate(term))
 
 
 def _check(text: str, spec: Letters) -> None:

@@ -137,6 +137,7 @@ def elementwise(
     of_types: Body | None = None,
     rounds: bool = True,
     exact: bool = False,
+    below_zero: Body | None = None,
     **rest: Any,
 ) -> OpDef:
     """A primitive applied element by element to operands of one dtype.
@@ -144,7 +145,7 @@ def elementwise(
     `kinds` are the dtype kinds a node accepts; `cast` maps the promoted dtype to the operands'
     (`to_float` for real functions); `result` maps the operands' dtype to the result's;
     `sample_kinds` are the kinds its samples are tried with, by default all that `cast` accepts.
-    `cost` to `exact` are the fields of `Pointwise`; without a body the reference computes it.
+    `cost` to `below_zero` are the fields of `Pointwise`; without a body the reference computes it.
     """
     declared = ad if ad is not None else Partials(partials)  # type: ignore[arg-type]
     if ad is None and partials is None:
@@ -157,7 +158,7 @@ def elementwise(
         "level": "both",
         "batch": same_op,
         "errors": _MISMATCH[arity],
-        "kernel": Pointwise(cost, *bodies, rounds, exact) if compiled else HOST,
+        "kernel": Pointwise(cost, *bodies, rounds, exact, below_zero) if compiled else HOST,
         "axes": same_axes,
     } | rest
     record = register(

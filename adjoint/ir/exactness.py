@@ -7,6 +7,9 @@ What may live here: the settings. What may not: who reads them (`schedule/word_p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import ClassVar, Self
 
@@ -26,7 +29,7 @@ class _Switch:
     @classmethod
     def _set(cls, enabled: bool) -> None:
         cls.said[cls.__name__] = enabled
-        settings.cache_clear()
+        _switches.cache_clear()
 
     def __enter__(self) -> Self:
         return self
@@ -83,6 +86,30 @@ _SWITCHES = (native_bfloat16, allow_tf32, deterministic)
 
 
 @cache
+def _switches() -> tuple[str, ...]:
+    return tuple(s.__name__ for s in _SWITCHES if s.allowed() != s.option.default)
+
+
 def settings() -> tuple[str, ...]:
     """The names of those that are not what they are by default: a part of every key."""
-    return tuple(s.__name__ for s in _SWITCHES if s.allowed() != s.option.default)
+    return (*_switches(), "steady") if _steady.get() else _switches()
+
+
+_steady: ContextVar[bool] = ContextVar("steady_products", default=False)
+
+
+@contextmanager
+def steady_products() -> Iterator[None]:
+    """What is compiled inside adds products of floats up in an order that depends on their number
+    alone, not on rows and columns: tiles compute them whatever their size, where a target has
+    tiles. A part of a product then has the bits of the whole."""
+    token = _steady.set(True)
+    try:
+        yield
+    finally:
+        _steady.reset(token)
+
+
+def products_are_steady() -> bool:
+    """Whether that is asked for."""
+    return _steady.get()

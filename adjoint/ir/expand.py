@@ -39,7 +39,8 @@ def _expand_into(roots: Sequence[UOp], new: dict[UOp, UOp], taken: Taken) -> Non
         same = node if src == node.src else rebuild(node, src)
         if same.op.kind == "composite" and not is_known(same):
             whole = taken(same)
-            body = expand_composite(same) if whole is None else whole
-            _expand_into([body], new, taken)
-            same = new[body]
+            if whole is not same:
+                body = expand_composite(same) if whole is None else whole
+                _expand_into([body], new, taken)
+                same = new[body]
         new[node] = new[same] = same

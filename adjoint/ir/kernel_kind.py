@@ -121,6 +121,7 @@ class Pointwise(KernelKind):
     of_types: Body | None = None
     rounds: bool = True  # a float16 or bfloat16 is not one yet: it is rounded from float32
     exact: bool = False  # there is one right answer, and the reference gives it bit for bit
+    below_zero: Body | None = None  # the same bits, where an operand is known not to be above 0
 
     @property
     def has_one_answer(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
@@ -126,6 +126,33 @@ def _place(key: tuple[str, int, int], code: CodeType) -> Site:
         _places.clear()
     found = _places[key] = Site(key[0], code, key[1])
     return found
+
+
+class _Apart(dict[tuple[str, int, int], Site]):
+    """A table of places that finds none again, and tells of each that is made."""
+
+    def __init__(self, made: Callable[[Site], None]):
+        super().__init__()
+        self._made = made
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return None
+
+    def __setitem__(self, key: tuple[str, int, int], place: Site) -> None:
+        self._made(place)
+
+
+@contextmanager
+def places_apart(made: Callable[[Site], None]) -> Iterator[None]:
+    """Every node that is built inside, by any thread, has a place of its own, and so have the nodes
+    of its gradient, so that a viewer of the graph can tell which belong together. `made` is told
+    of each place."""
+    global _places
+    before, _places = _places, _Apart(made)
+    try:
+        yield
+    finally:
+        _places = before
 
 
 def resolve(raw: Site | None) -> Origin | None:

@@ -84,6 +84,13 @@ def type_text(shape: Any, dtype: Any) -> str:
     return "Void" if dtype is VOID else f"Tensor<{dtype.short}, {list(shape)}>"
 
 
+def short_type(shape: Any, dtype: Any) -> str:
+    """`f32[3, 4]`, as errors and displays say it; of several results, all of them."""
+    if isinstance(dtype, tuple):
+        return ", ".join(map(short_type, shape, dtype))
+    return f"{dtype.short}{list(shape)}"
+
+
 def value_text(value: Any) -> str:
     """An attribute."""
     match value:

@@ -15,8 +15,9 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from adjoint.errors import DeviceError
+from adjoint.errors import AdjointError, DeviceError, ShardingError
 from adjoint.ir import origin as origins
+from adjoint.ir.mesh import Sharding, join_devices
 from adjoint.ir.operators import Operators
 from adjoint.ir.sizes import alike
 from adjoint.ir.weak import Dropping, drop, remove_dead
@@ -49,7 +50,7 @@ class _Unfinished(Operators):
     arg: Any
     shape: tuple[Any, ...]
     dtype: Any
-    device: Any  # a string, a tuple of them for a sharded value, None for a bare constant
+    device: Any  # a string, a Sharding for a value on a mesh, None for a bare constant
     realized: Any
     _origin: origins.Site | None
 
@@ -220,14 +221,21 @@ def _device_of(op: OpDef, src: tuple[UOp, ...], arg: Any) -> Any:
         if other is device or other is None:
             continue
         if device is not None and other != device:
-            raise _device_mismatch(op, src)
+            other = join_devices(device, other)
+            if other is None:
+                raise _device_mismatch(op, src)
         device = other
     return device
 
 
-def _device_mismatch(op: OpDef, src: tuple[UOp, ...]) -> DeviceError:
+def _device_mismatch(op: OpDef, src: tuple[UOp, ...]) -> AdjointError:
     devices = ", ".join(dict.fromkeys(str(s.device) for s in src))
     operands = [(f"operand {i}", s) for i, s in enumerate(src)]
+    meshes = list(dict.fromkeys(s.device.mesh for s in src if isinstance(s.device, Sharding)))
+    if len(meshes) > 1:
+        problem = f"operands are on different meshes: {meshes[0]} and {meshes[1]}"
+        fix = "bring one to the other's mesh: x.reshard(mesh, P(...))"
+        return ShardingError("E7003", problem, op=op.name, operands=operands, help=fix)
     target = next(s.device for s in src if s.device is not None)
     fix = f"move them together first: .to({target!r})"
     problem = f"operands are on different devices: {devices}"

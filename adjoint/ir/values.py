@@ -9,6 +9,7 @@ from typing import Any
 from adjoint.ir import sizes
 from adjoint.ir.arg import Varying
 from adjoint.ir.kernel_kind import CONSTANT, STORED
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.uop import UOp, toposort
 
 
@@ -25,6 +26,15 @@ def storage(node: UOp) -> Any:
 def known_value(node: UOp) -> Any:
     """The array of a node whose value exists."""
     return storage(node).array()
+
+
+def mesh_among(nodes: Iterable[UOp]) -> Mesh | None:
+    """The mesh that some of the nodes are on, or have values on."""
+    for node in nodes:
+        place = storage(node).device if is_known(node) else node.device
+        if type(place) is Sharding:
+            return place.mesh
+    return None
 
 
 # ---- variables

@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import BASIC, Pointwise, is_constant, pointwise_of
-from adjoint.ir.opdef import OpDef, expand_composite
+from adjoint.ir.opdef import OPS, OpDef, expand_composite
 from adjoint.ir.uop import UOp, make_node, toposort
 from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 
@@ -67,4 +67,23 @@ def _one(node: UOp, src: Sources) -> UOp:
 
 def decompose_node(node: UOp, src: Sources) -> UOp:
     """A node of any shape as one element of it: `src` are the elements of its sources."""
+    kernel = pointwise_of(node.op)
+    if kernel is not None and kernel.below_zero is not None and _is_below_zero(node.src[0]):
+        return rounded(kernel.below_zero(*src), node.dtype)
     return decompose(node.op, src, node.arg, node.dtype, node.src[0].dtype)
+
+
+def _is_below_zero(x: UOp) -> bool:
+    """Whether it is a row less its maximum, as in softmax, or that less the logarithm of the sum of
+    its exponentials, one of which is 1: not above 0, or NaN."""
+    if x.op is not OPS["sub"]:
+        return False
+    row, less = x.src
+    less = less.src[0] if less.op is OPS["expand"] else less
+    if less.op is OPS["max"]:
+        return less.src[0] is row and bool(less.arg.keepdim)
+    if less.op is not OPS["log"] or less.src[0].op is not OPS["reduce_sum"]:
+        return False
+    total = less.src[0]
+    of_row = total.src[0].op is OPS["exp"] and total.src[0].src[0] is row
+    return of_row and bool(total.arg.keepdim) and _is_below_zero(row)

@@ -51,13 +51,15 @@ class Probe(ElementWalk):
         self.memory: list[Affine] = []
         self.others: list[Affine] = []
         self.ops = 0
-        self.itemsize = 1
+        self.itemsize = self.float_bytes = 1  # of the widest value, and the widest float
+        self.arrays: dict[int, int] = {}  # of so many elements: the bytes of the widest element
         self.bytes: dict[Affine, int] = {}  # of an element that is loaded there
         self._places: dict[Any, Affine] = {}
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> None:
         self.memory.append(place)
         self.bytes[place] = max(node.dtype.itemsize, self.bytes.get(place, 1))
+        self._array(node)
         self.others.extend(x for _, x, _ in gate)
         self._sized(node.dtype)
 
@@ -86,9 +88,9 @@ class Probe(ElementWalk):
         return None
 
     def _sized(self, dtype: DType) -> None:
-        self.itemsize = max(
-            self.itemsize, 4 if dtype.is_float and dtype.itemsize < 4 else dtype.itemsize
-        )
+        size = 4 if dtype.is_float and dtype.itemsize < 4 else dtype.itemsize
+        self.itemsize = max(self.itemsize, size)
+        self.float_bytes = max(self.float_bytes, size if dtype.is_float else 1)
 
     def visit(self, frame: LoopStages, counters: Assignment) -> None:
         for number, stage in enumerate(frame.stages):
@@ -108,6 +110,16 @@ class Probe(ElementWalk):
     def _stored(self, node: UOp, at: At) -> None:
         self.value(node, at)
         self.memory.append(flattened(at, node.shape))
+        self._array(node)
+
+    def _array(self, node: UOp) -> None:
+        size = highest(node.size)
+        self.arrays[size] = max(node.dtype.itemsize, self.arrays.get(size, 1))
+
+    def memory_bytes(self) -> int:
+        """Of the widest element of the arrays that most time goes to."""
+        large = max(self.arrays, default=0) // _SMALLER
+        return max((n for size, n in self.arrays.items() if size >= large), default=1)
 
 
 def choose(frame: LoopStages, target: Target) -> Choice:
@@ -230,6 +242,7 @@ _ALONG = 4
 # Of memory, two lines of the cache come together, and 2 KB of a line of the result are written; in
 # a cache, lines that lie a power of two apart would push one another out.
 _FAR_SQUARES = (32, 2)
+_SMALLER = 8  # times, and how wide an element is counts for nothing
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share
 
@@ -278,8 +291,9 @@ def _of_a_thread(
     probe: Probe, lanes: str, size: int, part: int, target: Target
 ) -> tuple[str, int, int]:
     """Lanes that change no order of sums, where each thread has some: as many as it accesses at
-    once, and as divide the `part` of a loop that is theirs."""
-    width = min(max(target.thread_bytes // probe.itemsize, 1), max(size, 1))
+    once, if registers hold them, and as divide the `part` of a loop that is theirs."""
+    each = max(probe.memory_bytes(), probe.float_bytes // 2)
+    width = min(max(target.thread_bytes // each, 1), max(size, 1))
     width = 1 << (width.bit_length() - 1)
     while part % width:
         width //= 2

@@ -21,6 +21,7 @@ from adjoint.stages import Group, Index
 _SIDES = (16, 8, 4)  # of squares
 
 Part = tuple[int, int, int]  # of all k: where it starts, how many squares, and their side
+Place = tuple[UOp, Affine]  # in scratch
 Read = Callable[[Affine, Affine], UOp]  # an element of the operand: column, k
 
 
@@ -87,19 +88,21 @@ class Packing(Elements):
         steps = [(place.factor(k), place.factor(column)) for place in self.places]
         return any(along == 1 and across not in (None, 0, 1) for along, across in steps)
 
-    def pack_squares(self, read: Read, packed: UOp, columns: int, size: int) -> None:
-        """Some columns, as many as a power of two, for a number of k."""
+    def pack_squares(
+        self, read: Read, packed: UOp, columns: int, size: int, first: Affine = ZERO
+    ) -> None:
+        """Some columns, as many as a power of two, for a number of k, from a place on."""
         done = 0
         for side in [side for side in _SIDES if side <= columns]:
             blocks = (size - done) // side
             if blocks:
-                self._pack_part(read, packed, columns, (done, blocks, side))
+                self._pack_part(read, (packed, first), columns, (done, blocks, side))
                 done += blocks * side
         if done < size:
-            self._pack_rest(read, packed, columns, (done, size - done))
+            self._pack_rest(read, (packed, first), columns, (done, size - done))
 
-    def _pack_part(self, read: Read, packed: UOp, columns: int, part: Part) -> None:
-        loops, (done, blocks, side) = self.loops, part
+    def _pack_part(self, read: Read, to: Place, columns: int, part: Part) -> None:
+        loops, (done, blocks, side), (packed, first) = self.loops, part, to
         strips = columns // side
         with loops.loop(strips) as strip, loops.loop(blocks) as block:
             column = self._counter(strips, strip) * side
@@ -107,15 +110,16 @@ class Packing(Elements):
             with loops.loop(side) as turn, loops.loop(side, side) as lane:
                 k = line + self._counter(side, turn)
                 value = read(column + self._counter(side, lane), k)
-                place = UOp(OPS["add"], (self.index(k * columns + column), lane))
+                place = UOp(OPS["add"], (self.index(first + k * columns + column), lane))
                 loops.store(packed, place, value)
 
-    def _pack_rest(self, read: Read, packed: UOp, columns: int, part: tuple[int, int]) -> None:
-        loops, (done, left) = self.loops, part
+    def _pack_rest(self, read: Read, to: Place, columns: int, part: tuple[int, int]) -> None:
+        loops, (done, left), (packed, first) = self.loops, part, to
         with loops.loop(columns, columns) as lane, loops.loop(left) as turn:
             k = self._counter(left, turn) + done
             value = read(self._counter(columns, lane), k)
-            loops.store(packed, UOp(OPS["add"], (self.index(k * columns), lane)), value)
+            place = UOp(OPS["add"], (self.index(first + k * columns), lane))
+            loops.store(packed, place, value)
 
     def _counter(self, size: int, node: UOp) -> Affine:
         """A loop as part of an index."""

@@ -17,6 +17,7 @@ from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At
 from adjoint.kernel.loop_strategy import Probe
+from adjoint.kernel.places import ChannelTiles, PlaceTiles
 from adjoint.kernel.tiles import PANEL_BYTES, TileLowering, Tiles
 from adjoint.ops.words import contract_words
 from adjoint.stages import Group, Index, LoopProgram
@@ -34,7 +35,11 @@ def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, N
         if not alone:
             return SeveralProducts(group, target.tile).program(name), None
         tiles = (u.tile for u in target.matrix_units if u.dtype == _numbers(node))
-        return TileLowering(group, target.tile, next(tiles, None)).program(name), None
+        listed = (kind(group, target.tile) for kind in (PlaceTiles, ChannelTiles))
+        made = next((tiled for tiled in listed if tiled.fits), None)
+        if made is None:
+            return TileLowering(group, target.tile, next(tiles, None)).program(name), None
+        return made.program(name), None
 
 
 def _numbers(node: UOp) -> str:
@@ -102,6 +107,7 @@ class SeveralProducts(TileLowering):
     def _take(self, factor: Factor) -> None:
         """From here on this is the product that is added up."""
         self.node, self.summed, self.start = factor.node, factor.summed, factor.start
+        self._look_at_words()
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
         self.whole = self.longest * self.lanes * self.kind.itemsize <= PANEL_BYTES

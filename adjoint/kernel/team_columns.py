@@ -2,7 +2,8 @@
 
 By the tree of `ops/tree.py`, line i of a block goes to lane i mod 16. For a strip of columns:
 
-    for block, lane, column (all side by side): lanes[block, lane, column] = its lines, added up
+    for block, group, lane, column (many side by side): groups[…] = sixteen lines, added up
+    for block, lane, column: lanes[block, lane, column] = the groups of sixteen, one after another
     for block, column: blocks[block, column] = the lanes, halved
     for column: the blocks, added up in the order of the tree
 
@@ -12,11 +13,13 @@ one, and results, lie in scratch, an element for each column of the strip.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from adjoint.ir.affine import ZERO, Affine
 from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS
 from adjoint.kernel.index_maps import At, Gate, joined
 from adjoint.kernel.loop_stages import LoopStages, Stage
 from adjoint.kernel.loop_strategy import Choice
@@ -31,6 +34,8 @@ _STRIPS = (32, 16, 8)  # columns of a team: the fewer, the more teams there are
 _TEAMS = 128  # that there should be
 _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
+_MOST_THREADS = 512
+_GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
@@ -80,12 +85,28 @@ class TeamColumns(TeamKernel):
         self.side = 1 << (self.blocks - 1).bit_length()
         each = target.team.lanes if self.size % target.team.lanes == 0 else 1
         each = max(each, self.side * LANES * self.strip // 1024)
-        self.threads = self.side * LANES * self.strip // each
+        self.apart = self._groups_apart(each)
+        self.threads = self.side * self.apart * LANES * self.strip // each
         self.rows: list[Affine] = []
         self.column: Affine = ZERO  # in the strip
         self.first: Affine = ZERO  # of the strip
         self.inside: Gate = ()  # whether there is such a column
         self.found: dict[UOp, UOp] = {}  # scratch with the results of earlier stages
+
+    def _groups_apart(self, each: int) -> int:
+        """How many groups of sixteen lines are added up side by side, as long as there are threads
+        and scratch: more loads are under way so."""
+        stages = self.frame.stages
+        groups = min(_groups(prod(stage.sizes)) for stage in stages)
+        sums = max(len(stage.reductions) for stage in stages)
+        found = 1
+        while groups % (2 * found) == 0:
+            threads = self.side * 2 * found * LANES * self.strip // each
+            scratch = self.side * GROUP * LANES * self.strip * 4 * sums
+            if threads > _MOST_THREADS or scratch > _GROUP_BYTES:
+                break
+            found *= 2
+        return found
 
     # ---- the whole
 
@@ -105,7 +126,9 @@ class TeamColumns(TeamKernel):
             for number, stage in enumerate(self.frame.stages):
                 self._write_stage(number, stage)
             self._store_results()
-        return self.finished(name, self.cost * self.strip)
+        program, flagged = self.finished(name, self.cost * self.strip)
+        few = FEW_REGISTERS if self.apart > 1 else 0  # so that two teams share a processor
+        return replace(program, registers=few), flagged
 
     def _go_column(self, column: Affine) -> None:
         """To a column of the strip, which there may not be."""
@@ -144,31 +167,70 @@ class TeamColumns(TeamKernel):
 
     def _add_lines(self, number: int, count: int, lanes: dict[UOp, UOp]) -> None:
         """Every sixteenth line of every block, by the groups of the tree."""
-        loops, stage = self.loops, self.frame.stages[number]
-        groups = min(-(-count // _PART), GROUP)
-        steps = GROUP if count > _PART else -(-count // LANES)
-        width = self.side * LANES * self.strip
+        loops, groups = self.loops, _groups(count)
+        if self.apart == 1:
+            width = self.side * LANES * self.strip
+            with loops.loop(width, width) as place:
+                at = self._counter(width, place)
+                totals = {node: loops.register(start_of(node)) for node in lanes}
+                with loops.loop(groups) as group:
+                    found = self._group(number, count, at, self._counter(groups, group), lanes)
+                    for node, part in found.items():
+                        totals[node] = self._joined(node, totals[node], part, group)
+                for node, memory in lanes.items():
+                    loops.store(memory, place, totals[node])
+            return
+        self._add_groups(number, count, lanes, groups)
+
+    def _add_groups(self, number: int, count: int, lanes: dict[UOp, UOp], groups: int) -> None:
+        """The same by more threads: groups side by side, then one after another."""
+        loops, line = self.loops, LANES * self.strip
+        size = self.side * groups * line
+        parts = {n: self._scratch("groups", n, size) for n in lanes}
+        width = self.side * self.apart * line
         with loops.loop(width, width) as place:
             at = self._counter(width, place)
-            block, lane = at // (LANES * self.strip), at // self.strip % LANES
-            self._go_column(at % self.strip)
+            block, own = at // (self.apart * line), at // line % self.apart
+            inside = block * line + at % line
+            with loops.loop(groups // self.apart) as turn:
+                group = self._counter(groups // self.apart, turn) * self.apart + own
+                found = self._group(number, count, inside, group, lanes)
+                to = self.index((block * groups + group) * line + at % line)
+                for node, part in found.items():
+                    loops.store(parts[node], to, part)
+        width = self.side * line
+        with loops.loop(width, width) as place:
+            at = self._counter(width, place)
             totals = {node: loops.register(start_of(node)) for node in lanes}
-            with loops.loop(groups) as group:
-                parts = {node: loops.register(start_of(node)) for node in lanes}
-                with loops.loop(steps) as step:
-                    line = block * BLOCK + self._counter(groups, group) * _PART
-                    line = line + self._counter(steps, step) * LANES + lane
-                    self.counters.stages[number].go(line)
-                    whole = self.side * groups * steps * LANES == count
-                    gate: Gate = () if whole else (("in", line, count),)
-                    gate = joined(gate, self.inside)
-                    for node, index, places in stage.reductions:
-                        value = self._summand(number, node, index, places, gate)
-                        parts[node] = self._joined(node, parts[node], value, step)
-                for node, part in parts.items():
-                    totals[node] = self._joined(node, totals[node], part, group)
+            with loops.loop(groups) as turn:
+                group = self._counter(groups, turn)
+                to = self.index((at // line * groups + group) * line + at % line)
+                for node, memory in parts.items():
+                    part = loops.load(memory, to)
+                    totals[node] = self._joined(node, totals[node], part, turn)
             for node, memory in lanes.items():
                 loops.store(memory, place, totals[node])
+
+    def _group(
+        self, number: int, count: int, at: Affine, group: Affine, lanes: dict[UOp, UOp]
+    ) -> dict[UOp, UOp]:
+        """The sums of sixteen lines each, of the block, the lane and the column of a place."""
+        loops, stage, groups = self.loops, self.frame.stages[number], _groups(count)
+        steps = GROUP if count > _PART else -(-count // LANES)
+        block, lane = at // (LANES * self.strip), at // self.strip % LANES
+        self._go_column(at % self.strip)
+        parts = {node: loops.register(start_of(node)) for node in lanes}
+        with loops.loop(steps) as step:
+            line = block * BLOCK + group * _PART
+            line = line + self._counter(steps, step) * LANES + lane
+            self.counters.stages[number].go(line)
+            whole = self.side * groups * steps * LANES == count
+            gate: Gate = () if whole else (("in", line, count),)
+            gate = joined(gate, self.inside)
+            for node, index, places in stage.reductions:
+                value = self._summand(number, node, index, places, gate)
+                parts[node] = self._joined(node, parts[node], value, step)
+        return parts
 
     def _halve_blocks(self, lanes: dict[UOp, UOp], values: dict[UOp, UOp]) -> None:
         """The lanes of each block as one."""
@@ -191,6 +253,11 @@ class TeamColumns(TeamKernel):
 
     def reduction(self, node: UOp, at: At) -> UOp:
         return self.loops.load(self.found[node], self.index(self.column))
+
+
+def _groups(count: int) -> int:
+    """Of a lane in a block."""
+    return min(-(-count // _PART), GROUP)
 
 
 def _kept(value: UOp, memory: UOp) -> UOp:

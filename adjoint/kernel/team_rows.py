@@ -18,12 +18,13 @@ from math import prod
 
 from adjoint.ir.affine import Affine
 from adjoint.ir.dtype import DType
+from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
 from adjoint.kernel.team_held_rows import HeldRows, is_expensive
-from adjoint.kernel.team_kernel import has_fixed_order, start_of
+from adjoint.kernel.team_kernel import has_fixed_order, join_of, start_of
 from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
 from adjoint.stages import LoopProgram
@@ -31,6 +32,7 @@ from adjoint.target import Target
 
 Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
+_IDEMPOTENT = ("maximum", "minimum", "logical_and", "logical_or")
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
@@ -60,6 +62,11 @@ class RowShape:
         """Whether every step of every lane has an element."""
         return self.lanes * self.turns * self.steps == self.count
 
+    @property
+    def groups(self) -> int:
+        """Groups that have elements, all of them where a row is made of whole ones."""
+        return self.turns * self.parts if self.count % _PART else self.count // _PART
+
 
 def is_for_team_rows(frame: LoopStages, choice: Choice, target: Target) -> bool:
     """Whether teams do the rows of a kernel: they are known, long, and lie along memory."""
@@ -79,6 +86,8 @@ class TeamRows(HeldRows):
         assert target.team is not None
         each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
         self.partials: dict[tuple[int, DType, int], UOp] = {}
+        self.inside: Gate = ()  # whether a lane has an element of the row
+        self.repeats = False  # whether lanes that are left over do what others do
         self.most = (_MOST if self.held else target.team.most) * each
         self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
 
@@ -146,6 +155,7 @@ class TeamRows(HeldRows):
         loops, (at, loop), found = self.loops, turn, dict(totals)
         with loops.loop(shape.lanes, shape.lanes) as lane:
             along = self._counter(shape.lanes, lane)
+            self.repeats = self._repeats(number, shape)
             own = {node: loops.register(start_of(node)) for node in partial}
             with ExitStack() as inside:
                 if loop is None:
@@ -177,16 +187,40 @@ class TeamRows(HeldRows):
     def _go(self, number: int, shape: RowShape, at: tuple[Affine, Affine, Affine]) -> Gate:
         """To an element of the row; the gate says whether there is one."""
         turn, along, row = at
-        place = turn * (shape.parts * _PART) + along // LANES * _PART + row * LANES + along % LANES
+        group = self._last_group(shape, along) if self.repeats else along // LANES
+        place = turn * (shape.parts * _PART) + group * _PART + row * LANES + along % LANES
         self.counters.stages[number].go(place)
         self.along, self.stage = place, number
-        return () if shape.whole else (("in", place, shape.count),)
+        whole = shape.whole or self.repeats
+        self.inside = () if whole else (("in", place, shape.count),)
+        return self.inside
+
+    def _repeats(self, number: int, shape: RowShape) -> bool:
+        """Whether a row is made of whole groups and lanes are left over, which then do what those
+        of the last group do: no element has a gate. Sums of theirs are not looked at, a maximum is
+        none the worse for them, and what they store is what is stored there anyway."""
+        others = [n for n, _, _ in self.frame.stages[number].reductions if not adds(n)]
+        if shape.whole or shape.turns > 1 or shape.steps < GROUP or shape.count % _PART:
+            return False
+        return all(join_of(node) in _IDEMPOTENT for node in others)
+
+    def _last_group(self, shape: RowShape, along: Affine) -> Affine:
+        """The group of a lane, the last one for lanes beyond."""
+        last = UOp(OPS["minimum"], (self.index(along // LANES), self._number(shape.groups - 1)))
+        return self._counter(shape.groups, last)
+
+    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
+        """An element; what is the same for a whole row is read before all loops over it, also by
+        threads that have no element."""
+        if place.atoms().isdisjoint(self.along.atoms()):
+            gate = tuple(condition for condition in gate if condition not in self.inside)
+        return super().load(node, place, gate)
 
     # ---- the tree above partial sums
 
     def _added(self, node: UOp, memory: UOp, shape: RowShape) -> UOp:
         """The sum of a row, from those of its groups."""
-        groups = shape.turns * shape.parts
+        groups = shape.groups
         blocks = -(-groups * _PART // BLOCK)
         if blocks == 1:
             return self._added_lanes(node, memory, groups)

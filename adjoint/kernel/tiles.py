@@ -32,8 +32,16 @@ from adjoint.kernel.in_place import written_over
 from adjoint.kernel.index_maps import At, Gate, reduced_operands, within
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.margins import Block, Margins, Step
-from adjoint.ops.logic import where
-from adjoint.ops.mathematics.nodes import compute_dtype, fma
+from adjoint.ops.logic import question_of, where
+from adjoint.ops.mathematics.nodes import (
+    apply,
+    bits,
+    compute_dtype,
+    fma,
+    masked,
+    shifted_left,
+    shifted_right,
+)
 from adjoint.ops.words import contract_words, numbers_in
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Tile
@@ -42,7 +50,7 @@ BLOCK = 512  # products that are added one after another; then blocks are
 _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as long as each has
 _FEWEST_TILES = 3  # of rows, for which it packs a panel
 PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
-_TOTAL_BYTES = 1 << 17  # of the sums that a piece of the grid has at once, there too
+_TOTAL_BYTES = 9 << 14  # of the sums that a piece of the grid has at once, there too
 _FEW_RUNS = 4  # of a picture's lines, that are read side by side
 _FEW_TAPS = 9  # of a window, that are written out
 _CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multiple of
@@ -58,6 +66,8 @@ class TileLowering(Margins):
     """One kernel being written."""
 
     sums = 1  # that an element has
+    together = 1  # panels that a piece of the grid does block by block
+    fewest = _FEWEST_TILES
     sooner = True  # a tile is finished when its last block is added up, not when all tiles are
 
     def __init__(self, group: Group, tile: Tile, matrices: Tile | None = None):
@@ -71,11 +81,16 @@ class TileLowering(Margins):
         fits = matrices is not None and self._fills(matrices) and self._rows_are_lines()
         self.tile = matrices if matrices is not None and fits else self._spread(tile)
         self.lanes = self.tile.lanes(self.kind.itemsize)
-        self.numbers = numbers_in(self.node)
+        self.in_order = False  # words are added up as float32 are
+        self.dots = True  # by the instruction for words, where that is right
+        self.numbers, self.block = numbers_in(self.node), BLOCK
+        self._look_at_words()
         self.length = prod(map(self._length, self.summed))
         self.longest = highest(self.length)
         self.early = self.sooner and not varies(*group.sizes)
-        self.once = self.early and self.longest <= BLOCK  # a tile is finished with its first block
+        self.once = (
+            self.early and self.longest <= self.block
+        )  # a tile is finished with its first block
         self.whole = self.longest * self.lanes * self.kind.itemsize <= PANEL_BYTES
 
     def _spread(self, tile: Tile) -> Tile:
@@ -86,7 +101,8 @@ class TileLowering(Margins):
         lanes, longer = (t.lanes(self.kind.itemsize) for t in (tile, lower))
         if tile.rows <= _CACHE_WAYS or varies(*self.group.sizes):
             return tile
-        collide, line = self._rows_collide(), self._loops_of(self.at[2])
+        turns = self.node.op is contract_words and self.node.arg.exact
+        collide, line = turns or self._rows_collide(), self._loops_of(self.at[2])
         if tile.narrow_rows and len(line) > 1 and self.group.sizes[line[-1]] % lanes:
             return tile if collide else tile.narrow()
         filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
@@ -131,18 +147,19 @@ class TileLowering(Margins):
 
     def program(self, name: str) -> LoopProgram:
         lanes, loops = self.lanes, self.loops
-        panels, (share, parts) = -(-self.columns // lanes), self._shares()
+        panels, (share, parts) = -(-self.columns // lanes) // self.together, self._shares()
         panel = loops.local(
             "panel", compute_dtype(self.node.src[1].dtype), self._panel_lines() * lanes
         )
         held = 1 if self.once else share
-        totals = loops.local("totals", self.kind, held * self.tile.rows * lanes)
-        if self.has_margin:
-            self.listed = loops.local("listed", dtypes.int64, BLOCK)
+        lines = held * self.together * self.tile.rows
+        totals = loops.local("totals", self.kind, lines * lanes)
+        self.declare_lists()
         with loops.grid(self.batch * panels * parts) as position:
             piece = self._counter(self.batch * panels * parts, position)
-            batch, at_panel, part = unflattened(piece, (self.batch, panels, parts))
+            batch, at_panel, part = self._piece(piece, panels, parts)
             self._go(self.at[0], batch)
+            self.fill_lists()
             tiles = Tiles(panel, totals, at_panel, part * share, share, parts)
             self._multiply(tiles)
             if not self.early:
@@ -152,25 +169,38 @@ class TileLowering(Margins):
         program = loops.program(self.group.outputs[0][0], name, work)
         return replace(program, in_place=written_over(program.body))
 
+    def _piece(self, piece: Affine, panels: int, parts: int) -> tuple[Affine, ...]:
+        """The batch, the panel and the part of its rows that a piece of the grid is."""
+        return unflattened(piece, (self.batch, panels, parts))
+
+    def declare_lists(self) -> None:
+        """Scratch for lists that a piece of the grid makes."""
+        if self.has_margin:
+            self.listed = self.loops.local("listed", dtypes.int64, BLOCK)
+
+    def fill_lists(self) -> None:
+        """What it lists once, before all products."""
+
     def _panel_lines(self) -> int:
         """For how many k a panel is packed at a time."""
-        return self.longest if self.whole else BLOCK
+        return self.longest if self.whole else self.block
 
     def _multiply(self, tiles: Tiles) -> None:
         """All sums of the piece."""
         if self.whole:
             self._pack(tiles, None)
-        if self.longest > BLOCK:
+        if self.longest > self.block:
             self._clear(tiles)
         self._add_blocks(tiles)
 
     def _shares(self) -> tuple[int, int]:
         """Tiles of rows in a piece of the grid, and pieces beside one another in a panel."""
         tiles = -(-self.rows // self.tile.rows)
-        panels = self.batch * -(-self.columns // self.lanes)
-        most = _TOTAL_BYTES // (self.tile.rows * self.lanes * self.kind.itemsize * self.sums)
+        panels = self.batch * -(-self.columns // self.lanes) // self.together
+        lines = self.tile.rows * self.sums * self.together
+        most = _TOTAL_BYTES // (lines * self.lanes * self.kind.itemsize)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
-        share = min(most, max(_FEWEST_TILES, pieces), highest(tiles))
+        share = min(most, max(self.fewest, pieces), highest(tiles))
         parts = -(-tiles // share)
         return (share if varies(parts) else -(-tiles // parts)), parts
 
@@ -185,7 +215,7 @@ class TileLowering(Margins):
 
     def _clear(self, tiles: Tiles) -> None:
         lanes = self.lanes
-        rows = tiles.share * self.tile.rows
+        rows = tiles.share * self.together * self.tile.rows
         with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as row:
             place = self._beside(self._counter(rows, row), lane)
             self.loops.store(tiles.totals, place, self._zero(-0.0))
@@ -194,21 +224,22 @@ class TileLowering(Margins):
         return number(0 if self.kind.is_int else of_floats, self.kind)
 
     def _add_blocks(self, tiles: Tiles) -> None:
-        if self.longest <= BLOCK:
+        size = self.block
+        if self.longest <= size:
             self._add_block(tiles, ZERO, self.length, Affine(1))
             return
-        whole, left = divmod(self.length, BLOCK)
+        whole, left = divmod(self.length, size)
         last = Affine(1 if same(left, 0) else 0)
         if is_one(whole):
-            self._add_block(tiles, ZERO, BLOCK, last)
+            self._add_block(tiles, ZERO, size, last)
         else:
             with self.loops.loop(whole) as turn:
                 block = self._counter(whole, turn)
                 done = block + (1 - whole) + 1 if same(left, 0) else ZERO
-                self._add_block(tiles, block * BLOCK, BLOCK, done)
+                self._add_block(tiles, block * size, size, done)
         if not same(left, 0):
             with self._where_positive(Affine(left)):
-                self._add_block(tiles, Affine(whole * BLOCK), left, Affine(1))
+                self._add_block(tiles, Affine(whole * size), left, Affine(1))
 
     @contextmanager
     def _where_positive(self, *numbers: Affine) -> Iterator[None]:
@@ -395,20 +426,46 @@ class TileLowering(Margins):
             raise InternalError(f"{self.node}: a product reads no element under a condition")
         return places
 
+    def _look_at_words(self) -> None:
+        """Whether the product that is added up is one of words in the order of float32: its blocks
+        are those of the numbers, not of the words."""
+        self.in_order = self.node.op is contract_words and self.node.arg.exact
+        self.block = BLOCK // self.numbers if self.in_order else BLOCK
+
+    def _ways(self) -> Iterator[None]:
+        """The ways in which a tile may be added up, each where its question says so."""
+        asked = question_of(self.node.src[0]) if self.in_order else None
+        if asked is None:
+            yield
+            return
+        safe = self.value(asked, (ZERO,) * len(asked.shape))
+        for self.dots in (True, False):
+            counts = (number(int(self.dots)), number(int(not self.dots)))
+            with self.loops.loop(1, count=UOp(OPS["where"], (safe, *counts))):
+                yield
+
     def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
         """The sums of some rows over a block, added to what is there."""
+        for _ in self._ways():
+            self._add_tile_so(tiles, turn, rows, start, size)
+
+    def _add_tile_so(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
         loops, lanes = self.loops, self.lanes
         at = self._rows((tiles.first + turn) * self.tile.rows, rows)
-        block, listed = (start, size), tiles.listed
+        block = (start, size)
         with loops.loop(lanes, lanes) as lane:
-            steps = self._along(block, self._run(0))
-            if listed is not None:
-                steps = self.along_listed(listed, block)
+            steps = self._steps(block, tiles.listed)
             for i, total in enumerate(self._sums(tiles.panel, at, lane, block, steps)):
                 place = self._beside(self._held(turn) + i, lane)
-                if self.longest > BLOCK:
+                if self.longest > self.block:
                     total = UOp(OPS["add"], (loops.load(tiles.totals, place), total))
                 loops.store(tiles.totals, place, total)
+
+    def _steps(self, block: Block, listed: UOp | None) -> Steps:
+        """The loops along the products of a block."""
+        return (
+            self._along(block, self._run(0)) if listed is None else self.along_listed(listed, block)
+        )
 
     def _rows(self, first: Affine, rows: int) -> list[Affine]:
         """Where the rows of a tile are. If their number varies there are as many as a tile can
@@ -426,17 +483,29 @@ class TileLowering(Margins):
         sums = [loops.register(self._zero(0.0)) for _ in rows]
         found = []
         with steps as (k, turns):
-            right = loops.load(panel, self._beside(k if self.whole else k + start * -1, lane))
-            for row, total in zip(rows, sums, strict=True):
+            right = self._right(panel, k if self.whole else k + start * -1, lane)
+            for i, (row, total) in enumerate(zip(rows, sums, strict=True)):
                 self._go(self.at[1], row)
-                found.append(loops.update(total, self._added(right, total), *turns))
+                left = self._left(i, k + start * -1)
+                found.append(loops.update(total, self._added(left, right, total), *turns))
         return found
 
-    def _added(self, right: UOp, total: UOp) -> UOp:
+    def _right(self, panel: UOp, line: Affine, lane: UOp) -> UOp:
+        """The numbers of the columns for the present k, which is a line of the panel."""
+        return self.loops.load(panel, self._beside(line, lane))
+
+    def _left(self, number_of: int, line: Affine) -> UOp:
+        """The number of the present row, which is one of the tile, for the present k."""
+        return self._operand(0)
+
+    def _added(self, left: UOp, right: UOp, total: UOp) -> UOp:
         """A sum with one more product, or with those of a word."""
-        left = self._operand(0)
         if self.node.op is not contract_words:
             return fma(left, right, total)
+        if self.in_order and not self.dots:
+            total = fma(_lower_number(left), _upper_number(right), total)
+            return fma(_upper_number(left), _lower_number(right), total)
+        left = _turned(left) if self.in_order else left
         a, b = (right, left) if self.node.arg.unsigned else (left, right)
         made: UOp = OPS["dot_words"](a, b, total, self.node.arg.dtype)
         return made
@@ -532,6 +601,22 @@ class TileLowering(Margins):
     def reduction(self, node: UOp, at: At) -> UOp:
         assert self.total is not None
         return self.total
+
+
+# ---- words of two bfloat16
+
+
+def _upper_number(word: UOp) -> UOp:
+    return bits(masked(word, 0xFFFF0000), dtypes.float32)
+
+
+def _lower_number(word: UOp) -> UOp:
+    return bits(shifted_left(word, 16), dtypes.float32)
+
+
+def _turned(word: UOp) -> UOp:
+    """The word with its halves exchanged."""
+    return apply("bitwise_or", shifted_left(word, 16), shifted_right(word, 16))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

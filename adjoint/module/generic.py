@@ -207,6 +207,9 @@ _WRITABLE: dict[str, Callable[[Any], bool]] = {  # what a text can say, by the r
     "Shape": _is_shape,
     "tuple[int, ...]": _is_shape,
     "tuple[str, ...]": lambda value: type(value) is tuple and all(type(s) is str for s in value),
+    "tuple[tuple[int, int], ...]": lambda value: (
+        type(value) is tuple and all(_is_shape(pair) and len(pair) == 2 for pair in value)
+    ),
     "Function": lambda value: type(value) is Block,
     "None": lambda value: value is None,
 }

@@ -14,6 +14,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
+from adjoint.display import Displayed
 from adjoint.module.instruction import Instruction, ValueId, fault
 from adjoint.module.text import module_text
 
@@ -21,7 +22,7 @@ _ENGINE = "adjoint.transforms.capture"  # which stands on this package
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
-class Module:
+class Module(Displayed):
     """Instructions in order, and the ids of the outputs. Equal if the texts are."""
 
     instructions: tuple[Instruction, ...]

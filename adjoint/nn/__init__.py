@@ -3,7 +3,7 @@
 Public names only. Layers, their arguments, their parameters and initial values are torch's.
 """
 
-from adjoint.nn import functional, init, loss, optim, state
+from adjoint.nn import functional, init, loss, optim, parallel, state
 from adjoint.nn.activation import (
     CELU,
     ELU,
@@ -252,5 +252,6 @@ __all__ = [
     "init",
     "loss",
     "optim",
+    "parallel",
     "state",
 ]

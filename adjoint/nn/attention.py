@@ -147,11 +147,12 @@ class MultiheadAttention(Module):
         own, few = self.embed_dim, self.num_kv_heads * self.head_dim
         bounds = [(0, own), (own, own + few), (own + few, own + 2 * few)]
         if query is key and key is value and self._is_packed:
+            if self.in_proj_weight.ndim == 3:
+                return self._unpacked(self._laid(query))
             y = self._laid(query).linear(self.in_proj_weight.T, self.in_proj_bias)
             return [y[..., a:b] for a, b in bounds]
         weights = self._weights(bounds)
-        bias = self.in_proj_bias
-        biases = [None if bias is None else bias[a:b] for a, b in bounds]
+        biases = self._biases(bounds)
         inputs = zip((query, key, value), weights, biases, strict=True)
         return [self._laid(x).linear(w.T, b) for x, w, b in inputs]
 
@@ -159,7 +160,33 @@ class MultiheadAttention(Module):
     def _is_packed(self) -> bool:
         return self.kdim == self.vdim == self.embed_dim
 
+    def unpack(self) -> None:
+        """Keep the matrices of query, key and value as (3, size, size): each of them can then be
+        spread over devices by its heads, which the rows of one matrix for all three cannot."""
+        size = self.embed_dim
+        if not self._is_packed or self.num_kv_heads != self.num_heads:
+            problem = "query, key and value differ in size, so that they are not one tensor"
+            raise ShapeError("E3003", problem, op=OP)
+        self.in_proj_weight = Parameter(self.in_proj_weight.detach().reshape(3, size, size))
+        if self.in_proj_bias is not None:
+            self.in_proj_bias = Parameter(self.in_proj_bias.detach().reshape(3, size))
+
+    def _unpacked(self, x: Tensor) -> list[Tensor]:
+        """One product for all three, so that its gradient is summed up once."""
+        y = Tensor.einsum("ble,koe->kblo", x, self.in_proj_weight)
+        if self.in_proj_bias is not None:
+            y = y + self.in_proj_bias.reshape(3, 1, 1, -1)
+        return [y[i] for i in range(3)]
+
+    def _biases(self, bounds: list[tuple[int, int]]) -> list[Tensor | None]:
+        bias = self.in_proj_bias
+        if bias is None:
+            return [None] * 3
+        return [bias[a:b] for a, b in bounds] if bias.ndim == 1 else [bias[i] for i in range(3)]
+
     def _weights(self, bounds: list[tuple[int, int]]) -> list[Tensor]:
+        if self._is_packed and self.in_proj_weight.ndim == 3:
+            return [self.in_proj_weight[i] for i in range(3)]
         if self._is_packed:
             return [self.in_proj_weight[a:b] for a, b in bounds]
         return [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]

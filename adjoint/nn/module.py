@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Self
 
+from adjoint.display import Displayed
 from adjoint.errors import ArgumentError, DTypeError, UnknownNameError, did_you_mean
 from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.nn.hooks import Hook, HookHandle, call
@@ -28,7 +29,7 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
     return tensor
 
 
-class Module(Structured):
+class Module(Displayed, Structured):
     """A layer or a model: subclasses set attributes in `__init__` and define `forward`.
 
     Tensors, modules, and lists, tuples and dicts of them in attributes are its parts, in the order

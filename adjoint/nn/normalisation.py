@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import dtypes, promote
 from adjoint.nn import init
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.module import Module
@@ -123,7 +123,9 @@ class _BatchNorm(_RunningNorm):
         else:
             mean, var = self.running_mean, self.running_var
         scale = (var + self.eps).rsqrt()
-        return x.batchnorm(self.weight, self.bias, mean.cast(x.dtype), scale.cast(x.dtype))
+        wide = promote(x.dtype, dtypes.float32)
+        y = x.cast(wide).batchnorm(self.weight, self.bias, mean.cast(wide), scale.cast(wide))
+        return y.cast(x.dtype) if x.dtype.itemsize < 4 else y
 
     def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         axes = (0, *range(2, x.ndim))

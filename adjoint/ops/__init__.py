@@ -7,6 +7,7 @@ May not: run anything, hold tensor data, or know of `Tensor`.
 from adjoint.ops import (  # noqa: F401 (to import a module is to enter its records)
     arithmetic,
     casts,
+    collective,
     composite,
     contract,
     convolve,

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import DeviceError, DTypeError, ShapeError
+from adjoint.errors import DeviceError, DTypeError, ShapeError, ShardingError
 from adjoint.ir.arg import Arg
 from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Derivative, Linear, Stop, ZeroGradient
 from adjoint.ir.dtype import STORAGE, DType, as_dtype
 from adjoint.ir.kernel_kind import MEMORY, Identity, KernelKind, PerNode, Pointwise
+from adjoint.ir.mesh import Mesh, P, Sharding, over_devices, spread
 from adjoint.ir.opdef import Bad, OpDef, composite, define
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.mathematics import exact
@@ -250,7 +251,11 @@ class CopyArg(Arg):
     device: str
 
 
-def _copy(x: UOp, device: str) -> UOp:
+def _copy(x: UOp, device: Any) -> UOp:
+    if not isinstance(device, str):
+        mesh = spread(device).mesh
+        here = isinstance(x.device, Sharding) and x.device.mesh == mesh
+        return x if here else _shard(x, Sharding(mesh))
     name = canonical_device(device)
     return x if name == x.device else UOp(copy, (x,), CopyArg(name))
 
@@ -289,42 +294,71 @@ def checkpoint_name(x: UOp, name: str) -> UOp:
 
 
 class ShardArg(Arg):
-    devices: tuple[str, ...]
-    axis: int | None
+    sharding: Sharding
 
 
-def _shard(x: UOp, devices: Any, axis: int | None = None) -> UOp:
-    if not isinstance(devices, (tuple, list)) or not devices:
-        raise DeviceError("E6008", "takes a tuple of devices", op="shard", x=x)
-    names = tuple(canonical_device(d) for d in devices)
-    place = None if axis is None else checked_axis("shard", axis, len(x.shape), x)
+def _shard(x: UOp, devices: Any, axis: Any = None) -> UOp:
+    sharding = _sharding_of(x, devices, axis)
+    if len(sharding.dims) > len(x.shape):
+        problem = f"{sharding.spec!r} splits {len(sharding.dims)} dimensions of {len(x.shape)}"
+        raise ShardingError("E7004", problem, op="shard", x=x)
+    if sharding.pending:
+        problem = "what is pending is no layout to ask for"
+        raise ShardingError("E7004", problem, op="shard", x=x, help="use sharding.resolved()")
+    return UOp(shard, (x,), ShardArg(sharding))
+
+
+def _sharding_of(x: UOp, mesh: Any, spec: Any) -> Sharding:
+    """A mesh and what each dimension is split along; devices and one axis; or a sharding."""
+    if isinstance(mesh, Sharding):
+        return mesh
+    if isinstance(mesh, Mesh):
+        if spec is not None and not isinstance(spec, (tuple, list)):
+            problem = f"takes P(...), what each dimension is split along, not {spec!r}"
+            raise ShardingError("E7004", problem, op="shard", x=x)
+        return Sharding(mesh, spec or ())
+    if not isinstance(mesh, (tuple, list)) or not mesh:
+        problem = "takes a Mesh and P(...), or a tuple of devices and an axis"
+        raise DeviceError("E6008", problem, op="shard", x=x)
+    names = tuple(canonical_device(d) for d in mesh)
     if len(set(names)) != len(names):
         raise DeviceError("E6008", f"a device is named twice in {names}", op="shard")
-    return UOp(shard, (x,), ShardArg(names, place))
+    place = None if spec is None else checked_axis("shard", spec, len(x.shape), x)
+    return over_devices(names, place)
 
 
 def _batched_shard(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    axis = None if node.arg.axis is None else node.arg.axis + 1
-    return UOp(node.op, src, ShardArg(node.arg.devices, axis))
+    old = node.arg.sharding
+    return UOp(node.op, src, ShardArg(Sharding(old.mesh, ((), *old.dims))))
 
 
-shard = define(
+def _sharded_back(g: UOp, x: UOp, sharding: Sharding) -> UOp:
+    """The same layout, for nothing then moves that need not; on the operand's mesh."""
+    if isinstance(x.device, Sharding) and x.device.mesh != sharding.mesh:
+        return UOp(shard, (g,), ShardArg(Sharding(x.device.mesh)))
+    return UOp(shard, (g,), ShardArg(sharding))
+
+
+shard: OpDef = define(
     "shard",
-    "The same values spread over devices: split along `axis`, or whole on each (axis None).",
+    "The same values spread over a mesh: `x.shard(mesh, P('dp', None))` splits every dimension "
+    "along the axes named for it; `x.shard(devices, axis)` along one dimension, or whole on each.",
     arg=ShardArg,
     call=_shard,
     infer=_same,
-    device=lambda src, arg: arg.devices,
+    device=lambda src, arg: arg.sharding,
     ad=Linear(
-        lambda g, x, devices, axis: g if x.device is None else _returned(g, x),
-        tangent=lambda t, y, x, devices, axis: t[0].shard(devices, axis),
+        _sharded_back,
+        tangent=lambda t, y, x, sharding: UOp(shard, (t[0],), ShardArg(sharding)),
     ),
-    reference=lambda x, devices, axis=None: np.asarray(x),
+    reference=lambda x, *rest, **attrs: np.asarray(x),
     samples=given((real(4, 3), ("REF", "REF:1"), 0), (real(3), ("CPU:0", "CPU:1"), None)),
     errors=(
         Bad("E6008", (real(2), "CPU"), match="tuple of devices"),
         Bad("E6008", (real(2), ("CPU", "CPU:0")), match="twice"),
         Bad("E3004", (real(2), ("CPU", "CPU:1"), 3), match="axis 3"),
+        Bad("E7002", (real(2), Mesh(1, "a", "CPU"), P("b")), match="no axis"),
+        Bad("E7004", (real(2), Mesh(1, "a", "CPU"), P(None, "a")), match="dimensions"),
     ),
     batch=_batched_shard,
     kernel=Identity(places=True),
@@ -335,6 +369,6 @@ shard = define(
 
 def _returned(g: UOp, x: UOp) -> UOp:
     """A cotangent back where the operand was."""
-    if isinstance(x.device, tuple):
-        return UOp(shard, (g,), ShardArg(x.device, None))
+    if isinstance(x.device, Sharding):
+        return UOp(shard, (g,), ShardArg(Sharding(x.device.mesh)))
     return g.copy(x.device)

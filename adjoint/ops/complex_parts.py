@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ir.axes import same_axes
 from adjoint.ir.batch import same_op
 from adjoint.ir.broadcast import elementwise
 from adjoint.ir.derivative import Linear
@@ -100,6 +101,7 @@ real_ = define(
     call=_real,
     infer=_real_type,
     batch=same_op,
+    axes=same_axes,
     ad=Linear(lambda g, x: g.cast(x.dtype)),
     reference=np.real,
     samples=_COMPLEX_SAMPLES,
@@ -112,6 +114,7 @@ imag = define(
     call=_imag,
     infer=_real_type,
     batch=same_op,
+    axes=same_axes,
     ad=Linear(lambda g, x: zeros_of(g).complex(-g)),  # Im t = Re(-i t)
     reference=np.imag,
     samples=_COMPLEX_SAMPLES,
@@ -124,6 +127,7 @@ conj = define(
     call=_conj,
     infer=lambda src, arg: (src[0].shape, src[0].dtype),
     batch=same_op,
+    axes=same_axes,
     ad=Linear(lambda g, x: g.conj()),
     reference=lambda x: np.conj(x) if np.asarray(x).dtype != np.bool_ else np.asarray(x),
     samples=_COMPLEX_SAMPLES,

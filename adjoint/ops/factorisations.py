@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import last_two
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, NotDifferentiable, ZeroGradient
 from adjoint.ir.dtype import DType, accumulator, complex_of, dtypes, real_of
@@ -357,6 +358,7 @@ pinv = define(
     call=_pinv,
     infer=_pinv_type,
     batch=same_op,
+    axes=last_two,
     ad=Jvp(_pinv_jvp),
     reference=guarded(_NOT_FOUND, _pinv_reference),
     samples=given(
@@ -393,6 +395,7 @@ matrix_rank = define(
     call=_matrix_rank,
     infer=lambda src, arg: (src[0].shape[:-2], dtypes.index),
     batch=same_op,
+    axes=last_two,
     ad=ZeroGradient("a rank is piecewise constant"),
     reference=guarded(
         _NOT_FOUND,

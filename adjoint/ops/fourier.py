@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import axes_but
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import DType, as_dtype, complex_of, dtypes, real_of, to_float
@@ -81,6 +82,7 @@ dft = define(
     call=_dft,
     infer=_dft_type,
     batch=shifted("axis"),
+    axes=axes_but("axis"),
     # A symmetric matrix: its own transpose.
     ad=Linear(lambda g, x, axis, inverse, norm: g.dft(axis, inverse, norm)),
     reference=_dft_reference,
@@ -175,6 +177,7 @@ rdft = define(
     call=_rdft,
     infer=_rdft_type,
     batch=shifted("axis"),
+    axes=axes_but("axis"),
     ad=Linear(_rdft_transpose),
     reference=lambda x, axis=-1, norm="backward": np.fft.rfft(x, axis=axis, norm=norm),
     samples=given(
@@ -200,6 +203,7 @@ irdft = define(
     call=_irdft,
     infer=_irdft_type,
     batch=shifted("axis"),
+    axes=axes_but("axis"),
     ad=Linear(_irdft_transpose),
     reference=lambda x, n, axis=-1, norm="backward": np.fft.irfft(x, n, axis, norm),
     samples=given(

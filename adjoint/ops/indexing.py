@@ -24,6 +24,7 @@ from adjoint.errors import (
     ShapeError,
 )
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import axes_but
 from adjoint.ir.batch import Flags, Sources, broadcast_batch, broadcast_batches, shifted
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, Linear, ZeroGradient
@@ -523,4 +524,5 @@ argsort = define(
     kinds="biuf",
     batch=shifted("axis"),
     kernel=Algorithm("sort"),
+    axes=axes_but("axis"),
 )

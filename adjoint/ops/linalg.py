@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import last_two
 from adjoint.ir.batch import same_op
 from adjoint.ir.derivative import Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, real_of, to_float
@@ -248,6 +249,7 @@ solve_triangular = define(
     call=_solve_triangular,
     infer=_solve_type,
     batch=same_op,
+    axes=last_two,
     ad=Linear(_substitute_transpose, tangent=_substitute_tangent),  # as for solve
     reference=_substitute,
     samples=given(
@@ -301,6 +303,7 @@ cholesky = define(
     call=_cholesky,
     infer=_same,
     batch=same_op,
+    axes=last_two,
     ad=Jvp(_cholesky_jvp),
     reference=guarded("the matrix is not positive definite", _cholesky_reference),
     samples=given(

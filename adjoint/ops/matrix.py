@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, LinAlgError, MatrixError, ShapeError
+from adjoint.ir.axes import last_two
 from adjoint.ir.batch import same_op
 from adjoint.ir.dtype import DType, promote, to_float
 from adjoint.ir.opdef import Bad, OpDef, define
@@ -52,6 +53,7 @@ def of_matrix(
         doc,
         call=lambda x: parts(UOp(record, (checked_matrix(name, x, square),))),
         batch=same_op,
+        axes=last_two,
         errors=refused,
         kinds="fc",
         precision=full,

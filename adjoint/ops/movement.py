@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, AxisError, BoundsError, DTypeError, ShapeError
 from adjoint.ir.arg import Arg
-from adjoint.ir.axes import Letters, letters
+from adjoint.ir.axes import Letters, axes_but, letters, touched_axes
 from adjoint.ir.batch import Flags, Sources, prepend, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import fits, promote
@@ -309,6 +309,7 @@ flip = define(
     errors=AXIS_ERRORS,
     batch=shifted("axis"),
     kernel=View(_flip_map),
+    axes=axes_but("axis"),
     views=True,
 )
 
@@ -397,6 +398,7 @@ shrink = define(
     ),
     batch=_batched_shrink,
     kernel=View(_shrink_map, strided=True),
+    axes=touched_axes,
     views=True,
 )
 
@@ -509,6 +511,7 @@ pad_constant = define(
     ),
     batch=prepend(before=0, after=0, interior=0),
     kernel=View(_pad_map, fill=lambda node: node.arg.value),
+    axes=touched_axes,
 )
 
 
@@ -588,5 +591,6 @@ cat = define(
     ),
     batch=shifted("axis"),
     kernel=View(_cat_map, joins=True),
+    axes=axes_but("axis"),
     precision=widest,
 )

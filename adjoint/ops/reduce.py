@@ -269,6 +269,13 @@ def _batched_arg(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
     return flat.reshape(size, *node.shape)
 
 
+def _arg_axes(node: UOp) -> Letters:
+    axis, keepdim = node.arg
+    term = letters(len(node.src[0].shape))
+    marked = "".join("." if axis in (None, d) else c for d, c in enumerate(term))
+    return Letters((marked,), marked if keepdim else marked.replace(".", ""))
+
+
 def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
     def call(x: UOp, axis: Any = None, keepdim: bool = False) -> UOp:
         if isinstance(axis, (tuple, list)):
@@ -311,6 +318,7 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
         ),
         kinds="biuf",
         batch=_batched_arg,
+        axes=_arg_axes,
     )
     return record
 

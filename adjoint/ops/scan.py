@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.errors import DTypeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import axes_but
 from adjoint.ir.batch import shifted
 from adjoint.ir.derivative import Derivative, Jvp, Linear
 from adjoint.ir.dtype import DType, accumulator, as_dtype, dtypes
@@ -94,6 +95,7 @@ def _scan(
         kinds=kinds,
         batch=shifted("axis"),
         kernel=kernel,
+        axes=axes_but("axis"),
         precision=precision,
     )
     return record

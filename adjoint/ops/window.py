@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, ShapeError
 from adjoint.ir.arg import Arg
+from adjoint.ir.axes import Letters, letters
 from adjoint.ir.batch import Flags, Sources, shifted
 from adjoint.ir.derivative import Linear
 from adjoint.ir.dtype import raw_bits
@@ -81,6 +82,20 @@ def _window_map(node: UOp, at: At, space: Space) -> tuple[Read]:
     return (Read(node.src[0], tuple(place)),)
 
 
+def _window_axes(node: UOp) -> Letters:
+    term = _other_axes(len(node.src[0].shape), node.arg.axis)
+    return Letters((term,), term + "." * len(node.arg.size))
+
+
+def _fold_axes(node: UOp) -> Letters:
+    term = _other_axes(len(node.shape), node.arg.axis)
+    return Letters((term + "." * len(node.arg.size),), term)
+
+
+def _other_axes(rank: int, windowed: Shape) -> str:
+    return "".join("." if d in windowed else c for d, c in enumerate(letters(rank)))
+
+
 window = define(
     "window",
     "Sliding windows: the axes count the windows, new last axes run inside one.",
@@ -103,6 +118,7 @@ window = define(
     ),
     batch=shifted("axis"),
     kernel=View(_window_map),
+    axes=_window_axes,
 )
 
 
@@ -188,4 +204,5 @@ fold = define(
         index_map=_fold_map,
         apart=True,
     ),
+    axes=_fold_axes,
 )

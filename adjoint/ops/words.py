@@ -30,6 +30,8 @@ class WordsArg(Arg):
     spec: str
     dtype: DType  # of the numbers: int8, where those of operand `unsigned` are uint8; or bfloat16
     unsigned: int = 0
+    exact: bool = False  # bfloat16 added up in the order of float32: columns have the first of two
+    # in the upper half of a word, which the instruction adds first, and rows come with a question
 
 
 def numbers_in(node: UOp) -> int:
@@ -46,23 +48,28 @@ def _words_type(src: tuple[UOp, ...], arg: WordsArg) -> tuple[tuple[int, ...], D
     return contracted_shape(arg.spec, src[0].shape, src[1].shape), sums_dtype(arg.dtype)
 
 
-def _words_reference(a: Any, b: Any, spec: str, dtype: DType, unsigned: int) -> Any:
+def _words_reference(
+    a: Any, b: Any, spec: str, dtype: DType, unsigned: int, exact: bool = False
+) -> Any:
     kinds = [dtype.np] * 2
     if dtype is dtypes.int8:
         kinds[unsigned] = np.dtype(np.uint8)
     terms, out = axes.parse(spec).terms, axes.parse(spec).out
-    numbers = [_numbers(x, kind).astype(np.float64) for x, kind in zip((a, b), kinds, strict=True)]
+    pairs = zip((a, b), kinds, strict=True)
+    numbers: list[Any] = [_numbers(x, kind).astype(np.float64) for x, kind in pairs]
+    if exact:
+        numbers[1] = numbers[1][..., ::-1]
     total = np.einsum(f"{terms[0]}Z,{terms[1]}Z->{out}", *numbers)
-    exact = total.astype(np.int64) if dtype is dtypes.int8 else total
-    return exact.astype(sums_dtype(dtype).np)
+    whole = total.astype(np.int64) if dtype is dtypes.int8 else total
+    return whole.astype(sums_dtype(dtype).np)
 
 
 def _numbers(words: Any, kind: Any) -> Any:
     return np.ascontiguousarray(words)[..., None].view(kind)
 
 
-def _made(a: UOp, b: UOp, spec: str, dtype: DType, unsigned: int = 0) -> UOp:
-    return UOp(contract_words, (a, b), WordsArg(spec, dtype, unsigned))
+def _made(a: UOp, b: UOp, spec: str, dtype: DType, unsigned: int = 0, exact: bool = False) -> UOp:
+    return UOp(contract_words, (a, b), WordsArg(spec, dtype, unsigned, exact))
 
 
 contract_words: OpDef = internal(
@@ -137,13 +144,21 @@ def kept_in_memory(x: UOp) -> UOp:
     return held.reshape(x.shape)
 
 
-def words_of_lines(x: UOp, axis: int) -> UOp:
+def turned(words: UOp) -> UOp:
+    """Words with their halves exchanged."""
+    half = WORD.bits // 2
+    found: UOp = words.lshift(half).bitwise_or(words.rshift(half))
+    return found
+
+
+def words_of_lines(x: UOp, axis: int, last_first: bool = False) -> UOp:
     """The same where other numbers lie between these: computed from several lines of memory."""
     count = WORD.itemsize // x.dtype.itemsize
     whole = _filled_up(x, axis)
     shape = [*x.shape[:axis], whole.shape[axis] // count, count, *x.shape[axis + 1 :]]
     lines = whole.reshape(shape)
-    return UOp(join_words, tuple(_line(lines, axis, i) for i in range(count)))
+    order = range(count - 1, -1, -1) if last_first else range(count)
+    return UOp(join_words, tuple(_line(lines, axis, i) for i in order))
 
 
 def _line(lines: UOp, axis: int, number: int) -> UOp:

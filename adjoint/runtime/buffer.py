@@ -98,6 +98,11 @@ class Buffer:
         self.__class__ = DonatedBuffer
         return block
 
+    def refill(self, block: MemoryBlock) -> None:
+        """Other memory for what has given up its own, or needs it no more."""
+        self._block, self._address = block, block.address
+        self.__class__ = Buffer
+
     def fail(self, error: BaseException) -> None:
         """What was computed here is no value: who asks for it gets the error."""
         failed: Any = error

@@ -196,6 +196,12 @@ def compile_object(source: Source, quick: bool = False) -> bytes:
     return data
 
 
+def assembly_of(source: Source) -> str:
+    """What LLVM makes of a source, as text; nothing is kept."""
+    _ready_for(1)
+    return engine().assembly(source)
+
+
 # ---- what code depends on besides its source
 
 

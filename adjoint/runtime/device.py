@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint import config
 from adjoint.errors import DeviceError
+from adjoint.ir.mesh import Sharding, over_devices
 from adjoint.runtime.processor import memory_bytes, model_name
 from adjoint.target import TARGETS, Target, canonical_device, targets_of
 
@@ -85,9 +86,12 @@ class _Devices:
 
     @staticmethod
     def canonicalize(name: Any) -> Any:
-        """The device string in its one spelling; None is the default; a tuple stays one."""
+        """The device string in its one spelling; None is the default; of several, a sharding that
+        is whole on each."""
+        if isinstance(name, Sharding):
+            return name
         if isinstance(name, (tuple, list)):
-            return tuple(map(canonical_device, name))
+            return over_devices(tuple(map(canonical_device, name)))
         return Device.DEFAULT if name is None else canonical_device(name)
 
     @staticmethod

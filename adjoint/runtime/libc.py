@@ -73,7 +73,7 @@ OUTSIDE = (
     "memmove",
     *(f"pthread_{name}" for name in ("create", "detach", "sigmask")),
     *(f"pthread_attr_{name}" for name in ("init", "setstacksize")),
-    *(f"pthread_cond_{name}" for name in ("broadcast", "init", "signal", "wait")),
+    *(f"pthread_cond_{name}" for name in ("init", "signal", "wait")),
     *(f"pthread_mutex_{name}" for name in ("init", "lock", "unlock")),
 )
 

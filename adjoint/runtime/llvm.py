@@ -98,6 +98,15 @@ class Engine:
         except RuntimeError as error:
             raise InternalError(f"kernel {source.name}: LLVM refuses the code: {error}") from None
 
+    def assembly(self, source: Source) -> str:
+        """The same as text, for people."""
+        with (
+            self._desk() as desk,
+            self.llvm.create_context() as context,
+            self.llvm.parse_assembly(source.text, context) as module,
+        ):
+            return str(desk.machine.emit_assembly(module))
+
     def load(self, data: bytes, source: Source, given: dict[str, int]) -> Any:
         """By LLVM's own linker, which knows every system's objects. It is shown no symbols but
         those that code may use."""

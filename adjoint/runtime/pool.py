@@ -18,7 +18,7 @@ from adjoint.runtime.interrupt import Job, begin, settle
 from adjoint.runtime.llvm import engine
 from adjoint.stages import Source
 
-_SPINS = 2000  # of some 17 ns: a worker stays awake about 35 µs after its last job
+_SPINS = 8000  # of some 17 ns: longer than Python needs between two calls, so that none is woken
 
 
 class Pool:
@@ -26,12 +26,13 @@ class Pool:
 
     def __init__(self, threads: int):
         self.threads = threads
-        self.address = libc.map_pages(libc.whole_pages(text.POOL_BYTES))
+        self._bytes = text.pool_bytes(threads)
+        self.address = libc.map_pages(libc.whole_pages(self._bytes))
         self.reset()
 
     def reset(self) -> None:
         """As new: no thread runs. For a fresh page, and in the child of a fork."""
-        ctypes.memset(self.address, 0, text.POOL_BYTES)
+        ctypes.memset(self.address, 0, self._bytes)
         ctypes.memset(self.address + text.ALL_SIGNALS, 0xFF, 128)
         self._store(text.WANTED, self.threads - 1)
         self._store(text.SPINS, _SPINS if self.threads <= available_cores() else 0)

@@ -1,12 +1,16 @@
 """The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
 
-The pool is one page of memory. A caller publishes a job (function, arguments, extent, chunk), opens
-it, and takes chunks from an atomic counter as the workers do: it from the first on, they from the
-last back, so that a core goes over a part of memory of its own, the same in every kernel. When none
-is left it closes the job and waits for the workers that are inside. A worker counts itself in
-before it looks whether the job is open, and the caller closes the job before it looks which are
-inside: both are sequentially consistent, so one of the two sees the other. The fields of a job
-change only while it is closed and no worker is inside.
+The pool is some lines of memory. A caller publishes a job (function, arguments, extent, chunk),
+opens it, and takes chunks from an atomic counter as the workers do: it from the first on, they from
+the last back, so that a core goes over a part of memory of its own, the same in every kernel. When
+none is left it closes the job and waits for the workers that are inside.
+
+A job says how many workers are of use, one fewer than it has chunks: the others see that in the
+word that they wait for, and stay where they are. Each worker has lines of its own (a slot), where
+it says that it is inside before it looks whether the job is open, and the caller closes the job
+before it looks which are inside: all of these are sequentially consistent, so one of the two sees
+the other. The fields of a job change only while it is closed and no worker is inside; they lie on
+one line with the word that is waited for, so that who sees the one has the others.
 """
 
 from __future__ import annotations
@@ -16,12 +20,16 @@ import signal
 
 from adjoint.runtime.stacks import ATTRIBUTES, WORKER
 
-# Fields of the pool, in bytes from its start; what different threads write is on different lines.
-GENERATION, NEXT, ACTIVE, OPEN = 0, 64, 128, 192
-JOB_FUNCTION, JOB_ARGUMENTS, JOB_EXTENT, JOB_CHUNK, JOB_FLAG = 256, 264, 272, 280, 288
-BUSY, STARTED, WANTED, SLEEPERS, WAITING, SPINS = 320, 324, 328, 332, 336, 340
-MUTEX, WORK, DONE, THREAD, OLD_SIGNALS, ALL_SIGNALS = 384, 512, 640, 768, 832, 960
-POOL_BYTES = 1088
+# Fields of the pool, in bytes from its start. The word that workers wait for counts jobs, and has
+# in its lowest 16 bits how many workers the job is for; OPEN is that word, or 0.
+GENERATION, OPEN, JOB_FUNCTION, JOB_ARGUMENTS = 0, 8, 16, 24
+JOB_EXTENT, JOB_CHUNK, JOB_FLAG, NEXT = 32, 40, 48, 128
+BUSY, STARTED, WANTED, WAITING, SPINS = 256, 260, 264, 268, 272
+MUTEX, DONE, THREAD, OLD_SIGNALS, ALL_SIGNALS = 384, 512, 640, 704, 832
+SLOTS = 1024  # of the workers
+# Fields of a slot: whether the worker is inside of a job; whether it sleeps; its number; the pool.
+INSIDE, SLEEPS, NUMBER, HOME, WORK, SLOT_BYTES = 0, 4, 8, 16, 64, 128
+_JOB = 1 << 16  # of the word: one more job
 
 # A step is eight 64-bit cells, the first of which is one of these.
 KERNEL, LOOP, WHILE, BRANCH, COPY, PATCH = range(6)
@@ -38,8 +46,13 @@ _PAUSES = {
 }
 
 
-def _field(name: str, offset: int) -> str:
-    return f"  %{name} = getelementptr i8, ptr %pool, i64 {offset}\n"
+def pool_bytes(threads: int) -> int:
+    """Bytes of a pool of so many threads, the caller's among them."""
+    return SLOTS + SLOT_BYTES * max(threads - 1, 0)
+
+
+def _field(name: str, offset: int, of: str = "pool") -> str:
+    return f"  %{name} = getelementptr i8, ptr %{of}, i64 {offset}\n"
 
 
 def _pause() -> tuple[str, str]:
@@ -66,7 +79,6 @@ declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
-declare i32 @pthread_cond_broadcast(ptr)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 {_DECLARE_PAUSE}"""
 
@@ -108,54 +120,66 @@ declare i64 @llvm.smin.i64(i64, i64)
 """
 
 _WORKER = f"""
-; waits until the generation is not %last: awake for a while, then asleep
-define internal i32 @await_job(ptr %pool, i32 %last) {{
+; waits until there is another job than the last that this worker is of use for: awake for a while,
+; then asleep
+define internal i64 @await_job(ptr %pool, ptr %slot, i64 %last) {{
 entry:
-{_field("generation", GENERATION)}{_field("spins", SPINS)}{_field("sleepers", SLEEPERS)}
-{_field("mutex", MUTEX)}{_field("work", WORK)}
+{_field("generation", GENERATION)}{_field("spins", SPINS)}{_field("mutex", MUTEX)}
+{_field("sleeps", SLEEPS, "slot")}{_field("n", NUMBER, "slot")}{_field("work", WORK, "slot")}
   %limit = load i32, ptr %spins
+  %number = load i64, ptr %n
   br label %spin
 spin:
   %i = phi i32 [0, %entry], [%j, %again]
-  %seen = load atomic i32, ptr %generation acquire, align 4
-  %new = icmp ne i32 %seen, %last
-  br i1 %new, label %awake, label %again
+  %known = phi i64 [%last, %entry], [%seen, %again]
+  %seen = load atomic i64, ptr %generation acquire, align 8
+  %new = icmp ne i64 %seen, %known
+  %useful = and i64 %seen, {_JOB - 1}
+  %mine = icmp slt i64 %number, %useful
+  %called = and i1 %new, %mine
+  br i1 %called, label %awake, label %again
 again:
 {_PAUSE}  %j = add i32 %i, 1
   %tired = icmp sge i32 %j, %limit
   br i1 %tired, label %sleep, label %spin
 awake:
-  ret i32 %seen
+  ret i64 %seen
 sleep:
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
+  store atomic i32 1, ptr %sleeps seq_cst, align 4
   br label %look
 look:
-  %now = load atomic i32, ptr %generation seq_cst, align 4
-  %changed = icmp ne i32 %now, %last
-  br i1 %changed, label %rise, label %rest
+  %before = phi i64 [%seen, %sleep], [%now, %rest]
+  %now = load atomic i64, ptr %generation seq_cst, align 8
+  %changed = icmp ne i64 %now, %before
+  %wanted = and i64 %now, {_JOB - 1}
+  %for_me = icmp slt i64 %number, %wanted
+  %up = and i1 %changed, %for_me
+  br i1 %up, label %rise, label %rest
 rest:
   %rested = call i32 @pthread_cond_wait(ptr %work, ptr %mutex)
   br label %look
 rise:
-  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  store atomic i32 0, ptr %sleeps seq_cst, align 4
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
-  ret i32 %now
+  ret i64 %now
 }}
 
-define internal ptr @worker(ptr %pool) {{
+define internal ptr @worker(ptr %slot) {{
 entry:
-{_field("active", ACTIVE)}{_field("open", OPEN)}{_field("next", NEXT)}{_field("waiting", WAITING)}
+{_field("home", HOME, "slot")}{_field("inside", INSIDE, "slot")}
+  %pool = load ptr, ptr %home
+{_field("open", OPEN)}{_field("next", NEXT)}{_field("waiting", WAITING)}
 {_field("mutex", MUTEX)}{_field("done", DONE)}
 {_field("f", JOB_FUNCTION)}{_field("a", JOB_ARGUMENTS)}{_field("e", JOB_EXTENT)}
 {_field("c", JOB_CHUNK)}{_field("g", JOB_FLAG)}
   br label %wait
 wait:
-  %last = phi i32 [-1, %entry], [%seen, %out], [%seen, %tell]
-  %seen = call i32 @await_job(ptr %pool, i32 %last)
-  %others = atomicrmw add ptr %active, i32 1 seq_cst
-  %is_open = load atomic i32, ptr %open seq_cst, align 4
-  %there = icmp ne i32 %is_open, 0
+  %last = phi i64 [0, %entry], [%seen, %out], [%seen, %tell]
+  %seen = call i64 @await_job(ptr %pool, ptr %slot, i64 %last)
+  store atomic i32 1, ptr %inside seq_cst, align 4
+  %is_open = load atomic i64, ptr %open seq_cst, align 8
+  %there = icmp eq i64 %is_open, %seen
   br i1 %there, label %join, label %out
 join:
   %fn = load ptr, ptr %f
@@ -167,7 +191,7 @@ join:
     ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
   br label %out
 out:
-  %inside = atomicrmw sub ptr %active, i32 1 seq_cst
+  store atomic i32 0, ptr %inside seq_cst, align 4
   %awaited = load atomic i32, ptr %waiting seq_cst, align 4
   %waits = icmp ne i32 %awaited, 0
   br i1 %waits, label %tell, label %wait
@@ -184,13 +208,12 @@ _START = f"""
 define internal void @start(ptr %pool) {{
 entry:
 {_field("started", STARTED)}{_field("wanted", WANTED)}{_field("thread", THREAD)}
-{_field("mutex", MUTEX)}{_field("work", WORK)}{_field("done", DONE)}
+{_field("mutex", MUTEX)}{_field("done", DONE)}{_field("slots", SLOTS)}
 {_field("old", OLD_SIGNALS)}{_field("all", ALL_SIGNALS)}
   %attributes = alloca [{ATTRIBUTES} x i8], align 16
   %begun = call i32 @pthread_attr_init(ptr %attributes)
   %sized = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {WORKER})
   %m = call i32 @pthread_mutex_init(ptr %mutex, ptr null)
-  %w = call i32 @pthread_cond_init(ptr %work, ptr null)
   %d = call i32 @pthread_cond_init(ptr %done, ptr null)
   %masked = call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %all, ptr %old)
   %count = load i32, ptr %wanted
@@ -200,7 +223,14 @@ next:
   %enough = icmp sge i32 %i, %count
   br i1 %enough, label %end, label %make
 make:
-  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @worker, ptr %pool)
+  %wide = zext i32 %i to i64
+  %offset = mul i64 %wide, {SLOT_BYTES}
+  %slot = getelementptr i8, ptr %slots, i64 %offset
+{_field("n", NUMBER, "slot")}{_field("home", HOME, "slot")}{_field("work", WORK, "slot")}
+  store i64 %wide, ptr %n
+  store ptr %pool, ptr %home
+  %w = call i32 @pthread_cond_init(ptr %work, ptr null)
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @worker, ptr %slot)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %end, label %made
 made:
@@ -216,47 +246,69 @@ end:
 """
 
 _PARALLEL = f"""
-; wakes sleeping workers, no more than there are chunks for
-define internal void @wake(ptr %pool, i64 %n, i64 %chunk) {{
+; wakes the workers that a job is for, as far as they sleep
+define internal void @wake(ptr %pool, i64 %useful) {{
 entry:
-{_field("sleepers", SLEEPERS)}{_field("mutex", MUTEX)}{_field("work", WORK)}
-  %sleeping = load atomic i32, ptr %sleepers seq_cst, align 4
-  %awake = icmp eq i32 %sleeping, 0
-  br i1 %awake, label %end, label %some
+{_field("slots", SLOTS)}{_field("mutex", MUTEX)}
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%j, %advance]
+  %more = icmp slt i64 %i, %useful
+  br i1 %more, label %ask, label %end
+ask:
+  %offset = mul i64 %i, {SLOT_BYTES}
+  %slot = getelementptr i8, ptr %slots, i64 %offset
+{_field("sleeps", SLEEPS, "slot")}{_field("work", WORK, "slot")}
+  %asleep = load atomic i32, ptr %sleeps seq_cst, align 4
+  %down = icmp ne i32 %asleep, 0
+  br i1 %down, label %some, label %advance
 some:
-  ; a worker that counts as asleep has seen the new generation or waits once we had the lock
+  ; a worker that counts as asleep has seen the new job or waits once we had the lock
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
-  %last = sub i64 %n, 1
-  %useful = sdiv i64 %last, %chunk
-  %wide = zext i32 %sleeping to i64
-  %all = icmp sge i64 %useful, %wide
-  br i1 %all, label %every, label %one
-every:
-  %b = call i32 @pthread_cond_broadcast(ptr %work)
-  ret void
-one:
-  %i = phi i64 [0, %some], [%j, %one]
   %s = call i32 @pthread_cond_signal(ptr %work)
+  br label %advance
+advance:
   %j = add i64 %i, 1
-  %more = icmp slt i64 %j, %useful
-  br i1 %more, label %one, label %end
+  br label %next
 end:
   ret void
 }}
 
-; waits until no worker is inside the job, which is closed
-define internal void @drain(ptr %pool) {{
+; whether one of the workers that a job is for is inside
+define internal i1 @is_inside(ptr %pool, i64 %useful) {{
 entry:
-{_field("active", ACTIVE)}{_field("waiting", WAITING)}{_field("spins", SPINS)}
+{_field("slots", SLOTS)}
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%j, %ask]
+  %more = icmp slt i64 %i, %useful
+  br i1 %more, label %ask, label %none
+ask:
+  %offset = mul i64 %i, {SLOT_BYTES}
+  %slot = getelementptr i8, ptr %slots, i64 %offset
+{_field("inside", INSIDE, "slot")}
+  %there = load atomic i32, ptr %inside seq_cst, align 4
+  %still = icmp ne i32 %there, 0
+  %j = add i64 %i, 1
+  br i1 %still, label %some, label %next
+some:
+  ret i1 true
+none:
+  ret i1 false
+}}
+
+; waits until no worker is inside the job, which is closed
+define internal void @drain(ptr %pool, i64 %useful) {{
+entry:
+{_field("waiting", WAITING)}{_field("spins", SPINS)}
 {_field("mutex", MUTEX)}{_field("done", DONE)}
   %limit = load i32, ptr %spins
   br label %spin
 spin:
   %i = phi i32 [0, %entry], [%j, %again]
-  %inside = load atomic i32, ptr %active seq_cst, align 4
-  %empty = icmp eq i32 %inside, 0
-  br i1 %empty, label %end, label %again
+  %inside = call i1 @is_inside(ptr %pool, i64 %useful)
+  br i1 %inside, label %again, label %end
 again:
 {_PAUSE}  %j = add i32 %i, 1
   %tired = icmp sge i32 %j, %limit
@@ -266,9 +318,8 @@ sleep:
   store atomic i32 1, ptr %waiting seq_cst, align 4
   br label %look
 look:
-  %still = load atomic i32, ptr %active seq_cst, align 4
-  %gone = icmp eq i32 %still, 0
-  br i1 %gone, label %rise, label %rest
+  %still = call i1 @is_inside(ptr %pool, i64 %useful)
+  br i1 %still, label %rest, label %rise
 rest:
   %rested = call i32 @pthread_cond_wait(ptr %done, ptr %mutex)
   br label %look
@@ -311,18 +362,26 @@ begin:
   call void @start(ptr %pool)
   br label %post
 post:
+  %last = sub i64 %n, 1
+  %others = sdiv i64 %last, %chunk
+  %all = zext i32 %workers to i64
+  %useful = call i64 @llvm.smin.i64(i64 %others, i64 %all)
+  %old = load atomic i64, ptr %generation monotonic, align 8
+  %jobs = and i64 %old, -{_JOB}
+  %more = add i64 %jobs, {_JOB}
+  %word = or i64 %more, %useful
+  store atomic i64 0, ptr %next monotonic, align 8
   store ptr %fn, ptr %f
   store ptr %args, ptr %a
   store i64 %n, ptr %e
   store i64 %chunk, ptr %c
   store ptr %flag, ptr %g
-  store atomic i64 0, ptr %next monotonic, align 8
-  store atomic i32 1, ptr %open seq_cst, align 4
-  %old = atomicrmw add ptr %generation, i32 1 seq_cst
-  call void @wake(ptr %pool, i64 %n, i64 %chunk)
+  store atomic i64 %word, ptr %open monotonic, align 8
+  store atomic i64 %word, ptr %generation seq_cst, align 8
+  call void @wake(ptr %pool, i64 %useful)
   call void @chunks(ptr %next, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
-  store atomic i32 0, ptr %open seq_cst, align 4
-  call void @drain(ptr %pool)
+  store atomic i64 0, ptr %open seq_cst, align 8
+  call void @drain(ptr %pool, i64 %useful)
   store atomic i32 0, ptr %busy seq_cst, align 4
   ret void
 }}

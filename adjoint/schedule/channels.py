@@ -50,13 +50,14 @@ def channels_last(roots: Sequence[UOp]) -> list[UOp]:
     nodes = toposort(roots)
     if not any(node.op is convolve and _is_sooner(node) for node in nodes):
         return list(roots)
-    walk = _Walk()
+    walk = Walk()
     for node in nodes:
         walk.visit(node)
     return [walk.plain(root) for root in roots]
 
 
-def _below_reshapes(node: UOp) -> UOp:
+def below_reshapes(node: UOp) -> UOp:
+    """What a node is below reshapes."""
     while node.op is reshape:
         node = node.src[0]
     return node
@@ -66,22 +67,40 @@ def _is_sooner(node: UOp) -> bool:
     return node.dtype.name in _NARROW and not node.arg.channels_last
 
 
-class _Walk:
+class Walk:
     """What has become of each node: itself over new operands, or another order of its axes."""
 
     def __init__(self) -> None:
         self.same: dict[UOp, UOp] = {}
         self.turned: dict[UOp, Turned] = {}
 
+    def follows(self, node: UOp) -> bool:
+        """Whether a node takes the order of what is below it."""
+        return True
+
+    def is_sooner(self, node: UOp) -> bool:
+        """Whether a convolution is turned."""
+        return _is_sooner(node)
+
+    def operands_of(self, node: UOp) -> tuple[UOp, UOp]:
+        """Its operands with their channels last."""
+        a, b = (self.in_order(s, last_order(len(s.shape))) for s in node.src)
+        return a, b
+
+    def convolution(self, node: UOp, operands: tuple[UOp, UOp]) -> UOp:
+        """What it becomes of operands whose channels are last."""
+        *values, _ = node.arg
+        return UOp(convolve, operands, ConvolveArg(*values, True))
+
     def visit(self, node: UOp) -> None:
         """The node, sources first."""
-        base = _below_reshapes(node)
+        base = below_reshapes(node)
         if base is not node and base.shape == node.shape:
             self._is(node, base)
-        elif node.op is convolve and _is_sooner(node):
+        elif node.op is convolve and self.is_sooner(node):
             self._convolve(node)
         else:
-            found = self._turned(node) if any(s in self.turned for s in node.src) else None
+            found = self._turned(node) if self.follows(node) else None
             if found is not None:
                 self.turned[node] = found
             else:
@@ -101,9 +120,7 @@ class _Walk:
             self.same[node] = self.same[other]
 
     def _convolve(self, node: UOp) -> None:
-        operands = tuple(self.in_order(s, last_order(len(s.shape))) for s in node.src)
-        *values, _ = node.arg
-        made = Turned(UOp(convolve, operands, ConvolveArg(*values, True)), last_order(node.ndim))
+        made = Turned(self.convolution(node, self.operands_of(node)), last_order(node.ndim))
         if node.arg.wanted == WEIGHTS:  # what meets it has the order of the weights
             self.same[node] = made.back()
         else:
@@ -121,6 +138,8 @@ class _Walk:
         return self.plain(node).permute(order)
 
     def _turned(self, node: UOp) -> Turned | None:
+        if not any(s in self.turned for s in node.src):
+            return None
         kernel = kernel_of(node)
         if type(kernel) is Pointwise:
             return self._elements(node)

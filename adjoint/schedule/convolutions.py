@@ -59,17 +59,17 @@ def convolution_rules(target: Target) -> RuleSet:
 
     def product(node: UOp) -> UOp | None:
         """contract(window(pad(x)), w) = convolve(x, w)"""
-        return _of_product(node) if target.computes("convolve", node.dtype) else None
+        return convolution_of(node) if target.computes("convolve", node.dtype) else None
 
     def folded(node: UOp) -> UOp | None:
         """fold(contract(g, w)) = convolve(g, w), by the picture"""
-        return _of_fold(node) if target.computes("convolve", node.dtype) else None
+        return gradient_of_fold(node) if target.computes("convolve", node.dtype) else None
 
     return RuleSet(
         (
             Rule("convolution", AnyNode("node", (contract.name,)), product),
             Rule("convolution_of_fold", AnyNode("node", (fold.name,)), folded),
-            Rule("convolution_in_part", AnyNode("node", (shrink.name,)), _in_part),
+            Rule("convolution_in_part", AnyNode("node", (shrink.name,)), in_part),
         )
     )
 
@@ -77,7 +77,8 @@ def convolution_rules(target: Target) -> RuleSet:
 # ---- contractions with windows
 
 
-def _of_product(node: UOp) -> UOp | None:
+def convolution_of(node: UOp) -> UOp | None:
+    """The convolution, or gradient by the weights, that a contraction is, between views."""
     spec = axes.parse(node.arg.spec)
     for which in (0, 1):
         windows = _windows(node.src[which])
@@ -229,7 +230,8 @@ def _is_margin(x: UOp, dims: Shape) -> bool:
 # ---- folds
 
 
-def _of_fold(node: UOp) -> UOp | None:
+def gradient_of_fold(node: UOp) -> UOp | None:
+    """The gradient by the picture that a fold is, between views."""
     arg, windows = node.arg, node.src[0]
     product = windows.src[0] if windows.op is reshape else windows
     kept = len(windows.shape) - min(arg.axis)  # axes from the first place on
@@ -264,7 +266,7 @@ def _folded(node: UOp, given: UOp, letters: _Letters) -> UOp | None:
     return _spread(found, [*batch, *groups, *channels, *places], out, sizes).reshape(node.shape)
 
 
-def _in_part(node: UOp) -> UOp | None:
+def in_part(node: UOp) -> UOp | None:
     """shrink(convolve(g, w)), by the picture = the one by the picture in a margin of zeros"""
     found, (start, stop, step) = node.src[0], node.arg
     while found.op is reshape:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from adjoint.ir.dtype import DType
 from adjoint.ir.uop import UOp, rebuild
 from adjoint.ir.values import is_known
 from adjoint.ops.casts import cast
 from adjoint.ops.finished import KEPT, FinishedArg, finished_product
-from adjoint.ops.movement import permute, reshape
+from adjoint.ops.movement import padded, permute, reshape
 from adjoint.schedule.matrix_form import as_matrices
 from adjoint.schedule.product_chains import NARROW, Chain, Products, grown, is_taken
+from adjoint.schedule.whole_lines import Lined, is_ragged, on_lines
 from adjoint.target import Target
 
 
@@ -28,11 +30,19 @@ def with_finishes(roots: Sequence[UOp], target: Target) -> list[UOp]:
     products = [node for node in graph.nodes if is_taken(node, target)]
     built: dict[UOp, Chain] = {}
     for product in products:
-        chain = grown(graph, product)
+        chain = grown(graph, product) or _ragged(graph, product)
         if chain is not None:
             built[chain.end if chain.kept is None else chain.kept] = chain
             graph.sums.add(chain.sum)
     return _rebuilt(roots, graph.nodes, built, target) if products else list(roots)
+
+
+def _ragged(graph: Products, product: UOp) -> Chain | None:
+    """The product alone, if its rows are to be made longer."""
+    if not is_ragged(product, graph.target):
+        return None
+    spec = product.arg.spec
+    return Chain(product, product, spec, product.dtype, graph.columns(product, spec))
 
 
 def _rebuilt(
@@ -43,7 +53,7 @@ def _rebuilt(
         if node in new:
             continue
         if node in chains:
-            new |= _finished(chains[node], new, target.limits.batched_elements)
+            new |= _finished(chains[node], new, target)
         else:
             src = tuple(new[s] for s in node.src)
             if is_taken(node, target):
@@ -52,25 +62,38 @@ def _rebuilt(
     return [new[root] for root in roots]
 
 
-def _finished(chain: Chain, new: Mapping[UOp, UOp], least: int) -> dict[UOp, UOp]:
+def _finished(chain: Chain, new: Mapping[UOp, UOp], target: Target) -> dict[UOp, UOp]:
     """What the nodes of a chain become that others read."""
     a, b = (_cast_first(new[s]) for s in chain.product.src)
-    made: list[UOp] = []
+    ragged = is_ragged(chain.product, target)
+    wider = ragged and chain.added is None and chain.beside is None
+    kept: list[UOp] = []
 
     def product(left: UOp, right: UOp, spec: str) -> UOp:
         shape = (left.shape[0], left.shape[1], right.shape[2])
+        plain = Lined(left, right, shape[1], shape[2])
+        lined = on_lines(left, right, target, wider) if ragged else plain
         more = [x.reshape(shape) for x in _each(chain.added, new)]
-        more += [x.reshape(shape[2]).cast(chain.dtype) for x in _each(chain.bias, new)]
+        more += [_row(x, shape[2], lined.columns, chain.dtype) for x in _each(chain.bias, new)]
         more += [x.reshape(shape) for x in _each(chain.beside, new)]
         arg = FinishedArg(spec, chain.dtype, chain.factor, chain.added is not None, chain.steps)
-        made.append(finished_product([left, right, *more], arg))
-        return made[0].part(0) if KEPT in chain.steps else made[0]
+        made = finished_product([lined.left, lined.right, *more], arg)
+        parts = [made.part(0), made.part(1)] if KEPT in chain.steps else [made]
+        if (lined.rows, lined.columns) != shape[1:]:
+            parts = [part.shrink([(0, n) for n in shape]) for part in parts]
+        kept.extend(parts[1:])
+        return parts[0]
 
+    least = target.limits.batched_elements
     found = as_matrices(chain.spec, (a, b), product, False, least).reshape(chain.end.shape)
     if chain.kept is None:
         return {chain.end: found}
-    kept = made[0].part(1).reshape(chain.kept.shape)
-    return {chain.end: found, chain.kept: kept.cast(chain.kept.dtype)}
+    return {chain.end: found, chain.kept: kept[0].reshape(chain.kept.shape).cast(chain.kept.dtype)}
+
+
+def _row(x: UOp, columns: int, wanted: int, dtype: DType) -> UOp:
+    """What is added to every row, zeros where that is longer."""
+    return padded(x.reshape(columns).cast(dtype), [0], [wanted - columns], value=0)
 
 
 def _each(node: UOp | None, new: Mapping[UOp, UOp]) -> Iterator[UOp]:

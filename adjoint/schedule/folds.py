@@ -8,6 +8,8 @@ another, and the phases are put in turn. Windows that do not meet are put side b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
+from math import prod
 
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
@@ -15,6 +17,7 @@ from adjoint.ops.logic import copied
 from adjoint.ops.movement import padded
 from adjoint.ops.window import FoldArg, fold
 
+_FEW_TAPS = 9
 _FEWEST_WINDOWS = 8  # along the last axis: fewer do not fill a vector
 
 
@@ -45,6 +48,32 @@ def in_phases(node: UOp) -> UOp | None:
     folded = UOp(fold, (phases,), FoldArg(tuple(shape), at, taps, ones, ones))
     found = _interleaved(folded, range(count, count + rank), range(count), arg.axis)
     return copied(_fitted(found, node.shape))  # others read it side by side
+
+
+def tap_by_tap(node: UOp) -> UOp | None:
+    """fold(x) = 0 + each tap where it belongs, zeros elsewhere, added in turn: whether an element
+    has one is asked once for all that lie beside it"""
+    arg, (x,), rank = node.arg, node.src, len(node.shape)
+    if prod(arg.size) > _FEW_TAPS or rank - 1 in arg.axis or varies(*node.shape):
+        return None
+    total: UOp | None = None
+    for tap in product(*map(range, arg.size)):
+        part = _tap(node, x, tap)
+        total = (part + 0.0 if node.dtype.is_float else part) if total is None else total + part
+    return total
+
+
+def _tap(node: UOp, x: UOp, tap: Sequence[int]) -> UOp:
+    """One tap of all windows, where it belongs."""
+    arg, rank = node.arg, len(node.shape)
+    bounds = [(0, n) for n in x.shape[:rank]] + [(t, t + 1) for t in tap]
+    part = x.shrink(bounds).reshape(x.shape[:rank])
+    before, after, between = ([0] * rank for _ in range(3))
+    for axis, t, step, gap in zip(arg.axis, tap, arg.stride, arg.dilation, strict=True):
+        before[axis], between[axis] = t * gap, step - 1
+        reach = before[axis] + (part.shape[axis] - 1) * step + 1
+        after[axis] = node.shape[axis] - reach
+    return padded(part, before, after, between)
 
 
 def _phases(x: UOp, rank: int, arg: FoldArg) -> UOp:

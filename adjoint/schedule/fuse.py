@@ -34,7 +34,7 @@ from adjoint.schedule.classify import (
 from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
-from adjoint.schedule.node_facts import facts_of
+from adjoint.schedule.node_facts import facts_of, is_large
 from adjoint.schedule.panel_units import PanelUnits
 from adjoint.schedule.units import Order, Unit
 from adjoint.schedule.whole import whole_base
@@ -42,12 +42,23 @@ from adjoint.target import Target
 
 Uses = dict[tuple[Unit, Index], None]  # kernels that compute with a node, and where they read it
 Needs = dict[Unit | None, None]  # steps that want a node in memory; None is the caller
+Reason = tuple[str, str]  # for people: what became of a node, and why
+
+INSIDE, BESIDE, OWN, STEP, THROUGH = (
+    "inside its consumers' kernels",
+    "one more result of a consumer's kernel",
+    "a kernel of its own",
+    "a step of its own",
+    "read through, where its operand lies",
+)
 
 
 _PRODUCTS = 4  # that a kernel of tiles may hold, or columns of one
 _STEPS = 8  # products with one right operand: of an unrolled loop, whose kernels are to be alike
 _HEADS = 4  # kernels that one more sum may join
-_STRIDED = 1 << 12  # elements of a row that a team may read one by one, each far from the next
+_STRIDED = 1 << 12  # elements of a row that a thread may read one by one, each far from the next,
+_ENOUGH_ROWS, _SHORT = 1 << 16, 64  # where so many rows have threads; else no more than this
+_FAR_STRIDED = 1 << 10  # the same for a core, of what caches do not hold
 _KEPT = 1 << 12  # numbers, of which a value takes room while it waits
 
 
@@ -70,6 +81,7 @@ class Fuser:
         self.finished: dict[UOp, Index] = {}  # where the results of products in tiles are used
         self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
         self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
+        self.reasons: dict[UOp, Reason] = {}  # what became of each node, and why
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
@@ -125,10 +137,15 @@ class Fuser:
                 if unit is not None:
                     unit.waits.update(dict.fromkeys(node.src[1:]))
         elif needs or not self.facts[node].movable or self._overflows(node, uses):
+            self.reasons[node] = (
+                OWN,
+                _asked(needs) if needs else "its elements are not read in place",
+            )
             self._new_kernel(node)
             self._reads(node, uses)
             self._link(node, uses, needs)
             return
+        self.reasons[node] = THROUGH, "it only says where elements are"
         for unit, index in uses:
             self._flow(node, unit, index)
 
@@ -181,7 +198,8 @@ class Fuser:
         wanted = [below_windows(node.src[1])]
         if not self.panels.begins(node, unit, index):
             asked = question_of(node.src[0])
-            wanted += [row_base(node.src[0] if asked is None else node.src[0].src[1]), asked]
+            rows = node.src[0] if asked is None else node.src[0].src[1]
+            wanted += [row_base(rows, self.target.tile, node.src[1]), asked]
         unit.tiled = True
         for operand in wanted:
             if operand is not None:
@@ -200,11 +218,17 @@ class Fuser:
     def _place_computed(self, node: UOp, kind: str, uses: Uses, needs: Needs) -> None:
         settled = {(unit, self.atoms.settled(index)): None for unit, index in uses}
         units = dict.fromkeys(unit for unit, _ in settled)
-        if not needs and self._joins(node, kind, settled, units):
+        why = _asked(needs) if needs else self._refusal(node, kind, settled, units)
+        if not why:
+            self.reasons[node] = (
+                INSIDE,
+                "that costs less than writing and reading it",
+            )
             for unit, index in self.panels.places(node, settled):
                 self._flow(node, unit, index)
             return
         host = self._host(node, kind, settled, units, needs)
+        self.reasons[node] = OWN if host is None else BESIDE, why
         if host is None:
             self._new_kernel(node)
             self._reads(node, settled)
@@ -222,28 +246,47 @@ class Fuser:
                 self._flow(node, unit, index)
         self._link(node, settled, needs)
 
-    def _joins(self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None]) -> bool:
-        """Whether the node is computed inside its consumers and needs no memory."""
-        if self._are_done(uses) or is_copy(node):
-            return False
+    def _refusal(self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None]) -> str:
+        """Why the node is not computed inside its consumers, without memory; "" if it is."""
+        if self._are_done(uses):
+            return "a kernel that reads it has enough to do, or its index is a tangle"
+        if is_copy(node):
+            return "it is a copy that was asked for"
         if kind == REDUCE:
-            if self.panels.takes(node, uses, units):
-                return True
-            if self.facts[node].tiled:
-                return self._multiplies(node, uses, units)
-            return len(uses) == 1 and all(self._makes_row(unit, index) for unit, index in uses)
+            return self._refused_sum(node, uses, units)
         if type(node.op.kernel) is Gather and any(unit.tiled for unit in units):
-            return False
+            return "a product in tiles does not look up indices"
         facts = self.facts[node]
-        if facts.cost <= self.limits.cheap or question_of(node) is not None:
-            return True  # what comes with a question is in memory, and so is the answer
+        if facts.kept and len(units) > 1:
+            return "several kernels read it, and one keeps it for the others"
+        large = not self.teams and is_large(node, self.target)
+        cheap = self.limits.cheap_large if large else self.limits.cheap
+        if (facts.cost <= cheap and not facts.stored) or question_of(node) is not None:
+            return ""  # what comes with a question is in memory, and so is the answer
         if len(units) > 1:
             again = self.panels.make_again(node, units)
-            return again and all(self._once(unit, index) for unit, index in uses)
+            if again and all(self._once(unit, index) for unit, index in uses):
+                return ""
+            return "several kernels read it, and computing it again costs more than memory"
         for unit, index in uses:
             if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
-                return False
-        return len(uses) == 1 or next(iter(units)).outer is not None
+                return "its consumer would compute the same element many times"
+        if len(uses) == 1 or next(iter(units)).outer is not None:
+            return ""
+        return "its consumer reads it at several places"
+
+    def _refused_sum(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> str:
+        if self.panels.takes(node, uses, units):
+            return ""
+        if self.facts[node].tiled:
+            fits = self._multiplies(node, uses, units)
+            return (
+                "" if fits else "a product in tiles, which its consumers do not read tile by tile"
+            )
+        if len(uses) != 1:
+            return "it is summed once, and read in several places"
+        rows = all(self._makes_row(unit, index) for unit, index in uses)
+        return "" if rows else "its results are no rows of the kernel that reads them"
 
     def _multiplies(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether one kernel needs a product, each of its elements or some columns beside one
@@ -336,10 +379,18 @@ class Fuser:
         limits = self.limits
         if row > limits.long_row and rows < limits.many_rows:
             return False
-        if self.teams and row > _STRIDED and self._lies_across(unit, found):
+        if row > self._most_across(unit, rows) and self._lies_across(unit, found):
             return False
         unit.outer = tuple(sorted(found))
         return True
+
+    def _most_across(self, unit: Unit, rows: int) -> int:
+        """Elements of a row that may lie across rows: they are read once for each sum. A thread has
+        some of these rows, so that there must be many of them."""
+        if self.teams:
+            return _STRIDED if rows >= _ENOUGH_ROWS else _SHORT
+        far = any(is_large(node, self.target) for node in unit.outputs)
+        return _FAR_STRIDED if far else self.limits.long_row
 
     def _lies_across(self, unit: Unit, row: set[int]) -> bool:
         """Whether the elements of a row would lie apart, where those of different rows lie side by
@@ -371,12 +422,17 @@ class Fuser:
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
             wide = (self._domain(unit), self.panels.counters(unit))
             fits = row or (kind == POINTWISE and inside in wide)
-            if kind == REDUCE and not row:
-                fits = unit.outer is None and self._makes_row(unit, index)
+            if not row and (kind == REDUCE or self._is_of_row(node)):
+                fits = fits or (unit.outer is None and self._makes_row(unit, index))
             others = (u for u in (*units, *needs) if u is not None and u is not unit)
             if fits and not unit.full and not any(map(self.steps.before, others, repeat(unit))):
                 return unit, index
         return None
+
+    def _is_of_row(self, node: UOp) -> bool:
+        """Whether a node is what is made of a row's sums, which a team that holds the row in
+        registers can give beside the rest of its work: else the row would be read again."""
+        return self.teams and self.facts[node].reduces
 
     def _new_kernel(self, node: UOp) -> None:
         index = tuple(self.atoms.new(n) for n in node.shape)
@@ -390,6 +446,7 @@ class Fuser:
             self._flow(node, unit, index)
 
     def _place_step(self, node: UOp, kind: str, uses: Uses, needs: Needs) -> None:
+        self.reasons[node] = STEP, f"loops do not compute it: {kind}"
         level = self.facts[node].level
         unit = Unit(kind, self.limits, {}, level, level)
         self.units[unit] = None
@@ -529,6 +586,11 @@ class Fuser:
         while node in self.alias or type(node.op.kernel) is Part:
             node = self.alias[node] if node in self.alias else node.src[0]
         return node
+
+
+def _asked(needs: Needs) -> str:
+    """Why a node must be in memory, whatever would be quicker."""
+    return "it is a result" if None in needs else "a step that is no loop reads its memory"
 
 
 def _in_memory(node: UOp, sources: Iterable[UOp], kind: str, target: Target) -> Iterable[UOp]:

@@ -7,14 +7,14 @@ After: [library: contract], [kernel: exp over loops (m, n), reading the product]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from adjoint.ir.kernel_kind import is_constant
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule.fuse import Fuser
+from adjoint.schedule.fuse import Fuser, Reason
 from adjoint.schedule.strategy import strategy_of
 from adjoint.schedule.units import Unit
 from adjoint.stages import Graph, Group, Index, Strategy
@@ -39,11 +39,13 @@ class Work:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fused:
-    """A graph in pieces, in running order; `alias` says which nodes are another node's memory."""
+    """A graph in pieces, in running order; `alias` says which nodes are another node's memory,
+    `reasons` what became of each node that is computed, and why."""
 
     graph: Graph
     work: tuple[Work, ...]
     alias: Mapping[UOp, UOp]
+    reasons: Mapping[UOp, Reason] = field(default_factory=dict)
 
     def storage(self, node: UOp) -> UOp:
         """The node whose memory holds this one."""
@@ -56,7 +58,8 @@ def fuse_groups(graph: Graph, target: Target) -> Fused:
     """The work that computes the roots."""
     fuser = Fuser(graph.roots, target)
     units = fuser.run()
-    return Fused(graph, tuple(_work(fuser, unit) for unit in units), fuser.alias)
+    work = tuple(_work(fuser, unit) for unit in units)
+    return Fused(graph, work, fuser.alias, fuser.reasons)
 
 
 def choose_strategies(fused: Fused, target: Target) -> Fused:

@@ -11,8 +11,9 @@ from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import allow_tf32, deterministic
 from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
-from adjoint.ir.sizes import divides
+from adjoint.ir.sizes import divides, varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.places import MOST_LISTED, place_tile
 from adjoint.ops.casts import cast
 from adjoint.ops.finished import finished_product
 from adjoint.ops.indexing import counts_up, unwrapped
@@ -20,7 +21,7 @@ from adjoint.ops.movement import expand, reshape
 from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.stages import Finish, Gemm
-from adjoint.target import Target
+from adjoint.target import Target, Tile
 
 
 def matrix_base(node: UOp, target: Target) -> UOp:
@@ -32,15 +33,49 @@ def matrix_base(node: UOp, target: Target) -> UOp:
 _SHORTEST_RUN = 16  # numbers next to one another that are worth a loop of their own
 
 
-def row_base(node: UOp) -> UOp:
+def row_base(node: UOp, tile: Tile | None = None, beside: UOp | None = None) -> UOp:
     """The same for the rows of a product in tiles: below its views too, if the numbers of a row
     that are summed lie in runs there, rows of a member of the batch and their numbers at strides,
-    or if rows are repeated for parts of the batch."""
+    or if rows are repeated for parts of the batch; and if they are windows of pictures, or meet
+    such `beside`, that tiles read where they lie (`kernel/places.py`)."""
+    if tile is not None and not varies(*node.shape):
+        found = place_base(node, tile)
+        if found is None and beside is not None and below_windows(beside) is not None:
+            found = _steps_base(node)
+        if found is not None:
+            return found
     if _lies_in_runs(node) or _lies_in_rows(node):
         return base_of(node)
     if node.op is reshape and node.src[0].op is expand:
         return base_of(node.src[0].src[0])
     return _operand(node).base
+
+
+def place_base(node: UOp, tile: Tile) -> UOp | None:
+    """The pictures that rows of windows show, if tiles of places read them."""
+    if node.op is not reshape or node.shape[2] > MOST_LISTED or below_windows(node) is None:
+        return None
+    rows, summed = [n for n in node.src[0].shape if n != 1], 1
+    while rows and summed < node.shape[2]:
+        summed *= rows.pop()
+    fits = summed == node.shape[2] and rows and place_tile(rows[-1], tile) is not None
+    return _steps_base(node) if fits else None
+
+
+def _steps_base(node: UOp) -> UOp | None:
+    """What is below views, windows among them, if each axis moves on in it by one step."""
+    if node.op is not reshape:
+        return None
+    below = node.src[0]
+    counters = [IndexVar(n) for n in below.shape]
+    index: tuple[Affine, ...] = tuple(map(var, counters))
+    while _is_strided(below) or below.op is window:
+        index, below = through(below, index), below.src[0]
+    if is_of_none(below):
+        return None
+    place = flattened(index, below.shape)
+    steps = [place.factor(counter) for counter in counters]
+    return below if all(step is not None and step >= 0 for step in steps) else None
 
 
 def _lies_in_rows(node: UOp) -> bool:
@@ -94,8 +129,34 @@ def _operand(node: UOp, target: Target | None = None) -> _Operand:
     once = _once(node)
     batch, row, column = strides_of(node.shape)
     if once is None:
-        return _Operand(node, (batch, row, column))
+        shared = _shared_copy(node) if target is not None and target.team is not None else None
+        return shared or _Operand(node, (batch, row, column))
     return _Operand(once, (0, row, column))
+
+
+def _shared_copy(node: UOp) -> _Operand | None:
+    """The copy nearest to what is in memory that the library can take: other products of the same
+    matrix, turned or not, read the same copy."""
+    found, view, views = None, node, [node]
+    while _is_strided(view) and _is_strided(view.src[0]):
+        view = view.src[0]
+        views.append(view)
+    for view in views[1:]:
+        strides = _strides_above(node, view)
+        if strides is not None and _fits(node, strides):
+            found = _Operand(view, strides)
+    return found
+
+
+def _strides_above(node: UOp, base: UOp) -> tuple[int, ...] | None:
+    """The strides of a view over one of the views below it, if that were in memory."""
+    counters = [IndexVar(n) for n in node.shape]
+    index: tuple[Affine, ...] = tuple(map(var, counters))
+    while node is not base:
+        index, node = through(node, index), node.src[0]
+    place = flattened(index, base.shape)
+    factors = [place.factor(c) if c.size > 1 else 0 for c in counters]
+    return None if None in factors or place.const else tuple(f or 0 for f in factors)
 
 
 def _once(node: UOp) -> UOp | None:
@@ -109,19 +170,23 @@ def _once(node: UOp) -> UOp | None:
 def _as_it_lies(node: UOp, step: int) -> tuple[tuple[int, ...], int] | None:
     """The strides of a (batch, row, column) view that the library can take, and where it begins: at
     a multiple of `step` elements, or where its memory does."""
-    found = _placed(node)
+    found = placed(node)
     if found is None:
         return None
     strides, start = found
     if start and (not step or start % step):
         return None
+    return found if _fits(node, strides) else None
+
+
+def _fits(node: UOp, strides: tuple[int, ...]) -> bool:
+    """Whether the library can take a matrix that lies row by row, or column by column, like
+    this."""
     _, rows, columns = node.shape
     _, row, column = strides
     if column == 1 or columns == 1:
-        fits = row >= columns or rows == 1
-    else:
-        fits = (row == 1 or rows == 1) and column >= rows
-    return found if fits else None
+        return row >= columns or rows == 1
+    return (row == 1 or rows == 1) and column >= rows
 
 
 def base_of(node: UOp) -> UOp:
@@ -160,11 +225,11 @@ def through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
 
 def strides_over(node: UOp) -> tuple[int, ...] | None:
     """The strides of a view over its base, in elements; None if it has none, or an offset."""
-    found = _placed(node)
+    found = placed(node)
     return None if found is None or found[1] else found[0]
 
 
-def _placed(node: UOp) -> tuple[tuple[int, ...], int] | None:
+def placed(node: UOp) -> tuple[tuple[int, ...], int] | None:
     """The strides of a view over its base, and its offset; None if it has no strides."""
     counters = [IndexVar(n) for n in node.shape]
     if is_of_none(base_of(node)):

@@ -33,11 +33,14 @@ from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
-from adjoint.schedule.folds import in_phases, side_by_side
+from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
+from adjoint.schedule.one_hot_sums import one_hot_sum
+from adjoint.schedule.pictures import pictures_last
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
+from adjoint.schedule.single_writes import single_write
 from adjoint.schedule.strategy import (
     are_many,
     are_worth_tiles,
@@ -57,6 +60,8 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     if has_windows(toposort(roots)):
         if target.routines:
             roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
+        if target.tile is not None:
+            roots = pictures_last(roots, target)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
     roots = with_finishes(roots, target)
@@ -69,6 +74,13 @@ def whole_routines(roots: Sequence[UOp], target: Target) -> list[UOp]:
     if not target.routines:
         return list(roots)
     return rewrite_once(roots, _whole_rules(target), fired)
+
+
+def rule_sets(target: Target) -> tuple[RuleSet, ...]:
+    """All rules that this pass may apply, for those who show what it did."""
+    own = (product_rules(target), picture_rules(target), legal_rules(target))
+    routines = (convolution_rules(target), _whole_rules(target)) if target.routines else ()
+    return (*own, *routines, *(() if target.tile is None else (across_rules(target),)))
 
 
 @cache
@@ -113,7 +125,8 @@ def _long(node: UOp, target: Target) -> UOp | None:
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
     if target.team and dims[-1:] == (len(x.shape) - 1,) and count <= target.team.longest:
         results = min(results, _TEAMS)  # a team is a row's own cores
-    long = count >= _LONG and node.size <= results and count >= 16 * node.size
+    fewer = 4 if target.team and dims[-1:] != (len(x.shape) - 1,) else 16  # columns of a strip
+    long = count >= _LONG and node.size <= results and count >= fewer * node.size
     if not (long and target.cores != 1) and count <= _LONGEST:
         return None
     found = _in_blocks(node, _wide(node, x), dims, count, target.limits.cheap)
@@ -278,7 +291,6 @@ _RULES = RuleSet(
         Rule("no_element", AnyNode("node", ("gather", "scatter", "scatter_add")), _refused),
         Rule("picked_elements", AnyNode("node", ("scatter_add",)), _picked),
         Rule("fold_side_by_side", AnyNode("node", ("fold",)), side_by_side),
-        Rule("fold_in_phases", AnyNode("node", ("fold",)), in_phases),
     )
 )
 
@@ -311,6 +323,11 @@ def legal_rules(target: Target) -> RuleSet:
         """contract(a, b) of 8-bit integers = the library's product of them"""
         return bytes_by_library(node, target) if node.size else None
 
+    def phases(node: UOp) -> UOp | None:
+        """fold(x, stride=s) = folds of every s-th tap, in turn, or taps where lanes go across"""
+        across = target.tile is not None and len(node.shape) - 1 not in node.arg.axis
+        return tap_by_tap(node) if across else in_phases(node)
+
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
         return _long(node, target)
@@ -330,8 +347,19 @@ def legal_rules(target: Target) -> RuleSet:
         ask = (lambda made: asking(made, node, target)) if target.team is None else None
         return matrices(node, True, least, ask)
 
+    def picked(node: UOp) -> UOp | None:
+        """sum(where(positions == t, u, 0)) = where(0 <= t < n, u, 0) + 0, where teams add up"""
+        return one_hot_sum(node) if target.team is not None and node.size else None
+
+    def written(node: UOp) -> UOp | None:
+        """scatter(x, i, u) = where(position == i, u, x), for one i, where teams compute"""
+        return single_write(node) if target.team is not None else None
+
     rules = _RULES + RuleSet(
         (
+            Rule("single_write", AnyNode("node", ("scatter",)), written),
+            Rule("sum_of_one_hot", AnyNode("node", ("reduce_sum",)), picked),
+            Rule("fold_in_phases", AnyNode("node", ("fold",)), phases),
             Rule("reduction_in_blocks", _REDUCTION, long),
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),
             Rule("contraction_of_words", _CONTRACTION, words),

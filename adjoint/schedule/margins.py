@@ -42,12 +42,12 @@ def zeros_of(windows: UOp) -> float:
     arg, size = windows.arg, x.src[0].shape
     steps = zip(arg.axis, arg.size, arg.stride, arg.dilation, strict=True)
     return 1 - prod(
-        _inside(size[a], first[a] - x.arg.before[a], (windows.shape[a], by), (taps, gap))
+        inside(size[a], first[a] - x.arg.before[a], (windows.shape[a], by), (taps, gap))
         for a, taps, by, gap in steps
     )
 
 
-def _inside(size: int, first: int, windows: tuple[int, int], taps: tuple[int, int]) -> float:
+def inside(size: int, first: int, windows: tuple[int, int], taps: tuple[int, int]) -> float:
     """How much of all taps of all windows along an axis is inside of a picture of that size."""
     (count, stride), (reach, gap) = windows, taps
     places = [first + i * stride + t * gap for i in range(count) for t in range(reach)]

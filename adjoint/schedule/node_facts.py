@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adjoint.ir.kernel_kind import Library, View
+from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import Library, View, is_constant
+from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
+from adjoint.ops.logic import is_copy
 from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW, weight
 from adjoint.schedule.strategy import TILES, choose, step_kind
 from adjoint.target import Target
@@ -24,14 +28,116 @@ class Facts:
     pieces: int  # from how many places an element may come, each of which its users have code for
     tiled: bool = False  # whether it is a product in tiles
     movable: bool = True  # whether code for it may be written wherever it is read
+    sources: frozenset[UOp] = frozenset()  # large values in memory that an element is made of
+    kept: bool = False  # whether so many would make it again, of so much, that it is in memory
+    stored: bool = False  # whether it is better in memory than computed by each of its readers
+
+
+_FEW_SOURCES = 3
+_FEW_USERS = 3
 
 
 def facts_of(roots: Sequence[UOp], target: Target) -> dict[UOp, Facts]:
     """The facts of all nodes, sources first."""
     known: dict[UOp, Facts] = {}
-    for node in toposort(roots):
-        known[node] = _facts(node, [known[source] for source in node.src], target)
+    nodes = toposort(roots)
+    users = Counter(source for node in nodes for source in set(node.src))
+    for node in nodes:
+        known[node] = found = _facts(node, [known[source] for source in node.src], target)
+        _note_sources(node, found, [known[source] for source in node.src], users[node], target)
+    return known if target.team is None else _by_memory(nodes, known, target)
+
+
+def _note_sources(node: UOp, found: Facts, below: list[Facts], users: int, target: Target) -> None:
+    """Which large values an element is made of; if many would read them again, it is kept."""
+    if found.kind in (POINTWISE, VIEW) and not is_copy(node):
+        found.sources = frozenset().union(*(facts.sources for facts in below))
+        many = found.kind == POINTWISE and users >= _FEW_USERS
+        found.kept = many and len(found.sources) >= _FEW_SOURCES and is_large(node, target)
+        found.kept = found.kept and not _is_made_again(found.sources, target)
+        if not found.kept:
+            return
+        found.cost, found.reduces = 1, False
+    found.sources = frozenset({node} if is_large(node, target) else ())
+
+
+def _is_made_again(sources: Iterable[UOp], target: Target) -> bool:
+    """Whether a product among these is computed again rather than kept."""
+    most = target.limits.recomputed_bytes
+    return any(type(x.op.kernel) is Library and _bytes_of(x) >= most for x in sources)
+
+
+def _bytes_of(node: UOp) -> int:
+    return int(highest(node.size)) * node.dtype.itemsize
+
+
+def is_large(node: UOp, target: Target) -> bool:
+    """Whether a value takes longer to come from memory than to be made."""
+    if not isinstance(node.dtype, DType) or target.limits.cheap_large <= target.limits.cheap:
+        return False
+    return _bytes_of(node) >= target.limits.large_bytes
+
+
+# ---- where memory is what takes time
+
+
+_CHEAP = 4  # of what a view repeats
+_MOST_READ = 8  # values, of which an expression's are counted
+
+
+def _by_memory(nodes: Sequence[UOp], known: dict[UOp, Facts], target: Target) -> dict[UOp, Facts]:
+    """The facts for teams of threads: a value with several readers is stored if it is not cheap, or
+    if all of them together would read more to compute it again. What is stored is read."""
+    readers, spread = _readers(nodes, known), _spread(nodes, known)
+    read: dict[UOp, dict[UOp, int]] = {}  # of each node: what is read from memory, bytes of each
+    for node in nodes:
+        below = [known[source] for source in node.src]
+        found = known[node] = _facts(node, below, target)
+        values = _values(node, found, read)
+        read[node] = values
+        times, own = readers[node], node_bytes(node)
+        repeated = node in spread
+        may = found.kind == POINTWISE and not is_copy(node) and node.shape
+        if may and (times > 1 or repeated):
+            cheap = _CHEAP if repeated else target.limits.cheap
+            if found.cost > cheap or own * (1 + times) < times * sum(values.values()):
+                found.stored, found.cost = True, 1
+                read[node] = {node: own}
     return known
+
+
+def _readers(nodes: Sequence[UOp], known: dict[UOp, Facts]) -> Counter[UOp]:
+    """How many nodes compute with each, through views of it."""
+    found: Counter[UOp] = Counter()
+    for node in reversed(nodes):
+        times = max(found[node], 1) if known[node].kind == VIEW else 1
+        for source in dict.fromkeys(node.src):
+            found[source] += times
+    return found
+
+
+def _spread(nodes: Sequence[UOp], known: dict[UOp, Facts]) -> set[UOp]:
+    """Values that views repeat: those that read them would compute them for every element."""
+    found: set[UOp] = set()
+    for node in reversed(nodes):
+        if known[node].kind == VIEW and (node.op.kernel.repeats or node in found):
+            found.update(node.src[:1])
+    return found
+
+
+def _values(node: UOp, facts: Facts, read: dict[UOp, dict[UOp, int]]) -> dict[UOp, int]:
+    """What an element is made of that lies in memory; nothing of a value that is spread."""
+    if facts.kind == VIEW:
+        return {} if node.op.kernel.repeats else read[node.src[0]]
+    if facts.kind != POINTWISE or is_copy(node):
+        return {} if is_constant(node) else {node: node_bytes(node)}
+    found = {value: size for source in node.src for value, size in read[source].items()}
+    return found if len(found) <= _MOST_READ else {node: sum(found.values())}
+
+
+def node_bytes(node: UOp) -> int:
+    """Of an element."""
+    return 0 if isinstance(node.dtype, tuple) or not node.dtype else int(node.dtype.itemsize)
 
 
 def _facts(node: UOp, below: list[Facts], target: Target) -> Facts:
@@ -43,7 +149,9 @@ def _facts(node: UOp, below: list[Facts], target: Target) -> Facts:
         cost += operand.cost
         reduces = reduces or operand.reduces
     found = Facts(kind, own, level + 1, cost, reduces, pieces)
-    if kind != POINTWISE:
+    if is_copy(node):
+        found.cost, found.reduces = 1, False  # it is in memory
+    elif kind != POINTWISE:
         _view_or_step(node, below, found, target)
     return found
 

@@ -155,14 +155,18 @@ def _to_float32(graph: Products, chain: Chain, user: UOp) -> Chain | None:
     found = replace(chain, end=user, dtype=user.dtype)
     if not (wider and alone and graph.may(found, *chain.steps)):
         return None
-    few = user.size <= sum(x.size for x in chain.product.src)  # else kernels had better read less
+    few = user.size <= min(x.size for x in chain.product.src)  # else kernels had better read less
     return found if few or user in graph.roots or _is_written(graph, found) else None
 
 
 def _is_written(graph: Products, chain: Chain) -> bool:
-    """Whether float32 would be written anyway: turned or in a sum."""
+    """Whether float32 would be written anyway: turned, or in a sum that has one reader. A sum that
+    has several, as that of a residual and a product, is made by the kernel that reads it first, in
+    the time in which it would read it."""
     user = graph.user(chain.end)
     if user is None or user.op not in (_ADD, permute):
+        return False
+    if user.op is _ADD and len(graph.users.get(user, ())) > 1:
         return False
     return (_summed if user.op is _ADD else _permuted)(graph, chain, user) is not None
 

@@ -118,6 +118,7 @@ def _is_made_here(operands: Sequence[UOp]) -> bool:
 # ---- channels side by side
 
 _FEWEST = 8  # channels that are worth it
+_FULL = 16  # a multiple of which is read where it lies, with the zeros around
 
 
 def _by_channels(node: UOp, target: Target) -> UOp | None:
@@ -136,7 +137,9 @@ def _by_channels(node: UOp, target: Target) -> UOp | None:
 
 def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str) -> UOp:
     windows, axis = node.src[which], spec.terms[which].index(channels)
-    picture = _side_by_side(windows.src[0], axis)
+    count = windows.shape[axis]
+    margin = count % _FULL == 0 and not are_many_around(windows, count)
+    picture = _side_by_side(windows.src[0], axis, margin)
     operands = list(node.src)
     operands[which] = UOp(window, (picture,), windows.arg)
     taps = spec.terms[which][len(picture.shape) :]
@@ -145,10 +148,13 @@ def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str
     return product.permute([out.index(c) for c in spec.out])
 
 
-def _side_by_side(x: UOp, axis: int) -> UOp:
-    """A copy with an axis last in memory; what is around a picture is not copied."""
-    if x.op is pad_constant or x.op is shrink:
-        return UOp(x.op, (_side_by_side(x.src[0], axis),), x.arg)
+def _side_by_side(x: UOp, axis: int, margin: bool = False) -> UOp:
+    """A copy with an axis last in memory; what is around a picture is copied if it is not left out
+    of products: nothing asks for it then."""
+    if x.op is shrink or (x.op is pad_constant and not margin):
+        return UOp(x.op, (_side_by_side(x.src[0], axis, margin),), x.arg)
+    if axis == len(x.shape) - 1:
+        return x
     order = [d for d in range(len(x.shape)) if d != axis] + [axis]
     return copied(x.permute(order)).permute([order.index(d) for d in range(len(order))])
 

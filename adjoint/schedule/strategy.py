@@ -17,7 +17,9 @@ from typing import Protocol
 
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.exactness import products_are_steady
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import COLLECTIVES
 from adjoint.ops.finished import finished_product
 from adjoint.ops.window import window
 from adjoint.ops.words import contract_words
@@ -67,7 +69,8 @@ def _has_no_library(node: UOp, target: Target) -> bool:
 def _is_short_product(node: UOp, target: Target) -> bool:
     if kind_of(node) != LIBRARY:
         return False
-    return prod(node.shape) == 0 or summed_size(node) <= target.limits.loop_products
+    few = not products_are_steady() and summed_size(node) <= target.limits.loop_products
+    return prod(node.shape) == 0 or few
 
 
 def _is_of_lines(node: UOp, target: Target) -> bool:
@@ -85,6 +88,8 @@ def is_tiled(node: UOp, target: Target) -> bool:
         return False
     if len(node.shape) != 3:
         return False
+    if products_are_steady():
+        return True
     _, m, n = node.shape
     limits, windows = target.limits, below_windows(node.src[1]) is not None
     rows = limits.windowed_rows if windows else limits.tiled_rows
@@ -97,7 +102,7 @@ def are_many(node: UOp, target: Target) -> bool:
     tile = target.tile
     if tile is None or node.dtype.name not in tile.dtypes:
         return False
-    return product_count(node) >= target.limits.tiled_products
+    return products_are_steady() or product_count(node) >= target.limits.tiled_products
 
 
 def are_worth_tiles(node: UOp, target: Target) -> bool:
@@ -119,6 +124,10 @@ def _lies_along(node: UOp, rows: int) -> bool:
 def _is_of_host(node: UOp, target: Target) -> bool:
     constant = kind_of(node) == LEAF and not isinstance(node.dtype, tuple)
     return kind_of(node) == HOST or (constant and node.dtype.is_complex)
+
+
+def _is_collective(node: UOp, target: Target) -> bool:
+    return node.op in COLLECTIVES
 
 
 def _is_finished(node: UOp, target: Target) -> bool:
@@ -147,6 +156,7 @@ ROWS = (
     _PANEL,  # of several nodes: `strategy_of`
     Row("tiles", is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
     PLAIN_PRODUCT,
+    Row("collective", _is_collective, HOST, "members of the mesh meet there"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),
     Row("loops", lambda n, t: True, LOOPS, "an element is computed where it is needed"),
 )

@@ -7,6 +7,7 @@ kind the columns are moved by 128, and the rows' sums put it right. Integers wra
 as they do in any order: the bits are those of the integers.
 
 Before: contract(a, b) of bfloat16. After, where other bits are allowed: the same of words of two.
+Where they are not: the same, if it is added up in the order of float32 (`_in_order`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,26 @@ from math import prod
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.exactness import native_bfloat16
-from adjoint.ir.kernel_kind import View
+from adjoint.ir.kernel_kind import Library, Reduce, View
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
-from adjoint.ops.movement import permute
+from adjoint.ops.casts import bitcast
+from adjoint.ops.logic import with_question
+from adjoint.ops.movement import permute, reshape
 from adjoint.ops.window import window
-from adjoint.ops.words import WORD, contract_words, kept_in_memory, words_in_memory, words_of_lines
+from adjoint.ops.words import (
+    WORD,
+    contract_words,
+    kept_in_memory,
+    turned,
+    words_in_memory,
+    words_of_lines,
+)
 from adjoint.schedule.exact_products import largest_number, narrow_operands
 from adjoint.schedule.layout import below_windows
 from adjoint.schedule.matrix_form import as_matrices, is_swapped
+from adjoint.schedule.strategy import is_tiled
 from adjoint.target import MatrixUnit, Target
 
 _SUMS = (dtypes.float32, dtypes.bfloat16)  # of bfloat16, the second rounded once
@@ -66,13 +77,14 @@ def by_words(node: UOp, target: Target) -> UOp | None:
         return None
     if unit.dtype == "int8":
         return _of_bytes(product)
-    return _sums(product, dtypes.bfloat16).cast(node.dtype)
+    if native_bfloat16.allowed():
+        return _sums(product, dtypes.bfloat16).cast(node.dtype)
+    return _in_order(product, target)
 
 
 def _unit_of(node: UOp, target: Target) -> MatrixUnit | None:
     wanted = "int8" if node.dtype.is_int else "bfloat16"
-    exact = node.dtype.is_int
-    if not exact and (node.dtype not in _SUMS or not native_bfloat16.allowed()):
+    if not node.dtype.is_int and node.dtype not in _SUMS:
         return None
     return next((u for u in target.matrix_units if u.packed > 1 and u.dtype == wanted), None)
 
@@ -165,29 +177,106 @@ def _row_sums(product: _Product) -> UOp:
     return spread
 
 
+# ---- bfloat16 in the order of float32
+
+_LEAST_LENGTH = 256  # of a sum: below, looking at the operands and breaking up chains cost more
+_MANTISSA, _INFINITE, _ZERO = 7, 0x7F80, 255  # of bfloat16; what counts as the exponent of zero
+_NORMAL = 142  # exponents of two numbers, below which a sum of products may be subnormal
+
+
+def _in_order(product: _Product, target: Target) -> UOp | None:
+    """The same product in the order of float32, if tiles of float32 would compute it.
+
+    The instruction does two fused multiply-adds, one after the other, first of the upper halves;
+    but subnormals are zeros to it, and a NaN has other bits. All sums are multiples of the product
+    of the smallest steps of both operands: where that is no subnormal, no sum is. So the kernel
+    asks whether the exponents of all numbers are large enough, and else adds float32 by float32.
+    """
+    node, spec = product.node, product.spec
+    length = product.rows.shape[spec.terms[product.swapped].index(product.letter)]
+    if varies(*node.shape, *node.src[0].shape) or len(spec.summed) > 1:
+        return None
+    if length < _LEAST_LENGTH or length % 2 or not _is_plain(product, target):
+        return None
+    least = [_least_exponent(x) for x in product.operands]
+    safe = least[0].ge(1) & least[1].ge(1) & (least[0] + least[1]).ge(_NORMAL)
+
+    def made(a: UOp, b: UOp, text: str) -> UOp:
+        return contract_words(with_question(a, safe), b, text, dtypes.bfloat16, 0, True)
+
+    return as_matrices(node.arg.spec, _pair(product, last_first=True), made).cast(node.dtype)
+
+
+def _is_plain(product: _Product, target: Target) -> bool:
+    """Whether the product of the same numbers in float32 is one of tiles, whose rows are no rows of
+    another kernel between products."""
+    windows = any(below_windows(x) is not None for x in product.operands)
+    if windows or _reduces(product.rows):
+        return False
+    made: list[UOp] = []
+
+    def note(a: UOp, b: UOp, text: str) -> UOp:
+        made.append(a.contract(b, text))
+        return made[-1]
+
+    a, b = (x.cast(dtypes.float32) for x in product.operands)
+    as_matrices(product.node.arg.spec, (a, b), note)
+    return is_tiled(made[0], target)
+
+
+def _reduces(x: UOp) -> bool:
+    """Whether elements are made of rows, before there is a product below."""
+    found = x.toposort(lambda node: type(node.op.kernel) is Library or node.realized is not None)
+    return any(type(node.op.kernel) is Reduce for node in found)
+
+
+def _least_exponent(x: UOp) -> UOp:
+    """The least exponent of the numbers of an operand that are not zero; 0 if one is subnormal,
+    infinite or none."""
+    while x.op in (permute, reshape):
+        x = x.src[0]
+    lying = bitcast(bitcast(x.reshape(*x.shape, 1), dtypes.uint8), dtypes.uint16).reshape(x.shape)
+    size = lying.bitwise_and((1 << 15) - 1)
+    exponent = size.ge(_INFINITE).where(0, size.rshift(_MANTISSA))
+    rows = kept_in_memory(size.eq(0).where(_ZERO, exponent).min(-1))
+    found: UOp = rows.min()
+    return found
+
+
+def _pair(product: _Product, last_first: bool = False) -> tuple[UOp, UOp]:
+    """The operands as words, in their order."""
+    spec, which = product.spec, product.swapped
+    rows = _words(product.rows, spec.terms[which].index(product.letter), True)
+    columns = _words(
+        product.columns, spec.terms[not which].index(product.letter), False, last_first
+    )
+    return (columns, rows) if which else (rows, columns)
+
+
 def _sums(product: _Product, dtype: DType, unsigned: int = 0, moved: bool = False) -> UOp:
     """The product of the words; operand `unsigned` of rows and columns has bytes without a sign."""
-    spec, node = product.spec, product.node
-    rows, columns = (
-        _words(x, spec.terms[i].index(product.letter), x is product.rows)
-        for x, i in ((product.rows, product.swapped), (product.columns, not product.swapped))
-    )
+    pair = _pair(product)
     if moved:
-        columns = _with_moved(columns)
-    pair = (columns, rows) if product.swapped else (rows, columns)
+        rows, columns = pair[product.swapped], _with_moved(pair[not product.swapped])
+        pair = (columns, rows) if product.swapped else (rows, columns)
     return as_matrices(
-        node.arg.spec, pair, lambda a, b, text: contract_words(a, b, text, dtype, unsigned)
+        product.node.arg.spec,
+        pair,
+        lambda a, b, text: contract_words(a, b, text, dtype, unsigned),
     )
 
 
-def _words(x: UOp, axis: int, rows: bool) -> UOp:
-    """An operand as words along an axis. Rows are read again and again: theirs are in memory."""
+def _words(x: UOp, axis: int, rows: bool, last_first: bool = False) -> UOp:
+    """An operand as words along an axis, the first number in the lower bits or in the upper ones.
+    Rows are read again and again: theirs are in memory."""
     if x.op is permute:
         order = tuple(x.arg.order)
-        return _words(x.src[0], order[axis], rows).permute(order)
+        return _words(x.src[0], order[axis], rows, last_first).permute(order)
     if x.op is window and axis < x.src[0].ndim and axis not in x.arg.axis:
-        return UOp(window, (_words(x.src[0], axis, rows),), x.arg)
-    return (words_in_memory if rows or axis == x.ndim - 1 else words_of_lines)(x, axis)
+        return UOp(window, (_words(x.src[0], axis, rows, last_first),), x.arg)
+    if not rows and axis != x.ndim - 1:
+        return words_of_lines(x, axis, last_first)
+    return turned(words_in_memory(x, axis)) if last_first else words_in_memory(x, axis)
 
 
 def _with_moved(words: UOp) -> UOp:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         ByDimDimsAxes,
         ByDimDimsAxesKeepdims,
         ByDimDimsAxesKeepdimsDdof,
-        ByDimOrNone,
         ByKeepdims,
         ByOrderDimsAxes,
         ByShape,
@@ -2821,13 +2820,9 @@ def selu(x: Operand, alpha: float = 1.67326, gamma: float = 1.0507) -> Tensor:
     return lift.op("selu", x, alpha, gamma)
 
 
-def shard(
-    x: Operand,
-    devices: str | Sequence[str],
-    axis: int | None = None,
-    **names: Unpack[ByDimOrNone],
-) -> Tensor:
-    """The same values spread over devices: split along `axis`, or whole on each (axis None).
+def shard(x: Operand, devices: Any, axis: Axis = None, **names: Unpack[ByDimDimsAxes]) -> Tensor:
+    """The same values spread over a mesh: `x.shard(mesh, P('dp', None))` splits every dimension
+    along the axes named for it; `x.shard(devices, axis)` along one dimension, or whole on each.
 
     shard(f32[4, 3], ("REF", "REF:1"), 0) → f32[4, 3]
     shard(f32[3], ("CPU:0", "CPU:1"), None) → f32[3]

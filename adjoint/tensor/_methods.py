@@ -123,10 +123,6 @@ class ByDimDimsAxesKeepdimsDdof(TypedDict, total=False):
     ddof: float
 
 
-class ByDimOrNone(TypedDict, total=False):
-    dim: int | None
-
-
 class ByDims(TypedDict, total=False):
     dims: Sizes
 
@@ -2917,13 +2913,10 @@ class Methods(Conversions):
         """
         return lift.op("selu", self, alpha, gamma)
 
-    def shard(
-        self,
-        devices: str | Sequence[str],
-        axis: int | None = None,
-        **names: Unpack[ByDimOrNone],
-    ) -> Tensor:
-        """The same values spread over devices: split along `axis`, or whole on each (axis None).
+    def shard(self, devices: Any, axis: Axis = None, **names: Unpack[ByDimDimsAxes]) -> Tensor:
+        """The same values spread over a mesh: `x.shard(mesh, P('dp', None))` splits every dimension
+        along the axes named for it; `x.shard(devices, axis)` along one dimension, or whole on
+        each.
 
         shard(f32[4, 3], ("REF", "REF:1"), 0) → f32[4, 3]
         shard(f32[3], ("CPU:0", "CPU:1"), None) → f32[3]

@@ -92,7 +92,7 @@ def stored(
 ) -> UOp:
     """An array as a buffer on a device; one the host cannot address is copied to when realized."""
     if isinstance(device, tuple):
-        return OPS["shard"](stored(array, device[0], made), device)
+        return OPS["copy"](stored(array, device[0], made), device)
     home = device if Device.is_host(device) else "CPU"
     return OPS["copy"](OPS["buffer"](made(array, home)), device)
 
@@ -102,7 +102,7 @@ def _file(path: Path, device: str | tuple[str, ...], dtype: DType | None) -> UOp
         raise FileNotFoundError(f"Tensor: no such file: {path}")
     node = OPS["buffer"](FileBuffer(path, dtype or dtypes.uint8))
     if isinstance(device, tuple):
-        return OPS["shard"](OPS["copy"](node, Device.DEFAULT), device, None)
+        return OPS["copy"](OPS["copy"](node, Device.DEFAULT), device)
     return node if device.startswith("DISK") else OPS["copy"](node, device)
 
 

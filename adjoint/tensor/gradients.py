@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 from adjoint.autodiff.reverse import compute_gradient
 from adjoint.errors import ArgumentError, AutodiffError, ShapeError
 from adjoint.ir.derivative import Stop
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor.marked import has_own_node, is_marked, mark, versions, wanting
+from adjoint.tensor.sharded import conformed
 from adjoint.tensor.tracing import open_scopes, touch_gradient
 from adjoint.tensor.views import put_back
 
@@ -104,7 +106,10 @@ def _total(root: UOp, seed: UOp, reached: list[UOp], grads: dict[UOp, UOp]) -> U
     if len(reached) > 1:
         grads = compute_gradient(root, seed, reached, reached)
     found = [grads[n] for n in reached if n in grads]
-    return reduce(lambda a, b: a + b, found) if found else None
+    total = reduce(lambda a, b: a + b, found) if found else None
+    if total is None or (type(total.device) is not Sharding and type(root.device) is not Sharding):
+        return total
+    return conformed(total, reached[0])
 
 
 def _any_below(root: UOp, tensors: list[Any]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.engine import realize as engine
 from adjoint.errors import AdjointError, DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype, plain, raw_bits
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.values import is_known, storage
 from adjoint.ops.leaves import checked_shape
@@ -200,7 +201,7 @@ class Interchange:
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
         raw, name = np.array(raw_bits(self.numpy())), self.dtype.name
-        return _unpickle, (type(self), raw, name, self.device, self.requires_grad)
+        return _unpickle, (type(self), raw, name, self.sharding or self.device, self.requires_grad)
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
         given = kept_apart(self.uop) if is_lent(self.uop) else self.uop
@@ -219,11 +220,10 @@ class Interchange:
 
     def __repr__(self: Any) -> str:
         if not is_known(self.uop) and not self._can_show():
-            return (
-                f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}, lazy)"
-            )
+            place = _place(self)
+            return f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={place!r}, lazy)"
         shown = np.array2string(plain(self.numpy()), separator=", ", prefix="Tensor(")
-        return f"Tensor({shown}, dtype={self.dtype.name}, device={self.device!r})"
+        return f"Tensor({shown}, dtype={self.dtype.name}, device={_place(self)!r})"
 
 
 def _computed(source: Any) -> Buffer:
@@ -243,6 +243,14 @@ def _python(array: Array) -> Any:
     return plain(array).item()
 
 
-def _unpickle(cls: Any, raw: Array, dtype: str, device: str, requires_grad: bool | None) -> Any:
+def _place(tensor: Any) -> Any:
+    """Where a tensor is, for people; of one on a mesh, how it lies there."""
+    return tensor.sharding or tensor.device
+
+
+def _unpickle(cls: Any, raw: Array, dtype: str, device: Any, requires_grad: bool | None) -> Any:
     array = raw.view(as_dtype(dtype).np)
+    if isinstance(device, Sharding):
+        made = cls._shared(array, device[0], lent=False).shard(device)
+        return made.requires_grad_(requires_grad)
     return cls._shared(array, device, lent=False).requires_grad_(requires_grad)

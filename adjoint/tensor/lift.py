@@ -6,7 +6,7 @@ any particular op.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -163,6 +163,18 @@ class Lifter:
         if scopes:
             scopes[-1].handles.append(reference)
         return tensor
+
+    def handles(self, nodes: Iterable[UOp], flags: Iterable[bool | None]) -> list[Tensor]:
+        """Handles of nodes that are values, outside of all scopes."""
+        made = []
+        for node, flag in zip(nodes, flags):  # noqa: B905 - hot
+            tensor = _new(self.cls)
+            tensor.uop = node
+            tensor._requires_grad = flag
+            tensor._grad = tensor._tie = None
+            noted(tensor)
+            made.append(tensor)
+        return made
 
 
 def _passes(node: UOp) -> bool:

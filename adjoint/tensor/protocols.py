@@ -1,15 +1,15 @@
 """What Python, NumPy, notebooks and the array API standard ask of an array: ufuncs, `round`,
-`divmod`, HTML, `mT`, the namespace.
+`divmod`, `mT`, the namespace.
 """
 
 from __future__ import annotations
 
-import html
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from adjoint.display import Displayed
 from adjoint.errors import ArgumentError, TextError
 from adjoint.tensor.lift import lift
 
@@ -40,7 +40,7 @@ _NAMES = {
 }
 
 
-class Protocols:
+class Protocols(Displayed):
     """Mixed into Tensor."""
 
     __slots__ = ()
@@ -98,9 +98,6 @@ class Protocols:
 
     def __rdivmod__(self: Any, other: Operand) -> tuple[Tensor, Tensor]:
         return other // self, other % self
-
-    def _repr_html_(self: Any) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
 
 
 def _operand(value: Any, device: DeviceLike) -> Any:

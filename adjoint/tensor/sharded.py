@@ -1,49 +1,87 @@
-"""Along which axis a value is split over devices.
+"""Tensors on a mesh: asking how they lie there, and laying them out.
 
-What may live here: reading that from the graph. What may not: the splitting.
+What may live here: the methods and functions of users. What may not: propagation or running.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from adjoint.ir.derivative import Diagonal, Partials
-from adjoint.ir.kernel_kind import is_constant
+from adjoint.errors import ShardingError
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known, storage
+from adjoint.tensor.lift import lift
 
-UNKNOWN: Any = object()
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
 _SHARD = OPS["shard"]
 
 
-def sharded_axis(node: UOp) -> Any:
-    """The axis (None: whole on each device) that SHARD has named, seen through ops that keep the
-    shape and their operands' places; else UNKNOWN."""
-    seen: dict[UOp, Any] = {}
-    for n in node.toposort(stop=lambda n: n.op is _SHARD):
-        if n.op is _SHARD:
-            seen[n] = n.arg.axis
-        elif n.op.name in _PLACED:
-            placed = (s for s in n.src if isinstance(s.device, tuple) and not is_constant(s))
-            axes = {seen[s] if s.shape == n.shape else UNKNOWN for s in placed}
-            seen[n] = axes.pop() if len(axes) == 1 else UNKNOWN
-        else:
-            seen[n] = UNKNOWN
-    return seen[node]
+def sharding_of(node: UOp) -> Sharding | None:
+    """How the value of a node lies on its mesh; None if it is on none."""
+    place = storage(node).device if is_known(node) else node.device
+    if not isinstance(place, Sharding):
+        return None
+    if is_known(node):
+        return place
+    found: Sharding | None = import_module("adjoint.sharding.layouts").sharding_of(node)
+    return found
 
 
-def still_sharded(buffer: UOp, node: UOp) -> UOp:
-    """The computed value of a node, split as the node was."""
-    axis = sharded_axis(node)
-    if axis is UNKNOWN:
-        return buffer
-    kept = _SHARD(buffer, buffer.device, axis)
-    kept.realized = buffer.arg.buffer
-    return kept
+def conformed(g: UOp, target: UOp) -> UOp:
+    """A gradient as its input lies: the same sharding with nothing pending, or the same device."""
+    wanted = sharding_of(target)
+    if wanted is not None:
+        return g if g.op is _SHARD and g.arg.sharding == wanted.resolved() else _laid(g, wanted)
+    if isinstance(g.device, Sharding):
+        back: UOp = OPS["copy"](g, target.device or g.device[0])
+        return back
+    return g
 
 
-_PLACED = frozenset(
-    {name for name, record in OPS.items() if isinstance(record.ad, (Partials, Diagonal))}
-    | {"unique_identity", "detach", "contiguous", "assign", "cast", "where"}
-    | {"add", "sub", "mul", "div", "neg"}
-)
+def _laid(g: UOp, wanted: Sharding) -> UOp:
+    made: UOp = _SHARD(g, wanted.resolved())
+    return made
+
+
+class Spreading:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        uop: UOp
+
+    @property
+    def sharding(self) -> Sharding | None:
+        """How the value lies on its mesh: `.mesh`, `.spec`, `.pending`; None if it is on none."""
+        return sharding_of(self.uop)
+
+    def reshard(self: Any, devices: Any, axis: Any = None) -> Tensor:
+        """The same values in another layout, or on another mesh."""
+        return lift.op("shard", self, devices, axis)
+
+    def shard_(self: Any, devices: Any, axis: Any = None) -> Any:
+        """Spread this handle's value over a mesh."""
+        return self._moved(self.shard(devices, axis))
+
+    def shard_like(self: Any, other: Tensor) -> Tensor:
+        """This value spread as another tensor is."""
+        wanted = sharding_of(other.uop)
+        if wanted is None:
+            return self._copied_to(other.device)
+        if self.shape != other.shape and len(wanted.dims) > len(self.shape):
+            problem = f"{wanted.spec!r} does not fit a value of rank {len(self.shape)}"
+            raise ShardingError("E7004", problem, op="shard_like", operands=[("other", other)])
+        return lift.op("shard", self, wanted.resolved())
+
+
+def with_sharding_constraint(x: Any, devices: Any, axis: Any = None) -> Any:
+    """The same values, laid out as is said here wherever they are computed."""
+    return x.shard(devices, axis)
+
+
+__all__ = ["Mesh", "Spreading", "conformed", "sharding_of", "with_sharding_constraint"]

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
-from adjoint.errors import DeviceError, ScalarError, ShapeError, UnknownNameError, did_you_mean
+from adjoint.errors import ScalarError, ShapeError, UnknownNameError, did_you_mean
 from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, make_known
 from adjoint.runtime.device import Device
@@ -29,7 +30,7 @@ from adjoint.tensor.marked import ends_here
 from adjoint.tensor.modes import Modes, TensorClass, no_grad
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
-from adjoint.tensor.sharded import UNKNOWN, sharded_axis, still_sharded
+from adjoint.tensor.sharded import Spreading, conformed
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.types import DeviceLike, DTypeLike
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
@@ -46,6 +47,7 @@ class Tensor(
     Indexing,
     DataDependent,
     Sampling,
+    Spreading,
     Modes,
     metaclass=TensorClass,
 ):
@@ -103,8 +105,9 @@ class Tensor(
 
     @property
     def device(self) -> str | tuple[str, ...]:
-        """The device's name; a tuple of names for a sharded tensor."""
-        return self.uop.device or Device.DEFAULT
+        """The device's name; a tuple of names for a tensor on a mesh (see `.sharding`)."""
+        device = self.uop.device or Device.DEFAULT
+        return Sharding(device.mesh) if isinstance(device, Sharding) else device
 
     @property
     def ndim(self) -> int:
@@ -174,7 +177,7 @@ class Tensor(
                 return  # the memory of another tensor, of a size that does not vary
             with writing:
                 if self.uop is node:  # else another thread has written to it meanwhile
-                    settled(self, new if isinstance(device, str) else still_sharded(new, node))
+                    settled(self, new)
 
     def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[str, int]]:
         """The steps that would compute these tensors, and the value of every variable by name."""
@@ -198,6 +201,8 @@ class Tensor(
         node = self._operand(value)
         with writing:
             new = node.expand(self.shape) if node.size == 1 else node
+            if type(self.uop.device) is Sharding:  # another value lies where this one does
+                new = conformed(new, self.uop)
             become(self, OPS["assign"](self.uop, new))
         return self
 
@@ -220,28 +225,12 @@ class Tensor(
         """Move this handle to another device."""
         return self._moved(self._copied_to(device))
 
-    def shard_(self, devices: tuple[str, ...], axis: int | None = None) -> Self:
-        """Spread this handle's value over devices."""
-        return self._moved(self.shard(devices, axis))
-
     def _moved(self, there: Tensor) -> Self:
         """This handle and its views on another device; a view cannot go without its base."""
         if is_view(self) and there.uop.device != self.uop.device:
             raise cannot_write(self.uop, "a view is where its base is, and cannot be moved alone")
         become(self, there.uop)
         return self
-
-    def shard_like(self, other: Tensor) -> Tensor:
-        """This value spread as another tensor is."""
-        if not isinstance(other.device, tuple):
-            return self._copied_to(other.device)
-        axis = sharded_axis(other.uop)
-        if axis is UNKNOWN:
-            problem = "it is not known along which axis the other tensor is split"
-            fix = "name the axis: x.shard(other.device, axis)"
-            operands = [("other", other)]
-            raise DeviceError("E6008", problem, op="shard_like", operands=operands, help=fix)
-        return self.shard(other.device, axis)
 
     # ---- operators that are more than an op
 

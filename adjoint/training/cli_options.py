@@ -14,7 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from adjoint.ir.mesh import Mesh
 from adjoint.tensor import Tensor
+from adjoint.training.runs.watch import Watch
 
 
 @dataclass(slots=True)
@@ -29,10 +31,15 @@ class RunOptions:
     resume: str | None = None
     checkpoint: str | None = None
     quiet: bool = False
+    watch: str | None = None  # a folder for the logs and pages of loops
+    tensorboard: bool = False  # event files there, too
+    mesh: dict[str, int] | None = None  # sizes of its axes
+    meshes: int = 0  # asked for so far
     by_default: bool = False  # no command line said anything
     loops: int = 0  # begun so far
     shortened: bool = False  # whether a loop was given fewer steps than it asked for
     history: dict[str, Any] = field(default_factory=dict)  # of the last loop that ended
+    watched: list[Watch] = field(default_factory=list)  # of the loops that have begun
 
     def resume_command(self, path: str) -> str:
         """What a person types to go on from a checkpoint."""
@@ -86,3 +93,10 @@ def seed(default: int = 0) -> int:
     number = default if asked is None else asked
     Tensor.manual_seed(number)
     return number
+
+
+def mesh() -> Mesh | None:
+    """The mesh of `--mesh`, or None: the program decides what it lays out there."""
+    context = current()
+    context.meshes += 1
+    return None if context.mesh is None else Mesh(context.mesh)

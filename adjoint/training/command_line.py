@@ -7,32 +7,41 @@ what loops do with them (see cli_options.py and loop.py).
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from adjoint import config
 from adjoint.errors import AdjointError
+from adjoint.ir.mesh import Mesh
 from adjoint.runtime.device import Device, runnable
 from adjoint.tensor import Tensor
 from adjoint.training import cli_options
 from adjoint.training.cli_options import RunOptions, use
 
+RUNS = "runs"  # where pages and logs go unless told otherwise
+
 
 def run(main: Callable[[], Any]) -> Any:
     """Call the main function of a script, which has the options of `adjoint train` so:
-    `python script.py --device GPU --steps 100`. What `adjoint train` runs has them from there."""
+    `python script.py --device GPU --steps 100`. What `adjoint train` runs has them from there.
+    What stands behind `--` is for the script: it finds that in `sys.argv`."""
     if cli_options.is_set():
         return main()
-    options = _parsed(getattr(main, "__globals__", {}).get("__doc__") or "")
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    options = _parsed(getattr(main, "__globals__", {}).get("__doc__") or "", words[:cut])
+    sys.argv[1:] = words[cut + 1 :]
     prepare(options)
-    with use(options_of(options, cli_options.program_name())):
+    context = options_of(options, cli_options.program_name(), arguments=tuple(sys.argv[1:]))
+    with use(context):
         return main()
 
 
-def _parsed(about: str) -> argparse.Namespace:
+def _parsed(about: str, words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     add_options(parser)
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +52,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", metavar="FILE", help="go on from this checkpoint")
     parser.add_argument("--checkpoint", metavar="FILE", help="save here, at the end and on Ctrl-C")
     parser.add_argument("--threads", type=_threads, metavar="N", help="threads that compute")
+    about = "axes of a mesh: dp=2,tp=2; processes of `adjoint launch`, or simulated devices"
+    parser.add_argument("--mesh", type=_mesh, metavar="AXES", help=about)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    about = "write a page that follows the run, and its log"
+    parser.add_argument("--watch", action="store_true", help=about)
+    about = "where pages and logs go (default: runs); implies --watch"
+    parser.add_argument("--runs", metavar="FOLDER", help=about)
+    about = "event files for TensorBoard there, too; implies --watch"
+    parser.add_argument("--tensorboard", action="store_true", help=about)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -75,14 +92,26 @@ def options_of(
         resume=options.resume,
         checkpoint=options.checkpoint,
         quiet=options.quiet,
+        watch=_watched(options),
+        tensorboard=options.tensorboard,
+        mesh=options.mesh,
     )
+
+
+def _watched(options: argparse.Namespace) -> str | None:
+    """Where the loops' pages go, if they are wanted."""
+    wanted = options.watch or options.tensorboard or options.runs is not None
+    return (options.runs or RUNS) if wanted else None
 
 
 def _repeated(options: argparse.Namespace) -> list[str]:
     """The options that a resumed run needs again."""
     names = ("device", "steps", "seed", "checkpoint")
-    kept = {f"--{name}": getattr(options, name) for name in names}
-    return [str(word) for pair in kept.items() if pair[1] is not None for word in pair]
+    kept = {f"--{name}": getattr(options, name) for name in (*names, "runs")}
+    if options.mesh is not None:
+        kept["--mesh"] = ",".join(f"{name}={size}" for name, size in options.mesh.items())
+    words = [str(word) for pair in kept.items() if pair[1] is not None for word in pair]
+    return [*words, *(f"--{name}" for name in ("watch", "tensorboard") if getattr(options, name))]
 
 
 # ---- what options say
@@ -93,6 +122,19 @@ def _device(text: str) -> str:
         return runnable(text)
     except AdjointError as error:
         raise argparse.ArgumentTypeError(f"{error.code}: {error.problem}; {error.help}") from None
+
+
+def _mesh(text: str) -> dict[str, int]:
+    """`dp=2,tp=4`: sizes by the names of axes."""
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        sizes = {name.strip(): int(size) for name, size in pairs}
+        Mesh(sizes)
+    except (ValueError, AdjointError) as error:
+        problem = f"expected axes like dp=2,tp=2, got {text!r}"
+        problem += f": {error.problem}" if isinstance(error, AdjointError) else ""
+        raise argparse.ArgumentTypeError(problem) from None
+    return sizes
 
 
 def _number(text: str, least: int, what: str) -> int:

@@ -6,21 +6,29 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from adjoint.display import Displayed
+from adjoint.distributed import is_main
 from adjoint.errors import ArgumentError, FileError, TrainingError
 from adjoint.nn import state
+from adjoint.nn.state.sharded_checkpoint import is_checkpoint_folder
 from adjoint.tensor import Tensor
 from adjoint.training import cli_options
 from adjoint.training.interrupt import Interrupted, Interrupts
 from adjoint.training.progress import Progress
+from adjoint.training.progress_text import number, printable
+from adjoint.training.runs.watch import Gauges, Watch, begin_run
 
 _POINTS = 100  # of the history, unless `every` says otherwise
+_WATCHED_POINTS = 1000  # where a page shows them
 
 
-class Loop:
+class Loop(Displayed):
     """`for step in loop: ...; loop.report(loss=loss)`.
 
     What it is given by name (`model`, `optimizer`, `loader`, or any other word) it saves when
@@ -41,28 +49,35 @@ class Loop:
         save_every: int | None = None,
         resume: str | None = None,
         quiet: bool = False,
+        watch: str | os.PathLike[str] | None = None,
         **objects: Any,
     ):
         """`every`: steps between two points of `history` (default: a hundredth of all steps).
         `checkpoint`: a file that is written at the end, on Ctrl-C and every `save_every` steps;
-        without it, one is written on Ctrl-C only, named after the label."""
+        without it, one is written on Ctrl-C only, named after the label. `watch`: a folder in which
+        a folder of this run is made, with its log and a page that follows it (`index.html`)."""
         self._context = cli_options.current()
         asked = self._context.steps
         self.steps = _count("steps", steps if asked is None else asked, 0)
         self._context.shortened |= self.steps < steps
-        self.every = _count("every", every or max(self.steps // _POINTS, 1), 1)
+        self._runs = self._context.watch or (None if watch is None else os.fspath(watch))
+        self._runs = self._runs if is_main() else None
+        points = _POINTS if self._runs is None else _WATCHED_POINTS
+        self.every = _count("every", every or max(self.steps // points, 1), 1)
         self._save_every = save_every and _count("save_every", save_every, 1)
         named = {"model": model, "optimizer": optimizer, "loader": loader} | objects
         self.objects = {name: thing for name, thing in named.items() if thing is not None}
         self.label = label
         self._told = self._context.checkpoint or checkpoint
         self._resume = self._context.resume or resume
-        self._quiet = quiet or self._context.quiet
+        self._quiet = quiet or self._context.quiet or not is_main()
         self.start = self.step = 0
         self.values: dict[str, float | str] = {}
         self.history: dict[str, list[tuple[int, float]]] = {}
         self._pending: dict[str, Any] = {}
         self._progress: Progress | None = None
+        self.watched: Watch | None = None
+        self._gauges: Gauges | None = None
 
     # ---- the steps
 
@@ -72,7 +87,8 @@ class Loop:
         if self._told is not None:
             check_place(self._told)
         self._restore()
-        with Interrupts(bool(self.objects)) as asked:
+        self._begin_watching()
+        with Interrupts(bool(self.objects)) as asked, self._watching():
             self._progress = Progress(self.steps, self.label, start=self.start, quiet=self._quiet)
             with self._progress:
                 for step in range(self.start, self.steps):
@@ -87,6 +103,18 @@ class Loop:
 
     def __len__(self) -> int:
         return self.steps
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name} {number(value)}" for name, value in self.values.items())
+        named = f" {printable(self.label)}" if self.label else ""
+        return f"<Loop{named}: step {self.step} of {self.steps}{values}>"
+
+    def sample(self, **samples: Any) -> None:
+        """Show these on the page of the run, if one is written: texts, or images (a matrix, bytes,
+        or colours from 0 to 1). A tensor is read only then."""
+        if self.watched is not None:
+            for name, value in samples.items():
+                self.watched.sample(self.step, name, value)
 
     def report(self, **values: Any) -> None:
         """Show and record these: tensors of one element, or numbers."""
@@ -109,6 +137,42 @@ class Loop:
         if self._save_every and self._told and done % self._save_every == 0 and done < self.steps:
             self.save(self._told, done)
 
+    # ---- pages
+
+    def _begin_watching(self) -> None:
+        if self._runs is None:
+            return
+        name = self.label or self._context.name or "training"
+        events, command = self._context.tensorboard, list(self._context.command)
+        facts = {"steps": self.steps, "command": command}
+        self.watched = begin_run(Path(self._runs), name, events, **facts)
+        self.watched.before(self.history)
+        self._gauges = Gauges(self.objects, self.steps)
+        self._context.watched.append(self.watched)
+        if not self._quiet:
+            print(f"watch {self.watched.page.resolve().as_uri()}", file=sys.stderr)
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        """The page is told how the run ended. Of an error in the loop's body Python tells only that
+        the loop is left; `adjoint train` adds what it sees."""
+        try:
+            yield
+        except GeneratorExit:
+            self._ended("left early")
+            raise
+        except KeyboardInterrupt:
+            self._ended("stopped")
+            raise
+        except BaseException as error:
+            self._ended("failed", str(error))
+            raise
+        self._ended("finished")
+
+    def _ended(self, state: str, error: str = "") -> None:
+        if self.watched is not None:
+            self.watched.end(state, error)
+
     # ---- values
 
     def _is_time(self, name: str) -> bool:
@@ -117,12 +181,16 @@ class Loop:
 
     def _read(self, record: list[str]) -> None:
         pending, self._pending = self._pending, {}
+        recorded: dict[str, float] = {}
         for name, value in pending.items():
             number = _number(name, value)
             self._check(name, number)
             self.values[name] = number
             if name in record and not isinstance(number, str):
                 self.history.setdefault(name, []).append((self.step, number))
+                recorded[name] = number
+        if self.watched is not None and self._gauges is not None and recorded:
+            self.watched.values(self.step, recorded | self._gauges.read(self.step))
 
     def _check(self, name: str, value: float | str) -> None:
         """A loss that is not finite stays so: going on would only waste time."""
@@ -130,13 +198,15 @@ class Loop:
             return
         points = self.history.get(name)
         before = f"; it was {points[-1][1]:.6g} at step {points[-1][0]}" if points else ""
-        raise TrainingError(
+        error = TrainingError(
             "E9005",
             f"{name} is {value} at step {self.step}{before}",
             op=self.label or "training",
             help="run it with `adjoint.debug_nans()` to see which op was the first; a smaller "
             "learning rate, clipped gradients or a log of something kept above 0 often cure it",
         )
+        self._ended("failed", str(error))
+        raise error
 
     # ---- checkpoints
 
@@ -184,8 +254,8 @@ class Loop:
 
 def check_place(path: str) -> None:
     """E9006 if a checkpoint cannot be written there: better now than after an hour."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
+    folder = os.path.dirname(path.rstrip(os.sep)) or "."
+    if os.path.isdir(path) and not is_checkpoint_folder(path):
         problem = "it is a directory"
     elif not os.path.isdir(folder):
         problem = f"there is no directory {folder}"

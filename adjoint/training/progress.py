@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, plain lines elsewhere.
+"""Progress: a bar on a terminal or in a notebook, plain lines elsewhere.
 
 Drawing is bounded in time, not in steps: a step costs one look at the clock. Elsewhere: what a line
 says (see `progress_text.py`), training.
@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from adjoint import config
+from adjoint.training.live_display import live_display
 from adjoint.training.progress_text import Status, fitted, plain
 
 _REFRESH = 0.1  # seconds between two drawings of a bar
+_REFRESH_LIVE = 0.25  # in a notebook, which may be far away
 _PLAIN_LEAST, _PLAIN_MOST = 1.0, 10.0  # seconds between two plain lines
 _PLAIN_SHARE = 0.1  # of the whole, that a plain line comes after
 _CLEAR = "\r\x1b[K"
@@ -28,7 +30,8 @@ class Progress:
     """How far something is: percentage, values, steps in a second, time left, memory.
 
     On a terminal it is one line that is drawn again at most ten times a second and always fits. To
-    a file or a pipe it is a line now and then, and one at the end. It may be a context manager.
+    a file or a pipe it is a line now and then, and one at the end; in a notebook it is one display,
+    updated in place. It may be a context manager.
     """
 
     def __init__(
@@ -43,10 +46,11 @@ class Progress:
         self.total, self.label, self.step = total, label, start
         self.values: dict[str, float | str] = {}
         self._stream = None if quiet else (stream or sys.stderr)
+        self._live = live_display() if stream is None and not quiet else None
         self._bar = self._stream is not None and _can_redraw(self._stream)
         self._start, self._began = start, time.perf_counter()
         self._seen: deque[tuple[float, int]] = deque([(self._began, start)], maxlen=50)
-        self._next = self._began + (_REFRESH if self._bar else _PLAIN_LEAST)
+        self._next = self._began + self._pause()
         self._drawn = False  # whether a bar stands in the cursor's line
 
     # ---- while it goes on
@@ -68,10 +72,10 @@ class Progress:
         """Show it now."""
         now = time.perf_counter()
         self._seen.append((now, self.step))
-        self._next = now + (_REFRESH if self._bar else _PLAIN_LEAST)
+        self._next = now + self._pause()
         first_time, first_step = self._seen[0]
         rate = (self.step - first_step) / (now - first_time) if now > first_time else None
-        self._write(self._line(self._status(rate)))
+        self._tell(self._status(rate))
 
     def print(self, *words: Any) -> None:
         """Print a line above the bar."""
@@ -84,7 +88,7 @@ class Progress:
             return
         taken = time.perf_counter() - self._began
         rate = (self.step - self._start) / taken if taken > 0 else None
-        self._write(self._line(self._status(rate)))
+        self._tell(self._status(rate))
         if self._drawn:
             self._emit("\n")
         self._stream, self._drawn = None, False
@@ -97,8 +101,21 @@ class Progress:
 
     # ---- what is written
 
+    def _pause(self) -> float:
+        """Seconds between two drawings."""
+        if self._live is not None:
+            return _REFRESH_LIVE
+        return _REFRESH if self._bar else _PLAIN_LEAST
+
+    def _tell(self, status: Status) -> None:
+        """In the notebook; by lines where there is none, or it takes no more."""
+        if self._live is not None and self._live.show(status):
+            return
+        self._live = None
+        self._write(self._line(status))
+
     def _worth_a_line(self) -> bool:
-        if self._bar or self._stream is None:
+        if self._bar or self._live is not None or self._stream is None:
             return self._stream is not None
         if self.step == self.total:
             return False  # `close` writes the last one

@@ -29,6 +29,11 @@ def plain(status: Status) -> str:
     return GAP.join(text for text in _pieces(status).values() if text)
 
 
+def parts_of(status: Status) -> list[str]:
+    """The parts of a line, in the order in which they are read."""
+    return list(_pieces(status).values())
+
+
 def fitted(
     status: Status, width: int, signs: str = "━─", colour: tuple[str, str] = ("", "")
 ) -> str:

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError, UnknownNameError
+from adjoint.errors import ArgumentError, ShapeError, UnknownNameError
 from adjoint.ir.arg import Arg
 from adjoint.ir.batch import Flags, Sources, broadcast_batch
 from adjoint.ir.derivative import Linear
-from adjoint.ir.opdef import OPS, OpDef, internal
+from adjoint.ir.opdef import OpDef, internal
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import send_rows
+from adjoint.ops.indexing import gathered
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import Axis, open_scopes
 from adjoint.transforms.call import as_tensor
@@ -37,14 +39,7 @@ def _gathered(x: UOp, index: UOp, size: int) -> UOp:
 def _transposed(g: UOp, x: UOp, index: UOp, size: int) -> tuple[UOp]:
     """What all examples say of this one: each has a cotangent for every other."""
     total = _gathered(g, index, size).reduce_sum(0)
-    return (_row(total, index),)
-
-
-def _row(rows: UOp, index: UOp) -> UOp:
-    """The row of the example itself."""
-    flat = rows.reshape(rows.shape[0], -1)
-    picked = flat.gather(0, index.reshape(1, 1).expand(1, flat.shape[1]))
-    return picked.reshape(rows.shape[1:])
+    return (gathered(total, (index,), (0,)),)
 
 
 def _batched(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
@@ -64,6 +59,38 @@ axis_gather: OpDef = internal(
     ad=Linear(_transposed),
     reference=lambda x, index, size: np.stack([x] * size),
     batch=_batched,
+    opcode=False,
+)
+
+
+class AxisPermuteArg(Arg):
+    pairs: tuple[tuple[int, int], ...]
+
+
+def _permuted(x: UOp, index: UOp, pairs: tuple[tuple[int, int], ...]) -> UOp:
+    return UOp(axis_permute, (x, index), AxisPermuteArg(pairs))
+
+
+def _batched_permute(node: UOp, src: Sources, flags: Flags, size: int) -> tuple[UOp, bool]:
+    x, index = src
+    if flags[1]:
+        return send_rows(broadcast_batch(x, flags[0], size), node.arg.pairs), True
+    return _permuted(x, index, node.arg.pairs), True
+
+
+axis_permute: OpDef = internal(
+    "axis_permute",
+    "What another example has along a named axis, by pairs (from, to); zeros where none sends.",
+    "primitive",
+    call=_permuted,
+    infer=lambda src, arg: (src[0].shape, src[0].dtype),
+    arg=AxisPermuteArg,
+    ad=Linear(
+        lambda g, x, index, pairs: (_permuted(g, index, tuple((b, a) for a, b in pairs)),),
+        tangent=lambda t, y, x, index, pairs: _permuted(t[0], index, pairs),
+    ),
+    reference=lambda x, index, pairs: x,
+    batch=_batched_permute,
     opcode=False,
 )
 
@@ -131,17 +158,61 @@ def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> An
     return tree_map(one, x)
 
 
+def psum_scatter(x: Any, axis_name: Any, scatter_dimension: int = 0, tiled: bool = False) -> Any:
+    """The sum over a named axis, of which every example keeps its part along a dimension: one
+    element of it, or with `tiled` an equal share."""
+    place = _axis("psum_scatter", axis_name)
+
+    def one(leaf: Any) -> Tensor:
+        total = _stacked("psum_scatter", leaf, place).sum(0)
+        front = total.movedim(scatter_dimension, 0)
+        rows = _in_rows("psum_scatter", front, place.size, tiled)
+        own = Tensor(gathered(rows.uop, (place.example,), (0,)))
+        return own.movedim(0, scatter_dimension) if tiled else own
+
+    return tree_map(one, x)
+
+
+def all_to_all(
+    x: Any, axis_name: Any, split_axis: int, concat_axis: int, tiled: bool = False
+) -> Any:
+    """Part i along `split_axis` goes to example i; what comes in is stacked along `concat_axis`,
+    or with `tiled` joined along it."""
+    place = _axis("all_to_all", axis_name)
+
+    def one(leaf: Any) -> Tensor:
+        stack = _stacked("all_to_all", leaf, place)
+        front = stack.movedim(split_axis % (stack.ndim - 1) + 1, 0)
+        rows = _in_rows("all_to_all", front, place.size, tiled)
+        if not tiled:  # part, sender, ...
+            own = Tensor(gathered(rows.uop, (place.example,), (0,)))
+            return own.movedim(0, concat_axis)
+        own = Tensor(gathered(rows.uop, (place.example,), (0,)))  # share, sender, ...
+        parts = own.movedim(0, split_axis % (stack.ndim - 1) + 1)  # sender, ...
+        return parts[0].cat(*(parts[i] for i in range(1, place.size)), dim=concat_axis)
+
+    return tree_map(one, x)
+
+
+def _in_rows(op: str, x: Tensor, size: int, tiled: bool) -> Tensor:
+    """The first dimension in as many rows as there are examples."""
+    if x.shape[0] % size or (not tiled and x.shape[0] != size):
+        problem = f"a dimension of {x.shape[0]} has no part for each of {size} examples"
+        fix = "its extent is the size of the axis, or with tiled=True a multiple of it"
+        raise ShapeError("E3003", problem, op=op, operands=[("x", x)], help=fix)
+    return x.reshape(size, x.shape[0] // size, *x.shape[1:]) if tiled else x
+
+
 def ppermute(x: Any, axis_name: Any, perm: Iterable[tuple[int, int]]) -> Any:
     """Values sent along `(from, to)` pairs of examples; zeros where no pair sends."""
     axis = _axis("ppermute", axis_name)
     senders = _senders(axis.size, [tuple(pair) for pair in perm])
 
+    pairs = tuple((source, target) for target, source in enumerate(senders) if source >= 0)
+
     def one(leaf: Any) -> Tensor:
-        value = as_tensor("ppermute", leaf)
-        table = Tensor(np.array(senders), device=value.device)
-        own = _row(table.uop.reshape(axis.size, 1), axis.example).reshape(())
-        sent = _row(_stacked("ppermute", value, axis).uop, own.maximum(0))
-        return Tensor((own >= 0).where(sent, OPS["const"](0, value.dtype, (), None)))
+        value = as_tensor("ppermute", leaf).uop
+        return Tensor(_permuted(value, axis.example, pairs))
 
     return tree_map(one, x)
 

@@ -6,23 +6,31 @@ What may live here: a view of a traced function; only `explain` runs it, to say 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES as CSTYLE
+from adjoint.display import Displayed
 from adjoint.engine import explain
 from adjoint.engine.graph_key import backend_name
 from adjoint.engine.measured_steps import seconds_of_steps
-from adjoint.engine.pipeline import compile_graph
+from adjoint.engine.pipeline import build, compile_graph
 from adjoint.engine.program_cache import load_backend
+from adjoint.engine.realize import local_function
 from adjoint.engine.roofline import raised
 from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
+from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import mesh_among
+from adjoint.ops.collective import COLLECTIVES, collective_text
+from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
-from adjoint.stages import Schedule
+from adjoint.sharding.order import order_of_products
+from adjoint.stages import HostStep, Schedule
 from adjoint.target import DEFAULT_BACKEND
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of
@@ -31,18 +39,20 @@ from adjoint.transforms.jit.jitted import Jitted, jit
 from adjoint.transforms.pytree import tree_leaves
 
 LANGUAGES = ("llvm", *CSTYLE)
+_KINDS = ("kernels", "library", "host", "control")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Lowered:
+class Lowered(Displayed):
     """A function for arguments of some types: its module, its schedule, its kernels, their code."""
 
     name: str
     fn: Callable[..., Any]
     args: tuple[Any, ...]
-    roots: tuple[UOp, ...]
+    function: Function
     plan: Schedule
     backend: Backend
+    buffers: Callable[[], list[Buffer]] | None = None  # what a call would read, if one program runs
 
     def module(self) -> str:
         """The function as a Core module; what it reads from outside is a literal there."""
@@ -60,11 +70,19 @@ class Lowered:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
 
+    def collectives(self) -> list[str]:
+        """What members of a mesh say to one another, in order, with the bytes that each sends."""
+        nodes = [s.node for s in self.plan.steps if isinstance(s, HostStep)]
+        found = [n for n in nodes if n.op in COLLECTIVES]
+        kind = lambda n: f"{n.dtype.short}{list(n.src[0].shape)}"  # noqa: E731
+        return [f"{n.op.name} of {kind(n)}: {collective_text(n)}" for n in found]
+
     def explain(self, measure: bool = True) -> str:
         """The steps, each with the strategy that computes it, why, and what it costs: operations on
         floats, bytes, time, and the share of the roofline, which is what this machine can do.
 
-        The function is run for that, a few times, without its effects; not with `measure=False`.
+        What it computes is run for that, a few times: nothing is printed, and nothing that it would
+        change changes. Not with `measure=False`.
         """
         note = ""
         seconds = self.seconds() if measure else None
@@ -73,10 +91,18 @@ class Lowered:
         return explain.costs_text(self.plan, self.costs(seconds), note)
 
     def seconds(self, budget: float = 0.2) -> list[float] | None:
-        """The least seconds of each step in the calls of so many seconds; None if a call runs other
-        steps."""
-        called = jit(self.fn)
-        return seconds_of_steps(lambda: called(*self.args), self.plan, budget)
+        """The least seconds of each step in the runs of so many seconds, on the values that a call
+        would read; what a call would change stays as it is. None if other steps run."""
+        if self.buffers is None:
+            return None
+        function, given = self.function, self.buffers()
+        program = build(wanted_of(function), function.inputs, self.backend).program
+        return seconds_of_steps(lambda: program.run(given), self.plan, budget)
+
+    @property
+    def roots(self) -> tuple[UOp, ...]:
+        """The results, and what the function changes."""
+        return self.function.outputs
 
     def costs(self, seconds: Sequence[float] | None = None) -> list[StepCost]:
         """What each step does; with times, and what the machine could do, if they are given."""
@@ -101,24 +127,41 @@ class Lowered:
         """Steps by kind, arithmetic, bytes that kernels touch, bytes of memory of one run."""
         return work_of(self.plan) | {"arena": self.plan.arena, "peak": peak_bytes(self.plan)}
 
+    def __repr__(self) -> str:
+        counted = self.counts
+        steps = ", ".join(f"{counted[k]} {k}" for k in _KINDS if counted[k])
+        return f"<lowered {self.name}: {steps or 'no steps'}, {counted['peak']} bytes at most>"
+
     def __str__(self) -> str:
         counts = ", ".join(f"{amount} {name}" for name, amount in self.counts.items())
         return f"{self.name}: {counts}\n{self.schedule()}"
 
 
+def wanted_of(function: Function) -> list[UOp]:
+    """What must be computed: the results that are no parameters."""
+    given = set(function.inputs)
+    return [n for n in dict.fromkeys(function.outputs) if n not in given]
+
+
 def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
-    """A function that takes the arguments of `fn` and shows what `jit(fn)` would run for them."""
+    """A function that takes the arguments of `fn` and shows what `jit(fn)` would run for them; on a
+    mesh, what each of its members runs."""
     jitted = fn if isinstance(fn, Jitted) else jit(fn)
 
     def lowered(*args: Any, **kwargs: Any) -> Lowered:
-        function = jitted.function(*args, **kwargs)
-        roots, inputs = function.outputs, function.inputs
-        given = set(inputs)
-        wanted: Sequence[UOp] = [n for n in dict.fromkeys(roots) if n not in given]
+        recorded = jitted.recording(*args, **kwargs)
+        function = recorded.function
+        compiled_as: AbstractContextManager[None] = nullcontext()
+        mesh = mesh_among((*recorded.roots, *recorded.given))
+        if mesh is not None:
+            function = local_function(recorded.roots, list(recorded.given), mesh)
+            compiled_as = order_of_products()
         whole = (lambda *a: jitted.__wrapped__(*a, **kwargs)) if kwargs else jitted.__wrapped__
         backend = _backend(args, kwargs)
-        plan = compile_graph(wanted, inputs, backend)
-        return Lowered(name_of(fn), whole, args, roots, plan, backend)
+        with compiled_as:
+            plan = compile_graph(wanted_of(function), function.inputs, backend)
+        buffers = recorded.buffers if mesh is None else None
+        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers)
 
     return lowered
 

@@ -165,7 +165,10 @@ def leaf_reader(treedef: TreeDef) -> Reader | None:
         children: Sequence[Any] = tree if pick is None else pick(tree)
         if leaves_only:
             return children
-        return [x for child, part in zip(children, inside, strict=True) for x in part(child)]  # type: ignore[misc]
+        found: list[Any] = []
+        for child, part in zip(children, inside):  # noqa: B905 - as many, and hot
+            found += (child,) if part is _alone else part(child)  # type: ignore[misc]
+        return found
 
     return read
 
@@ -190,6 +193,37 @@ def _picker(keys: Sequence[Any]) -> Reader:
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """A tree of that shape from its leaves."""
     return _built(treedef, iter(leaves))
+
+
+Builder = Callable[[Sequence[Any]], Any]
+
+
+def tree_builder(treedef: TreeDef) -> Builder:
+    """What `tree_unflatten` does for one shape, again and again."""
+    return _builder(treedef, 0)
+
+
+def _builder(treedef: TreeDef, first: int) -> Builder:
+    """What builds the tree whose leaves begin at `first`."""
+    kind, keys, count = treedef.kind, treedef.meta, treedef.leaves
+    if kind is None:
+        return itemgetter(first)
+    if kind not in (tuple, list, dict) or kind in _registered:
+        return lambda leaves: _built(treedef, iter(leaves[first : first + count]))
+    if not treedef.children:
+        return lambda leaves: kind()
+    if all(child is LEAF for child in treedef.children):
+        piece = slice(first, first + count)
+        if kind is dict:
+            return lambda leaves: dict(zip(keys, leaves[piece]))  # noqa: B905 - hot
+        return lambda leaves: kind(leaves[piece])
+    parts, place = [], first
+    for child in treedef.children:
+        parts.append(_builder(child, place))
+        place += child.leaves
+    if kind is dict:
+        return lambda leaves: dict(zip(keys, [part(leaves) for part in parts]))  # noqa: B905
+    return lambda leaves: kind([part(leaves) for part in parts])
 
 
 def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:

@@ -12,9 +12,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from adjoint.autodiff.reverse import compute_gradient, zeros_of
 from adjoint.ir.collector import collector_rare
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
+from adjoint.tensor.sharded import conformed
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (
@@ -124,8 +126,10 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
 
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
-    """The gradient of a target, zeros where no path leads."""
-    return totals[target] if target in totals else zeros_of(target)
+    """The gradient of a target as that lies, zeros where no path leads."""
+    found = totals[target] if target in totals else zeros_of(target)
+    spread = type(found.device) is Sharding or type(target.device) is Sharding
+    return conformed(found, target) if spread else found
 
 
 def finished(totals: dict[UOp, UOp], target: UOp) -> Tensor | None:

@@ -12,13 +12,14 @@ from typing import Any
 
 from adjoint.autodiff.forward import push_forward
 from adjoint.autodiff.reverse import or_zeros, results
+from adjoint.display import Displayed
 from adjoint.engine import realize as engine
 from adjoint.errors import AutodiffError
 from adjoint.ir.function import input_like
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes
 from adjoint.ir.origin import Origin
-from adjoint.ir.text import text, type_text
+from adjoint.ir.text import short_type, text, type_text
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.tensor import Tensor
@@ -49,6 +50,11 @@ class OpNode:
     outputs: tuple[UOp, ...]
     uop: UOp
 
+    def __repr__(self) -> str:
+        results = ", ".join(short_type(n.shape, n.dtype) for n in self.outputs)
+        place = f", {self.origin}" if self.origin else ""
+        return f"<{self.op} of {len(self.op_args)} operands -> {results}{place}>"
+
     @property
     def origin(self) -> Origin | None:
         """The user's method, file and line."""
@@ -63,7 +69,7 @@ class OpNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Trace:
+class Trace(Displayed):
     """A traced function. Nodes never change, so neither does a trace; only values come and go."""
 
     name: str
@@ -101,10 +107,17 @@ class Trace:
             node.realized = storage(argument)
         engine.realize(*(n for node in self.nodes for n in node.outputs))
 
+    def __repr__(self) -> str:
+        return f"<{self.head()}: {len(self.nodes)} ops>"
+
     def __str__(self) -> str:
+        return f"{self.head()}\n{self._body()}"
+
+    def head(self) -> str:
+        """`trace f(x: f32[3])`."""
         types = (type_text(n.shape, n.dtype) for n in self.input_nodes)
         pairs = zip(self.labels, types, strict=True)
-        return f"trace {self.name}({', '.join(f'{n}: {t}' for n, t in pairs)})\n{self._body()}"
+        return f"trace {self.name}({', '.join(f'{n}: {t}' for n, t in pairs)})"
 
     def _body(self) -> str:
         """The graph with the inputs under their names."""

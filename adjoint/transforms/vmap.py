@@ -65,7 +65,8 @@ def vmap(
             results = batch([*(t.uop for t in outputs), *inner.tokens], given, size)
         nodes = [node for node, _ in results]
         hand_over(nodes[len(outputs) :], nodes[: len(outputs)])
-        places = broadcast_prefix(op, out_axes, out_tree)
+        wanted = out_axes() if callable(out_axes) else out_axes
+        places = broadcast_prefix(op, wanted, out_tree)
         moved = [_placed(op, *r, place, size) for r, place in zip(results, places, strict=False)]
         return tree_unflatten(out_tree, map(Tensor, moved))
 

@@ -72,6 +72,16 @@ def sides(x):
     return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
 
 
+def sides_of_more(x):
+    y = (x.abs() + x.floor()).abs() + (x.ceil() + x.round()).abs()
+    return y.sum(0).reshape(1, -1) + y.sum(1).reshape(-1, 1)
+
+
+def two_layers(x):
+    w = x.reshape(16, 16, 3, 3)
+    return x[:, :64].reshape(1, 16, 8, 8).conv2d(w, padding=1).relu().conv2d(w, padding=1)
+
+
 def turned(x):
     return scan(lambda c, v: ((c + v).tanh().exp(), c), x[0], x)[0]
 
@@ -124,6 +134,22 @@ CHANGES = {
         [floats(40, 40)],
         {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_columns=4)},
     ),
+    "limits.turned_channels": (
+        two_layers,
+        [floats(16, 144)],
+        {
+            "tile": Tile(4, 32),
+            "limits": Limits(tiled_products=1, turned_channels=16, turned_products=0),
+        },
+    ),
+    "limits.turned_products": (
+        two_layers,
+        [floats(16, 144)],
+        {
+            "tile": Tile(4, 32),
+            "limits": Limits(tiled_products=1, turned_channels=8, turned_products=0),
+        },
+    ),
     "limits.windowed_rows": (
         lambda x: x.reshape(1, 1, 40, 40).conv2d(x[:9, :9].reshape(9, 1, 3, 3)),
         [floats(40, 40)],
@@ -168,6 +194,16 @@ CHANGES = {
         {"limits": Limits(loop_products=30)},
     ),
     "limits.cheap": (sides, [ROWS], {"limits": Limits(cheap=0)}),
+    "limits.cheap_large": (
+        sides_of_more,
+        [ROWS],
+        {"limits": Limits(cheap_large=16, large_bytes=1)},
+    ),
+    "limits.large_bytes": (
+        sides_of_more,
+        [ROWS],
+        {"limits": Limits(cheap_large=16, large_bytes=ROWS.nbytes)},
+    ),
     "limits.ranked_row": (in_order, [floats(9, 40)], {"limits": Limits(ranked_row=0)}),
     "limits.longest_ranked": (in_order, [floats(9, 40)], {"limits": Limits(longest_ranked=8)}),
     "limits.local_bytes": (in_order, [ROWS], {"limits": Limits(local_bytes=0)}),

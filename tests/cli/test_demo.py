@@ -12,4 +12,7 @@ def test_the_demo_shows_everything(tmp_path, monkeypatch, adjoint_process):
     assert "outputs: %" in out
     assert "kernel " in out
     assert "100%  300/300  loss" in err
+    (page,) = (tmp_path / "runs").glob("*/index.html")
+    assert out.rstrip().endswith(page.as_uri())
+    assert (page.parent / "data.js").read_text(encoding="utf-8").startswith("adjointRun(")
     assert ElementTree.parse(tmp_path / "digits_cnn.svg").getroot().tag.endswith("svg")

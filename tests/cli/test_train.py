@@ -308,3 +308,20 @@ def test_an_example_takes_a_device(adjoint_process):
     code, out, err = adjoint_process("train", "linear_regression", "--device", "REF", "--quiet")
     assert (code, err) == (0, "")
     assert "found" in out
+
+
+def test_a_mesh_on_the_command_line_reaches_the_program(adjoint_command):
+    code, out, err = adjoint_command("train", "gpt", "--mesh", "dp=2", "--steps", "2")
+    assert code == 0, err
+    assert "nats of surprise" in out
+
+
+def test_a_mesh_that_is_none_is_wrong_usage(adjoint_command):
+    code, _, err = adjoint_command("train", "gpt", "--mesh", "dp")
+    assert code == 2
+    assert "expected axes like dp=2,tp=2, got 'dp'" in err
+
+
+def test_a_mesh_that_no_program_asks_for_is_told(adjoint_command):
+    _, _, err = adjoint_command("train", "linear_regression", "--mesh", "dp=2", "--steps", "1")
+    assert "--mesh had no effect" in err

@@ -255,3 +255,30 @@ def test_an_error_while_stacking_names_the_samples():
     assert caught.value.__notes__ == [
         "while joining samples 0, 1, 2 and 1 more to batch 0 of epoch 0"
     ]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_parts_of_all_members_are_the_batch_of_one(size, shuffle):
+    rows = np.arange(23)
+    whole = Loader(rows, 8, shuffle, seed=3)
+    parts = [Loader(rows, 8, shuffle, seed=3, rank=rank, size=size) for rank in range(size)]
+    for _ in range(2):
+        for batch, *found in zip(whole, *parts, strict=True):
+            assert np.concatenate(found).tolist() == batch.tolist()
+            assert max(map(len, found)) - min(map(len, found)) <= 1
+
+
+def test_the_state_of_a_loader_is_of_use_to_another_number_of_members():
+    rows = np.arange(24)
+    two = Loader(rows, 8, shuffle=True, seed=1, rank=1, size=2)
+    next(iter(two))
+    one = Loader(rows, 8, shuffle=True, seed=1)
+    one.load_state_dict(two.state_dict())
+    rest = list(Loader(rows, 8, shuffle=True, seed=1))[1:]
+    assert [batch.tolist() for batch in one] == [batch.tolist() for batch in rest]
+
+
+def test_a_member_is_one_of_those_there_are():
+    with pytest.raises(TrainingError, match="rank is 2, of 2 members"):
+        Loader(np.arange(4), 2, rank=2, size=2)

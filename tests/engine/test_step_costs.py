@@ -9,7 +9,7 @@ import adjoint
 from adjoint import Tensor, lower
 from adjoint.engine import roofline as roof
 from adjoint.engine.roofline import Roofline
-from adjoint.engine.step_costs import _number
+from adjoint.engine.step_costs import number_text
 from tests.support.devices import probe_little
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -142,4 +142,19 @@ def test_a_measured_machine_has_positive_numbers():
     [(0, "0 "), (1, "1 "), (999.6, "1 k"), (12345, "12.3 k"), (2.5e-7, "250 n"), (3e15, "3000 T")],
 )
 def test_numbers_have_three_digits_and_a_prefix(value, text):
-    assert _number(value) == text
+    assert number_text(value) == text
+
+
+def test_measuring_a_step_of_training_trains_nothing():
+    layer = adjoint.nn.Linear(3, 3)
+    optimizer = adjoint.nn.optim.SGD(layer.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        layer(x).sum().backward()
+        optimizer.step()
+
+    before = layer.weight.numpy().copy()
+    assert "roofline" in lower(step)(real(2, 3)).explain()
+    assert (layer.weight.numpy() == before).all()
+    assert layer.weight.grad is None

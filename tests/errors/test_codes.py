@@ -11,10 +11,13 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
+from adjoint.cli import dispatch, launch
 from adjoint.errors import CODES, PHASES, AdjointError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module import GradientOptions, differentiate, parse
+from adjoint.ops.collective import all_reduce
+from adjoint.runtime.comm import local
 
 PACKAGE = Path(adjoint.__file__).parent
 
@@ -50,6 +53,22 @@ class Sleeps(Dies):
 
     def __getitem__(self, index):
         time.sleep(60)
+
+
+def _on_mesh(name):
+    return _matrix(2).shard(adjoint.Mesh(2, name), adjoint.P(name))
+
+
+def _members(body):
+    return local.run(2, body, limit=0.1)
+
+
+def _reduce(member, kind):
+    member.all_reduce(np.ones(2), np.ones(2), kind, label="")
+
+
+def launch_options(*words):
+    return dispatch.command_parser("launch").parse_args(["-n", "2", *words, __file__])
 
 
 ONE = "%0 = ConstF32(1.0) : Tensor<f32, []>\n"
@@ -103,6 +122,17 @@ RAISES = {
     "E6006": lambda tmp: _matrix(2, 2).inv().realize(),
     "E6007": lambda tmp: list(adjoint.data.Loader(Sleeps(), 2, workers=1, timeout=0.2)),
     "E6008": lambda tmp: Tensor([1.0], device="CPU") + Tensor([1.0], device="REF"),
+    "E7001": lambda tmp: adjoint.Mesh((2, 0)),
+    "E7002": lambda tmp: _matrix(2).shard(adjoint.Mesh(2, "d"), adjoint.P("dp")),
+    "E7003": lambda tmp: _on_mesh("a") + _on_mesh("b"),
+    "E7004": lambda tmp: _matrix(2).shard(adjoint.Mesh(2, "d"), adjoint.P(None, "d")),
+    "E7005": lambda tmp: Tensor(all_reduce(_matrix(2).uop, ("d",), 2, "sum")).realize(),
+    "E7006": lambda tmp: adjoint.reduction_order("quick"),
+    "E7020": lambda tmp: _members(lambda m: m.barrier(label="") if m.rank else _reduce(m, "sum")),
+    "E7021": lambda tmp: _members(lambda m: m.rank or m.barrier(label="")),
+    "E7022": lambda tmp: _members(lambda m: time.sleep(0.3) if m.rank else m.barrier(label="")),
+    "E7023": lambda tmp: _members(lambda m: _reduce(m, "mean")),
+    "E7024": lambda tmp: launch.run(launch_options("--mpirun", "no-such-mpirun")),
     "E9001": lambda tmp: adjoint.nn.state.safe_load(_damaged(tmp)),
     "E9002": lambda tmp: adjoint.nn.Linear(2, 3).load_state_dict({}),
     "E9003": lambda tmp: adjoint.data.Dataset(np.ones(3), np.ones(4)),

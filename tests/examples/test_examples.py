@@ -20,12 +20,14 @@ FILES = {
 ELSEWHERE = {"demo"}  # tests/cli/test_demo.py runs it, by `adjoint train demo`
 ROOT = Path(adjoint.__file__).parents[1]
 MOST_LINES = 80
+LONGER = {"gpt2": 120}  # what it may take to be like the public model
 WANTED = (
-    *("core_module", "diffusion", "digits_cnn", "digits_mlp", "gpt", "hessian_free"),
+    *("core_module", "diffusion", "digits_cnn", "digits_mlp", "gpt", "gpt2", "hessian_free"),
     *("linear_regression", "lora", "lstm", "per_sample_gradients", "pinn", "resnet", "vae"),
 )
 INSIDE = {
     "adjoint.training.cli_options",
+    "adjoint.training.command_line",
     "adjoint.training.program",
 }  # shown by the demo
 
@@ -60,7 +62,7 @@ def test_the_example_runs(name, tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_example_is_short_and_says_what_it_is(name):
-    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) < MOST_LINES
+    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) < LONGER.get(name, MOST_LINES)
     assert len(ast.get_docstring(parsed(name)) or "") > 20
 
 

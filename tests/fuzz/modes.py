@@ -24,7 +24,7 @@ from adjoint.errors import DeviceError
 from tests.anew import compiled_anew
 from tests.codegen.c.corpus import Corpus
 from tests.codegen.c.native_c import COMPILERS, check, compiled, result
-from tests.fuzz import gpu
+from tests.fuzz import gpu, mesh
 from tests.fuzz.compare import Arrays, bits, near
 from tests.fuzz.derivatives import forward, gradients, jitted_gradients, second
 from tests.fuzz.model import modelled
@@ -174,19 +174,23 @@ def _readable(name: str, tensor: Any) -> None:
             raise FoundError(f"{name} cannot be read after vmap: {first_line(error)}") from error
 
 
-MODES: dict[str, Callable[[Runs], str]] = {
-    "REF": against_ref,
-    "jit": jitted,
-    "disk": from_disk,
-    "at once": computed_at_once,
-    "model": numpy_model,
-    "C": in_c,
-    "vmap": batched,
-    "grad": gradients,
-    "jit of grad": jitted_gradients,
-    "jvp": forward,
-    "hessian": second,
-} | gpu.MODES
+MODES: dict[str, Callable[[Runs], str]] = (
+    {
+        "REF": against_ref,
+        "jit": jitted,
+        "disk": from_disk,
+        "at once": computed_at_once,
+        "model": numpy_model,
+        "C": in_c,
+        "vmap": batched,
+        "grad": gradients,
+        "jit of grad": jitted_gradients,
+        "jvp": forward,
+        "hessian": second,
+    }
+    | gpu.MODES
+    | mesh.MODES
+)
 
 
 def checked(program: Whole, mode: str, runs: Runs | None = None) -> tuple[str, str]:

@@ -21,6 +21,6 @@ def force() -> None:
     one = dict.fromkeys(("tiled_products", "tiled_rows", "windowed_rows", "panel_rows"), 1)
     columns = 2  # a product of one column lies on no loop of its own, and is never one of tiles
     limits = replace(BACKEND.target.limits, **one, tiled_columns=columns, panel_bytes=40_000)
-    limits = replace(limits, loop_products=0)
+    limits = replace(limits, loop_products=0, turned_channels=1, turned_products=0, large_bytes=256)
     BACKEND.target = replace(BACKEND.target, limits=limits)
     strategy._MANY_ROWS = 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adjoint import Tensor
 from adjoint.errors import AdjointError
 from adjoint.ir.dtype import ALL, dtypes
 from adjoint.ir.kernel_kind import pointwise_of
@@ -206,3 +207,18 @@ LARGEST = {"exp": 25, "tanh": 40, "sigmoid": 30, "log": 40, "erf": 45, "sin": 60
 def test_the_fast_functions_stay_small(name):
     x = leaf(0, dtypes.float32)
     assert count(decompose(OPS[name], (x,), None, dtypes.float32), (x,)) <= LARGEST[name]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exp_of_what_is_known_to_be_below_zero_has_the_bits_of_exp(dtype):
+    rng = np.random.default_rng(0)
+    array = rng.standard_normal((64, 300)) * np.exp2(rng.integers(-20, 8, (64, 300)))
+    array[0, 0], array[1, 1], array[2, 2], array[3] = np.inf, -np.inf, np.nan, 0
+    x = Tensor(array.astype(dtype))
+    less = (x - x.max(-1, keepdim=True)).realize()
+    logs = (less - less.exp().sum(-1, keepdim=True).log()).realize()
+    for wanted, found in (
+        (less.exp(), (x - x.max(-1, keepdim=True)).exp()),
+        (logs.exp(), x.log_softmax(-1).exp()),
+    ):
+        assert np.array_equal(wanted.numpy(), found.numpy(), equal_nan=True)

@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from docs.build_ops import PAGES, RECORDS, index, page
+from docs.build_ops import PAGES, PICTURES, RECORDS, home, index, page, picture_of
 from docs.op_calls import output_of
+from docs.op_groups import GROUPS, group_of
 from docs.op_kinks import KINKS
+from docs.op_peers import PEERS
 
 PARTS = re.compile(r"^```python\n(.*?)\n```\n\n```text\n(.*?)\n```", re.MULTILINE | re.DOTALL)
 STALE = "docs/ops/{} is not what the record says: run `make docs`"
@@ -38,6 +40,28 @@ def test_the_index_lists_every_op():
 
 def test_there_is_no_page_of_an_op_that_is_gone():
     assert {f.stem for f in PAGES.glob("*.md")} == {r.name for r in RECORDS} | {"index"}
+
+
+def test_pictures_are_what_the_ops_compute():
+    drawn = {f"{r.name}.svg": text for r in RECORDS if (text := picture_of(r)) is not None}
+    kept = {f.name: f.read_text(encoding="utf-8") for f in (PAGES / PICTURES).iterdir()}
+    assert kept == drawn, STALE.format(PICTURES)
+    assert {"relu.svg", "gelu.svg", "exp.svg", "sin.svg"} <= set(drawn)
+    assert not {"softmax.svg", "cumsum.svg", "sort.svg", "add.svg"} & set(drawn)
+
+
+def test_every_group_has_ops_and_every_name_in_a_group_is_one():
+    used = {group_of(r.name, home(r).__name__) for r in RECORDS}
+    assert used == set(GROUPS)
+    named = [name for group in GROUPS for name in group.names.split()]
+    assert len(named) == len(set(named))
+    assert set(named) <= {r.name for r in RECORDS}
+
+
+def test_every_name_elsewhere_belongs_to_an_op():
+    assert set(PEERS) <= {r.name for r in RECORDS}
+    assert all(word == "-" or word.startswith("torch.") for word, _ in PEERS.values())
+    assert all(word == "-" or word.startswith("jax.") for _, word in PEERS.values())
 
 
 def test_every_kink_belongs_to_an_op():

@@ -149,7 +149,7 @@ def test_every_record_that_a_node_can_have_is_an_opcode_or_a_word_of_core():
     words = {"add", "sub", "mul", "true_div", "neg", "exp", "log", "reshape", "permute", "expand"}
     words |= {"shrink", "const", "input", "buffer", "spent"}
     words |= {"checkpoint", "unique_identity", "copy", "shard", "wait"}
-    words |= {"axis_gather"}  # of a named axis, which is open only inside vmap
+    words |= {"axis_gather", "axis_permute"}  # of a named axis, which is open only inside vmap
     words |= COMPILED | {"gradient_of"}  # of attention on a GPU: a capture has no device
     named = {op.record.name for op in generic_opcodes().values()}
     nodes = {r.name for r in OPS.values() if r.kind != "derived" and r.level != "kernel"}
@@ -157,6 +157,8 @@ def test_every_record_that_a_node_can_have_is_an_opcode_or_a_word_of_core():
     assert not named & words
 
 
+COLLECTIVES = {"all_gather", "all_reduce", "all_to_all", "axis_index", "collective_permute"}
+COLLECTIVES |= {"reduce_scatter", "send_rows"}
 COMPILED = {  # made when a program is compiled, of the nodes that a user's graph has
     *("contract_words", "join_words", "finished_product", "convolve", "transform", "factor"),
     *("fused_attention", "fused_attention_queries", "fused_attention_keys"),
@@ -203,7 +205,8 @@ def test_no_record_is_left_out():
         "tap",  # a module computes, and does nothing else
         *COMPILED,
         "gradient_of",
-        "axis_gather",  # a node of one example: gone when vmap is done
+        *("axis_gather", "axis_permute"),  # of one example: gone when vmap is done
+        *COLLECTIVES,  # of members of a mesh: tests/sharding/test_collectives.py
     }
 
 

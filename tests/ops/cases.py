@@ -43,7 +43,8 @@ def _leaves(value):
 
 def _mapped(value, fn):
     if isinstance(value, (tuple, list)):
-        return type(value)(_mapped(v, fn) for v in value)
+        made = [_mapped(v, fn) for v in value]
+        return made if isinstance(value, list) else tuple(made)  # P(...) is a tuple, too
     if isinstance(value, dict):
         return {k: _mapped(v, fn) for k, v in value.items()}
     return fn(value)

@@ -272,6 +272,39 @@ print(threads() - before)
     assert alone(text, ADJOINT_THREADS=str(count)) == str(count - 1)
 
 
+@pytest.mark.parametrize("spins", [0, 50, 8000])
+@pytest.mark.parametrize("count", [2, 4, 16])
+def test_jobs_for_few_workers_and_for_many_in_turn(count, spins):
+    text = f"""
+import random
+from adjoint.runtime import pool_ir
+from adjoint.runtime.pool import the_pool
+the_pool()._store(pool_ir.SPINS, {spins})
+draw = random.Random({spins})
+def jobs():
+    x, wanted = np.zeros(1000, np.int64), np.zeros(1000, np.int64)
+    adder, steps = Adder(x, integers(1)), []
+    for _ in range(draw.randrange(1, 40)):
+        extent = draw.choice([1, 2, 3, 5, 16, 17, 64, 1000])
+        steps.append(adder.step(extent, draw.choice([1, 2, 3, 7, 100])))
+        wanted[:extent] += 1
+    program = NativeProgram(steps, len(steps), 10, adder)
+    for _ in range(3):
+        program.run()
+        time.sleep(draw.choice([0, 0, 0, 1e-4]))
+    assert (x == 3 * wanted).all()
+for _ in range(50):
+    jobs()
+others = [threading.Thread(target=jobs) for _ in range(4)]
+for thread in others:
+    thread.start()
+for thread in others:
+    thread.join()
+print("fine")
+"""
+    assert alone(text, ADJOINT_THREADS=str(count)) == "fine"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_a_pool_of_its_own():
     text = """

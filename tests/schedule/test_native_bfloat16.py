@@ -51,9 +51,11 @@ def test_the_error_is_that_of_sums_in_float32(k):
 def test_it_is_the_instruction_that_computes():
     a, b = drawn(64, 512), drawn(512, 64)
     for fn in (sums, lambda a, b: a @ b, lambda a, b: a.T @ b.T):
-        assert "matrix unit" not in lower(fn)(a, b).explain(measure=False)
+        assert "fma(" in "".join(lower(fn)(a, b).kernels())
         with native_bfloat16():
-            assert "matrix unit" in lower(fn)(a, b).explain(measure=False)
+            found = "".join(lower(fn)(a, b).kernels())
+        assert "dot_words(" in found
+        assert "fma(" not in found
 
 
 def test_values_inside_are_native_and_those_outside_are_not():

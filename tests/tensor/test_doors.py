@@ -231,7 +231,7 @@ def test_a_small_lazy_tensor_shows_its_values():
     assert repr(X + 1) == repr((X + 1).realize())
     assert "4." in str(X + 1)
     assert "lazy" in repr(Tensor.zeros(1001) + 1)
-    assert "<pre>" in X._repr_html_()
+    assert "<pre" in X._repr_html_()
 
 
 def test_printing_inside_a_transform_computes_nothing():

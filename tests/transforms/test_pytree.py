@@ -24,7 +24,7 @@ from adjoint import (
     vjp,
     vmap,
 )
-from adjoint.transforms.pytree import broadcast_prefix, tree_structure
+from adjoint.transforms.pytree import broadcast_prefix, tree_builder, tree_structure
 
 Layer = namedtuple("Layer", "weight bias")
 
@@ -69,6 +69,16 @@ def test_what_is_taken_apart_is_put_together_again(tree):
     leaves, treedef = tree_flatten(tree)
     assert treedef.leaves == len(leaves)
     assert tree_unflatten(treedef, leaves) == tree
+    build = tree_builder(treedef)
+    assert build(leaves) == build(leaves) == tree
+    assert type(build(tuple(leaves))) is type(tree)
+
+
+def test_trees_of_one_builder_share_no_container():
+    build = tree_builder(tree_structure({"a": [1, {}], "b": {}}))
+    one, other = build([1]), build([2])
+    one["a"][1]["new"] = one["b"]["new"] = 3
+    assert other == {"a": [2, {}], "b": {}}
 
 
 def test_a_registered_class_is_put_together_with_its_meta():

@@ -186,6 +186,10 @@ class CBackend:
             self._functions |= zip(wanted, _side_by_side(_function, wanted.values()), strict=True)
         return {program: self._functions[source.text] for program, source in sources.items()}
 
+    def lowest(self, source: Source) -> Source:
+        """The source itself: what the compiler makes of it is its own."""
+        return source
+
     def runs(self, step: Step) -> bool:
         """Kernels; the host does all else."""
         return isinstance(step, KernelStep)

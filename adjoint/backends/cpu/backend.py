@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from adjoint.backends.cpu.bind import NativeSteps
-from adjoint.runtime.compiler import Code, compile_sources, machine
+from adjoint.runtime.compiler import Code, assembly_of, compile_sources, machine
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
 from adjoint.runtime.pool import begin_native_code
@@ -57,6 +57,10 @@ class CpuBackend:
         """Native code; what must be compiled is compiled by several threads."""
         asked = [(source, _has_little_to_do(program)) for program, source in sources.items()]
         return dict(zip(sources, compile_sources(asked), strict=True))
+
+    def lowest(self, source: Source) -> Source:
+        """Assembly of the processor."""
+        return Source("assembly", source.name, assembly_of(source))
 
     def runs(self, step: Step) -> bool:
         """All but steps of the host, and loops and branches around them."""

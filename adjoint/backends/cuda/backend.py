@@ -26,6 +26,7 @@ from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.cublaslt import WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
+from adjoint.runtime.ptx import ptx_of
 from adjoint.stages import (
     ControlStep,
     HostStep,
@@ -99,6 +100,14 @@ class CudaBackend:
     def compile(self, sources: Mapping[LoopProgram, Source]) -> dict[LoopProgram, CudaKernel]:
         """Code of the GPU, one kernel after another."""
         return {program: self._kernels.kernel(source) for program, source in sources.items()}
+
+    def lowest(self, source: Source) -> Source:
+        """PTX, for the GPU that is there, else for the newest that is known."""
+        try:
+            capability = self._gpu().capability
+        except DeviceError:  # programs are looked at where there is no GPU
+            capability = CAPABILITY
+        return Source("ptx", source.name, ptx_of(source, capability))
 
     def runs(self, step: Step) -> bool:
         """All but steps of the host, and loops and branches around them."""

@@ -26,7 +26,8 @@ _SMALL = 64 << 10  # bytes that the driver itself copies before it returns
 _LARGE = 64 << 20  # bytes up to which an array that is read is pinned memory,
 _MOST = 2 << 30  # while arrays have no more of it: the system cannot move it
 _PIECE, _PIECES = 4 << 20, 16  # bytes of a piece; pieces that copies use at a time
-_LEAST = 512 << 10  # bytes of a piece that are worth a thread
+_LEAST = 2 << 20  # bytes of a piece that are worth a thread
+_PART = 256 << 10  # bytes of a piece that is sent by one thread: the GPU fetches one meanwhile
 _COPIERS = 6  # threads that copy to pieces: as many as an H200's bus is worth
 _KEPT = 1 << 30  # bytes of pinned memory that are kept for later
 
@@ -96,9 +97,12 @@ class Copies:
 
         def send(piece: tuple[int, int]) -> None:
             place, size = piece
+            part = _PART if size == nbytes else size
             with self._piece() as block:
-                ctypes.memmove(block.address, source + place, size)
-                self._gpu().write(address + place, block.address, size)
+                for at in range(0, size, part):
+                    count = min(part, size - at)
+                    ctypes.memmove(block.address + at, source + place + at, count)
+                    self._gpu().write(address + place + at, block.address + at, count)
 
         self._share(send, nbytes)
 

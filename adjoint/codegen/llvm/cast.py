@@ -1,8 +1,9 @@
 """Conversions between dtypes as LLVM instructions, exact for the 16-bit floats too.
 
-float16 is converted by the processor where it can, else on bits; bfloat16 always on bits, rounded
-to nearest even, a NaN kept and made quiet. A fence keeps LLVM from joining a conversion with the
-one before it: that would round otherwise, and by a function that a process need not have.
+float16 is converted by the processor where it can, else on bits; bfloat16 is rounded on bits, to
+nearest even, a NaN kept and made quiet, unless the processor says that it does so. A fence keeps
+LLVM from joining a conversion with the one before it: that would round otherwise, and by a function
+that a process need not have.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def reinterpret(w: Writer, x: str, before: DType, after: DType, lanes: int) -> s
 def _widen(w: Writer, x: str, dtype: DType, lanes: int) -> str:
     if dtype is dtypes.bfloat16:
         bits = FloatBits(w, F32, lanes)
+        if w.processor.bfloat and lanes % 2 == 0:
+            return _widen_pairs(bits, x)
         return bits.of_bits(bits.on_bits("shl", _to_i32(bits, x), 16))
     if not w.processor.half:
         return _widen_half(w, x, lanes)
@@ -72,7 +75,9 @@ def _widen(w: Writer, x: str, dtype: DType, lanes: int) -> str:
 
 def _narrow(w: Writer, x: str, dtype: DType, lanes: int) -> str:
     if dtype is dtypes.bfloat16:
-        return _narrow_bfloat(w, x, lanes)
+        return (
+            _narrow_by_processor(w, x, lanes) if w.processor.bfloat else _narrow_bfloat(w, x, lanes)
+        )
     if not w.processor.half:
         return _narrow_half(w, x, lanes)
     short, half = ty.vector_of("i16", lanes), ty.vector_of("half", lanes)
@@ -130,6 +135,28 @@ def _to_i32(b: FloatBits, half: str) -> str:
 
 def _to_i16(b: FloatBits, bits: str) -> str:
     return b.w.emit(f"trunc {b.int} {bits} to {ty.vector_of('i16', b.lanes)}")
+
+
+def _widen_pairs(b: FloatBits, x: str) -> str:
+    """Two that lie in a word: one is moved up, of the other the rest is cut off."""
+    w, half = b.w, b.lanes // 2
+    words = ty.vector_of("i32", half)
+    pairs = w.emit(f"bitcast {ty.vector_of('i16', b.lanes)} {x} to {words}")
+    kept = -1 << 16
+    shift, mask = ("16", str(kept)) if half == 1 else ("splat (i32 16)", f"splat (i32 {kept})")
+    low, high = w.emit(f"shl {words} {pairs}, {shift}"), w.emit(f"and {words} {pairs}, {mask}")
+    if half == 1:
+        first = w.emit(f"insertelement {b.int} poison, i32 {low}, i64 0")
+        return b.of_bits(w.emit(f"insertelement {b.int} {first}, i32 {high}, i64 1"))
+    order = ", ".join(f"i32 {i // 2 + half * (i % 2)}" for i in range(b.lanes))
+    mixed = f"shufflevector {words} {low}, {words} {high}, <{b.lanes} x i32> <{order}>"
+    return b.of_bits(w.emit(mixed))
+
+
+def _narrow_by_processor(w: Writer, x: str, lanes: int) -> str:
+    short, narrow = ty.vector_of("i16", lanes), ty.vector_of("bfloat", lanes)
+    x = w.emit(f"fptrunc {ty.vector_of('float', lanes)} {x} to {narrow}")
+    return w.emit(f"bitcast {narrow} {x} to {short}")
 
 
 def _narrow_bfloat(w: Writer, x: str, lanes: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import IF, LOAD, RANGE
 from adjoint.ir.sizes import highest, varies
 from adjoint.ir.uop import toposort
@@ -20,6 +21,8 @@ _BLOCK = 256  # threads of a block of teams of one
 _TEAMS = 128  # of a block of small teams
 _FEW = 1 << 15  # pieces, below which blocks are smaller so that all processors have some
 _WAITING = 4  # pieces of a thread that waits for indices
+_LONG = 24  # ops on floats that take long
+_FEW_LANES, _FEW_LOADS = 4, 2  # of which registers hold twice as many
 _ENOUGH = 256  # blocks, so that all processors have some
 _MARK = "adjoint.geometry"
 _READ = re.compile(rf"!{_MARK}\.numbers = !\{{!\d+\}}\n!\d+ = !\{{([^}}]*)\}}")
@@ -77,12 +80,17 @@ def _turns(program: LoopProgram, together: int) -> int:
 
 def _pieces_of_a_thread(program: LoopProgram) -> int:
     """Several where it waits for an index before it can load what is there: for all as long as for
-    one."""
+    one. Two where it computes long, if registers hold them: one is loaded meanwhile."""
     if sum(n.op.kernel in (RANGE, IF) for n in program.body) > 1:
         return 1
     loads = [n for n in program.body if n.op.kernel is LOAD]
     waits = any(n.op.kernel is LOAD for n in toposort([n.src[1] for n in loads]))
-    return _WAITING if waits else 1
+    if waits:
+        return _WAITING
+    lanes = 1 if program.grid is None else int(program.grid.arg.lanes)
+    floats = sum(n.dtype is dtypes.float32 and bool(n.src) for n in program.body)
+    light = lanes <= _FEW_LANES and len(loads) <= _FEW_LOADS
+    return 2 if floats >= _LONG and light else 1
 
 
 def read_geometry(source: Source) -> Geometry:

@@ -35,16 +35,20 @@ class _Floats(FloatBits):
         least, most = self.do("fcmp oge", size, _SMALL), self.do("fcmp ole", size, _LARGE)
         return self.both("and", least, most)
 
-    def is_moderate_or_zero(self, x: str) -> str:
-        """The same, or 0.0: but not -0.0, which corrections would make 0.0."""
-        return self.both("or", self.is_moderate(x), self.on_bits("icmp eq", self.to_bits(x), 0))
+    def is_moderate_or_zero(self, x: str, most: str) -> str:
+        """The same up to a limit, or 0.0: but not -0.0, which corrections would make 0.0."""
+        size = self.call("fabs", x)
+        least = self.do("fcmp oge", size, _SMALL)
+        known = self.both("or", least, self.on_bits("icmp eq", self.to_bits(x), 0))
+        return self.both("and", self.do("fcmp ole", size, most), known)
 
 
 def quotients_of_one(w: Writer, a: str, s: str, lanes: int) -> str:
     """a / s, where s is the same for all lanes, and for many a."""
     one, f = _Floats(w, dtypes.float32, 1), _Floats(w, dtypes.float32, lanes)
     inverse = w.emit(f"fdiv float {one.number(1.0)}, {s}")
-    fits = w.emit(f"and i1 {one.is_moderate(s)}, {_all(w, f.is_moderate_or_zero(a), lanes)}")
+    most = one.either(one.is_moderate(s), one.number(_LARGE), one.number(-1.0))
+    fits = _all(w, f.is_moderate_or_zero(a, _spread(w, most, lanes)), lanes)
     return _checked(f, fits, a, _spread(w, s, lanes), _spread(w, inverse, lanes))
 
 
@@ -58,11 +62,11 @@ def power_over(w: Writer, power: float, s: str, lanes: int) -> str:
     """power / s, where power is one of two, for each lane: the reciprocal, corrected once, is
     rounded as IEEE says if its exponent is not near the ends."""
     one, f = _Floats(w, dtypes.float32, 1), _Floats(w, dtypes.float32, lanes)
-    sizes = [_lane(w, f.call("fabs", s), lane, lanes) for lane in range(lanes)]
-    most, least = (_reduced(one, name, sizes) for name in ("maxnum", "minnum"))
-    fits = w.emit(f"and i1 {one.do('fcmp ole', most, _LARGE)}, {one.do('fcmp oge', least, _SMALL)}")
     parts = [_lane(w, s, lane, lanes) for lane in range(lanes)]
     found = [w.emit(w.call("float", _RECIPROCAL, f"float {part}")) for part in parts]
+    # A divisor that is too small has a reciprocal that is too large.
+    sizes = _added(one, [one.call("fabs", part) for part in [*parts, *found]])
+    fits = one.do("fcmp ole", sizes, _LARGE)
     inverse = found[0] if lanes == 1 else _together(w, found)
     minus = w.emit(f"fneg {f.type} {s}")
     inverse = f.call("fma", f.call("fma", minus, inverse, f.number(1.0)), inverse, inverse)
@@ -70,12 +74,12 @@ def power_over(w: Writer, power: float, s: str, lanes: int) -> str:
     return _or_exact(f, fits, q, f.number(power), s)
 
 
-def _reduced(one: _Floats, name: str, values: list[str]) -> str:
-    """The largest or smallest of some; a NaN is none."""
+def _added(one: _Floats, values: list[str]) -> str:
+    """The sum of some."""
     while len(values) > 1:
         half = len(values) // 2
         pairs = zip(values[:half], values[half:], strict=True)
-        values = [one.call(name, a, b) for a, b in pairs]
+        values = [one.do("fadd", a, b) for a, b in pairs]
     return values[0]
 
 

@@ -45,6 +45,7 @@ class TeamRenderer(ThreadRenderer):
         self.thread = "0"  # the number of this one in its team
         self.members = "-1"  # the threads of its team in the warp, as bits
         self.exchanged = _written_and_read(program)
+        self.alone = False  # inside of a loop whose turns no warp waits for
         self.rows["count_up"] = self.count_up
         self.places, self.joining, self.room = self.layout()
         self.geometry = self.geometry._replace(shared=self.room * self.geometry.pieces)
@@ -180,12 +181,20 @@ class TeamRenderer(ThreadRenderer):
     # ---- loops with lanes
 
     def loop(self, block: Block, head: UOp) -> None:
-        if block.lanes == 1 or head.arg.grid:
+        if head.arg.grid or (block.lanes == 1 and (self.alone or not self.is_by_warps(block))):
             super().loop(block, head)
+            return
+        if block.lanes == 1:
+            self.barrier()
+            self.alone = True
+            super().loop(block, head)
+            self.alone = False
+            self.barrier()
             return
         if self.spread is not None:
             raise InternalError(f"{self.program.name}: a loop with lanes inside another")
-        exchanges = any(_memory_of(node) in self.exchanged for node in block.nodes())
+        touched = any(_memory_of(node) in self.exchanged for node in block.nodes())
+        exchanges = touched and not self.alone
         if exchanges:
             self.barrier()
         self.spread = block
@@ -197,6 +206,18 @@ class TeamRenderer(ThreadRenderer):
         self.spread = None
         if exchanges:
             self.barrier()
+
+    def is_by_warps(self, block: Block) -> bool:
+        """Whether turns of a loop hand on nothing but what each warp counts, which has its order:
+        other scratch is only read, or written where a count says, which no other does."""
+        nodes = [n for n in block.nodes() if _memory_of(n) in self.exchanged]
+        counts = {n for n in nodes if n.op.kernel is COUNT}
+        stores = [n for n in nodes if n.op.kernel is STORE]
+        places = [n.src[1] for n in stores]
+        kinds = {(_memory_of(n), n.op.kernel is COUNT, n.op.kernel is STORE) for n in nodes}
+        once = len({memory for memory, *_ in kinds}) == len(kinds)
+        found = [n.src[0] if n.op.name == "cast" else n for n in places]
+        return self.team > WARP and bool(stores) and once and all(n in counts for n in found)
 
     def is_for_some(self, block: Block) -> bool:
         """Whether threads without lanes of their own have nothing to do in a loop."""

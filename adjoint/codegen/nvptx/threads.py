@@ -35,7 +35,7 @@ _HEAD = ('target triple = "nvptx64-nvidia-cuda"',)
 _SPECIAL = "llvm.nvvm.read.ptx.sreg"
 _GLOBAL_POINTER = "ptr addrspace(1)"
 # Conversions, rounding and fused multiply-adds are instructions; memory is written in order.
-PROCESSOR = Processor("gpu", 128, half=True, fused=True, rounding=True, fence="")
+PROCESSOR = Processor("gpu", 128, half=True, fused=True, rounding=True, bfloat=True, fence="")
 
 
 class ThreadRenderer(Renderer):

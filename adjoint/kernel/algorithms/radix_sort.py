@@ -1,6 +1,7 @@
 """Sorting digit by digit where teams of threads are: every round is kernels over the whole device.
 
-A warp has a tile of a row. In each round, from the lowest digit on:
+A team has a tile of a row, and each of its warps a part of the tile. In each round, from the lowest
+digit on:
     count:  how often a digit occurs in a tile: counts[row, digit, tile]
     scan:   where the first of them goes: the counts before it, in that order
     move:   a tile is ordered by the digit in scratch, then every run of it goes to its place
@@ -11,20 +12,24 @@ entries of the largest key, which come last and are not stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.loops import Loops, number
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS, Loops, number
 from adjoint.kernel.algorithms.scan import Scan
 from adjoint.kernel.algorithms.team_scan import ScanSteps
+from adjoint.ops.tree import GROUP
 from adjoint.stages import LoopProgram
 
 WARP = 32
-_STEPS, _FEWEST = 64, 8  # entries of a thread
-_TILES = 1024  # that there should be
+THREADS = 256  # of a team
+WARPS = THREADS // WARP
+_STEPS, _FEWEST = 16, 4  # entries of a thread
+_TILES = 512  # that there should be
 _BITS = 8  # of a digit
 _ROOM = 1 << 20  # that indices may go beyond the end
 
@@ -49,12 +54,12 @@ class Rows(NamedTuple):
     @property
     def steps(self) -> int:
         """Entries of a thread: few, where there are few tiles."""
-        most = max(_FEWEST, min(_STEPS, self.rows * self.n // (WARP * _TILES)))
-        return min(most, -(-self.n // WARP))
+        most = max(_FEWEST, min(_STEPS, self.rows * self.n // (THREADS * _TILES)))
+        return min(most, -(-self.n // THREADS))
 
     @property
     def tile(self) -> int:
-        return self.steps * WARP
+        return self.steps * THREADS
 
     @property
     def tiles(self) -> int:
@@ -92,7 +97,7 @@ class Ends:
 
 
 class TileLoops:
-    """A kernel in which a warp has a tile, while it is written."""
+    """A kernel in which a team has a tile, while it is written."""
 
     def __init__(self, rows: Rows, ends: Ends, round_: int) -> None:
         self.rows, self.ends, self.round = rows, ends, round_
@@ -123,7 +128,7 @@ class TileLoops:
             else:
                 self.tile(position // rows.tiles, position % rows.tiles)
         made = self.loops.program(node, name, 8 * rows.tile)
-        return replace(made, threads=WARP), tuple(self.places)
+        return replace(made, threads=THREADS, registers=FEW_REGISTERS), tuple(self.places)
 
     def tile(self, row: UOp, tile: UOp) -> None:
         raise NotImplementedError
@@ -152,14 +157,9 @@ class TileLoops:
             found = self.loops.load(self.named["keys"], at)
         return inside.where(found, number(-1, rows.kind))
 
-    def read_keys(self, row: UOp, tile: UOp) -> UOp:
-        """The keys of the tile in scratch."""
-        loops, rows = self.loops, self.rows
-        keys = loops.local("tile_keys", rows.kind, rows.tile)
-        with loops.loop(WARP, WARP) as lane, loops.loop(rows.steps) as step:
-            inside = step * WARP + lane
-            loops.store(keys, inside, self.key(row, tile * rows.tile + inside))
-        return keys
+    def inside(self, t: UOp, step: UOp) -> UOp:
+        """Entry `step` of a thread: neighbours have neighbours, a warp has a part of the tile."""
+        return (t // WARP) * (WARP * self.rows.steps) + step * WARP + t % WARP
 
     def count_at(self, row: UOp, digit: UOp, tile: UOp) -> UOp:
         """Where the count of a digit in a tile lies."""
@@ -173,15 +173,66 @@ class CountLoops(TileLoops):
     def tile(self, row: UOp, tile: UOp) -> None:
         loops, rows = self.loops, self.rows
         counts = loops.local("tile_counts", dtypes.int32, self.radix)
-        lanes = min(WARP, self.radix)
+        lanes = min(THREADS, self.radix)
         with loops.loop(self.radix, lanes) as digit:
             loops.store(counts, digit, number(0, dtypes.int32))
-        with loops.loop(WARP, WARP) as lane, loops.loop(rows.steps) as step:
-            key = self.key(row, tile * rows.tile + step * WARP + lane)
+        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
+            key = self.key(row, tile * rows.tile + step * THREADS + t)
             loops.count_up(counts, self.digit(key))
         with loops.loop(self.radix, lanes) as digit:
             found = loops.load(counts, digit)
             loops.store(self.named["counts"], self.count_at(row, digit, tile), found)
+
+
+class WarpCounts:
+    """What the warps of a team count in a tile: how often a digit occurs, and from that where the
+    next entry with the digit goes."""
+
+    def __init__(self, loops: Loops, digits: int) -> None:
+        self.loops, self.digits = loops, max(digits, 2 * GROUP)
+        self.counts = loops.local("counts", dtypes.int32, WARPS * self.digits)
+        sizes = (self.digits, self.digits, self.digits // GROUP)
+        self.sums = [loops.local(f"sums{i}", dtypes.int32, n) for i, n in enumerate(sizes)]
+
+    def cell(self, t: UOp, digit: UOp) -> UOp:
+        """The count of a digit that the warp of a thread has."""
+        return (t // WARP) * self.digits + digit
+
+    def clear(self) -> None:
+        with self.loops.loop(WARPS * self.digits, THREADS) as cell:
+            self.loops.store(self.counts, cell, number(0, dtypes.int32))
+
+    def add_up(self, begin: Callable[[UOp, UOp], None] | None = None) -> None:
+        """From how often a digit occurs to where its first entry goes: behind lower digits, and
+        lower warps; `begin` is told where each digit begins."""
+        loops, digits, (totals, before, groups) = self.loops, self.digits, self.sums
+        zero, lanes = number(0, dtypes.int32), min(digits, THREADS)
+        with loops.loop(digits, lanes) as digit:
+            total = loops.register(zero)
+            with loops.loop(WARPS) as warp:
+                here = loops.load(self.counts, warp * digits + digit)
+                found = loops.update(total, total + here, warp)
+            loops.store(totals, digit, found)
+        with loops.loop(digits // GROUP, digits // GROUP) as group:
+            total = loops.register(zero)
+            with loops.loop(GROUP) as i:
+                here = loops.load(totals, group * GROUP + i)
+                loops.store(before, group * GROUP + i, total + 0)
+                found = loops.update(total, total + here, i)
+            loops.store(groups, group, found)
+        with loops.loop(digits, lanes) as digit:
+            total = loops.register(loops.load(before, digit))
+            with loops.loop(digits // GROUP) as i:
+                here = (i < digit // GROUP).where(loops.load(groups, i), zero)
+                base = loops.update(total, total + here, i)
+            if begin is not None:
+                begin(digit, base)
+            running = loops.register(base)
+            with loops.loop(WARPS) as warp:
+                at = warp * digits + digit
+                here = loops.load(self.counts, at)
+                loops.store(self.counts, at, running + 0)
+                loops.update(running, running + here, warp)
 
 
 class MoveLoops(TileLoops):
@@ -189,62 +240,54 @@ class MoveLoops(TileLoops):
 
     def tile(self, row: UOp, tile: UOp) -> None:
         loops, rows = self.loops, self.rows
-        keys = self.read_keys(row, tile)
-        offsets, starts = self._starts(row, tile)
+        keys = loops.local("tile_keys", rows.kind, rows.tile)
+        given = loops.local("tile_given", dtypes.int32, rows.tile) if self._is_given() else None
         sources = loops.local("sources", dtypes.int16, rows.tile)
-        with loops.loop(rows.steps) as step, loops.loop(WARP, WARP) as lane:
-            inside = step * WARP + lane
-            place = loops.count_up(starts, self.digit(loops.load(keys, inside)))
+        warps = WarpCounts(loops, self.radix)
+        offsets = loops.local("offsets", dtypes.int32, warps.digits)
+        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
+            inside = self.inside(t, step)
+            loops.store(keys, inside, self.key(row, tile * rows.tile + inside))
+            if given is not None:
+                loops.store(given, inside, self._payload(row, tile * rows.tile + inside))
+        warps.clear()
+        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
+            digit = self.digit(loops.load(keys, self.inside(t, step)))
+            loops.count_up(warps.counts, warps.cell(t, digit))
+        warps.add_up(lambda digit, base: self._offset(offsets, row, tile, digit, base))
+        with loops.loop(rows.steps) as step, loops.loop(THREADS, THREADS) as t:
+            inside = self.inside(t, step)
+            digit = self.digit(loops.load(keys, inside))
+            place = loops.count_up(warps.counts, warps.cell(t, digit))
             loops.store(sources, place.cast(rows.places), inside.cast(dtypes.int16))
-        with loops.loop(WARP, WARP) as lane, loops.loop(rows.steps) as step:
-            place = step * WARP + lane
+        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
+            place = step * THREADS + t
             source = loops.load(sources, place).cast(rows.places)
             key = loops.load(keys, source)
             offset = loops.load(offsets, self.digit(key)).cast(rows.places)
-            self._put(row, offset + place, key, tile * rows.tile + source)
+            k = tile * rows.tile + source
+            at = self._payload(row, k) if given is None else loops.load(given, source)
+            self._put(row, offset + place, key, at)
 
-    def _starts(self, row: UOp, tile: UOp) -> tuple[UOp, UOp]:
-        """How far the entries of a digit move from the ordered tile to the row, and where they
-        start in the tile: the counts of lower digits, which is how far the places are apart."""
-        loops, rows = self.loops, self.rows
-        offsets = loops.local("offsets", dtypes.int32, self.radix)
-        starts = loops.local("starts", dtypes.int32, self.radix)
-        parts = loops.local("parts", dtypes.int32, WARP)
-        each, last = -(-self.radix // WARP), self.radix * rows.tiles - 1
-        with loops.loop(WARP, WARP) as lane:
-            total = loops.register(number(0, dtypes.int32))
-            with loops.loop(each) as i:
-                digit = (lane * each + i).minimum(self.radix - 1)
-                at = digit * rows.tiles + tile
-                begin = loops.load(self.named["before"], self.count_at(row, digit, tile))
-                after = loops.load(self.named["before"], row * (last + 1) + (at + 1).minimum(last))
-                end = at.eq(last).where(number(rows.tiles * rows.tile, dtypes.int32), after)
-                real = (lane * each + i) < self.radix
-                loops.store(offsets, digit, begin, real)
-                loops.store(starts, digit, total, real)
-                here = real.where(end - begin, number(0, dtypes.int32))
-                total_ = loops.update(total, total + here, i)
-            loops.store(parts, lane, total_)
-        with loops.loop(WARP, WARP) as lane:
-            total = loops.register(number(0, dtypes.int32))
-            with loops.loop(WARP) as j:
-                part = (j < lane).where(loops.load(parts, j), number(0, dtypes.int32))
-                total_ = loops.update(total, total + part, j)
-            with loops.loop(each) as i:
-                digit = (lane * each + i).minimum(self.radix - 1)
-                real = (lane * each + i) < self.radix
-                start = loops.load(starts, digit) + total_
-                begin = loops.load(offsets, digit)
-                loops.store(starts, digit, start, real)
-                loops.store(offsets, digit, begin - start, real)
-        return offsets, starts
+    def _is_given(self) -> bool:
+        """Whether what goes with a key is in memory, and not just where it stands."""
+        return self.round > 0 or type(self.ends).payload is not Ends.payload
 
-    def _put(self, row: UOp, place: UOp, key: UOp, k: UOp) -> None:
+    def _payload(self, row: UOp, k: UOp) -> UOp:
+        return self.ends.payload(self, row, k) if self.round == 0 else self._index(row, k)
+
+    def _offset(self, offsets: UOp, row: UOp, tile: UOp, digit: UOp, base: UOp) -> None:
+        """How far the entries of a digit move from the ordered tile to the row."""
+        loops, real = self.loops, digit < self.radix
+        at = self.count_at(row, real.where(digit, self.number(0)), tile)
+        begin = loops.load(self.named["before"], at)
+        loops.store(offsets, digit, begin - base)
+
+    def _put(self, row: UOp, place: UOp, key: UOp, at: UOp) -> None:
         """An entry, to memory."""
         loops, rows = self.loops, self.rows
         whole = rows.n % rows.tile == 0
         inside = None if whole else place < rows.n
-        at = self.ends.payload(self, row, k) if self.round == 0 else self._index(row, k)
         if self.round == rows.rounds - 1:
             true = OPS["const"](True, dtypes.bool_, (), None)
             self.ends.last(self, row, place, key, at, true if inside is None else inside)
@@ -309,4 +352,4 @@ class RadixSteps(ScanSteps):
         return f"{self.node.op.name}_{what}"
 
 
-__all__ = ["Ends", "RadixSteps", "Rows", "TileLoops"]
+__all__ = ["Ends", "RadixSteps", "Rows", "TileLoops", "WarpCounts"]

@@ -10,9 +10,11 @@ these says what comes before each, and another kernel scans the parts behind tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from math import prod
+from typing import NamedTuple
 
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
@@ -35,10 +37,22 @@ _PART = GROUP**3  # elements of a row that is longer than a team of so many take
 _LINES = GROUP**2  # elements of a part, where neighbours in memory are other rows
 _SHORTEST = 4 * GROUP  # row that is worth a team
 _MANY = 1 << 17  # rows, from which on a thread has one
+_BYTES = 100 << 10  # of scratch for elements
+_SIDE_BY_SIDE = 4  # elements of a thread that are read at once
+_APART = 4  # elements between two blocks in scratch, so that threads meet different banks
+
+
+class _Element(NamedTuple):
+    """How an element is read, and its result written."""
+
+    load: Callable[[], UOp]
+    store: Callable[[UOp], object]
 
 
 class TeamScan(ScanLoops):
     """A kernel in which a team has a row, or a part of one, while it is written."""
+
+    staged: dict[DType, UOp]  # elements and results in scratch
 
     def program(self, node: UOp, name: str) -> LoopProgram:
         """The whole."""
@@ -51,6 +65,7 @@ class TeamScan(ScanLoops):
             first = index_sum((part, scan.part))
             place = index_sum((self.outer, scan.parts), (part, 1))
             totals = loops.local("totals0", scan.kind, _padded(self.threads))
+            self._read(first)
             self._blocks(first, totals, None)
             levels = list(self._above(totals))
             if scan.totals:
@@ -59,8 +74,54 @@ class TeamScan(ScanLoops):
             else:
                 base = None if self.base is None else loops.load(self.base, place)
                 self._blocks(first, None, (base, levels))
+                self._write(first)
         made = loops.program(node, name, 2 * (scan.part or scan.n))
         return replace(made, threads=self.threads, registers=FEW_REGISTERS)
+
+    # ---- memory, by neighbouring threads: a thread's block of sixteen is apart from the next
+
+    def _read(self, first: UOp) -> None:
+        """The elements of the part in scratch, if that holds them and what is made of them."""
+        scan, size = self.scan, self.threads * (GROUP + _APART)
+        kinds = list(dict.fromkeys((scan.given, scan.result)))
+        fits = size * sum(kind.itemsize for kind in kinds) <= _BYTES
+        self.staged = (
+            {}
+            if scan.totals or not fits
+            else {
+                kind: self.loops.local(f"elements{i}", kind, size) for i, kind in enumerate(kinds)
+            }
+        )
+        if self.staged:
+            self._pass_on(
+                first,
+                lambda at, spot, gate: self.loops.store(
+                    self.staged[scan.given], spot, self._load(at, gate)
+                ),
+            )
+
+    def _write(self, first: UOp) -> None:
+        """The results, from scratch."""
+        if self.staged:
+            loops, results = self.loops, self.staged[self.scan.result]
+            self._pass_on(
+                first,
+                lambda at, spot, gate: loops.store(self.out, at, loops.load(results, spot), gate),
+            )
+
+    def _pass_on(self, first: UOp, pass_one: Callable[[UOp, UOp, UOp | None], object]) -> None:
+        """Every element: neighbours by neighbouring threads."""
+        loops, lanes = self.loops, self.threads * _SIDE_BY_SIDE
+        with loops.loop(lanes, lanes) as lane, loops.loop(GROUP // _SIDE_BY_SIDE) as step:
+            inside = index_sum((step, lanes), (lane, 1))
+            k = index_sum((first, 1), (inside, 1))
+            spot = index_sum((inside, 1), (inside // GROUP, _APART))
+            pass_one(self.scan.at(self.outer, k), spot, self._gate(k))
+
+    def _gate(self, k: UOp) -> UOp | None:
+        return None if self.scan.n % (self.threads * GROUP) == 0 else k < self.scan.n
+
+    # ---- blocks
 
     def _blocks(
         self, first: UOp, totals: UOp | None, levels: tuple[UOp | None, list[UOp]] | None
@@ -71,18 +132,25 @@ class TeamScan(ScanLoops):
             base = scan.start if levels is None else self._before(t, *levels)
             register = loops.register(scan.start)
             with loops.loop(GROUP) as i:
-                k = index_sum((first, 1), (t, GROUP), (i, 1))
-                gate = None if scan.n % (self.threads * GROUP) == 0 else k < scan.n
-                at = scan.at(self.outer, k)
-                value = scan.held(self._load(at, gate))
+                element = self._element_of(index_sum((first, 1), (t, GROUP), (i, 1)), t, i)
+                value = scan.held(element.load())
                 if scan.before and levels is not None:
-                    found = scan.join(base, register)
-                    loops.store(self.out, at, scan.rounded(found), gate)
+                    element.store(scan.rounded(scan.join(base, register)))
                 total = loops.update(register, scan.join(register, value), i)
                 if not scan.before and levels is not None:
-                    loops.store(self.out, at, scan.rounded(scan.join(base, total)), gate)
+                    element.store(scan.rounded(scan.join(base, total)))
             if totals is not None:
                 loops.store(totals, _spot(t), total)
+
+    def _element_of(self, k: UOp, t: UOp, i: UOp) -> _Element:
+        """Element i of block t: in scratch, or where it lies."""
+        if not self.staged:
+            at, gate = self.scan.at(self.outer, k), self._gate(k)
+            put = partial(self.loops.store, self.out, at, gate=gate)
+            return _Element(partial(self._load, at, gate), put)
+        spot = index_sum((t, GROUP + _APART), (i, 1))
+        get = partial(self.loops.load, self.staged[self.scan.given], spot)
+        return _Element(get, partial(self.loops.store, self.staged[self.scan.result], spot))
 
     def _load(self, at: UOp, gate: UOp | None) -> UOp:
         if gate is None:

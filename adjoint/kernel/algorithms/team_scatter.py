@@ -5,6 +5,7 @@ another, as if all went through all: the same bits as by a thread that does. Thr
     updates in the order of their places (`radix_sort.py`); one out of range comes last, and is told
     starts[place] = the first update of each place, found by halving
     for every place, and what lies there: its updates, one after another
+Few updates are not sorted: every place looks at all of them, in their order.
 """
 
 from __future__ import annotations
@@ -131,8 +132,12 @@ class _Apply:
         self.out = buffer("out", s.node.dtype, s.node.size, True)
         self.x = None if s.x is None else buffer("x", s.x.dtype, s.x.size)
         self.updates = buffer("updates", s.updates.dtype, max(s.updates.size, 1))
-        self.order = buffer("order", dtypes.int32, s.count)
-        self.starts = buffer("starts", dtypes.int32, s.places + 1)
+        self.define()
+
+    def define(self) -> None:
+        """The buffers that say which updates a place has."""
+        self.order = self.loops.buffer("order", dtypes.int32, self.s.count)
+        self.starts = self.loops.buffer("starts", dtypes.int32, self.s.places + 1)
 
     def program(self, name: str) -> LoopProgram:
         s, loops = self.s, self.loops
@@ -144,23 +149,33 @@ class _Apply:
             coordinates = zip(split(place, s.extents), layout.axes, strict=True)
             terms = [(at, strides[axis]) for at, axis in coordinates]
             terms += [(at, strides[a]) for at, a in zip(rest, layout.others, strict=True)]
-            ends = loops.load(self.starts, place), loops.load(self.starts, place + 1)
+            known = self.known(position, place)
             with loops.block(layout.inner, layout.lanes, block) as lane:
                 column = ((block, layout.lanes), (lane, 1))
-                self._place(index_sum(*terms, *column), rest, column, ends)
-        each = max(s.count // s.places, 1) * layout.lanes
-        return loops.program(s.node, name, 8 * each)
+                at = index_sum(*terms, *column)
+                register = loops.register(self._before(at))
+                total = self.updated(register, rest, column, known)
+                loops.store(self.out, at, total.cast(s.node.dtype))
+        return loops.program(s.node, name, 8 * self.each() * layout.lanes)
 
-    def _place(self, at: UOp, rest: list[UOp], column: Terms, ends: tuple[UOp, UOp]) -> None:
-        """The element at a place: what was there, and its updates."""
-        loops, s, (begin, end) = self.loops, self.s, ends
-        register = loops.register(self._before(at))
+    def each(self) -> int:
+        """How many updates a place goes through, or thereabouts."""
+        return max(self.s.count // self.s.places, 1)
+
+    def known(self, position: UOp, place: UOp) -> tuple[UOp, ...]:
+        """What is the same for all that lies at a place: where its updates begin and end."""
+        return self.loops.load(self.starts, place), self.loops.load(self.starts, place + 1)
+
+    def updated(self, register: UOp, rest: list[UOp], column: Terms, known: tuple[UOp, ...]) -> UOp:
+        """An element after its updates."""
+        loops, (begin, end) = self.loops, known
         first = begin if self.op is not None else (end - 1).maximum(begin)  # the last one stays
-        with loops.loop(s.count, count=(end - first).cast(dtypes.int64)) as u:
+        with loops.loop(self.s.count, count=(end - first).cast(dtypes.int64)) as u:
             value = self._update(first.cast(dtypes.int64) + u, rest, column)
-            after = value if self.op is None else combined(self.op, register, value)
-            total = loops.update(register, after, u)
-        loops.store(self.out, at, total.cast(s.node.dtype))
+            return loops.update(register, self._joined(register, value), u)
+
+    def _joined(self, register: UOp, value: UOp) -> UOp:
+        return value if self.op is None else combined(self.op, register, value)
 
     def _before(self, at: UOp) -> UOp:
         x = self.s.node.src[0]
@@ -168,25 +183,77 @@ class _Apply:
         return value.cast(self.kind)
 
     def _update(self, u: UOp, rest: list[UOp], column: Terms) -> UOp:
-        s, layout = self.s, self.s.layout
         found = self.loops.load(self.order, u)
-        if s.carried:
-            return found.bitcast(s.updates.dtype).cast(self.kind)
+        if self.s.carried:
+            return found.bitcast(self.s.updates.dtype).cast(self.kind)
+        return self._given(found.cast(dtypes.int64), rest, column)
+
+    def _given(self, u: UOp, rest: list[UOp], column: Terms) -> UOp:
+        """The element of update number u that goes here."""
+        layout = self.s.layout
         sizes = tuple(layout.shape[a] for a in layout.others)
         strides = strides_of((*sizes, layout.inner))
         whole = prod(sizes) * layout.inner
         terms = zip(rest, strides, strict=False)
-        at = index_sum((found.cast(dtypes.int64), whole), *terms, *column)
-        return self.loops.load(self.updates, at).cast(self.kind)
+        return self.loops.load(self.updates, index_sum((u, whole), *terms, *column)).cast(self.kind)
+
+
+class _ApplyFew(_Apply):
+    """The kernel in which every place looks at all updates."""
+
+    def define(self) -> None:
+        buffer = self.loops.buffer
+        self.indices = [buffer(f"index{i}", x.dtype, x.size) for i, x in enumerate(self.s.indices)]
+        self.flag = buffer("flag", dtypes.int64, 1, True)
+
+    def each(self) -> int:
+        return self.s.count
+
+    def known(self, position: UOp, place: UOp) -> tuple[UOp, ...]:
+        """The place; one update each is looked at by the first threads, which tell of a bad one."""
+        mine = position.minimum(self.s.count - 1)
+        for axis, (index, (_, good)) in zip(self.s.node.arg.axes, self._found(mine), strict=True):
+            self.loops.store(self.flag, number(0), flag_code(axis, index), good.logical_not())
+        return (place,)
+
+    def updated(self, register: UOp, rest: list[UOp], column: Terms, known: tuple[UOp, ...]) -> UOp:
+        (place,) = known
+        with self.loops.loop(self.s.count) as u:
+            goes = number(0)
+            every: UOp | None = None
+            for extent, (_, (wide, good)) in zip(self.s.extents, self._found(u), strict=True):
+                goes = goes * extent + wide
+                every = good if every is None else every.logical_and(good)
+            assert every is not None
+            here = every.logical_and(goes.eq(place))
+            after = self._joined(register, self._given(u, rest, column))
+            return self.loops.update(register, here.where(after, register), u)
+
+    def _found(self, u: UOp) -> list[tuple[UOp, tuple[UOp, UOp]]]:
+        """The indices of an update: as it is, as int64, and whether it lies inside."""
+        loaded = [self.loops.load(buffer, u) for buffer in self.indices]
+        return [(x, checked(x, n)) for x, n in zip(loaded, self.s.extents, strict=True)]
+
+
+def _few(s: _Scatter) -> AlgorithmSteps | None:
+    """One kernel, if every update has a thread that looks at its indices."""
+    if s.places * prod(s.layout.sizes) < s.count:
+        return None
+    given = () if s.x is None else (1,)
+    places = (0, *given, s.updates_place, *range(s.first_index, s.updates_place), s.flag)
+    program = _ApplyFew(s).program(f"{s.node.op.name}_few")
+    return AlgorithmSteps(((program, places),), flag=True)
 
 
 def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a scatter for teams; None where there are few updates."""
+    """The kernels of a scatter for teams; None where they are no sooner than plain loops."""
     if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
         return None
     s = _Scatter(node, target)
-    if not node.size or not _FEWEST <= s.count < _MOST or s.places >= _MOST:
+    if not node.size or not 0 < s.count < _MOST or s.places >= _MOST:
         return None
+    if s.count < _FEWEST:
+        return _few(s)
     steps = RadixSteps(node, target, s.first_scratch)
     s.sorted, s.order = (steps.memory(dtypes.int32, s.count) for _ in range(2))
     starts = steps.memory(dtypes.int32, s.places + 1)

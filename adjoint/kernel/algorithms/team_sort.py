@@ -12,6 +12,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import AlgorithmSteps
+from adjoint.kernel.algorithms.merge_sort import MergedRows, MergeLoops
 from adjoint.kernel.algorithms.radix_sort import Ends, RadixSteps, Rows, TileLoops
 from adjoint.kernel.algorithms.row_sort import RowLoops, WholeRows
 from adjoint.kernel.algorithms.sort import Order
@@ -80,13 +81,15 @@ def build_team_sort(
     if target.team is None or varies(*x.shape) or not x.size:
         return None
     ends = _SortEnds(node, values, indices)
-    if ends.n <= target.limits.longest_ranked:
-        return None
     order = ends.order
-    first = len(ends.results) + 1
-    steps = RadixSteps(node, target, first)
+    steps = RadixSteps(node, target, len(ends.results) + 1)
     whole = WholeRows(ends.rows, ends.n, order.bits, order.kind)
-    if whole.fit and ends.rows >= _MANY:
+    merged = MergedRows(*whole)
+    if merged.fit:
+        steps.parts.append(MergeLoops(merged, ends).program(node, steps.name("merged")))
+    elif ends.n <= target.limits.longest_ranked:
+        return None
+    elif whole.fit and ends.rows >= _MANY:
         steps.parts.append(RowLoops(whole, ends).program(node, steps.name("rows")))
     else:
         steps.sort(Rows(*whole), ends)

@@ -20,6 +20,16 @@ from adjoint.nn.optim.pure import PureOptimizer, Slots, State, check_options
 from adjoint.tensor import Tensor
 
 
+def _lay_out(p: Tensor, slots: Slots) -> None:
+    """What is kept for a parameter on a mesh lies there as the parameter does."""
+    layout = p.sharding
+    for tensor in slots.values():
+        if layout is not None and layout.dims and tensor.shape == p.shape:
+            there = tensor.sharding
+            if there is None or not there.dims:
+                tensor.shard_(layout)
+
+
 class Group:
     """Parameters that share their options.
 
@@ -38,6 +48,8 @@ class Group:
         state = pure.init(self.params)
         self.step = state.step.requires_grad_(False)
         self.slots: list[Slots] = [s for s in state.slots if s is not None]
+        for p, slots in zip(self.params, self.slots, strict=True):
+            _lay_out(p, slots)
         for tensor in self.state:
             tensor.requires_grad = False
 
@@ -138,6 +150,7 @@ class Group:
             }
             slots.clear()
             slots.update(kept)
+            _lay_out(p, slots)
 
     def _check_name(self, name: str) -> None:
         if name not in self:

@@ -11,15 +11,22 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from adjoint.distributed import size
 from adjoint.errors import AdjointError, ArgumentError, FileError
 from adjoint.nn.state.checkpoint_file import STATE, SUM, VERSION, Found, checksum, crc
 from adjoint.nn.state.loading import assign, match, prepared
 from adjoint.nn.state.plain import Encoder
-from adjoint.nn.state.safetensors import code_of, write_contents
+from adjoint.nn.state.safetensors import code_of, read_contents, write_contents
+from adjoint.nn.state.sharded_checkpoint import (
+    FolderContents,
+    is_checkpoint_folder,
+    write_folder,
+)
 from adjoint.nn.state.walk import Walked, get_state_dict, walk
 from adjoint.tensor import Tensor
 from adjoint.tensor.random import stream
@@ -48,6 +55,11 @@ def save_checkpoint(
     tensors, found by walking. Tensors that objects share are saved once. `extra` is any mixture of
     numbers, texts, tensors, lists and dicts. Whenever this is interrupted, the file is the old one
     or the new one.
+
+    Where many processes run the program, all of them call this, and the checkpoint is a folder:
+    each writes what it has, and an index says how that fits together. A path that ends with `/`,
+    or that is such a folder, makes one process write a folder, too. What loads it may run on any
+    mesh.
     """
     _check(step, objects)
     walked = walk({name: thing for name, thing in objects.items() if _is_walked(thing)})
@@ -63,7 +75,10 @@ def save_checkpoint(
         "extra": encoder.encode(extra, "extra"),
     }
     tensors = {**walked.tensors, **encoder.tensors}
-    write_contents(path, tensors, lambda arrays: _metadata(state, arrays), "save_checkpoint")
+    if _is_folder(path):
+        write_folder(Path(path), state, tensors)
+    else:
+        write_contents(path, tensors, lambda arrays: _metadata(state, arrays), "save_checkpoint")
 
 
 def _check(step: Any, objects: Mapping[str, Any]) -> None:
@@ -72,6 +87,10 @@ def _check(step: Any, objects: Mapping[str, Any]) -> None:
         raise ArgumentError("E2001", problem, op="save_checkpoint")
     if any("." in name for name in objects):
         raise ArgumentError("E2001", "names of objects have no dots", op="save_checkpoint")
+
+
+def _is_folder(path: str | os.PathLike[str]) -> bool:
+    return size() > 1 or os.fspath(path).endswith(os.sep) or is_checkpoint_folder(path)
 
 
 def _has_own_state(thing: Any) -> bool:
@@ -118,7 +137,8 @@ def load_checkpoint(
     The random state is restored too, so that a run goes on bit for bit. Objects that are not asked
     for are left out. If anything is damaged (E9001) or does not fit (E9002), nothing is changed.
     """
-    found = Found(path, "load_checkpoint")
+    opened = FolderContents if os.path.isdir(path) else read_contents
+    found = Found(opened(path, "load_checkpoint"), "load_checkpoint")
     found.check_names(objects)
     own = {n: thing for n, thing in objects.items() if found.has_own(n)}
     others = {n: thing for n, thing in objects.items() if n not in own}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from adjoint.errors import AdjointError, FileError, did_you_mean
 from adjoint.nn.state.lazy import lazy_tensor
 from adjoint.nn.state.plain import Decoder
-from adjoint.nn.state.safetensors import ELEMENTS, read_contents
+from adjoint.nn.state.safetensors import ELEMENTS
 from adjoint.nn.state.walk import Walked
 from adjoint.tensor import Tensor
 
@@ -34,11 +33,16 @@ def checksum(text: str, table: Mapping[str, tuple[str, tuple[int, ...]]]) -> str
     return f"{zlib.crc32(json.dumps([text, rows]).encode()):08x}"
 
 
+def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Three matrices, or three vectors, as one."""
+    return (3 * shape[1], *shape[2:]) if len(shape) > 1 and shape[0] == 3 else shape
+
+
 class Found:
     """A checkpoint that was opened: its header is checked, its tensors when they are read."""
 
-    def __init__(self, path: str | os.PathLike[str], op: str):
-        self._op, self._contents = op, read_contents(path, op)
+    def __init__(self, contents: Any, op: str):
+        self._op, self._contents = op, contents  # of a file, or of a folder
         state = self._state()
         self.step = self._part(state, "step", int)
         self._objects = self._part(state, "objects", dict)
@@ -126,22 +130,27 @@ class Found:
     def state_of(self, walked: Walked, names: Collection[str]) -> dict[str, Tensor]:
         """The tensors saved for these objects, and those that `walked` calls by other names."""
         inside = [n for n in self._contents.entries if n.partition(".")[0] in names]
-        state = {name: self._tensor(name) for name in inside}
+        state = {name: self._tensor(name, walked.tensors.get(name)) for name in inside}
         for name in walked.tensors:
             first = self._names.first_name(name)
             if name not in state and first in self._contents.entries:
-                state[name] = self._tensor(first)
+                state[name] = self._tensor(first, walked.tensors[name])
         return state
 
-    def _tensor(self, name: str) -> Tensor:
+    def _tensor(self, name: str, wanted: Tensor | None = None) -> Tensor:
+        """A tensor of the file. Matrices of an attention are one or three: see its `unpack`."""
         entry = self._contents.entries[name]
-        kind = ELEMENTS[entry.code].dtype
-        return lazy_tensor(lambda: self._array(name), kind, entry.shape)
+        kind, shape = ELEMENTS[entry.code].dtype, entry.shape
+        named = name.endswith(("in_proj_weight", "in_proj_bias")) or ".slots." in name
+        if wanted is not None and named and _packed(wanted.shape) == _packed(shape):
+            shape = wanted.shape
+        return lazy_tensor(lambda: self._array(name).reshape(shape), kind, shape)
 
     def _array(self, name: str) -> Array:
         if name not in self._contents.entries:
             raise self._contents.damaged(f"there is no tensor {name!r}", STATE)
-        if crc(self._contents.raw(name)) != self._sums[name]:
+        wanted = self._sums[name]  # None: pieces of it have their own
+        if wanted is not None and crc(self._contents.raw(name)) != wanted:
             start = self._contents.entries[name].start
             raise self._contents.file.damaged("the checksum differs", start, name)
         return self._contents.array(name)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.ir.batch import Flags, Sources, broadcast_batch
 from adjoint.ir.broadcast import broadcast_shapes
 from adjoint.ir.derivative import Jvp, ThroughBody
 from adjoint.ir.dtype import DType, accumulator, promote, to_float
@@ -311,6 +312,20 @@ def _attention_samples() -> list[Any]:
     ]
 
 
+def _attention_batched(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    """One attention with one more leading axis: operands without it are broadcast along it, but q
+    has it if a mask does, which is no lead of its scores."""
+    rank = max(x.ndim for x in node.src)
+    if len(src) > 3 and batched[3]:
+        src = (broadcast_batch(src[0], batched[0], size), *src[1:])
+        batched = (True, *batched[1:])
+
+    def leading(x: UOp, flag: bool) -> UOp:
+        return x.reshape(size, *(1,) * (rank - x.ndim + 1), *x.shape[1:]) if flag else x
+
+    return UOp(node.op, tuple(map(leading, src, batched)), node.arg)
+
+
 def _is_for_kernels(node: UOp) -> bool:
     """Whether the node's device may have kernels that compute its gradient whole."""
     if node.device is None or node.dtype.bits != 16:
@@ -332,6 +347,7 @@ def _is_for_kernels(node: UOp) -> bool:
         Bad("E3003", (real(3, 2, 2), real(2, 2, 2), real(2, 2, 2)), {"enable_gqa": True}),
     ),
     ad=ThroughBody(whole=_is_for_kernels),
+    batch=_attention_batched,
     precision=low,
 )
 def attention(

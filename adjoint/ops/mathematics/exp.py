@@ -46,10 +46,12 @@ _RANGE = {"float32": (-105.0, 89.5), "float64": (-746.0, 710.5)}  # past it: 0 a
 _RANGE2 = {"float32": (-152.0, 129.0), "float64": (-1077.0, 1025.0)}
 
 
-def _nearest(x: UOp, scale: float, form: Format) -> tuple[UOp, UOp]:
-    """x·scale rounded to an integer: as a float, and in the low bits of an integer."""
-    shifted = fma(x, scale, form.magic)
-    return minus(shifted, form.magic), bits(shifted, form.signed)
+def _nearest(x: UOp, scale: float, form: Format, more: int = 0) -> tuple[UOp, UOp]:
+    """x·scale rounded to an integer: as a float, and, plus an even number, in the low bits of an
+    integer."""
+    magic = form.magic + more
+    shifted = fma(x, scale, magic)
+    return minus(shifted, magic), bits(shifted, form.signed)
 
 
 def _rest(x: UOp, n: UOp) -> UOp:
@@ -159,16 +161,16 @@ def sigmoid_of(x: UOp) -> UOp:
 
 
 def tanh_of(x: UOp) -> UOp:
-    """1 - 2 / (exp(2|x|) + 1), and a polynomial for small x; float64 has a way of its own."""
+    """1 - 1 / (exp(2|x|)/2 + 1/2), and a polynomial for small x; float64 has a way of its own."""
     a = absolute(x)
     if x.dtype.itemsize == 8:
         return with_sign(_tanh_wide(clamped(a, None, 20.0)), x)
     form, z = format_of(x), times(x, x)
     bound = clamped(a, None, 9.1)
     doubled = plus(bound, bound)
-    n, low_bits = _nearest(doubled, _LOG2_E, form)
-    grown = times(_grown(_rest(doubled, n)), power_of_two(low_bits, form))
-    large = minus(1.0, over(2.0, plus(grown, 1.0)))
+    n, exponent = _nearest(doubled, _LOG2_E, form, form.bias - 1)
+    half_power = bits(shifted_left(exponent, form.mantissa), form.dtype)
+    large = minus(1.0, over(1.0, fma(_grown(_rest(doubled, n)), half_power, 0.5)))
     small = fma(times(fitted(z, TANH), z), a, a)
     return with_sign(where(test("lt", a, 0.625), small, large), x)
 
@@ -210,7 +212,15 @@ def sinh_of(x: UOp) -> UOp:
     return with_sign(where(test("lt", a, 1.0), small, large), x)
 
 
-exp = real_function("exp", "Exponential.", exp_of, np.exp, lambda y, x: y, precision=full)
+exp = real_function(
+    "exp",
+    "Exponential.",
+    exp_of,
+    np.exp,
+    lambda y, x: y,
+    precision=full,
+    below_zero=exp_of_negative,
+)
 exp2 = real_function(
     "exp2",
     "Power of two.",

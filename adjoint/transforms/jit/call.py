@@ -32,9 +32,9 @@ from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.guards import tensor_type
 from adjoint.transforms.jit.inputs import Inputs, stored
 from adjoint.transforms.jit.runner import Runner
-from adjoint.transforms.jit.spares import is_small
+from adjoint.transforms.jit.spares import Returned, is_small, picker
 from adjoint.transforms.jit.write_back import WriteBack
-from adjoint.transforms.pytree import TreeDef, tree_unflatten
+from adjoint.transforms.pytree import Builder, TreeDef, tree_builder
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
 
 _BUFFER = OPS["buffer"]
@@ -102,13 +102,18 @@ class Compiled:
     views: tuple[tuple[Held, Tensor], ...]  # found tensors that share a value which is written
     unread: tuple[tuple[Held, Any], ...]  # tensors in reach that are no inputs, and their types
     write_back: WriteBack = field(init=False)
+    returned: Returned = field(init=False)
     shared: int = field(init=False)  # how many tensors are both argument and found elsewhere
     tracked: bool = field(init=False)  # whether results have a history
     kept_flags: tuple[bool | None, ...] = field(init=False)  # requires_grad of what is handed out
     one: bool = field(init=False)  # whether the result is the first output
     single: bool = field(init=False)  # and all that there is to do
-    direct: tuple[int, ...] | None = field(init=False)  # arguments, if there is nothing else
+    pick: Any = field(init=False)  # the inputs among the nodes of arguments, if all are such
+    direct: bool = field(init=False)  # whether there is nothing to do but the program
+    build: Builder = field(init=False)  # the result from its leaves
+    straight: bool = field(init=False)  # whether these are the outputs, none with a history
     history: Recomputed = field(init=False)
+    seconds: float = field(init=False, default=0.0)  # of tracing, compiling and the first run
 
     def __post_init__(self) -> None:
         runner = self.runner
@@ -116,34 +121,42 @@ class Compiled:
         self.history = Recomputed(self.name, runner.function)
         self.one = self.out_tree.kind is None and self.out_leaves == (0,)
         self.tracked = True in self.flags and not self.effects
-        kept = (flag if self.tracked or not flag else False for flag in self.flags)
-        self.kept_flags = tuple(kept)
-        refills = runner.refills and not self.donated
-        pairs = enumerate(runner.function.outputs if refills else ())
+        flags = (flag if self.tracked or not flag else False for flag in self.flags)
+        self.kept_flags = tuple(flags)
+        pairs = enumerate(runner.function.outputs if runner.refills else ())
         small = [number for number, node in pairs if is_small(node)]
-        self.write_back = WriteBack(self.effects, self.captured, self.kept_flags, small)
+        kept = () if self.donated else small
+        self.write_back = WriteBack(self.effects, self.captured, self.kept_flags, kept)
+        given = () if self.effects or self.tracked else small
+        self.returned = Returned(given, len(self.flags))
         self.single = self.one and not self.effects and self.flags[0] is not True
         alone = len(self.flags) == 1  # no tokens: what `quick` cannot do is simply done again
         plain = runner.program is not None and runner.direct and not runner.extra
-        quick = self.single and alone and plain and not self.donated
-        self.direct = self.inputs.arguments if quick else None
+        self.direct = self.single and alone and plain and not self.donated
+        arguments = None if self.effects else self.inputs.arguments
+        self.pick = None if arguments is None else picker(arguments)
+        self.build = tree_builder(self.out_tree)
+        self.straight = self.out_leaves == tuple(range(len(self.flags))) and not self.tracked
 
-    def quick(self, args: Sequence[Any], epoch: int) -> Any:
-        """The same for arguments whose types are known to fit, if `direct`."""
-        buffers = []
-        for position in self.direct or ():
-            node = args[position].uop
-            buffer = node.arg[0] if node.op is _BUFFER else node.realized
-            if buffer is None:
-                return self(args, epoch)
-            buffers.append(buffer)
+    def quick(self, nodes: Sequence[UOp], epoch: int) -> Any:
+        """The call for arguments that have these nodes, whose types are known to fit, if `pick`
+        says which of them are the inputs."""
+        bound: Any = self.pick(nodes)
         if turn.epoch != epoch:
             raise StaleError
+        buffers = [node.arg[0] if node.op is _BUFFER else node.realized for node in bound]
+        if None in buffers:
+            buffers = self.inputs.buffers(bound, {})
+        if not self.single:
+            return self.result(self._found(bound, {}, buffers))
         runner = self.runner
-        try:
-            found = runner.program.run(buffers, runner.place)
-        except FlagError:
-            return self(args, epoch)  # which knows how to say what is wrong
+        if not self.direct:
+            found = runner.run(buffers, self.donated)
+        else:
+            try:
+                found = runner.program.run(buffers, runner.place)
+            except FlagError:
+                found = runner.run(buffers)  # which knows how to say what is wrong
         return lift.handle(buffer_node(found[0], runner.function.outputs[0]), self.flags[0])
 
     def fresh(self, leaves: Sequence[Any]) -> bool:
@@ -212,21 +225,31 @@ class Compiled:
             self.write_back.apply(leaves, nodes)
         return self.result(nodes)
 
-    def result(self, nodes: list[UOp]) -> Any:
+    def result(self, nodes: Sequence[UOp]) -> Any:
         """What the function returns, from its outputs."""
         handle, flags = lift.handle, self.kept_flags
         if self.one:
             return handle(nodes[0], flags[0])
+        if self.straight:
+            return self.build(lift.handles(nodes, flags))
         made = [
             v.value if type(v) is Constant else handle(nodes[v], flags[v]) for v in self.out_leaves
         ]
-        return tree_unflatten(self.out_tree, made)
+        return self.build(made)
 
-    def outputs(self, bound: list[Any], keys: dict[int, Buffer]) -> list[UOp]:
+    def outputs(self, bound: list[Any], keys: dict[int, Buffer]) -> Sequence[UOp]:
         """A node per output; with its history where a gradient may be asked for."""
-        buffers = self.inputs.buffers(bound, keys)
+        return self._found(bound, keys, self.inputs.buffers(bound, keys))
+
+    def _found(
+        self, bound: list[Any], keys: dict[int, Buffer], buffers: list[Buffer]
+    ) -> Sequence[UOp]:
         if self.tracked:
             return self._with_history(bound, keys, self.runner.run(buffers, self.donated))
+        if self.returned:
+            old = self.returned.take()
+            found = self.runner.run(buffers, self.donated, self.returned.into(old))
+            return self.returned.nodes(old, found, self._output_node)
         spares = self.write_back.spares
         free = spares.take()
         found = self.runner.run(buffers, self.donated, spares.into(free))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from operator import attrgetter, call, is_, itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
 
 from adjoint.ir.arg import frozen
 from adjoint.tensor import Tensor
+from adjoint.transforms.jit.identities import Identities
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
 MISSING: Any = object()
@@ -283,24 +284,29 @@ class FlatCheck:
     same one has the same items, so what holds the tuple is enough.
     """
 
-    __slots__ = ("_dicts", "_keys", "_places", "_readers", "_shown", "_sized", "_sizes", "_values")
+    __slots__ = (
+        *("_dicts", "_expected", "_keys", "_order", "_places"),
+        *("_readers", "_shown", "_sized", "_sizes"),
+    )
 
     def __init__(self, places: Sequence[Place]):
         rest = [place for place in places if not _is_fixed(place)]
-        self._places = sorted(rest, key=lambda place: place.shown() is None)
-        self._shown: list[Any] = [p.shown() for p in rest if p.shown() is not None and p.keys]
-        self._readers = [place.reader() for place in rest if place.shown() is None]
-        self._sized = [p.container for p in self._places if isinstance(p, (Dict, Items))]
-        self._dicts = [
-            _base(p.container).keys(p.container) for p in self._places if isinstance(p, Dict)
-        ]
+        shown = [place for place in rest if place.shown() is not None and place.keys]
+        fetched = list(_readers([place for place in rest if place.shown() is None]))
+        self._shown: list[Any] = [place.shown() for place in shown]
+        self._readers = [reader for reader, _ in fetched]
+        order = [(place, range(len(place.keys))) for place in shown]
+        self._order = [*order, *(column for _, columns in fetched for column in columns)]
+        self._places = rest
+        self._sized = [p.container for p in rest if isinstance(p, (Dict, Items))]
+        self._dicts = [_base(p.container).keys(p.container) for p in rest if isinstance(p, Dict)]
         self.renew()
 
     def renew(self) -> None:
         """From now on things are as the places have seen them last."""
         self._sizes = [len(p.keys) for p in self._places if isinstance(p, (Dict, Items))]
         self._keys = [key for p in self._places if isinstance(p, Dict) for key in p.keys]
-        self._values = [value for place in self._places for value in place.values]
+        self._expected = Identities(p.values[i] for p, column in self._order for i in column)
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
@@ -310,11 +316,47 @@ class FlatCheck:
                     return False
                 if [*chain.from_iterable(self._dicts)] != self._keys:
                     return False
-            fetched = chain.from_iterable(map(call, self._readers))
-            now = chain(chain.from_iterable(self._shown), fetched) if self._shown else fetched
-            return all(map(is_, now, self._values))
+            found = [*chain.from_iterable(self._shown)]
+            for read in self._readers:
+                found += read()
+            return self._expected.are((*found,))
         except Exception:  # other keys than there were, or objects that raise what they like
             return False
+
+
+Columns = list[tuple[Place, Iterable[int]]]  # places, and which of their values
+
+
+def _readers(places: Sequence[Place]) -> Iterator[tuple[Callable[[], Any], Columns]]:
+    """Quick ways to all values of these places, C functions where there are such, and in which
+    order they come. Of places that are alike one value each is fetched at a time: no call for
+    every place."""
+    alike: dict[Any, list[Place]] = {}
+    for place in places:
+        alike.setdefault(_likeness(place), []).append(place)
+    cells = alike.pop(ClosureCells, [])
+    if cells:
+        every = tuple(cell for place in cells for cell in place.container)
+        columns: Columns = [(place, range(len(place.keys))) for place in cells]
+        yield functools.partial(map, attrgetter("cell_contents"), every), columns
+    for keys, group in alike.items():
+        if len(group) > 1 and keys is not None:
+            containers = tuple(place.container for place in group)
+            for i, key in enumerate(keys):
+                column: Columns = [(place, (i,)) for place in group]
+                yield functools.partial(map, attrgetter(key), containers), column
+        else:
+            for place in group:
+                yield place.reader(), [(place, range(len(place.keys)))]
+
+
+def _likeness(place: Place) -> Any:
+    """What places have in common whose values are fetched together; None if nothing."""
+    if any(value is MISSING for value in place.values):
+        return None
+    if type(place) is Attributes:
+        return place.keys
+    return ClosureCells if type(place) is ClosureCells else None
 
 
 def _is_fixed(place: Place) -> bool:

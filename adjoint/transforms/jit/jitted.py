@@ -8,16 +8,18 @@ transform the function is simply called. What may live here: finding the trace o
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import WRAPPER_ASSIGNMENTS
 from operator import is_
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from adjoint.display import Displayed
 from adjoint.engine.observers import watch
 from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.collector import collector_rare
@@ -36,7 +38,7 @@ from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.dynamic import Declared, Dynamic
 from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
 from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
-from adjoint.transforms.jit.trace import Tracer
+from adjoint.transforms.jit.trace import Recording, Tracer
 from adjoint.transforms.pytree import (
     OtherTreeError,
     Reader,
@@ -75,7 +77,17 @@ def _static_key(value: Any) -> Any:
     return SameObject(value)
 
 
-class Jitted(Generic[P, R]):
+class _Like(NamedTuple):
+    """A call with nothing but tensors, each of them another: what the next one is compared with."""
+
+    read: Reader | None  # the leaves of trees; None if the arguments are the tensors
+    classes: list[type[Tensor]]
+    kinds: list[tuple[Any, ...]]
+    ambient: tuple[Any, ...]
+    compiled: Compiled
+
+
+class Jitted(Displayed, Generic[P, R]):
     """A function that runs as a program."""
 
     __wrapped__: Callable[P, R]
@@ -96,7 +108,7 @@ class Jitted(Generic[P, R]):
         self._dynamic = Dynamic(fn, self._name, dynamic)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
-        self._last: tuple[Reader | None, Any, Compiled] | None = None  # call with tensors alone
+        self._last: _Like | None = None  # the last call with tensors alone
         self._unlike: Compiled | None = None  # the last that takes other things, too
         self.traces = 0  # how often the function was traced
 
@@ -110,34 +122,34 @@ class Jitted(Generic[P, R]):
             return self._watched(args, kwargs)
         last = self._last
         if last is not None and not kwargs:
-            read, kinds, compiled = last
             try:
-                leaves = args if read is None else read(args)
-                if compiled.effects:
+                leaves = args if last.read is None else last.read(args)
+                if last.compiled.effects:
                     with turn.lock:
-                        return self._like(kinds, compiled, leaves)
-                return self._like(kinds, compiled, leaves)
+                        return self._like(last, leaves)
+                return self._like(last, leaves)
             except (StaleError, OtherTreeError):
                 self._last = None
         return self._find(args, kwargs)
 
-    def _like(self, kinds: Any, compiled: Compiled, args: Sequence[Any]) -> Any:
+    def _like(self, like: _Like, args: Sequence[Any]) -> Any:
         """This call by the trace of the last one; StaleError if it is not like it."""
-        epoch = turn.epoch
-        if len(args) != len(kinds) - 1:
+        epoch, compiled = turn.epoch, like.compiled
+        if [*map(type, args)] != like.classes:
             raise StaleError
-        for kind, arg in zip(kinds, args):  # noqa: B905 - the last entry is no argument's
-            if type(arg) is not Tensor:
-                raise StaleError
-            node = arg.uop
-            if (node.shape, node.dtype, node.device, arg._requires_grad) != kind:
-                raise StaleError
+        nodes = [arg.uop for arg in args]
+        rows = zip(nodes, args)  # noqa: B905 - hot
+        if [(n.shape, n.dtype, n.device, a._requires_grad) for n, a in rows] != like.kinds:
+            raise StaleError
         count = len(args)
         if count > 1 and (args[0] is args[1] or (count > 2 and len({*map(id, args)}) != count)):
             raise StaleError
-        if epoch & 1 or kinds[-1] != ambient() or not compiled.fresh(args):
+        if epoch & 1 or like.ambient != ambient() or not compiled.fresh(args):
             raise StaleError
-        return compiled(args, epoch) if compiled.direct is None else compiled.quick(args, epoch)
+        if compiled.pick is not None:
+            return compiled.quick(nodes, epoch)
+        del nodes, rows  # they would count, see `spares.py`
+        return compiled(args, epoch)
 
     def _watched(self, args: Any, kwargs: Any) -> Any:
         """The same under the profiler or `debug_nans`: no short cuts."""
@@ -150,9 +162,27 @@ class Jitted(Generic[P, R]):
 
         return lower(self)(*args, **kwargs)
 
+    def report(self) -> Any:
+        """The traces of this function, what each took, and why there are more than one."""
+        from adjoint.transforms.jit.report import report  # few programs ask
+
+        return report(self)
+
+    def __repr__(self) -> str:
+        found = self.report()
+        return f"<jit of {found.name}{found.signature}: {found.summary()}>"
+
     def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
         """The closed graph of a call with these arguments, which is not made."""
         return self._tracer(*self._leaves(args, kwargs)).function()
+
+    def recording(self, *args: P.args, **kwargs: P.kwargs) -> Recording:
+        """The same with what the call reads and changes, for viewers."""
+        return self._tracer(*self._leaves(args, kwargs)).recording()
+
+    def kept(self) -> list[Compiled]:
+        """The traces that are kept, the last used of each signature first."""
+        return [compiled for traces in self._traces.values() for compiled in traces]
 
     def _leaves(self, args: Any, kwargs: Any) -> tuple[list[Any], TreeDef]:
         try:
@@ -204,7 +234,9 @@ class Jitted(Generic[P, R]):
         if self.traces and not only_sizes(self._last_key, key, tracer.shapes):
             self._reasons.add(self._reason(key, leaves))
         self.traces, self._last_key, self._once = self.traces + 1, key, ""
+        began = time.perf_counter()
         compiled, result = self._run(tracer)
+        compiled.seconds = time.perf_counter() - began
         self._once = tracer.reason
         if not tracer.captured.complete:
             self._once = "it mentions an import that is not made yet, or too much to be watched"
@@ -267,7 +299,8 @@ class Jitted(Generic[P, R]):
         read = None if flat else leaf_reader(treedef.children[0])
         leaves = args if read is None else read(args)
         if (flat or read is not None) and _are_apart(leaves):
-            self._last = (read, (*map(tensor_type, leaves), ambient()), compiled)
+            classes, kinds = [Tensor] * len(leaves), [*map(tensor_type, leaves)]
+            self._last = _Like(read, classes, kinds, ambient(), compiled)
         elif not flat:
             self._unlike = compiled
 

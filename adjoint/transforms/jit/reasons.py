@@ -26,6 +26,11 @@ class Reasons:
         self._name, self._counts = name, Counter[str]()
         self._said: set[str] = set()
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each was why."""
+        return dict(self._counts)
+
     def add(self, reason: str) -> None:
         """Count a reason; one that comes often is said."""
         self._counts[reason] += 1

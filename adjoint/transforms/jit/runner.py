@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.engine.graph_key import common_backend, graph_key
+from adjoint.engine.graph_key import common_backend, crosses, graph_key
 from adjoint.engine.interpreter import check_device, run_function
 from adjoint.engine.memory_reads import moved
 from adjoint.engine.observers import watch
 from adjoint.engine.program_cache import PROGRAMS
-from adjoint.engine.sides import Sides, divided
+from adjoint.engine.realize import over_mesh
+from adjoint.engine.sides import divided
 from adjoint.engine.step_facts import FlagError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.uop import UOp
-from adjoint.ir.values import storage
+from adjoint.ir.values import mesh_among, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 
@@ -38,7 +39,7 @@ class Runner:
     picks: tuple[tuple[bool, int], ...] = ()
     place: tuple[Any, ...] = ()  # devices of the program's own outputs
     direct: bool = False  # whether the outputs are the program's own, in their order
-    sides: Sides | None = None  # instead of a program, where the graph is on several devices
+    sides: Any = None  # instead of a program, where the graph is on several devices: `Sides`, ...
 
     @staticmethod
     def of(
@@ -50,9 +51,13 @@ class Runner:
             check_device(node)
         default = Device.DEFAULT
         made = Runner(function, devices := tuple(node.device or default for node in nodes))
+        mesh = mesh_among((*order, *nodes, *free))
+        if mesh is not None and nodes and not any(map(crosses, order)):
+            made.sides = over_mesh(nodes, free, mesh)
+            return made
         backend = common_backend((*order, *nodes)) if nodes else None
         key = None
-        if backend is not None:
+        if backend is not None and mesh is None:
             key = graph_key(function.outputs, function.inputs, backend)
         if key is not None:
             bound = PROGRAMS.find(key, function.outputs)

@@ -1,10 +1,12 @@
-"""Old values of the tensors that a program sets, for its next call to write over.
+"""Old values of tensors that a program sets, and old results, for its next call to write over.
 
 A step that trains gives every parameter a new value, and nothing can ask for the old one any more:
 its node and its memory are as good as new ones, without making them. Nothing can, if there is no
-reference to them besides the lists here. That is what is counted, after the tensors have their new
-values: what has no other reference then can get none. Only nodes that the program itself has filled
-are kept: two generations that change places. What may live here: keeping them, and counting.
+reference to them besides the lists here. That is what is counted: after the tensors have their new
+values, and of results when the next call begins. What has no other reference then can get none.
+Only nodes that the program itself has filled are kept: two generations that change places. The
+memory of donated arguments goes to the results that are filled. What may live here: keeping them,
+and counting.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from typing import Any, NamedTuple
 from weakref import getweakrefcount
 
 from adjoint.ir.uop import UOp
+from adjoint.runtime.buffer import Buffer, DonatedBuffer
 
 LARGEST = 32 * 1024  # bytes: above, arithmetic takes longer than making a buffer, and memory counts
+_KEPT = 2  # calls: the results of one are often the arguments of the next
+_FILLED = {Buffer, DonatedBuffer}  # kinds of buffers that no other library sees
 _COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()  # without the lock counts say less
 
 
@@ -43,8 +48,8 @@ class Spares:
     def __init__(self, outputs: Sequence[int], total: int):
         places = {output: place for place, output in enumerate(outputs)}
         self._others = [output for output in range(total) if output not in places]
-        self._pick = _picker(outputs)
-        self._fill = _picker([places.get(output, -1) for output in range(total)])
+        self._pick = picker(outputs)
+        self._fill = picker([places.get(output, -1) for output in range(total)])
         self._current = Generation((None,) * len(outputs), (None,) * len(outputs))
         self._free: Generation | None = None
         self._taken: Generation | None = None  # by the last call, which most likely has filled it
@@ -101,7 +106,57 @@ class Spares:
         return used
 
 
-def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+class Returned:
+    """The results of the last calls, those at some numbers of `total`. A small result is soon
+    computed; its node and its buffer take longer to make."""
+
+    __slots__ = ("_calls", "_fill", "_numbers", "_pick")
+
+    def __init__(self, numbers: Sequence[int], total: int):
+        places = {number: place for place, number in enumerate(numbers)}
+        self._numbers = tuple(numbers)
+        self._pick = picker(numbers)
+        self._fill = picker([places.get(number, -1) for number in range(total)])
+        self._calls: list[Generation] = []  # changed by single operations: threads may call
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    def take(self) -> Generation | None:
+        """The oldest results, for this call alone, None for those that are not free."""
+        if len(self._calls) < _KEPT:
+            return None
+        try:
+            old = self._calls.pop(0)
+        except IndexError:  # another thread has taken it
+            return None
+        if _are_free(*old):
+            return old
+        nodes, buffers = [*old.nodes], [*old.buffers]
+        del old  # it would count
+        return _sorted(nodes, buffers)
+
+    def into(self, free: Generation | None) -> Sequence[Any]:
+        """A buffer for each result, or None; nothing at all if none is free."""
+        return () if free is None else self._fill((*free.buffers, None))
+
+    def nodes(
+        self, free: Generation | None, found: list[Any], make: Callable[[Any, int], UOp]
+    ) -> Sequence[UOp]:
+        """The nodes of what the program found; those of the buffers that it was given are there.
+        `make` makes that of a buffer by its number."""
+        buffers = self._pick(found)
+        if free is None or free.buffers != buffers or len(buffers) != len(found):
+            nodes: Sequence[UOp] = [make(buffer, number) for number, buffer in enumerate(found)]
+            free = Generation(self._pick(nodes), buffers)
+        else:
+            nodes = self._fill(free.nodes)
+        self._calls.append(free)
+        del self._calls[:-_KEPT]
+        return nodes
+
+
+def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """The values at these numbers, as a tuple: what `itemgetter` gives for two and more."""
     if len(numbers) > 1:
         return itemgetter(*numbers)
@@ -109,21 +164,47 @@ def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]
 
 
 def _are_alone(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
-    """Whether there are no references to these but those of a generation, and of each other.
+    """Whether there are no references to these but those of a generation, and of each other. The
+    memory of a buffer is its alone for as long as it has no array."""
+    return _are_referred_to_once(nodes, buffers) and not [
+        b for b in buffers if b._array is not None or b._block is None
+    ]
 
-    What is counted has no name, which would count. A node: the generation and this question; from
-    the table of nodes a weak one. Its attributes: the node, their key in that table, the question.
-    A buffer: the attributes, the generation, the question. Its memory is the buffer's alone for as
-    long as it has no array.
+
+def _are_referred_to_once(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
+    """Whether a generation has the only references to these, beside those of each other.
+
+    What is counted has no name, which would count; no count is less than what is asked for, so
+    their sum says it of all. A node: the generation and this question; from the table of nodes a
+    weak one. Its attributes: the node, their key in that table, the question. A buffer: the
+    attributes, the generation, the question.
     """
     count = len(nodes)
     return (
-        [*map(getrefcount, nodes)].count(2) == count
+        sum(map(getrefcount, nodes)) == 2 * count
         and [*map(getweakrefcount, nodes)].count(1) == count
-        and [*map(getrefcount, map(_ATTRIBUTES, nodes))].count(3) == count
-        and [*map(getrefcount, buffers)].count(3) == count
-        and not [b for b in buffers if b._array is not None or b._block is None]
+        and sum(map(getrefcount, map(_ATTRIBUTES, nodes))) == 3 * count
+        and sum(map(getrefcount, buffers)) == 3 * count
     )
+
+
+def _are_free(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
+    """Whether these can be filled anew."""
+    return (
+        _are_referred_to_once(nodes, buffers)
+        and _FILLED.issuperset(map(type, buffers))
+        and not [buffer for buffer in buffers if buffer._array is not None]
+    )
+
+
+def _sorted(nodes: list[Any], buffers: list[Any]) -> Generation:
+    """The same, one by one. The lists are given up."""
+    for place in range(len(nodes)):
+        node, buffer = (nodes[place],), (buffers[place],)
+        nodes[place] = buffers[place] = None
+        if _are_free(node, buffer):
+            nodes[place], buffers[place] = node[0], buffer[0]
+    return Generation(tuple(nodes), tuple(buffers))
 
 
 _ATTRIBUTES = attrgetter("arg")

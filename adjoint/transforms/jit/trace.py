@@ -17,6 +17,7 @@ from typing import Any
 
 from adjoint.engine import realize as engine
 from adjoint.engine.graph_key import close_over_parameters
+from adjoint.engine.observers import watch
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import HERE, STORED
 from adjoint.ir.opdef import OPS
@@ -98,6 +99,31 @@ class _Call:
     out_leaves: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recording:
+    """A traced call: its results and effects as nodes over `given` ones, each with where it comes
+    from; the same closed, as a function; and which of the roots change something."""
+
+    roots: tuple[UOp, ...]
+    given: dict[UOp, Any]
+    function: Function
+    effects: tuple[Effect, ...]
+    leaves: Sequence[Any]
+
+    def buffers(self) -> list[Buffer]:
+        """The values that a call now would read; random keys are those of the next draws, which
+        are not made."""
+        with stream.untouched():
+            return [self._buffer(source) for source in self.given.values()]
+
+    def _buffer(self, source: Any) -> Buffer:
+        if isinstance(source, Read):
+            tensor = source.where.tensor(self.leaves)
+            engine.realize(tensor.uop)
+            return storage(tensor.uop)
+        return source.buffer() if isinstance(source, Draw) else source
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Tracer:
     """One call: `call` runs the function on leaves of the arguments."""
@@ -124,14 +150,22 @@ class Tracer:
         with span(f"trace {self.name}", "compile"), turn.tracing():
             call = self._recorded()
         compiled = self._compiled(call)
+        if watch.collector is not None:
+            watch.collector.traced(compiled)
         engine.realize(*call.keys)
         drawn = {id(draw): storage(key) for key, draw in call.keys.items()}
         return compiled, self._finished(compiled, drawn, call.survivors)
 
     def function(self) -> Function:
         """The graph of the call, closed; nothing is computed or changed."""
+        return self.recording().function
+
+    def recording(self) -> Recording:
+        """The call as a graph, with what it reads and changes; nothing is computed or changed."""
         with turn.tracing(), stream.untouched(), self.captured.untouched():
-            return self._closed(self._recorded().sources)[1]
+            sources, function, _, free = self._closed(self._recorded().sources)
+        given, roots = zip(free, sources, strict=True), tuple(self.nodes)
+        return Recording(roots, dict(given), function, tuple(self.effects), self.leaves)
 
     def _recorded(self) -> _Call:
         """Run the function on variables; afterwards all tensors are as they were."""
@@ -210,7 +244,8 @@ class Tracer:
                 continue  # the function has it twice: as an argument, and where it was found
             if id(leaf) not in first:
                 shape = self.shapes.get(i, leaf.shape)
-                node = OPS["input"](f"x{i}", shape, leaf.dtype, leaf.uop.device)
+                place = storage(leaf.uop).device if is_known(leaf.uop) else leaf.uop.device
+                node = OPS["input"](f"x{i}", shape, leaf.dtype, place)
                 symbols[i] = OPS["unique_identity"](node)
                 made = Tensor(symbols[i])
                 made.requires_grad = leaf._requires_grad

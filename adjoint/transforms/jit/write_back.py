@@ -38,7 +38,7 @@ class WriteBack:
         self.sets = any(isinstance(effect, SetValue) for effect in effects)
         self._flags, self.spares = flags, Spares(self._kept.outputs, len(flags))
 
-    def apply(self, leaves: Sequence[Any], nodes: list[UOp]) -> None:
+    def apply(self, leaves: Sequence[Any], nodes: Sequence[UOp]) -> None:
         """Hand over the outputs; all tensors are found before any of them changes."""
         kept = self._kept.found(leaves)
         rest = self._rest.found(leaves) if self._rest else ()
@@ -52,7 +52,7 @@ class WriteBack:
         for store in self._stores:
             self._store(store, nodes)
 
-    def _store(self, store: Store, nodes: list[UOp]) -> None:
+    def _store(self, store: Store, nodes: Sequence[UOp]) -> None:
         made, output = store.value, store.output
         if output is not None:
             made = lift.handle(nodes[output], self._flags[output])
@@ -84,7 +84,7 @@ class _Sets:
         """The tensors of this call that get values, and those that get gradients."""
         return self._targets.tensors(leaves), self._owners.tensors(leaves)
 
-    def hand_over(self, targets: list[Any], owners: list[Any], nodes: list[UOp]) -> list[Any]:
+    def hand_over(self, targets: list[Any], owners: list[Any], nodes: Sequence[UOp]) -> list[Any]:
         """The nodes that these tensors and gradients had before; None for a view, or nothing."""
         old: list[Any] = []
         with writing:

@@ -11,6 +11,7 @@ from tests.backends.cuda.agreement import equal
 
 LOW = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 EIGHT = ("float8_e4m3fn", "float8_e5m2")
+FIRST_SCALE = 2.0**24  # far too large for float16
 SLACK = 8  # roundings of the low dtype, relative to the largest number of a result
 
 
@@ -39,11 +40,24 @@ def autocast_step(dtype):
 
 
 def scaled_steps(dtype):
-    """Steps with a GradScaler whose first scale is far too large, jitted. Where it ends may differ:
-    a product that a library writes as float32 does not overflow in float16 on the way."""
+    """The first loss of steps with a GradScaler whose first scale is far too large, jitted."""
+    losses, scale = _scaled(dtype)
+    assert losses[-1].item() < losses[0].item()
+    assert dtype != "float16" or scale < FIRST_SCALE  # the first steps overflowed
+    return [losses[0]]
+
+
+def last_scale():
+    """Where a scale ends in float16. Kernels have the CPU's bits and so its scale; one that a GPU's
+    library multiplied for may be larger: a gradient that it writes as float32 is not rounded to
+    float16 on the way, and does not overflow there."""
+    return _scaled("float16")[1]
+
+
+def _scaled(dtype):
     model, (x, y) = _model(), _data()
     optimizer = nn.optim.AdamW(model.parameters(), lr=3e-3)
-    scaler = nn.optim.GradScaler(init_scale=2.0**24)
+    scaler = nn.optim.GradScaler(init_scale=FIRST_SCALE)
 
     @jit
     def step(x, y):
@@ -55,10 +69,7 @@ def scaled_steps(dtype):
         scaler.update()
         return loss
 
-    losses = [step(x, y) for _ in range(12)]
-    assert losses[-1].item() < losses[0].item()
-    assert dtype != "float16" or scaler.get_scale() < 2.0**24  # the first steps overflowed
-    return [losses[0]]
+    return [step(x, y) for _ in range(12)], scaler.get_scale()
 
 
 def whole_model(dtype):

@@ -84,6 +84,28 @@ WHOLE = {
     ),
     "rows by index": (lambda x: [x[(x[:, 0] * 900).cast("int32") % 64]], [(65536, 32)]),
     "sorts": (lambda x: [*x.sort(1), *x.sort(0), x.argsort(1)], [(33, 300), (3, 5000)]),
+    "sorts of short rows": (
+        lambda x: [
+            *_rough(x).sort(1),
+            _rough(x).argsort(1, descending=True),
+            *(
+                _rough(x).cast(d).sort(1)[0].cast("float64")
+                for d in ("float16", "float64", "uint8")
+            ),
+            x.bitcast("uint32").sort(0)[0].cast("float64"),
+        ],
+        [(40, 256), (33, 65), (100, 500)],
+    ),
+    "rows of bfloat16": (
+        lambda x: [
+            (y := x.cast("bfloat16")).softmax(-1),
+            (y * 1.5 + 0.25).relu() * y.tanh(),
+            y.layernorm(-1),
+            y * 1e38 * y * 4,
+            y * 1e-38 * y * 0.01,
+        ],
+        [(40, 256), (33, 65), (3, 5001)],
+    ),
     "long sorts": (
         lambda x: [*_rough(x).sort(1), _rough(x).argsort(1, descending=True), x.sort(0)[0]],
         [(3, 5003), (600, 2), (1, 70001), (2, 65536)],

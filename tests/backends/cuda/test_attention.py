@@ -84,12 +84,20 @@ def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
         ("another size of values", lambda q, k, v: q.attention(k, v[..., :8])),
         ("leads that are broadcast", lambda q, k, v: q.attention(k[:, :1], v[:, :1])),
         ("wide heads", lambda q, k, v: q.repeat(1, 1, 1, 9).attention(k.repeat(1, 1, 1, 9), v)),
-        ("vmap", vmap(lambda q, k, v: q.attention(k, v))),
+        ("keys that all have", vmap(lambda q, k, v: q.attention(k, v), (0, None, None))),
     ],
 )
 def test_what_kernels_do_not_take_becomes_its_body(gpu, reason, fn):
     q, k, v = (some(2, 2, 8, 16, seed=i) for i in range(3))
     assert whole(fn, q, k, v) == []
+
+
+def test_vmap_of_it_is_one_with_more_leads(gpu):
+    q, k, v = (some(2, 2, 8, 16, seed=i) for i in range(3))
+    fn = vmap(lambda q, k, v: q.attention(k, v, is_causal=True))
+    assert len(whole(fn, q, k, v)) == 1
+    wanted = q.attention(k, v, is_causal=True).numpy().astype(np.float32)
+    assert np.array_equal(fn(q, k, v).numpy().astype(np.float32), wanted)
 
 
 @needs_compiler

@@ -65,6 +65,32 @@ def test_rows_of_every_length_have_the_bits_of_the_cpu(gpu, name, length):
     assert compared(program, ROWS[name], (3, length)) == "equal"
 
 
+@pytest.mark.parametrize("kind", ["set", "sum", "prod", "amax"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+@pytest.mark.parametrize(("shape", "axis", "count"), [((3, 20, 8), 1, 2), ((4, 7), 1, 9)])
+def test_few_updates_have_the_bits_of_the_cpu_by_one_kernel(gpu, shape, axis, count, dtype, kind):
+    places = np.random.default_rng(1).integers(0, shape[axis], count)  # some come twice
+    updates = (*shape[:axis], count, *shape[axis + 1 :])
+
+    def written(x, index, given):
+        if kind == "set":
+            kept = +x
+            kept[(slice(None),) * axis + (index,)] = given
+            return kept
+        spread = index.reshape(*(-1 if a == axis else 1 for a in range(len(shape))))
+        return x.scatter_reduce(axis, spread.expand(updates), given, kind)
+
+    found = {}
+    for device in ("CPU", "GPU"):
+        x, given = floats(*shape, device=device), floats(*updates, device=device, seed=2)
+        index = Tensor(places, device)
+        operands = (3 * x).cast(dtype).realize(), index, (3 * given).cast(dtype).realize()
+        found[device] = written(*operands).cast("float32").numpy()
+        if device == "GPU" and kind == "set":
+            assert "scatter_few" in lower(written)(*operands).schedule()
+    assert np.array_equal(found["CPU"], found["GPU"])
+
+
 def test_a_jitted_call_is_launches_and_nothing_else(gpu):
     f = jit(lambda x: [(x * 3).softmax(-1), x.sum(0)])
     x = (floats(40, 64) + 0).realize()

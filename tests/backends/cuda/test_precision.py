@@ -6,7 +6,7 @@ from adjoint.runtime.cuda import problem
 from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
 from tests.anew import compiled_anew
-from tests.backends.cuda.precision import CASES, close, computed
+from tests.backends.cuda.precision import CASES, FIRST_SCALE, close, computed, last_scale
 from tests.support.devices import on
 from tests.support.fake_gpu import fake_gpu
 
@@ -35,3 +35,21 @@ def test_a_fake_gpu_computes_what_the_cpu_does(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_gpu_computes_what_the_cpu_does(name):
     check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+def test_a_scale_ends_where_it_does_on_the_cpu():
+    with compiled_anew(), on("CPU"):
+        wanted = last_scale()
+    with compiled_anew(), fake_gpu(), on("GPU"):
+        assert last_scale() == wanted
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(bool(problem()), reason=problem() or "there is a GPU")
+def test_a_scale_ends_no_lower_than_on_the_cpu():
+    with on("CPU"):
+        wanted = last_scale()
+    with on("GPU"):
+        assert wanted <= last_scale() < FIRST_SCALE

@@ -13,14 +13,17 @@ import runpy
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import ClassVar
 
+import adjoint.examples
 from adjoint import Tensor, counters, training
 from adjoint.cli.program import examples
 from adjoint.training.cli_options import RunOptions, use
 from tests.support.devices import on
 from tests.support.fake_gpu import fake_gpu
 
+EXAMPLES = Path(adjoint.examples.__file__).parent  # by path: others may have imported a module
 STEPS = 5
 NEAR = 2e-3  # of the larger of a loss and its first value, after some steps of rounding
 
@@ -43,9 +46,19 @@ def trained(name, device, steps):
     options = RunOptions(name=name, steps=steps, quiet=True)
     quiet = contextlib.redirect_stdout(io.StringIO())
     short = contextlib.suppress(AssertionError)  # a result after all of its steps
-    with on(device), use(options), quiet, _watched(), counters() as counted, short:
-        runpy.run_module(f"adjoint.examples.{name}", run_name="__main__")
+    with on(device), use(options), quiet, _watched(), _alone(), counters() as counted, short:
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     return Watched.seen, counted.library
+
+
+@contextlib.contextmanager
+def _alone():
+    """No arguments of this process are those of the example."""
+    before, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 @contextlib.contextmanager

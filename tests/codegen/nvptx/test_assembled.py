@@ -72,6 +72,21 @@ def test_sixteen_bytes_are_accessed_at_once():
     assert len(re.findall(r"st\.global\.v4\.b32", ptx)) == 1
 
 
+def test_no_thread_goes_down_a_column_when_there_are_few():
+    x = floats(512, 512)
+    columns, rows = sources((x.softmax(-1) + x.sum(0)).tanh())
+    assert read_geometry(columns).team > 1
+    assert read_geometry(rows).team > 1
+
+
+def test_two_bfloat16_are_rounded_by_one_instruction_and_eight_accessed_at_once():
+    _, ptx = only((floats(1 << 16).cast("bfloat16").realize() * 1.5 + 0.25).relu())
+    assert len(re.findall(r"ld\.global\.v4\.b32", ptx)) == 1
+    assert len(re.findall(r"st\.global\.v4\.b32", ptx)) == 1
+    assert len(re.findall(r"cvt\.rn\.bf16x2\.f32", ptx)) == 3 * 4
+    assert "setp.nan" not in ptx
+
+
 def test_what_a_result_may_be_written_over_is_not_read_as_if_it_never_changed():
     x = floats(64, 4096)
     assert "ld.global.nc" not in only(x + 1)[1]  # in place
@@ -146,6 +161,6 @@ def test_gates_are_asked_only_where_a_row_may_end():
 
 def test_columns_are_on_their_way_together():
     (ptx,) = texts(floats(8192, 64).sum(0)).values()
-    assert ".maxnreg 128" in ptx
+    assert ".maxnreg 64" in ptx
     loads = re.search(r"(?:ld\.global\S*\.v4(?:(?!add\.rn).)*){16}", ptx, re.DOTALL)
     assert loads is not None

@@ -4,7 +4,6 @@
 #include <string.h>
 
 static inline float maximum_f32(float a, float b) { return a > b || a != a ? a : b; }
-static inline float minimum_f32(float a, float b) { return a < b || a != a ? a : b; }
 static inline int f32_as_i32(float x) { int y; memcpy(&y, &x, sizeof y); return y; }
 static inline float i32_as_f32(int x) { float y; memcpy(&y, &x, sizeof y); return y; }
 static inline int64_t minimum_i64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -38,40 +37,38 @@ void true_div(int64_t* args, int64_t begin, int64_t end) {
       int64_t alu2 = (ridx2+n1);
       bool alu3 = (alu2<n0);
       float val1 = (alu3?*(in0+(alu1+n1)):0.0f);
-      float alu4 = minimum_f32(89.5f, maximum_f32((-105.0f), (val1-acc0)));
+      float alu4 = maximum_f32((-105.0f), (val1-acc0));
       float alu5 = fmaf(alu4, 1.442695f, 1.2582912e+07f);
       float alu6 = (alu5-1.2582912e+07f);
       float alu7 = fmaf(alu6, 1.9046542e-09f, fmaf(alu6, (-0.6931472f), alu4));
       float alu8 = fmaf(fmaf(fmaf(0.001392625f, alu7, 0.008363233f), alu7, 0.041666552f), alu7, 0.16666576f);
-      bool alu9 = (alu4<0.0f);
-      float alu10 = i32_as_f32((int)(((uint32_t)f32_as_i32(alu5)+(uint32_t)(alu9?191:63))<<23u));
-      float alu11 = (fmaf(fmaf(fmaf(alu8, alu7, 0.5f), alu7, 1.0f), alu7, 1.0f)*alu10*(alu9?5.421011e-20f:1.8446744e+19f));
-      float alu12 = (alu3?alu11:0.0f);
+      float alu9 = (fmaf(fmaf(fmaf(alu8, alu7, 0.5f), alu7, 1.0f), alu7, 1.0f)*i32_as_f32((int)(((uint32_t)f32_as_i32(alu5)+191u)<<23u)));
+      float alu10 = (alu9*5.421011e-20f);
+      float alu11 = (alu3?alu10:0.0f);
       float acc2 = 0.0f;
-      *(kept0+alu2) = alu11;
+      *(kept0+alu2) = alu10;
       for (int64_t ridx3 = 0; ridx3 < 2; ridx3++) {
         float acc3 = 0.0f;
-        int64_t alu13 = (ridx3*256);
-        int64_t alu14 = (alu1+alu13);
-        int64_t alu15 = ((ridx3*n2)+n3);
-        int64_t alu16 = (ridx2+alu13);
-        for (int64_t ridx4 = 0; ridx4 < minimum_i64(alu15, 16); ridx4++) {
-          int64_t alu17 = (ridx4*16);
-          float val2 = *(in0+(alu14+alu17));
-          float alu18 = minimum_f32(89.5f, maximum_f32((-105.0f), (val2-acc0)));
-          float alu19 = fmaf(alu18, 1.442695f, 1.2582912e+07f);
-          float alu20 = (alu19-1.2582912e+07f);
-          float alu21 = fmaf(alu20, 1.9046542e-09f, fmaf(alu20, (-0.6931472f), alu18));
-          float alu22 = fmaf(fmaf(fmaf(0.001392625f, alu21, 0.008363233f), alu21, 0.041666552f), alu21, 0.16666576f);
-          bool alu23 = (alu18<0.0f);
-          float alu24 = i32_as_f32((int)(((uint32_t)f32_as_i32(alu19)+(uint32_t)(alu23?191:63))<<23u));
-          float alu25 = (fmaf(fmaf(fmaf(alu22, alu21, 0.5f), alu21, 1.0f), alu21, 1.0f)*alu24*(alu23?5.421011e-20f:1.8446744e+19f));
-          acc3 = (acc3+alu25);
-          *(kept0+(alu16+alu17)) = alu25;
+        int64_t alu12 = (ridx3*256);
+        int64_t alu13 = (alu1+alu12);
+        int64_t alu14 = ((ridx3*n2)+n3);
+        int64_t alu15 = (ridx2+alu12);
+        for (int64_t ridx4 = 0; ridx4 < minimum_i64(alu14, 16); ridx4++) {
+          int64_t alu16 = (ridx4*16);
+          float val2 = *(in0+(alu13+alu16));
+          float alu17 = maximum_f32((-105.0f), (val2-acc0));
+          float alu18 = fmaf(alu17, 1.442695f, 1.2582912e+07f);
+          float alu19 = (alu18-1.2582912e+07f);
+          float alu20 = fmaf(alu19, 1.9046542e-09f, fmaf(alu19, (-0.6931472f), alu17));
+          float alu21 = fmaf(fmaf(fmaf(0.001392625f, alu20, 0.008363233f), alu20, 0.041666552f), alu20, 0.16666576f);
+          float alu22 = (fmaf(fmaf(fmaf(alu21, alu20, 0.5f), alu20, 1.0f), alu20, 1.0f)*i32_as_f32((int)(((uint32_t)f32_as_i32(alu18)+191u)<<23u)));
+          float alu23 = (alu22*5.421011e-20f);
+          acc3 = (acc3+alu23);
+          *(kept0+(alu15+alu16)) = alu23;
         }
         float acc4 = acc3;
-        for (int64_t ridx5 = 0; ridx5 < minimum_i64((16-alu15), 1); ridx5++) {
-          acc4 = (acc4+alu12);
+        for (int64_t ridx5 = 0; ridx5 < minimum_i64((16-alu14), 1); ridx5++) {
+          acc4 = (acc4+alu11);
         }
         acc2 = (acc2+acc4);
       }

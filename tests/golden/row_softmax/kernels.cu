@@ -1,5 +1,4 @@
 __device__ static inline float maximum_f32(float a, float b) { return a > b || a != a ? a : b; }
-__device__ static inline float minimum_f32(float a, float b) { return a < b || a != a ? a : b; }
 __device__ static inline long long minimum_i64(long long a, long long b) { return a < b ? a : b; }
 
 extern "C" __global__ void true_div(float* out0, const float* in0, long long n0, long long n1, long long n2, long long n3, long long iterations) {
@@ -26,42 +25,38 @@ extern "C" __global__ void true_div(float* out0, const float* in0, long long n0,
       long long alu2 = (ridx2+n1);
       bool alu3 = (alu2<n0);
       float val1 = (alu3?*(in0+(alu1+n1)):0.0f);
-      float alu4 = minimum_f32(89.5f, maximum_f32((-105.0f), (val1-acc0)));
+      float alu4 = maximum_f32((-105.0f), (val1-acc0));
       float alu5 = fmaf(alu4, 1.442695f, 1.2582912e+07f);
       float alu6 = (alu5-1.2582912e+07f);
       float alu7 = fmaf(alu6, 1.9046542e-09f, fmaf(alu6, (-0.6931472f), alu4));
       float alu8 = fmaf(fmaf(fmaf(0.001392625f, alu7, 0.008363233f), alu7, 0.041666552f), alu7, 0.16666576f);
-      bool alu9 = (alu4<0.0f);
-      int alu10 = (int)(((unsigned int)__float_as_int(alu5)+(unsigned int)(alu9?191:63))<<23u);
-      float alu11 = (fmaf(fmaf(fmaf(alu8, alu7, 0.5f), alu7, 1.0f), alu7, 1.0f)*__int_as_float(alu10));
-      float alu12 = (alu11*(alu9?5.421011e-20f:1.8446744e+19f));
-      float alu13 = (alu3?alu12:0.0f);
+      float alu9 = (fmaf(fmaf(fmaf(alu8, alu7, 0.5f), alu7, 1.0f), alu7, 1.0f)*__int_as_float((int)(((unsigned int)__float_as_int(alu5)+191u)<<23u)));
+      float alu10 = (alu9*5.421011e-20f);
+      float alu11 = (alu3?alu10:0.0f);
       float acc2 = 0.0f;
-      *(kept0+alu2) = alu12;
+      *(kept0+alu2) = alu10;
       for (long long ridx3 = 0; ridx3 < 2; ridx3++) {
         float acc3 = 0.0f;
-        long long alu14 = (ridx3*256);
-        long long alu15 = (alu1+alu14);
-        long long alu16 = ((ridx3*n2)+n3);
-        long long alu17 = (ridx2+alu14);
-        for (long long ridx4 = 0; ridx4 < minimum_i64(alu16, 16); ridx4++) {
-          long long alu18 = (ridx4*16);
-          float val2 = *(in0+(alu15+alu18));
-          float alu19 = minimum_f32(89.5f, maximum_f32((-105.0f), (val2-acc0)));
-          float alu20 = fmaf(alu19, 1.442695f, 1.2582912e+07f);
-          float alu21 = (alu20-1.2582912e+07f);
-          float alu22 = fmaf(alu21, 1.9046542e-09f, fmaf(alu21, (-0.6931472f), alu19));
-          float alu23 = fmaf(fmaf(fmaf(0.001392625f, alu22, 0.008363233f), alu22, 0.041666552f), alu22, 0.16666576f);
-          bool alu24 = (alu19<0.0f);
-          int alu25 = (int)(((unsigned int)__float_as_int(alu20)+(unsigned int)(alu24?191:63))<<23u);
-          float alu26 = (fmaf(fmaf(fmaf(alu23, alu22, 0.5f), alu22, 1.0f), alu22, 1.0f)*__int_as_float(alu25));
-          float alu27 = (alu26*(alu24?5.421011e-20f:1.8446744e+19f));
-          acc3 = (acc3+alu27);
-          *(kept0+(alu17+alu18)) = alu27;
+        long long alu12 = (ridx3*256);
+        long long alu13 = (alu1+alu12);
+        long long alu14 = ((ridx3*n2)+n3);
+        long long alu15 = (ridx2+alu12);
+        for (long long ridx4 = 0; ridx4 < minimum_i64(alu14, 16); ridx4++) {
+          long long alu16 = (ridx4*16);
+          float val2 = *(in0+(alu13+alu16));
+          float alu17 = maximum_f32((-105.0f), (val2-acc0));
+          float alu18 = fmaf(alu17, 1.442695f, 1.2582912e+07f);
+          float alu19 = (alu18-1.2582912e+07f);
+          float alu20 = fmaf(alu19, 1.9046542e-09f, fmaf(alu19, (-0.6931472f), alu17));
+          float alu21 = fmaf(fmaf(fmaf(0.001392625f, alu20, 0.008363233f), alu20, 0.041666552f), alu20, 0.16666576f);
+          float alu22 = (fmaf(fmaf(fmaf(alu21, alu20, 0.5f), alu20, 1.0f), alu20, 1.0f)*__int_as_float((int)(((unsigned int)__float_as_int(alu18)+191u)<<23u)));
+          float alu23 = (alu22*5.421011e-20f);
+          acc3 = (acc3+alu23);
+          *(kept0+(alu15+alu16)) = alu23;
         }
         float acc4 = acc3;
-        for (long long ridx5 = 0; ridx5 < minimum_i64((16-alu16), 1); ridx5++) {
-          acc4 = (acc4+alu13);
+        for (long long ridx5 = 0; ridx5 < minimum_i64((16-alu14), 1); ridx5++) {
+          acc4 = (acc4+alu11);
         }
         acc2 = (acc2+acc4);
       }

@@ -7,18 +7,18 @@ start:
   %v23 = load ptr, ptr %v22
   %v69 = getelementptr inbounds i64, ptr %args, i64 3
   %v70 = load i64, ptr %v69
-  %v116 = getelementptr inbounds i64, ptr %args, i64 4
-  %v117 = load i64, ptr %v116
-  %v119 = getelementptr inbounds i64, ptr %args, i64 5
-  %v120 = load i64, ptr %v119
-  %v211 = getelementptr inbounds i64, ptr %args, i64 0
-  %v212 = load ptr, ptr %v211
+  %v111 = getelementptr inbounds i64, ptr %args, i64 4
+  %v112 = load i64, ptr %v111
+  %v114 = getelementptr inbounds i64, ptr %args, i64 5
+  %v115 = load i64, ptr %v114
+  %v201 = getelementptr inbounds i64, ptr %args, i64 0
+  %v202 = load ptr, ptr %v201
   %v2 = sub i64 %end, %begin
   %v3 = add i64 %begin, %v2
   %v6 = icmp slt i64 %begin, %v3
   br i1 %v6, label %b4, label %b5
 b4:
-  %v7 = phi i64 [ %begin, %start ], [ %v229, %b219 ]
+  %v7 = phi i64 [ %begin, %start ], [ %v219, %b209 ]
   %v10 = mul i64 %v7, %v9
   %v11 = icmp sgt i64 %v9, 0
   %v12 = select i1 %v11, i64 %v9, i64 0
@@ -96,159 +96,149 @@ b36:
   %v84 = fsub <16 x float> %v81, %v83
   %v85 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v84
   %v86 = select <16 x i1> %v85, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v84
-  %v87 = fcmp olt <16 x float> splat (float 0x4056600000000000), %v86
-  %v88 = select <16 x i1> %v87, <16 x float> splat (float 0x4056600000000000), <16 x float> %v86
-  %v89 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
-  %v90 = fsub <16 x float> %v89, splat (float 0x4168000000000000)
-  %v91 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v90, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v88)
-  %v92 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v90, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v91)
-  %v93 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v92, <16 x float> splat (float 0x3F8120BE20000000))
-  %v94 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v93, <16 x float> %v92, <16 x float> splat (float 0x3FA5555180000000))
-  %v95 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v94, <16 x float> %v92, <16 x float> splat (float 0x3FC5554DC0000000))
-  %v96 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v95, <16 x float> %v92, <16 x float> splat (float 0x3FE0000000000000))
-  %v97 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v96, <16 x float> %v92, <16 x float> splat (float 0x3FF0000000000000))
-  %v98 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v97, <16 x float> %v92, <16 x float> splat (float 0x3FF0000000000000))
-  %v99 = bitcast <16 x float> %v89 to <16 x i32>
-  %v100 = fcmp olt <16 x float> %v88, splat (float 0x0000000000000000)
-  %v101 = select <16 x i1> %v100, <16 x i32> splat (i32 191), <16 x i32> splat (i32 63)
-  %v102 = add <16 x i32> %v99, %v101
-  %v103 = shl <16 x i32> %v102, splat (i32 23)
-  %v104 = bitcast <16 x i32> %v103 to <16 x float>
-  %v105 = fmul <16 x float> %v98, %v104
-  %v106 = select <16 x i1> %v100, <16 x float> splat (float 0x3BF0000000000000), <16 x float> splat (float 0x43F0000000000000)
-  %v107 = fmul <16 x float> %v105, %v106
-  %v108 = select <16 x i1> %v78, <16 x float> %v107, <16 x float> splat (float 0x0000000000000000)
-  %v109 = getelementptr inbounds float, ptr %v1, i64 %v71
-  store <16 x float> %v107, ptr %v109, align 4
-  br label %b110
-b110:
-  %v112 = phi i64 [ 0, %b36 ], [ %v181, %b172 ]
-  %v113 = phi <16 x float> [ splat (float 0x0000000000000000), %b36 ], [ %v180, %b172 ]
-  %v114 = mul i64 %v112, 256
-  %v115 = add i64 %v68, %v114
-  %v118 = mul i64 %v112, %v117
-  %v121 = add i64 %v118, %v120
-  %v122 = call i64 @llvm.smin.i64(i64 %v121, i64 16)
-  %v123 = sub i64 16, %v121
-  %v124 = call i64 @llvm.smin.i64(i64 %v123, i64 1)
-  %v125 = add i64 0, %v114
-  %v126 = icmp sgt i64 %v122, 0
-  %v127 = select i1 %v126, i64 %v122, i64 0
-  %v128 = add i64 0, %v127
-  %v131 = icmp slt i64 0, %v128
-  br i1 %v131, label %b129, label %b130
-b129:
-  %v132 = phi i64 [ 0, %b110 ], [ %v165, %b129 ]
-  %v133 = phi <16 x float> [ splat (float 0x0000000000000000), %b110 ], [ %v162, %b129 ]
-  %v134 = mul i64 %v132, 16
-  %v135 = add i64 %v115, %v134
-  %v136 = getelementptr inbounds float, ptr %v23, i64 %v135
-  %v137 = load <16 x float>, ptr %v136, align 4
-  %v138 = fsub <16 x float> %v137, %v83
-  %v139 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v138
-  %v140 = select <16 x i1> %v139, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v138
-  %v141 = fcmp olt <16 x float> splat (float 0x4056600000000000), %v140
-  %v142 = select <16 x i1> %v141, <16 x float> splat (float 0x4056600000000000), <16 x float> %v140
-  %v143 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v142, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
-  %v144 = fsub <16 x float> %v143, splat (float 0x4168000000000000)
-  %v145 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v144, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v142)
-  %v146 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v144, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v145)
-  %v147 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v146, <16 x float> splat (float 0x3F8120BE20000000))
-  %v148 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v147, <16 x float> %v146, <16 x float> splat (float 0x3FA5555180000000))
-  %v149 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v148, <16 x float> %v146, <16 x float> splat (float 0x3FC5554DC0000000))
-  %v150 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v149, <16 x float> %v146, <16 x float> splat (float 0x3FE0000000000000))
-  %v151 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v150, <16 x float> %v146, <16 x float> splat (float 0x3FF0000000000000))
-  %v152 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v151, <16 x float> %v146, <16 x float> splat (float 0x3FF0000000000000))
-  %v153 = bitcast <16 x float> %v143 to <16 x i32>
-  %v154 = fcmp olt <16 x float> %v142, splat (float 0x0000000000000000)
-  %v155 = select <16 x i1> %v154, <16 x i32> splat (i32 191), <16 x i32> splat (i32 63)
-  %v156 = add <16 x i32> %v153, %v155
-  %v157 = shl <16 x i32> %v156, splat (i32 23)
-  %v158 = bitcast <16 x i32> %v157 to <16 x float>
-  %v159 = fmul <16 x float> %v152, %v158
-  %v160 = select <16 x i1> %v154, <16 x float> splat (float 0x3BF0000000000000), <16 x float> splat (float 0x43F0000000000000)
-  %v161 = fmul <16 x float> %v159, %v160
-  %v162 = fadd <16 x float> %v133, %v161
-  %v163 = add i64 %v125, %v134
-  %v164 = getelementptr inbounds float, ptr %v1, i64 %v163
-  store <16 x float> %v161, ptr %v164, align 4
-  %v165 = add i64 %v132, 1
-  %v166 = icmp slt i64 %v165, %v128
-  br i1 %v166, label %b129, label %b130, !llvm.loop !3
-b130:
-  %v167 = phi <16 x float> [ splat (float 0x0000000000000000), %b110 ], [ %v162, %b129 ]
-  %v168 = icmp sgt i64 %v124, 0
-  %v169 = select i1 %v168, i64 %v124, i64 0
-  %v170 = add i64 0, %v169
-  %v173 = icmp slt i64 0, %v170
-  br i1 %v173, label %b171, label %b172
-b171:
-  %v174 = phi i64 [ 0, %b130 ], [ %v177, %b171 ]
-  %v175 = phi <16 x float> [ %v167, %b130 ], [ %v176, %b171 ]
-  %v176 = fadd <16 x float> %v175, %v108
-  %v177 = add i64 %v174, 1
-  %v178 = icmp slt i64 %v177, %v170
-  br i1 %v178, label %b171, label %b172, !llvm.loop !4
-b172:
-  %v179 = phi <16 x float> [ %v167, %b130 ], [ %v176, %b171 ]
-  %v180 = fadd <16 x float> %v113, %v179
-  %v181 = add i64 %v112, 1
-  %v182 = icmp slt i64 %v181, 2
-  br i1 %v182, label %b110, label %b111, !llvm.loop !5
-b111:
-  %v183 = fadd <16 x float> splat (float 0x0000000000000000), %v180
-  %v184 = shufflevector <16 x float> %v183, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v185 = shufflevector <16 x float> %v183, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %v186 = fadd <8 x float> %v184, %v185
-  %v187 = shufflevector <8 x float> %v186, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v188 = shufflevector <8 x float> %v186, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %v189 = fadd <4 x float> %v187, %v188
-  %v190 = shufflevector <4 x float> %v189, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v191 = shufflevector <4 x float> %v189, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v192 = fadd <2 x float> %v190, %v191
-  %v193 = extractelement <2 x float> %v192, i64 0
-  %v194 = extractelement <2 x float> %v192, i64 1
-  %v195 = fadd float %v193, %v194
-  %v208 = insertelement <8 x float> poison, float %v195, i64 0
-  %v209 = shufflevector <8 x float> %v208, <8 x float> poison, <8 x i32> zeroinitializer
-  %v196 = icmp sgt i64 %v9, 0
-  %v197 = select i1 %v196, i64 %v9, i64 0
-  %v198 = add i64 0, %v197
-  %v199 = and i64 %v197, -8
-  %v200 = add i64 0, %v199
-  %v203 = icmp slt i64 0, %v200
-  br i1 %v203, label %b201, label %b202
-b201:
-  %v204 = phi i64 [ 0, %b111 ], [ %v214, %b201 ]
-  %v205 = add i64 %v204, %v10
-  %v206 = getelementptr inbounds float, ptr %v1, i64 %v204
-  %v207 = load <8 x float>, ptr %v206, align 4
-  %v210 = fdiv <8 x float> %v207, %v209
-  %v213 = getelementptr inbounds float, ptr %v212, i64 %v205
-  store <8 x float> %v210, ptr %v213, align 4
-  %v214 = add i64 %v204, 8
-  %v215 = icmp slt i64 %v214, %v200
-  br i1 %v215, label %b201, label %b202, !llvm.loop !6
-b202:
-  %v216 = sub i64 %v198, %v200
-  %v217 = icmp sgt i64 %v216, 0
-  br i1 %v217, label %b218, label %b219
-b218:
-  %v220 = trunc i64 %v216 to i32
-  %v221 = insertelement <8 x i32> poison, i32 %v220, i64 0
-  %v222 = shufflevector <8 x i32> %v221, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v223 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v222
-  %v224 = add i64 %v200, %v10
-  %v225 = getelementptr float, ptr %v1, i64 %v200
-  %v226 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v225, i32 4, <8 x i1> %v223, <8 x float> zeroinitializer)
-  %v227 = fdiv <8 x float> %v226, %v209
-  %v228 = getelementptr float, ptr %v212, i64 %v224
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v227, ptr %v228, i32 4, <8 x i1> %v223)
-  br label %b219
-b219:
-  %v229 = add i64 %v7, 1
-  %v230 = icmp slt i64 %v229, %v3
-  br i1 %v230, label %b4, label %b5, !llvm.loop !7
+  %v87 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v86, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
+  %v88 = fsub <16 x float> %v87, splat (float 0x4168000000000000)
+  %v89 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v86)
+  %v90 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v89)
+  %v91 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v90, <16 x float> splat (float 0x3F8120BE20000000))
+  %v92 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v91, <16 x float> %v90, <16 x float> splat (float 0x3FA5555180000000))
+  %v93 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v92, <16 x float> %v90, <16 x float> splat (float 0x3FC5554DC0000000))
+  %v94 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v93, <16 x float> %v90, <16 x float> splat (float 0x3FE0000000000000))
+  %v95 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v94, <16 x float> %v90, <16 x float> splat (float 0x3FF0000000000000))
+  %v96 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v95, <16 x float> %v90, <16 x float> splat (float 0x3FF0000000000000))
+  %v97 = bitcast <16 x float> %v87 to <16 x i32>
+  %v98 = add <16 x i32> %v97, splat (i32 191)
+  %v99 = shl <16 x i32> %v98, splat (i32 23)
+  %v100 = bitcast <16 x i32> %v99 to <16 x float>
+  %v101 = fmul <16 x float> %v96, %v100
+  %v102 = fmul <16 x float> %v101, splat (float 0x3BF0000000000000)
+  %v103 = select <16 x i1> %v78, <16 x float> %v102, <16 x float> splat (float 0x0000000000000000)
+  %v104 = getelementptr inbounds float, ptr %v1, i64 %v71
+  store <16 x float> %v102, ptr %v104, align 4
+  br label %b105
+b105:
+  %v107 = phi i64 [ 0, %b36 ], [ %v171, %b162 ]
+  %v108 = phi <16 x float> [ splat (float 0x0000000000000000), %b36 ], [ %v170, %b162 ]
+  %v109 = mul i64 %v107, 256
+  %v110 = add i64 %v68, %v109
+  %v113 = mul i64 %v107, %v112
+  %v116 = add i64 %v113, %v115
+  %v117 = call i64 @llvm.smin.i64(i64 %v116, i64 16)
+  %v118 = sub i64 16, %v116
+  %v119 = call i64 @llvm.smin.i64(i64 %v118, i64 1)
+  %v120 = add i64 0, %v109
+  %v121 = icmp sgt i64 %v117, 0
+  %v122 = select i1 %v121, i64 %v117, i64 0
+  %v123 = add i64 0, %v122
+  %v126 = icmp slt i64 0, %v123
+  br i1 %v126, label %b124, label %b125
+b124:
+  %v127 = phi i64 [ 0, %b105 ], [ %v155, %b124 ]
+  %v128 = phi <16 x float> [ splat (float 0x0000000000000000), %b105 ], [ %v152, %b124 ]
+  %v129 = mul i64 %v127, 16
+  %v130 = add i64 %v110, %v129
+  %v131 = getelementptr inbounds float, ptr %v23, i64 %v130
+  %v132 = load <16 x float>, ptr %v131, align 4
+  %v133 = fsub <16 x float> %v132, %v83
+  %v134 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v133
+  %v135 = select <16 x i1> %v134, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v133
+  %v136 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v135, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
+  %v137 = fsub <16 x float> %v136, splat (float 0x4168000000000000)
+  %v138 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v137, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v135)
+  %v139 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v137, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v138)
+  %v140 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v139, <16 x float> splat (float 0x3F8120BE20000000))
+  %v141 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v140, <16 x float> %v139, <16 x float> splat (float 0x3FA5555180000000))
+  %v142 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v141, <16 x float> %v139, <16 x float> splat (float 0x3FC5554DC0000000))
+  %v143 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v142, <16 x float> %v139, <16 x float> splat (float 0x3FE0000000000000))
+  %v144 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v143, <16 x float> %v139, <16 x float> splat (float 0x3FF0000000000000))
+  %v145 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v144, <16 x float> %v139, <16 x float> splat (float 0x3FF0000000000000))
+  %v146 = bitcast <16 x float> %v136 to <16 x i32>
+  %v147 = add <16 x i32> %v146, splat (i32 191)
+  %v148 = shl <16 x i32> %v147, splat (i32 23)
+  %v149 = bitcast <16 x i32> %v148 to <16 x float>
+  %v150 = fmul <16 x float> %v145, %v149
+  %v151 = fmul <16 x float> %v150, splat (float 0x3BF0000000000000)
+  %v152 = fadd <16 x float> %v128, %v151
+  %v153 = add i64 %v120, %v129
+  %v154 = getelementptr inbounds float, ptr %v1, i64 %v153
+  store <16 x float> %v151, ptr %v154, align 4
+  %v155 = add i64 %v127, 1
+  %v156 = icmp slt i64 %v155, %v123
+  br i1 %v156, label %b124, label %b125, !llvm.loop !3
+b125:
+  %v157 = phi <16 x float> [ splat (float 0x0000000000000000), %b105 ], [ %v152, %b124 ]
+  %v158 = icmp sgt i64 %v119, 0
+  %v159 = select i1 %v158, i64 %v119, i64 0
+  %v160 = add i64 0, %v159
+  %v163 = icmp slt i64 0, %v160
+  br i1 %v163, label %b161, label %b162
+b161:
+  %v164 = phi i64 [ 0, %b125 ], [ %v167, %b161 ]
+  %v165 = phi <16 x float> [ %v157, %b125 ], [ %v166, %b161 ]
+  %v166 = fadd <16 x float> %v165, %v103
+  %v167 = add i64 %v164, 1
+  %v168 = icmp slt i64 %v167, %v160
+  br i1 %v168, label %b161, label %b162, !llvm.loop !4
+b162:
+  %v169 = phi <16 x float> [ %v157, %b125 ], [ %v166, %b161 ]
+  %v170 = fadd <16 x float> %v108, %v169
+  %v171 = add i64 %v107, 1
+  %v172 = icmp slt i64 %v171, 2
+  br i1 %v172, label %b105, label %b106, !llvm.loop !5
+b106:
+  %v173 = fadd <16 x float> splat (float 0x0000000000000000), %v170
+  %v174 = shufflevector <16 x float> %v173, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v175 = shufflevector <16 x float> %v173, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %v176 = fadd <8 x float> %v174, %v175
+  %v177 = shufflevector <8 x float> %v176, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v178 = shufflevector <8 x float> %v176, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %v179 = fadd <4 x float> %v177, %v178
+  %v180 = shufflevector <4 x float> %v179, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v181 = shufflevector <4 x float> %v179, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v182 = fadd <2 x float> %v180, %v181
+  %v183 = extractelement <2 x float> %v182, i64 0
+  %v184 = extractelement <2 x float> %v182, i64 1
+  %v185 = fadd float %v183, %v184
+  %v198 = insertelement <8 x float> poison, float %v185, i64 0
+  %v199 = shufflevector <8 x float> %v198, <8 x float> poison, <8 x i32> zeroinitializer
+  %v186 = icmp sgt i64 %v9, 0
+  %v187 = select i1 %v186, i64 %v9, i64 0
+  %v188 = add i64 0, %v187
+  %v189 = and i64 %v187, -8
+  %v190 = add i64 0, %v189
+  %v193 = icmp slt i64 0, %v190
+  br i1 %v193, label %b191, label %b192
+b191:
+  %v194 = phi i64 [ 0, %b106 ], [ %v204, %b191 ]
+  %v195 = add i64 %v194, %v10
+  %v196 = getelementptr inbounds float, ptr %v1, i64 %v194
+  %v197 = load <8 x float>, ptr %v196, align 4
+  %v200 = fdiv <8 x float> %v197, %v199
+  %v203 = getelementptr inbounds float, ptr %v202, i64 %v195
+  store <8 x float> %v200, ptr %v203, align 4
+  %v204 = add i64 %v194, 8
+  %v205 = icmp slt i64 %v204, %v190
+  br i1 %v205, label %b191, label %b192, !llvm.loop !6
+b192:
+  %v206 = sub i64 %v188, %v190
+  %v207 = icmp sgt i64 %v206, 0
+  br i1 %v207, label %b208, label %b209
+b208:
+  %v210 = trunc i64 %v206 to i32
+  %v211 = insertelement <8 x i32> poison, i32 %v210, i64 0
+  %v212 = shufflevector <8 x i32> %v211, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v213 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v212
+  %v214 = add i64 %v190, %v10
+  %v215 = getelementptr float, ptr %v1, i64 %v190
+  %v216 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v215, i32 4, <8 x i1> %v213, <8 x float> zeroinitializer)
+  %v217 = fdiv <8 x float> %v216, %v199
+  %v218 = getelementptr float, ptr %v202, i64 %v214
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v217, ptr %v218, i32 4, <8 x i1> %v213)
+  br label %b209
+b209:
+  %v219 = add i64 %v7, 1
+  %v220 = icmp slt i64 %v219, %v3
+  br i1 %v220, label %b4, label %b5, !llvm.loop !7
 b5:
   ret void
 }

@@ -8,20 +8,20 @@ start:
   %v28 = load ptr, ptr %v27
   %v38 = getelementptr inbounds i64, ptr %args, i64 2
   %v39 = load ptr, ptr %v38
-  %v76 = getelementptr inbounds i64, ptr %args, i64 1
-  %v77 = load ptr, ptr %v76
-  %v82 = getelementptr inbounds i64, ptr %args, i64 6
-  %v83 = load i64, ptr %v82
-  %v84 = trunc i64 %v83 to i32
-  %v85 = bitcast i32 %v84 to float
-  %v90 = getelementptr inbounds i64, ptr %args, i64 0
-  %v91 = load ptr, ptr %v90
+  %v74 = getelementptr inbounds i64, ptr %args, i64 1
+  %v75 = load ptr, ptr %v74
+  %v80 = getelementptr inbounds i64, ptr %args, i64 6
+  %v81 = load i64, ptr %v80
+  %v82 = trunc i64 %v81 to i32
+  %v83 = bitcast i32 %v82 to float
+  %v88 = getelementptr inbounds i64, ptr %args, i64 0
+  %v89 = load ptr, ptr %v88
   %v1 = sub i64 %end, %begin
   %v2 = add i64 %begin, %v1
   %v5 = icmp slt i64 %begin, %v2
   br i1 %v5, label %b3, label %b4
 b3:
-  %v6 = phi i64 [ %begin, %start ], [ %v93, %b16 ]
+  %v6 = phi i64 [ %begin, %start ], [ %v91, %b16 ]
   %v7 = udiv i64 %v6, 2
   %v10 = mul i64 %v7, %v9
   %v11 = urem i64 %v6, 2
@@ -65,8 +65,8 @@ b16:
   %v53 = fcmp olt float 0x4022333340000000, %v43
   %v54 = select i1 %v53, float 0x4022333340000000, float %v43
   %v55 = fadd float %v54, %v54
-  %v56 = call float @llvm.fma.f32(float %v55, float 0x3FF7154760000000, float 0x4168000000000000)
-  %v57 = fsub float %v56, 0x4168000000000000
+  %v56 = call float @llvm.fma.f32(float %v55, float 0x3FF7154760000000, float 0x4168000FC0000000)
+  %v57 = fsub float %v56, 0x4168000FC0000000
   %v58 = call float @llvm.fma.f32(float %v57, float 0xBFE62E4300000000, float %v55)
   %v59 = call float @llvm.fma.f32(float %v57, float 0x3E205C6100000000, float %v58)
   %v60 = call float @llvm.fma.f32(float 0x3F56D117C0000000, float %v59, float 0x3F8120BE20000000)
@@ -76,28 +76,26 @@ b16:
   %v64 = call float @llvm.fma.f32(float %v63, float %v59, float 0x3FF0000000000000)
   %v65 = call float @llvm.fma.f32(float %v64, float %v59, float 0x3FF0000000000000)
   %v66 = bitcast float %v56 to i32
-  %v67 = add i32 %v66, 127
-  %v68 = shl i32 %v67, 23
-  %v69 = bitcast i32 %v68 to float
-  %v70 = fmul float %v65, %v69
-  %v71 = fadd float %v70, 0x3FF0000000000000
-  %v72 = fdiv float 0x4000000000000000, %v71
-  %v73 = fsub float 0x3FF0000000000000, %v72
-  %v74 = select i1 %v44, float %v52, float %v73
-  %v75 = call float @llvm.copysign.f32(float %v74, float %v42)
-  %v78 = getelementptr inbounds float, ptr %v77, i64 %v37
-  %v79 = load float, ptr %v78
-  %v80 = fsub float %v75, %v79
-  %v81 = fmul float 0x4000000000000000, %v80
-  %v86 = fmul float %v85, %v81
-  %v87 = fmul float %v75, %v75
-  %v88 = fsub float 0x3FF0000000000000, %v87
-  %v89 = fmul float %v86, %v88
-  %v92 = getelementptr inbounds float, ptr %v91, i64 %v37
-  store float %v89, ptr %v92
-  %v93 = add i64 %v6, 1
-  %v94 = icmp slt i64 %v93, %v2
-  br i1 %v94, label %b3, label %b4, !llvm.loop !3
+  %v67 = shl i32 %v66, 23
+  %v68 = bitcast i32 %v67 to float
+  %v69 = call float @llvm.fma.f32(float %v65, float %v68, float 0x3FE0000000000000)
+  %v70 = fdiv float 0x3FF0000000000000, %v69
+  %v71 = fsub float 0x3FF0000000000000, %v70
+  %v72 = select i1 %v44, float %v52, float %v71
+  %v73 = call float @llvm.copysign.f32(float %v72, float %v42)
+  %v76 = getelementptr inbounds float, ptr %v75, i64 %v37
+  %v77 = load float, ptr %v76
+  %v78 = fsub float %v73, %v77
+  %v79 = fmul float 0x4000000000000000, %v78
+  %v84 = fmul float %v83, %v79
+  %v85 = fmul float %v73, %v73
+  %v86 = fsub float 0x3FF0000000000000, %v85
+  %v87 = fmul float %v84, %v86
+  %v90 = getelementptr inbounds float, ptr %v89, i64 %v37
+  store float %v87, ptr %v90
+  %v91 = add i64 %v6, 1
+  %v92 = icmp slt i64 %v91, %v2
+  br i1 %v92, label %b3, label %b4, !llvm.loop !3
 b4:
   ret void
 }

@@ -1,0 +1,33 @@
+"""Writes at one place of an axis, where teams of threads compute.
+
+Before: scatter(x, index of one element, u), a step of a cache that grows: an algorithm for many
+updates, in their order. After: where(position == index, u, x), element by element, whose index is
+looked up so that one outside is noticed. No bit changes. What may live here: this rewrite.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from adjoint.ir.uop import UOp
+from adjoint.ops.indexing import gathered, positions
+
+
+def single_write(node: UOp) -> UOp | None:
+    """scatter(x, i, u) = where(position == i, u, x), for one i"""
+    x, *indices, updates = node.src
+    if node.arg.mode != "set" or not x.size or any(i.size != 1 for i in indices):
+        return None
+    axes, rank = node.arg.axes, len(x.shape)
+    hits = [_hit(x, axis, index) for axis, index in zip(axes, indices, strict=True)]
+    hit = reduce(lambda a, b: a.logical_and(b), hits)
+    kept = tuple(1 if axis in axes else x.shape[axis] for axis in range(rank))
+    return hit.where(updates.reshape(kept).expand(x.shape), x)
+
+
+def _hit(x: UOp, axis: int, index: UOp) -> UOp:
+    """Where the index points to, along an axis."""
+    size, rank = x.shape[axis], len(x.shape)
+    table = positions(size, 0, 1, index.device)
+    place = gathered(table, (index,), (0,)).reshape((1,) * rank).expand(x.shape)
+    return positions(size, axis, rank, x.device).expand(x.shape).eq(place)

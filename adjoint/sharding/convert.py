@@ -1,0 +1,175 @@
+"""From one layout to another: the fewest bytes that members must send.
+
+Before: x split along dimension 0 over "dp", wanted split along dimension 1.
+After: all_to_all(x), where an all_gather and a slice would have moved as many times the bytes as
+there are members.
+
+What is pending is joined first: into parts where the parts are wanted, else whole. Then an axis
+that moves from one dimension to another is an all_to_all, new axes are slices, and what is split
+no longer is gathered. What may live here: local nodes that change a layout. What may not: ops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.errors import InternalError
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.mesh import Axes, Mesh, Sharding
+from adjoint.ir.uop import UOp
+from adjoint.ops.collective import all_gather, all_reduce, all_to_all, axis_index, reduce_scatter
+from adjoint.ops.indexing import gathered
+
+Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Layout:
+    """What a member has of a value, while it changes: the axes of every dimension, in full."""
+
+    node: UOp
+    shape: Shape  # of the whole value
+    mesh: Mesh
+    dims: list[Axes]
+
+    def parts(self, dim: int) -> int:
+        """In how many parts a dimension is split now."""
+        return self.mesh.extent(self.dims[dim])
+
+    def is_even(self, axes: Axes, dim: int) -> bool:
+        """Whether so split, all parts of a dimension are full."""
+        return self.shape[dim] % self.mesh.extent(axes) == 0
+
+
+def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
+    """What a member has of a value in another layout."""
+    if old == new:
+        return local
+    mesh = old.mesh
+    layout = Layout(local, shape, mesh, [old.axes(d) for d in range(len(shape))])
+    wanted = [new.axes(d) for d in range(len(shape))]
+    _join(layout, wanted, [pair for pair in old.pending if pair not in new.pending])
+    _turn(layout, wanted)
+    for dim, axes in enumerate(wanted):
+        _slice(layout, dim, axes)
+    for dim, axes in enumerate(wanted):
+        if layout.dims[dim] != axes:
+            _gather(layout, dim, axes)
+    for dim, axes in enumerate(wanted):
+        _slice(layout, dim, axes)
+    if layout.dims != wanted:
+        raise InternalError(f"no way from {old} to {new} for a value of {list(shape)}")
+    return layout.node
+
+
+def _join(layout: Layout, wanted: list[Axes], pending: list[tuple[str, str]]) -> None:
+    """What is pending is joined, where the parts are wanted into parts."""
+    whole: dict[str, list[str]] = {}
+    for axis, kind in pending:
+        if not _scatter(layout, wanted, axis, kind):
+            whole.setdefault(kind, []).append(axis)
+    for kind, axes in whole.items():
+        size = layout.mesh.extent(axes)
+        if size > 1:
+            layout.node = all_reduce(layout.node, tuple(axes), size, kind)
+
+
+def _scatter(layout: Layout, wanted: list[Axes], axis: str, kind: str) -> bool:
+    """Join along one axis by a reduction that leaves each member the part that it is to have."""
+    for dim, axes in enumerate(wanted):
+        if axes == (*layout.dims[dim], axis) and layout.is_even(axes, dim):
+            size = layout.mesh.extent((axis,))
+            if size > 1:
+                layout.node = reduce_scatter(layout.node, (axis,), size, dim, kind)
+            layout.dims[dim] = axes
+            return True
+    return False
+
+
+def _turn(layout: Layout, wanted: list[Axes]) -> None:
+    """An axis that leaves one dimension for another."""
+    for source, old in enumerate(layout.dims):
+        if not old or old == wanted[source] or old[:-1] != wanted[source][: len(old) - 1]:
+            continue
+        axis = old[-1]
+        for target, axes in enumerate(wanted):
+            grown = (*layout.dims[target], axis)
+            if target == source or axes[: len(grown)] != grown:
+                continue
+            if layout.is_even(old, source) and layout.is_even(grown, target):
+                size = layout.mesh.extent((axis,))
+                if size > 1:
+                    layout.node = all_to_all(layout.node, (axis,), size, target, source)
+                layout.dims[source], layout.dims[target] = old[:-1], grown
+                break
+
+
+def _slice(layout: Layout, dim: int, axes: Axes) -> None:
+    """The part of a dimension that a member is to have more narrowly."""
+    now = layout.dims[dim]
+    others = {a for d, own in enumerate(layout.dims) if d != dim for a in own}
+    more = axes[len(now) :]
+    if not more or axes[: len(now)] != now or others.intersection(more):
+        return
+    if now and not layout.is_even(axes, dim):
+        return  # parts of parts that are filled up lie elsewhere: it is gathered first
+    layout.node = sliced_part(layout.node, dim, more, layout.mesh.extent(more))
+    layout.dims[dim] = axes
+
+
+def sliced_part(local: UOp, dim: int, axes: Axes, parts: int) -> UOp:
+    """The part of a dimension that belongs to a member's place along axes; filled up with zeros."""
+    if parts == 1:
+        return local
+    extent = -(-local.shape[dim] // parts)
+    filled = filled_up(local, dim, extent * parts)
+    shape = filled.shape
+    rows = filled.reshape(*shape[:dim], parts, extent, *shape[dim + 1 :])
+    return gathered(rows, (axis_index(axes, parts),), (dim,))
+
+
+def filled_up(local: UOp, dim: int, extent: int) -> UOp:
+    """A dimension with zeros behind its elements."""
+    missing = extent - local.shape[dim]
+    if not missing:
+        return local
+    zeros = [0] * len(local.shape)
+    return local.pad_constant(zeros, [missing * (d == dim) for d in range(len(zeros))])
+
+
+def _gather(layout: Layout, dim: int, axes: Axes) -> None:
+    """A dimension as it is with fewer axes: those that both have in front may stay."""
+    now = layout.dims[dim]
+    common = 0
+    while common < min(len(now), len(axes)) and now[common] == axes[common]:
+        common += 1
+    if not layout.is_even(now, dim) or not layout.is_even(axes, dim):
+        common = 0  # parts that are filled up are no parts of one another
+    gone = now[common:]
+    size = layout.mesh.extent(gone)
+    if size > 1:
+        layout.node = all_gather(layout.node, gone, size, dim)
+    layout.dims[dim] = now[:common]
+    layout.node = cut_to(layout.node, dim, -(-layout.shape[dim] // layout.parts(dim)))
+
+
+def cut_to(local: UOp, dim: int, extent: int) -> UOp:
+    """A dimension without what it was filled up with."""
+    if local.shape[dim] == extent:
+        return local
+    return local.shrink([(0, extent if d == dim else n) for d, n in enumerate(local.shape)])
+
+
+def places(local: UOp, dim: int, axes: Axes, parts: int) -> UOp:
+    """Where the elements of a member lie in the whole dimension, in a shape that broadcasts."""
+    extent = local.shape[dim]
+    ones = UOp._apply("const", 1, dtypes.int64, (extent,), None)
+    shape = [extent if d == dim else 1 for d in range(len(local.shape))]
+    return (ones.scan_sum(0) - 1 + axis_index(axes, parts) * extent).reshape(shape)
+
+
+def masked(local: UOp, dim: int, extent: int, axes: Axes, parts: int, neutral: Any) -> UOp:
+    """A value whose filled-up elements along a dimension are a reduction's neutral one."""
+    inside = places(local, dim, axes, parts) < extent
+    return inside.expand(local.shape).where(local, neutral)

@@ -1,0 +1,106 @@
+"""A reduction over a dimension that is split: what one member does of it.
+
+In the fixed order a dimension of n elements is cut into gcd(n, 8) equal pieces, whatever the mesh.
+A member reduces each of its pieces, and joins them as a balanced tree; members are joined by the
+same tree. So meshes of 1, 2, 4 and 8 members give the same bits, as far as their number divides
+that of the pieces. In the fast order a member reduces its whole part.
+
+Before: reduce_sum(x, axis 0), x split over 2 members.
+After: t = reduce_sum of 4 pieces; (t0 + t1) + (t2 + t3), pending.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from adjoint.ir.axes import Letters
+from adjoint.ir.kernel_kind import Library, Reduce
+from adjoint.ir.mesh import Axes, Sharding
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.ops.contract import contract
+from adjoint.sharding.convert import masked
+
+PIECES = 8
+
+
+def piece_count(extent: int, parts: int) -> int:
+    """The pieces that one of so many members has of a dimension; 1: they cannot be told apart."""
+    whole = gcd(extent, PIECES)
+    return whole // parts if extent % parts == 0 and whole % parts == 0 else 1
+
+
+def has_order(node: UOp) -> bool:
+    """Whether bits depend on the order in which elements are joined."""
+    kernel = node.op.kernel
+    loops = kernel.loops if type(kernel) is Library else kernel
+    return type(loops) is Reduce and loops.join in ("add", "mul") and node.dtype.is_inexact
+
+
+def reduced_part(
+    node: UOp, terms: Letters, local: list[UOp], operands: tuple[Sharding, ...], order: str
+) -> UOp:
+    """A reduction or a contraction on what a member has of its operands."""
+    letter, axes, extent = _split_letter(node, terms, operands)
+    if not letter:
+        return UOp(node.op, tuple(local), node.arg)
+    parts = operands[0].mesh.extent(axes)
+    if extent % parts:
+        local = [
+            _filled(node, terms, i, x, letter, axes, extent, parts) for i, x in enumerate(local)
+        ]
+    count = piece_count(extent, parts) if order == "fixed" and has_order(node) else 1
+    if count == 1:
+        return UOp(node.op, tuple(local), node.arg)
+    pieces = [
+        UOp(node.op, tuple(_cut(t, x, letter, i, count) for t, x in pairs), node.arg)
+        for i in range(count)
+        for pairs in [list(zip(terms.terms, local, strict=True))]
+    ]
+    return _tree(node, pieces)
+
+
+def _split_letter(
+    node: UOp, terms: Letters, operands: tuple[Sharding, ...]
+) -> tuple[str, Axes, int]:
+    """The letter that is reduced and split, its axes and its extent."""
+    for letter in terms.summed:
+        for number, term in enumerate(terms.terms):
+            axes = operands[number].axes(term.index(letter)) if letter in term else ()
+            if axes:
+                return letter, axes, node.src[number].shape[term.index(letter)]
+    return "", (), 0
+
+
+def _filled(
+    node: UOp, terms: Letters, number: int, x: UOp, letter: str, axes: Axes, extent: int, parts: int
+) -> UOp:
+    """An operand whose filled-up elements do not count; a NaN times zero would."""
+    if letter not in terms.terms[number]:
+        return x
+    kernel = node.op.kernel
+    start = 0 if node.op is contract else kernel.start(x.dtype)
+    return masked(x, terms.terms[number].index(letter), extent, axes, parts, start)
+
+
+def _cut(term: str, x: UOp, letter: str, piece: int, count: int) -> UOp:
+    if letter not in term:
+        return x
+    dim = term.index(letter)
+    extent = x.shape[dim] // count
+    bounds = [(0, n) for n in x.shape]
+    bounds[dim] = (piece * extent, (piece + 1) * extent)
+    return x.shrink(bounds)
+
+
+def _tree(node: UOp, level: list[UOp]) -> UOp:
+    """Neighbours first, then pairs of pairs."""
+    kernel = node.op.kernel
+    loops = kernel.loops if type(kernel) is Library else kernel
+    join = OPS[loops.join]
+    while len(level) > 1:
+        level = [join(level[i], level[i + 1]) for i in range(0, len(level), 2)]
+    return level[0]
+
+
+__all__ = ["PIECES", "piece_count", "reduced_part"]

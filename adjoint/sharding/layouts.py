@@ -1,0 +1,47 @@
+"""The sharding of one node: that which partitioning gives it.
+
+What may live here: the question. What may not: the rules.
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.expand import expand
+from adjoint.ir.function import UniqueName
+from adjoint.ir.kernel_kind import PARAMETER
+from adjoint.ir.mesh import Mesh, Sharding
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known
+from adjoint.sharding.order import current_order
+from adjoint.sharding.partition import Partition, kept_whole
+from adjoint.sharding.propagate import is_leaf, leaf_sharding
+
+
+def sharding_of(root: UOp) -> Sharding | None:
+    """How a value lies on its mesh, or will lie once it is computed; None if it is on none. What
+    is pending is still to be joined: a value that is computed has nothing pending."""
+    if not isinstance(root.device, Sharding):
+        return None
+    mesh = root.device.mesh
+    (node,) = expand([root], kept_whole)
+    order = toposort([node], stop=lambda n: is_leaf(n) or _is_elsewhere(n, mesh))
+    leaves = [n for n in order if _is_given(n) or _is_elsewhere(n, mesh)]
+    parameters = {leaf: _part_of(leaf, mesh) for leaf in leaves}
+    partition = Partition(mesh, current_order(), parameters)
+    partition.add([node])
+    return partition.layouts[node]
+
+
+def _is_given(node: UOp) -> bool:
+    return is_known(node) or node.op.kernel is PARAMETER
+
+
+def _is_elsewhere(node: UOp, mesh: Mesh) -> bool:
+    """Whether a node is computed on another mesh: a SHARD brings its value here."""
+    return isinstance(node.device, Sharding) and node.device.mesh != mesh
+
+
+def _part_of(leaf: UOp, mesh: Mesh) -> UOp:
+    shape = leaf_sharding(leaf, mesh).local(leaf.shape)
+    made: UOp = OPS["input"].call(UniqueName("part"), shape, leaf.dtype)
+    return made

@@ -1,0 +1,64 @@
+"""What may be done before a pending reduction: which operands an op is linear in.
+
+A sum that is pending stays pending through what is linear; a maximum, minimum or product through
+what only moves elements. In the fixed order a sum is joined before anything that rounds, for
+otherwise the number of members would show in the bits; in the fast order that is of no account.
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.derivative import Bilinear, Linear
+from adjoint.ir.kernel_kind import Identity, View, filled_value, is_filled
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+
+TOGETHER, EACH, FIRST, NONE = "together", "each", "first", "none"
+_TOGETHER = {OPS[name] for name in ("add", "sub", "cat")}
+_EACH = {OPS["mul"]}
+_FIRST = {OPS[name] for name in ("true_div", "gather", "wait")}
+_MOVING = {OPS["gather"], OPS["neg"]}
+_NEVER = {OPS[name] for name in ("cast", "scatter_add", "pad_constant", "shard", "assign")}
+
+
+def linear_in(node: UOp) -> str:
+    """In which operands a node is linear: all of them together, each by itself, the first, none."""
+    op, ad = node.op, node.op.ad
+    if op in _TOGETHER:
+        return TOGETHER
+    if op in _EACH or isinstance(ad, Bilinear):
+        return EACH
+    if op in _FIRST:
+        return FIRST
+    if op is OPS["pad_constant"]:
+        return FIRST if node.arg.value == 0 else NONE
+    if op is OPS["neg"] or (
+        op not in _NEVER and type(op.kernel) is Identity and len(node.src) == 1
+    ):
+        return FIRST
+    if op in _NEVER or not isinstance(ad, Linear) or ad.tangent is not None:
+        return NONE
+    return FIRST if len(node.src) == 1 else NONE
+
+
+def keeps(node: UOp, kind: str, order: str, size: int) -> bool:
+    """Whether the op may be done before so many pending elements of operands are joined, and no
+    more have to be joined then."""
+    if node.size > size:
+        return False
+    exact = node.op in _MOVING or type(node.op.kernel) in (View, Identity)
+    if kind != "sum":
+        return exact and node.op is not OPS["neg"] and not fills(node)
+    if not node.dtype.is_inexact:
+        return True  # integers are added without rounding, in any order
+    return exact or order == "fast"
+
+
+def fills(node: UOp) -> bool:
+    """Whether a view makes elements of its own."""
+    kernel = node.op.kernel
+    return type(kernel) is View and kernel.fill is not None
+
+
+def is_zero(node: UOp) -> bool:
+    """Whether a node is zeros."""
+    return is_filled(node) and filled_value(node) == 0

@@ -1,0 +1,228 @@
+"""How every value of a graph lies on the mesh, from the letters of the records.
+
+Before: contract(x, w, "mk,kn->mn") with x split along k over "tp", and so w.
+After: the result is whole, its sum over "tp" pending; x and w stay as they are.
+
+Operands that do not agree follow the largest: it stays where it is. What may live here: from the
+shardings of operands to that of the result. What may not: collectives (`convert.py`), or nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from adjoint.ir.axes import Letters, letters
+from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, Host, Identity, Library, Reduce, kernel_of
+from adjoint.ir.mesh import Axes, Mesh, Pending, Sharding
+from adjoint.ir.opdef import OPS
+from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known, storage
+from adjoint.ops.collective import send_rows
+from adjoint.sharding.indexing import indexed_axes
+from adjoint.sharding.linear import EACH, FIRST, NONE, TOGETHER, is_zero, keeps, linear_in
+from adjoint.sharding.reshapes import reshaped_dims
+
+_KINDS = {
+    "add": "sum",
+    "mul": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_or": "max",
+    "logical_and": "min",
+}
+_SHARD, _RESHAPE, _COPY = OPS["shard"], OPS["reshape"], OPS["copy"]
+_INDEXING = {OPS[name] for name in ("gather", "scatter_add", "scatter")}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the operands of a node must lie, and how the result does then."""
+
+    operands: tuple[Sharding, ...]
+    result: Sharding
+
+
+def leaf_sharding(node: UOp, mesh: Mesh) -> Sharding:
+    """How a value lies that is there already, or will be given."""
+    place = storage(node).device if is_known(node) else node.device
+    whole = Sharding(mesh)
+    if not isinstance(place, Sharding) or place.mesh != mesh:
+        return whole
+    return place if len(place.dims) <= len(node.shape) else whole
+
+
+def is_leaf(node: UOp) -> bool:
+    """Whether nothing is computed for the node."""
+    return is_known(node) or node.op.kernel in (CONSTANT, PARAMETER) or not node.src
+
+
+def letters_of(node: UOp) -> Letters | None:
+    """The letters of a node; None where none say anything: all of its operands are needed."""
+    if type(node.dtype) is tuple or any(type(s.dtype) is tuple for s in node.src):
+        return None
+    if node.op in _INDEXING:
+        return indexed_axes(node)
+    if node.op is send_rows:
+        term = "." + letters(len(node.shape))[1:]
+        return Letters((term,), term)
+    return None if node.op.axes is None else node.op.axes(node)
+
+
+def planned(node: UOp, given: Sequence[Sharding], mesh: Mesh, order: str) -> Plan:
+    """The plan for a node whose operands lie as given."""
+    if node.op is _SHARD:
+        return Plan((node.arg.sharding,), node.arg.sharding)
+    if node.op is _COPY:
+        return Plan((given[0],), given[0])
+    if node.op is _RESHAPE:
+        return _reshaped(node, given[0], mesh, order)
+    if node.op is send_rows and _is_a_row_each(node, given[0]):
+        own = given[0].resolved()
+        return Plan((own,), own)
+    terms = letters_of(node)
+    if terms is None:
+        return whole_plan(node, mesh)
+    return _by_letters(node, terms, given, mesh, order)
+
+
+def whole_plan(node: UOp, mesh: Mesh) -> Plan:
+    """Every member has all operands, and computes all of the result."""
+    whole = Sharding(mesh)
+    return Plan((whole,) * len(node.src), whole)
+
+
+def _reshaped(node: UOp, x: Sharding, mesh: Mesh, order: str) -> Plan:
+    kept, found = reshaped_dims(mesh, node.src[0].shape, node.shape, x.dims)
+    pending = [pair for pair in x.pending if keeps(node, pair[1], order, node.size)]
+    return Plan((Sharding(mesh, kept, pending),), Sharding(mesh, found, pending))
+
+
+def _is_a_row_each(node: UOp, x: Sharding) -> bool:
+    return bool(x.axes(0)) and x.parts(0) == node.shape[0]
+
+
+# ---- letters
+
+Assigned = dict[str, Axes]
+
+
+def _by_letters(
+    node: UOp, terms: Letters, given: Sequence[Sharding], mesh: Mesh, order: str
+) -> Plan:
+    pending = _kept_pending(node, given, order)
+    assigned = _assigned(node, terms, given, {axis for axis, _ in pending}, mesh)
+    summed = [c for c in terms.summed if c in assigned]
+    if len(summed) > 1 and order == "fixed":
+        for letter in summed[1:]:
+            del assigned[letter]
+        summed = summed[:1]
+    if summed and pending and order == "fixed":
+        pending = ()
+    return plan_of(node, terms, assigned, pending, given, mesh)
+
+
+def plan_of(
+    node: UOp,
+    terms: Letters,
+    assigned: Assigned,
+    pending: Pending,
+    given: Sequence[Sharding],
+    mesh: Mesh,
+) -> Plan:
+    """The plan in which letters are split along the axes assigned to them."""
+    how = linear_in(node) if pending else NONE
+    operands = []
+    for number, term in enumerate(terms.terms):
+        own = given[number].pending if _carries(how, number) else ()
+        kept = [pair for pair in own if pair in pending]
+        operands.append(Sharding(mesh, [assigned.get(c, ()) for c in term], kept))
+    joined = [(axis, _kind(node)) for c in terms.summed for axis in assigned.get(c, ())]
+    result = Sharding(mesh, [assigned.get(c, ()) for c in terms.out], (*pending, *joined))
+    return Plan(tuple(operands), result)
+
+
+def _kind(node: UOp) -> str:
+    """How what members have of a sum is joined."""
+    kernel = node.op.kernel
+    if type(kernel) is Library:
+        kernel = kernel.loops
+    join = kernel.join if type(kernel) is Reduce else "add"
+    if join == "add" and node.dtype.is_bool:
+        return "max"
+    return _KINDS[join]
+
+
+def _carries(how: str, number: int) -> bool:
+    return how in (TOGETHER, EACH) or (how == FIRST and number == 0)
+
+
+def _kept_pending(node: UOp, given: Sequence[Sharding], order: str) -> Pending:
+    """What stays pending in the result: each operand has it, or the only one that may."""
+    how = linear_in(node)
+    if how == NONE or not any(g.pending for g in given):
+        return ()
+    able = [number for number in range(len(given)) if _carries(how, number)]
+    found = []
+    for pair in dict.fromkeys(p for n in able for p in given[n].pending):
+        axis = pair[0]
+        holders = [n for n in able if pair in given[n].pending]
+        others = [n for n in range(len(given)) if n not in holders]
+        if any(axis == a for n in others for a, _ in given[n].pending):
+            continue
+        if how == TOGETHER and not all(n in holders or is_zero(node.src[n]) for n in able):
+            continue
+        if how == EACH and len(holders) != 1:
+            continue
+        size = sum(node.src[n].size for n in holders)
+        if keeps(node, pair[1], order, size) and _kind_allows(node, pair[1]):
+            found.append(pair)
+    return tuple(found)
+
+
+def _kind_allows(node: UOp, kind: str) -> bool:
+    return kind == "sum" or linear_in(node) == FIRST or node.op is OPS["cat"]
+
+
+def _assigned(
+    node: UOp, terms: Letters, given: Sequence[Sharding], taken: set[str], mesh: Mesh
+) -> Assigned:
+    """Axes for letters: the largest operand stays as it is, the others follow where they can."""
+    assigned: Assigned = {}
+    used = set(taken)
+    sizes = _extents(node, terms)
+    weight = [-prod(s.shape) * s.dtype.itemsize for s in node.src]
+    for number in sorted(range(len(given)), key=lambda n: (weight[n], n)):
+        for d, letter in enumerate(terms.terms[number]):
+            axes = given[number].axes(d)
+            if not axes or letter in "1." or letter in assigned or used.intersection(axes):
+                continue
+            if _can_split(node, letter, terms, sizes[letter], mesh.extent(axes)):
+                assigned[letter] = axes
+                used.update(axes)
+    return assigned
+
+
+def _extents(node: UOp, terms: Letters) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for term, source in zip(terms.terms, node.src, strict=True):
+        found.update(zip(term, source.shape, strict=True))
+    found.update(zip(terms.out, node.shape, strict=True))
+    return found
+
+
+def _can_split(node: UOp, letter: str, terms: Letters, extent: int, parts: int) -> bool:
+    """Filled-up parts hold anything: what could refuse that is not given it."""
+    kernel = kernel_of(node)
+    uneven = extent % parts != 0
+    if isinstance(kernel, Host) and node.op.level != "both":
+        return not uneven
+    return not (uneven and node.op in _INDEXING)
+
+
+def is_moved(node: UOp) -> bool:
+    """Whether a node only says where its operand is."""
+    kernel: Any = node.op.kernel
+    return type(kernel) is Identity and kernel.places

@@ -1,0 +1,167 @@
+"""Nodes as rows of plain data, each once: what graphs of all stages refer to by number.
+
+What may live here: what is said of one node. What may not: which nodes make a picture
+(`graph.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adjoint.errors import AdjointError
+from adjoint.ir.arg import Arg
+from adjoint.ir.function import Function, functions_in
+from adjoint.ir.kernel_kind import PARAMETER, PART, STORED, Identity, is_constant
+from adjoint.ir.opdef import attributes, expand_composite
+from adjoint.ir.text import value_text
+from adjoint.ir.uop import UOp, toposort
+from adjoint.tensor.sharded import sharding_of
+from adjoint.viz.source_lines import SourceLines
+
+LONGEST = 200  # characters of an attribute
+DEEPEST = 8  # composites inside composites that can be opened
+
+
+class NodeTable:
+    """Rows `[op, type, attributes, sources, place, kind, body, device]`, numbered as they come.
+
+    Kinds: "const", "input", "part", "same" (an identity), "composite", "control", or "". `bodies`
+    are what composites and loops open to: functions, with parameters, results and nodes between.
+    """
+
+    def __init__(self, lines: SourceLines, names: dict[UOp, str] | None = None):
+        self.lines, self.names = lines, dict(names or {})
+        self.rows: list[list[Any]] = []
+        self.bodies: list[list[dict[str, Any]]] = []
+        self.numbers: dict[UOp, int] = {}
+        self._bodies: dict[Any, int] = {}
+        self._depth = 0
+
+    def add(self, nodes: Iterable[UOp]) -> list[int]:
+        """The numbers of nodes whose sources come before them."""
+        return [self._number(node) for node in nodes]
+
+    def graph(self, roots: Sequence[UOp]) -> dict[str, Any]:
+        """The nodes between what has a name and some roots, sources first, and the roots."""
+        order = self.add(toposort(roots, stop=self.names.__contains__))
+        return {"order": order, "roots": [self.numbers[root] for root in roots]}
+
+    def _number(self, node: UOp) -> int:
+        found = self.numbers.get(node)
+        if found is None:
+            found = self.numbers[node] = len(self.rows)
+            row: list[Any] = [node.op.name, type_of(node), self._attributes(node)]
+            given = node in self.names
+            row += [[] if given else [self.numbers[s] for s in node.src]]
+            row += [self.lines.place(node.raw_origin), "input" if given else _kind(node)]
+            row += [-1, _device(node)]
+            self.rows.append(row)
+            row[6] = -1 if given else self._body(node)
+        return found
+
+    def _attributes(self, node: UOp) -> str:
+        if node in self.names:
+            return self.names[node]
+        if node.op.kernel is STORED or not isinstance(node.arg, Arg):
+            return ""
+        if is_constant(node) and hasattr(node.arg, "value"):
+            return _text(node.arg.value)
+        if node.op.kernel is PARAMETER:
+            return str(attributes(node)["name"])[:LONGEST]
+        shown = [
+            f"{name}={_text(value)}"
+            for name, value in node.arg.items()
+            if not isinstance(value, Function) and value != node.arg.defaults.get(name, _NONE)
+        ]
+        return ", ".join(shown)[:LONGEST]
+
+    # ---- what is inside
+
+    def _body(self, node: UOp) -> int:
+        """The number of what a node opens to, -1 if it is one op."""
+        functions = functions_in(node)
+        composite = node.op.kind == "composite"
+        if not (functions or composite) or self._depth >= DEEPEST:
+            return -1
+        types = tuple((s.shape, s.dtype) for s in node.src)
+        key = (node.op, node.arg, types)  # whose lines differ: a reader takes the node's own
+        if key not in self._bodies:
+            self._bodies[key] = len(self.bodies)
+            self.bodies.append([])
+            self._depth += 1
+            parts = [self._composite(node)] if composite else list(map(self._function, functions))
+            self._depth -= 1
+            self.bodies[self._bodies[key]] = [part for part in parts if part]
+        return self._bodies[key]
+
+    def _composite(self, node: UOp) -> dict[str, Any]:
+        """One level of a composite, over its operands."""
+        try:
+            root = expand_composite(node)
+        except AdjointError:
+            return {}
+        roots = root.src if root.op.name == "bundle" else (root,)
+        return self._inside(node.src, roots)
+
+    def _function(self, function: Function) -> dict[str, Any]:
+        return self._inside(function.inputs, function.outputs)
+
+    def _inside(self, inputs: Sequence[UOp], roots: Sequence[UOp]) -> dict[str, Any]:
+        given = set(inputs)
+        order = toposort(roots, stop=given.__contains__)
+        self.add(inputs)
+        numbers = [self._number(n) for n in order]
+        inner = [i for n, i in zip(order, numbers, strict=True) if n not in given]
+        return {
+            "inputs": [self.numbers[n] for n in inputs],
+            "order": inner,
+            "roots": [self.numbers[n] for n in roots],
+        }
+
+
+_NONE = object()
+
+
+def type_of(node: UOp) -> str:
+    """`f32[2, 3]`; several results in parentheses."""
+    if isinstance(node.dtype, tuple):
+        pairs = zip(node.dtype, node.shape, strict=True)
+        return f"({', '.join(f'{_short(d)}{list(s)}' for d, s in pairs)})"
+    return f"{_short(node.dtype)}{list(node.shape)}"
+
+
+def _short(dtype: Any) -> str:
+    return str(getattr(dtype, "short", dtype))
+
+
+def _text(value: Any) -> str:
+    try:
+        return value_text(value)[:LONGEST]
+    except AdjointError:
+        return f"<{type(value).__name__}>"
+
+
+def _kind(node: UOp) -> str:
+    if is_constant(node):
+        return "const"
+    if node.op.kernel is PARAMETER or node.op.kernel is STORED:
+        return "input"
+    if node.op.kernel is PART:
+        return "part"
+    if isinstance(node.op.kernel, Identity):
+        return "same"
+    if functions_in(node):
+        return "control"
+    return "composite" if node.op.kind == "composite" else ""
+
+
+def _device(node: UOp) -> str:
+    """The device; of a value that is laid out over several, how."""
+    if not isinstance(node.device, tuple):
+        return str(node.device or "")
+    if node.src and node.op.name != "shard":
+        return ", ".join(node.device)
+    layout = sharding_of(node)
+    how = "" if layout is None else " whole" if layout.is_replicated else f" {layout.spec!r}"
+    return f"{', '.join(node.device)}{how}"

@@ -1,0 +1,210 @@
+"""What is looked at: a graph with names for what it reads and makes, and how it could be compiled.
+
+What may live here: making subjects of functions, tensors, traces and Core modules. What may not:
+what a page says of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.engine.graph_key import close_over_parameters, common_backend, graph_key
+from adjoint.engine.realize import local_function
+from adjoint.ir.function import Function
+from adjoint.ir.origin import Site
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import is_known, mesh_among, storage
+from adjoint.module import Module as CoreModule
+from adjoint.runtime.buffer import Buffer
+from adjoint.tensor import Tensor
+from adjoint.transforms.call import name_of, positional_names
+from adjoint.transforms.jit.bindings import Argument, Draw, GradientOf, Held, Read
+from adjoint.transforms.jit.call import Compiled
+from adjoint.transforms.jit.jitted import Jitted, jit
+from adjoint.transforms.paths import keystr, tree_flatten_with_path
+from adjoint.transforms.trace import Trace
+from adjoint.viz.module_scopes import Scopes, looking
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Subject:
+    """A graph: `roots` over `ends`, which have names; closed as a function where that is known."""
+
+    name: str
+    what: str
+    roots: tuple[UOp, ...]
+    ends: dict[UOp, str]
+    results: list[str]  # what each root is
+    function: Function | None = None
+    backend: str | None = None  # None: nothing compiles it
+    buffers: Callable[[], list[Buffer]] | None = None  # the values that a run would read
+    member_of: Any = None  # the mesh whose members run the function, where there is one
+    modules: list[list[str]] = field(default_factory=list)
+    places: dict[Site, int] = field(default_factory=dict)
+
+
+def of_function(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Subject:
+    """A function for these arguments; it is traced, and its effects do not happen."""
+    jitted = fn if isinstance(fn, Jitted) else jit(fn)
+    with looking() as scopes:
+        found = jitted.recording(*args, **kwargs)
+    mesh = mesh_among((*found.roots, *found.given))
+    names = _Names(argument_names(jitted.__wrapped__, args, kwargs), scopes.tensor_names())
+    subject = Subject(
+        name_of(fn),
+        "jitted function" if fn is jitted else "function",
+        found.roots,
+        {node: names.source(where) for node, where in found.given.items()},
+        names.results(len(found.roots), found.effects),
+        found.function,
+        common_backend(toposort(found.roots)),
+        found.buffers,
+    )
+    if mesh is not None:
+        subject.function = local_function(found.roots, list(found.given), mesh)
+        subject.backend, subject.buffers = "", None
+        subject.member_of = mesh.shape
+    return with_modules(subject, scopes)
+
+
+def of_trace(compiled: Compiled, scopes: Scopes | None = None) -> Subject:
+    """A trace that a jitted function has kept."""
+    function = compiled.runner.function
+    names = _Names([], {} if scopes is None else scopes.tensor_names())
+    sources = zip(function.inputs, compiled.inputs.sources, strict=True)
+    program = compiled.runner.program
+    subject = Subject(
+        compiled.name,
+        "jitted function",
+        function.outputs,
+        {node: names.source(where) for node, where in sources},
+        names.results(len(function.outputs), compiled.effects),
+        function,
+        None if program is None else _name_of(program.backend),
+    )
+    return with_modules(subject, scopes)
+
+
+def _name_of(backend: Any) -> str:
+    return str(backend.target.name.lower())
+
+
+def of_tensor(*tensors: Tensor) -> Subject:
+    """Tensors that may not be computed yet: the graph below them, down to what is known."""
+    return of_nodes([t.uop for t in tensors], "tensor", "lazy tensor")
+
+
+def of_nodes(nodes: Sequence[UOp], name: str, what: str) -> Subject:
+    """The graph of nodes, down to values that are known; closed if one backend has all of it."""
+    roots = tuple(dict.fromkeys(nodes))
+    order = toposort(roots, stop=is_known)
+    ends = {node: "value" for node in order if is_known(node)}
+    todo = [root for root in roots if not is_known(root)]
+    key = graph_key(todo) if todo else None
+    made = Subject(name, what, roots, ends, ["result"] * len(roots))
+    if key is not None:
+        closed, parameters = close_over_parameters(todo, key.leaves)
+        made.function = Function(tuple(parameters), tuple(closed))
+        made.backend = key.backend
+        made.buffers = lambda: [storage(leaf) for leaf in key.leaves]
+    return made
+
+
+def of_traced(trace: Trace) -> Subject:
+    """A trace of `adjoint.trace`."""
+    ends = dict(zip(trace.input_nodes, trace.labels, strict=True))
+    function = Function(trace.input_nodes, trace.output_nodes)
+    backend = common_backend(toposort(trace.output_nodes))
+    results = ["result"] * len(trace.output_nodes)
+    return Subject(
+        trace.name, "trace", trace.output_nodes, ends, results, _closed(function), backend
+    )
+
+
+def of_module(module: CoreModule, name: str) -> Subject:
+    """A Core module, on inputs of the types it declares."""
+    kinds = [ins.type for ins in module.inputs]
+    given = [Tensor.zeros(*kind.shape, dtype=kind.dtype) for kind in kinds]
+    names = [str(ins.attrs[0]) for ins in module.inputs]
+
+    def called(*inputs: Tensor) -> Any:
+        return module(*inputs)
+
+    subject = of_function(called, given, {})
+    labels = dict(zip((f"inputs[{i}]" for i in range(len(names))), names, strict=True))
+    subject.ends = {node: labels.get(label, label) for node, label in subject.ends.items()}
+    subject.name, subject.what = name, "Core module"
+    return subject
+
+
+def _closed(function: Function) -> Function:
+    """The function without devices: what a program is made of."""
+    roots, parameters = close_over_parameters(function.outputs, function.inputs)
+    return Function(tuple(parameters), tuple(roots))
+
+
+def with_modules(subject: Subject, scopes: Scopes | None) -> Subject:
+    """The subject, with the layers that were called while it was traced."""
+    if scopes is not None:
+        subject.modules, subject.places = scopes.numbered()
+    return subject
+
+
+# ---- names
+
+
+def argument_names(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """A name for every leaf of the arguments, in the order of `jit`."""
+    named = positional_names(fn)[: len(args)]
+    named += [f"inputs[{i}]" for i in range(len(named), len(args))]
+    pairs: Iterable[tuple[str, Any]] = [*zip(named, args, strict=True), *sorted(kwargs.items())]
+    found = []
+    for name, value in pairs:
+        paths, _ = tree_flatten_with_path(value)
+        found += [f"{name}{keystr(path)}" for path, _ in paths]
+    return found
+
+
+class _Names:
+    """Names of what a trace reads and makes."""
+
+    def __init__(self, arguments: Sequence[str], tensors: Mapping[int, str]):
+        self.arguments, self.tensors = arguments, tensors
+
+    def source(self, where: Any) -> str:
+        """Of an input."""
+        if isinstance(where, Read):
+            return self.place(where.where)
+        return "random key" if isinstance(where, Draw) else "constant"
+
+    def place(self, where: Any) -> str:
+        """Of the place of a tensor."""
+        match where:
+            case Argument():
+                known = where.position < len(self.arguments)
+                return self.arguments[where.position] if known else f"argument {where.position}"
+            case GradientOf():
+                return f"{self.place(where.owner)}.grad"
+            case Held():
+                name = self.tensors.get(id(where.tensor(())))
+                return name or f"{where.place.owner}: {where.place.keys[where.position]}"
+            case _:
+                return self.tensors.get(id(where.tensor(())), "tensor")
+
+    def results(self, count: int, effects: Sequence[Any]) -> list[str]:
+        """Of every root."""
+        found = ["result"] * count
+        for effect in effects:
+            if effect.output is not None and effect.output < count:
+                found[effect.output] = self._effect(effect)
+        return found
+
+    def _effect(self, effect: Any) -> str:
+        if not hasattr(effect, "where"):
+            return f"{effect.place.owner}: {effect.place.keys[effect.position]}"
+        gradient = ".grad" if hasattr(effect, "flag") else ""
+        return f"new {self.place(effect.where)}{gradient}"

@@ -1,0 +1,183 @@
+"""Many processes: bytes against the least there can be, all_reduce against MPI's own, scaling.
+
+    python -m bench.distributed
+
+A step's bytes are those that a member sends by the algorithms used: 2 (n - 1) / n of a vector for
+an all_reduce, (n - 1) / n for a reduce_scatter or an all_to_all, n - 1 of a part for an all_gather.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+
+import adjoint
+from adjoint import Mesh, Tensor, distributed, nn
+from adjoint.engine import sharded
+from adjoint.examples import gpt
+from adjoint.nn import parallel
+
+SHAPES = (1 << 10, 1 << 16, 1 << 20, 16 << 20)  # bytes
+CHARACTERS, BATCH, LENGTH, STEPS = 64, 16, 32, 30
+STRATEGIES = {
+    "data parallel": ("", {"dp": 2}),
+    "ZeRO-2": ("zero2", {"dp": 2}),
+    "ZeRO-3": ("", {"fsdp": 2}),
+    "tensor parallel": ("", {"tp": 2}),
+    "sequence parallel": ("sequence", {"tp": 2}),
+}
+SENT = {"all_reduce": 2.0, "reduce_scatter": 1.0, "all_to_all": 1.0}
+
+
+def best(work, count=20):
+    """The least seconds of some runs that all members begin together."""
+    member, least = distributed.member(), float("inf")
+    for _ in range(count):
+        member.barrier(label="bench")
+        begin = time.perf_counter()
+        work()
+        least = min(least, time.perf_counter() - begin)
+    return least
+
+
+def all_reduces():
+    """Rows of all_reduce against MPI's own, in the same processes."""
+    member = distributed.member()
+    for nbytes in SHAPES:
+        source = np.ones(nbytes // 4, np.float32)
+        target = np.empty_like(source)
+        ours = best(partial(member.all_reduce, source, target, "sum", label="bench"))
+        raw = best(partial(member._comm.Allreduce, source, target))
+        yield nbytes, ours, raw
+
+
+class Trained:
+    """A step of the example's GPT on a mesh."""
+
+    def __init__(self, strategy="", sizes=None, batch=BATCH):
+        Tensor.manual_seed(0)
+        self.mesh = Mesh(sizes) if sizes else None
+        self.strategy, self.batch, self.model = strategy, batch, gpt.GPT(CHARACTERS)
+        if self.mesh is not None:
+            parallel.shard_model(self.model, self.mesh, sequence=strategy == "sequence")
+        self.optimizer = nn.optim.AdamW(self.model.parameters(), lr=1e-3)
+        if strategy == "zero2":
+            parallel.shard_optimizer(self.optimizer, self.mesh)
+        self.step = adjoint.jit(self._step)
+
+    def _step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = gpt.loss_of(self.model, x, y)
+        loss.backward()
+        if self.strategy == "zero2":
+            parallel.shard_gradients(self.optimizer, self.mesh)
+        self.optimizer.step()
+        return loss
+
+    def data(self):
+        x, y = np.random.default_rng(0).integers(0, CHARACTERS, (2, self.batch, LENGTH))
+        if self.mesh is None:
+            return Tensor(x), Tensor(y)
+        return parallel.shard_batch(self.mesh, x, y)
+
+    @property
+    def parameter_bytes(self):
+        return sum(p.size * p.dtype.itemsize for p in self.model.parameters())
+
+
+def sent(graph, size):
+    """Bytes that a member sends for a local graph, by collective."""
+    found = {}
+    for node in graph.collectives:
+        operand, name = node.src[0], node.op.name
+        nbytes = operand.size * operand.dtype.itemsize
+        part = (size - 1) / size * SENT[name] if name in SENT else size - 1  # of what it has
+        found[name] = found.get(name, 0) + nbytes * part
+    return found
+
+
+def graph_of(run):
+    """The local graph of a step."""
+    made = []
+    original = sharded.sharded_program
+    sharded.sharded_program = lambda *a, **k: made.append(original(*a, **k)) or made[-1]
+    try:
+        run.step(*run.data()).realize()
+    finally:
+        sharded.sharded_program = original
+    return max((program.graph for program in made), key=lambda graph: len(graph.collectives))
+
+
+def least(run, name, size):
+    """The fewest bytes that a member must send: gradients for data parallelism, activations for
+    tensor parallelism."""
+    share = (size - 1) / size
+    weights, block = run.parameter_bytes, BATCH * LENGTH * gpt.WIDTH * 4
+    if name in ("data parallel", "ZeRO-2"):
+        return 2 * share * weights
+    if name == "ZeRO-3":
+        return 3 * share * weights  # gathered forward and backward, scattered once
+    return 2 * share * 4 * gpt.LAYERS * block  # two sums each way in every layer
+
+
+def strategies():
+    """Rows of bytes for each strategy, on simulated devices."""
+    for name, (strategy, sizes) in STRATEGIES.items():
+        run = Trained(strategy, sizes)
+        found = sent(graph_of(run), 2)
+        yield name, sum(found.values()), least(run, name, 2), found
+
+
+def seconds_of_a_step(batch, processes):
+    run = Trained("", {"dp": processes} if processes > 1 else None, batch)
+    pair = run.data()
+    for _ in range(3):
+        run.step(*pair).item()
+    return best(lambda: run.step(*pair).item(), STEPS)
+
+
+def in_processes():
+    """What `adjoint launch` runs."""
+    size = distributed.size()
+    rows = list(all_reduces()) if size > 1 else []
+    times = {"strong": seconds_of_a_step(64, size), "weak": seconds_of_a_step(32 * size, size)}
+    if distributed.is_main():
+        print("BENCH " + json.dumps({"all_reduce": rows, **times}), flush=True)
+
+
+def launched(count):
+    words = [sys.executable, "-m", "adjoint", "launch", "-n", str(count), "--threads", "1"]
+    done = subprocess.run(
+        [*words, __file__, "--inside"], capture_output=True, text=True, timeout=170
+    )
+    line = next((row for row in done.stdout.splitlines() if row.startswith("BENCH ")), None)
+    if line is None:
+        raise SystemExit(done.stdout + done.stderr)
+    return json.loads(line[6:])
+
+
+def main():
+    print("bytes that a member of 2 sends in a step of the example's GPT")
+    for name, bytes_, fewest, found in strategies():
+        parts = ", ".join(f"{n} {b / 1e3:.0f}" for n, b in found.items())
+        print(
+            f"  {name:<18} {bytes_ / 1e3:8.0f} kB  {bytes_ / fewest:5.2f} of the least   ({parts})"
+        )
+    one, two = launched(1), launched(2)
+    print("all_reduce of 2 processes, float32")
+    for nbytes, ours, raw in two["all_reduce"]:
+        speed = f"{ours * 1e6:8.0f} µs  {nbytes / ours / 1e9:6.2f} GB/s"
+        print(f"  {nbytes:>10} B  {speed}  {raw / ours:5.2f} of MPI's own")
+    print("a step of the GPT, 1 thread a process: 1 process, 2 processes")
+    for kind, what, factor in (("strong", "batch 64", 1), ("weak", "batch 32 each", 2)):
+        pair = f"{one[kind] * 1e3:.1f} ms, {two[kind] * 1e3:.1f} ms"
+        print(f"  {kind} scaling, {what}: {pair}: {factor * one[kind] / two[kind]:.2f}×")
+
+
+if __name__ == "__main__":
+    in_processes() if "--inside" in sys.argv else main()

@@ -1,0 +1,263 @@
+"""Members that are processes: `adjoint launch`, collectives over MPI, and what goes wrong."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adjoint.cli.launch import _found
+from adjoint.engine import sharded
+from adjoint.errors import CommunicationError
+from tests.nn.parallel_training import Run, mesh_of
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+COLLECTIVES = ["all_reduce", "long_all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+OTHERS = ["permute", "barrier", "group"]
+
+
+def reason():
+    try:
+        import mpi4py  # noqa: F401
+
+        _found(None)
+    except (ImportError, CommunicationError) as error:
+        return f"no MPI here: {error}"
+    return ""
+
+
+pytestmark = pytest.mark.skipif(bool(reason()), reason=reason() or "MPI is here")
+
+
+def launch(size, program, *arguments, silence="5", threads="1", limit=60):
+    """The exit code of `adjoint launch`, what was printed, and the seconds it took."""
+    words = [sys.executable, "-m", "adjoint", "launch", "-n", str(size), "--threads", threads]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADJOINT_SILENCE": silence}
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [*words, str(program), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        text, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, text, time.monotonic() - begin
+
+
+def left_behind(text):
+    """Processes of a run that are still there."""
+    return [pid for pid in re.findall(r"^pid (\d+)$", text, re.MULTILINE) if _is_there(int(pid))]
+
+
+def _is_there(pid):
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def check_collectives(size):
+    code, text, _ = launch(size, HERE / "mpi_collectives.py")
+    assert code == 0, text
+    for rank in range(size):
+        assert f"rank {rank} of {size} is through" in text
+
+
+def test_collectives_of_two_processes():
+    check_collectives(2)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("size", [1, 3, 4, 5])
+def test_collectives_of_more_processes(size):
+    check_collectives(size)
+
+
+def check_fault(size, fault, collective):
+    """Who is not the victim says what became of it and where it waited; no process stays."""
+    code, text, seconds = launch(size, HERE / "mpi_fault.py", fault, collective)
+    assert code != 0, text
+    assert "E7021: member 1 " in text, text
+    called = {"long_all_reduce": "all_reduce", "group": "members [0, 1]"}.get(
+        collective, collective
+    )
+    assert called in text, text
+    if collective not in ("group", "end"):
+        assert "train.py:7" in text, text
+    assert re.search(SAID[fault], text), text
+    assert not left_behind(text)
+    assert seconds < 30
+
+
+SAID = {
+    "killed": "member 1 was killed",
+    "stopped": "member 1 has been silent for 5 s",
+    "raises": "member 1 raised KeyError: 'lost'",
+    "exits": "member 1 has ended",
+}
+
+
+@pytest.mark.parametrize("fault", ["killed", "raises"])
+def test_a_process_is_lost_before_a_sum(fault):
+    check_fault(2, fault, "all_reduce")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("collective", [*COLLECTIVES, *OTHERS])
+@pytest.mark.parametrize("fault", SAID)
+def test_a_process_is_lost_before_each_collective(fault, collective):
+    check_fault(2, fault, collective)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("fault", ["killed", "stopped", "raises"])
+def test_one_of_four_is_lost_and_each_other_says_so(fault):
+    _, text, _ = launch(4, HERE / "mpi_fault.py", fault, "all_reduce")
+    said = re.findall(r"E7021: member 1 .*, and member (\d) cannot go on with all_reduce", text)
+    assert sorted(said) == ["0", "2", "3"], text
+    assert not left_behind(text)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("fault", ["killed", "stopped", "raises"])
+def test_a_process_is_lost_while_others_end(fault):
+    check_fault(2, fault, "end")
+
+
+@pytest.mark.parametrize("collective", ["all_reduce"])
+def test_processes_that_call_different_things_are_told_both_places(collective):
+    code, text, _ = launch(2, HERE / "mpi_fault.py", "other", collective)
+    assert code != 0
+    assert "E7020: members 0 and 1 call different collectives" in text, text
+    assert "all_reduce sum float64[4] (train.py:7)" in text
+    assert "all_reduce max float64[3] (train.py:9)" in text
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("collective", [*COLLECTIVES[1:], *OTHERS])
+def test_each_collective_is_told_from_another(collective):
+    code, text, seconds = launch(2, HERE / "mpi_fault.py", "other", collective)
+    assert code != 0
+    assert "E7020" in text, text
+    assert "all_reduce max float64[3] (train.py:9)" in text
+    assert seconds < 30
+
+
+@pytest.mark.mpi
+def test_processes_that_wait_in_different_groups_are_told_both_places():
+    code, text, seconds = launch(3, HERE / "mpi_fault.py", "group", "all_reduce")
+    assert code != 0
+    assert "E7020" in text, text
+    assert "train.py:7" in text
+    assert "members [0, 1]" in text
+    assert seconds < 30
+
+
+@pytest.mark.mpi
+def test_a_process_that_is_slow_is_waited_for():
+    code, text, _ = launch(2, HERE / "mpi_fault.py", "slow", "all_reduce")
+    assert code == 0, text
+
+
+@pytest.mark.mpi
+def test_the_end_of_launch_is_the_end_of_all(tmp_path):
+    script = tmp_path / "sleeps.py"
+    script.write_text(
+        "import os, time\nfrom adjoint import distributed\n"
+        "distributed.member().barrier(label='')\n"
+        "print('pid', os.getpid(), flush=True)\ntime.sleep(60)\n"
+    )
+    words = [sys.executable, "-m", "adjoint", "launch", "-n", "2", str(script)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    lines = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    process.stdout.close()
+    deadline = time.monotonic() + 10
+    while left_behind("".join(lines)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(lines) == 2
+    assert not left_behind("".join(lines))
+
+
+def trained(size, *arguments):
+    code, text, _ = launch(
+        size, ROOT / "tests" / "nn" / "parallel_training.py", *arguments, limit=120
+    )
+    assert code == 0, text
+    (line,) = [line for line in text.splitlines() if line.startswith("losses ")]
+    return [float.fromhex(word) for word in line.split()[1:]]
+
+
+def test_two_processes_train_with_the_bits_of_two_simulated_devices():
+    here = Run("zero2", mesh_of("dp=2")).losses(2)
+    assert trained(2, "zero2", "dp=2", "2") == here
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("size", "strategy", "mesh"),
+    [
+        (2, "", "dp=2"),
+        (2, "zero1", "dp=2"),
+        (2, "", "fsdp=2"),
+        (2, "", "tp=2"),
+        (2, "sequence", "tp=2"),
+        (4, "", "dp=4"),
+        (4, "", "dp=2,tp=2"),
+    ],
+)
+def test_processes_train_with_the_bits_of_simulated_devices(size, strategy, mesh):
+    here = Run(strategy, mesh_of(mesh)).losses(3)
+    np.testing.assert_allclose(here, Run().losses(3), rtol=2e-6)
+    assert trained(size, strategy, mesh, "3") == here
+
+
+def test_processes_write_one_checkpoint_and_one_process_goes_on(tmp_path):
+    whole = Run("", mesh_of("dp=2")).losses(3)
+    folder = tmp_path / "run.ckpt"
+    assert trained(2, "", "dp=2", "2", str(folder)) == whole[:2]
+    assert len(list(folder.glob("*-of-00002.safetensors"))) == 2
+    run = Run("", mesh_of("dp=2"))
+    assert run.resume(folder) == 2
+    assert run.losses(3, 2) == whole[2:]
+
+
+@pytest.mark.mpi
+def test_after_a_process_was_killed_the_run_goes_on_from_its_checkpoint(tmp_path):
+    whole, folder = Run("", mesh_of("fsdp=2")).losses(4), str(tmp_path / "run.ckpt")
+    script = ROOT / "tests" / "nn" / "parallel_training.py"
+    code, text, _ = launch(2, script, "", "fsdp=2", "4", folder, "2", limit=120)
+    assert code != 0
+    assert "member 1 was killed" in text, text
+    assert trained(2, "", "fsdp=2", "4", folder) == whole[2:]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("strategy", "mesh"), [("", "tp=2"), ("zero2", "dp=2"), ("", "fsdp=2")])
+def test_processes_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch):
+    programs, original = [], sharded.sharded_program
+
+    def watched(*given, **named):
+        programs.append(original(*given, **named))
+        return programs[-1]
+
+    monkeypatch.setattr(sharded, "sharded_program", watched)
+    Run(strategy, mesh_of(mesh)).losses(2)
+    program = ROOT / "tests" / "nn" / "parallel_training.py"
+    code, text, _ = launch(2, program, strategy, mesh, "3", limit=120)
+    assert code == 0, text
+    sent = {int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE)}
+    assert sent == {programs[-1].graph.bytes_sent}

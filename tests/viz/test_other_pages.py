@@ -1,0 +1,114 @@
+"""The pages Passes, Kernels and Run in a browser."""
+
+import json
+
+import pytest
+
+import adjoint
+from adjoint import Tensor, view
+from tests.support.browser import MISSING
+from tests.viz.programs import softmax_loss
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+
+TEXT = "return document.querySelector('.page:not([hidden])').innerText"
+
+
+@pytest.fixture(scope="module")
+def seen():
+    fn = adjoint.value_and_grad(softmax_loss, argnums=(0, 1))
+    return view(fn, Tensor.ones(4, 8), Tensor.ones(8, 3), show=False)
+
+
+def test_one_can_step_through_the_passes(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    names = [p["name"] for p in seen.data["graphs"][0]["passes"]]
+    titles = [page.run("return document.querySelector('.text h2').innerText")]
+    while page.run("return !viewer.page.next.disabled"):
+        page.press("next ▶")
+        titles.append(page.run("return viewer.page.body.querySelector('h2').innerText"))
+    assert titles == names
+    page.press("◀ back")
+    assert page.run("return viewer.page.body.querySelector('h2').innerText") == names[-2]
+
+
+def test_what_a_pass_changed_is_marked(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run("viewer.page.go(1)")
+    rows = "return [...document.querySelectorAll('.{}')].map((r) => r.innerText)"
+    gone, new = page.run(rows.format("removed")), page.run(rows.format("added"))
+    assert any("softmax(" in row for row in gone)
+    assert any("exp(" in row for row in new)
+    assert not any("softmax(" in row for row in new)
+
+
+def test_rules_and_reasons_are_shown(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run("viewer.page.go(2)")
+    assert "times_one" in page.run("return document.querySelector('.rules').innerText")
+    page.run("viewer.page.go(5)")
+    text = page.run(TEXT)
+    assert "an element is computed where it is needed" in text
+    assert "inside its consumers' kernels" in text
+
+
+def test_a_kernel_has_its_lines_beside_its_code(browser, seen):
+    page = browser(seen)
+    page.press("Kernels")
+    steps = seen.data["graphs"][0]["kernels"]["steps"]
+    number = next(i for i, s in enumerate(steps) if s["kind"] == "kernel" and len(s["places"]) > 3)
+    page.run("viewer.page.choose(arguments[0])", number)
+    lines = page.run(
+        "return [...document.querySelectorAll('.columns .here')].map((r) => r.innerText)"
+    )
+    assert any("softmax(-1)" in line for line in lines)
+    assert "for i0 in" in page.run(TEXT)
+    page.press("assembly")
+    assert ".text" in page.run(TEXT)
+    page.press("llvm")
+    assert "define" in page.run(TEXT)
+    assert page.run("return document.querySelectorAll('svg.roofline .dot').length") == len(steps)
+    assert page.run("return document.querySelectorAll('svg.memory .held.peak').length") >= 1
+
+
+def test_the_timeline_zooms_and_is_a_chrome_trace(browser, seen):
+    page = browser(seen)
+    page.press("Run")
+    page.wait("return viewer.page.scale > 0")
+    before = page.run("return viewer.page.scale")
+    page.press("+")
+    assert page.run("return viewer.page.scale") > before
+    trace = json.loads(page.run("return JSON.stringify(viewer.page.trace())"))
+    spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    assert len(spans) == len(seen.data["graphs"][0]["run"]["spans"])
+    assert all(e["dur"] >= 0 for e in spans)
+    page.run("viewer.page.goTo(viewer.page.spans.find((s) => s.kind === 'kernel'))")
+    assert "programs.py" in page.run("return viewer.page.panel.innerText")
+
+
+def test_several_graphs_can_be_chosen(browser, seen):
+    other = view((Tensor.ones(3) + 1).exp(), show=False)
+    both = type(seen)([*seen.subjects, *other.subjects], "both", measure=False)
+    page = browser(both)
+    page.run(
+        "const s = document.querySelector('header select'); s.value = 1;"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    page.wait("return viewer.pages[0].view.boxes.some((b) => b.title === 'exp')")
+    assert page.run("return viewer.pages[0].view.boxes.length") < 5
+
+
+def test_the_table_of_a_model_folds_and_is_searched(browser):
+    model = adjoint.nn.Sequential(adjoint.nn.Linear(4, 8), adjoint.nn.Linear(8, 2))
+    page = browser(view(model, show=False))
+    rows = "return [...document.querySelectorAll('.tensors tr')].map((r) => r.innerText)"
+    assert len(page.run(rows)) == 3  # the head and two layers, folded
+    page.press("open all")
+    assert any("[8, 4]" in row for row in page.run(rows))
+    page.type("input[type=search]", "bias")
+    found = page.run(rows)
+    assert len(found) == 3
+    assert all("bias" in row for row in found[1:])
