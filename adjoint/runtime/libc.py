@@ -57,15 +57,45 @@ def prefer_huge_pages(address: int, size: int) -> None:
         _madvise(address, size, _HUGE_PAGES)
 
 
+_held: list[threading.Lock] = []  # locks that no fork leaves in the hands of another thread
+_listing = threading.Lock()  # of that list
+_forking = threading.Lock()  # of one fork at a time
+_taken: list[threading.Lock] = []  # by the fork under way
+
+
 def hold_over_fork(lock: threading.Lock) -> threading.Lock:
     """The lock, such that no fork happens while another thread has it: the child could not get it.
 
     Locks that are held this way are never taken one inside another.
     """
-    if hasattr(os, "register_at_fork"):
-        release = lock.release
-        os.register_at_fork(before=lock.acquire, after_in_parent=release, after_in_child=release)
+    with _listing:
+        _held.append(lock)
     return lock
+
+
+def _take_held() -> None:
+    """Take every lock of the list, with those that are listed meanwhile: while this waits for the
+    lock of LLVM, the thread that loads LLVM lists more of them, and then compiles."""
+    _forking.acquire()
+    while len(_taken) < len(_held):
+        lock = _held[len(_taken)]
+        lock.acquire()
+        _taken.append(lock)
+        if len(_taken) == len(_held):
+            _listing.acquire()
+            if len(_taken) < len(_held):
+                _listing.release()
+
+
+def _give_held() -> None:
+    for lock in (*_taken, _listing, _forking):
+        if lock.locked():  # not if an interrupt ended the taking
+            lock.release()
+    _taken.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_held, after_in_parent=_give_held, after_in_child=_give_held)
 
 
 # What compiled code may call of the C library: threads and copies. Nothing that computes.

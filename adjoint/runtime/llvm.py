@@ -53,7 +53,7 @@ class Engine:
         self.llvm = llvm
         self.emit = _emitter(llvm)
         self.desks = [Desk(llvm, self._processor())]
-        self.lock = hold_over_fork(threading.Lock())  # of the linker
+        self.lock = hold_over_fork(threading.Lock())  # of the linker and the list of desks
         self.linker: Any = None
         self.libraries = 0
 
@@ -66,8 +66,9 @@ class Engine:
 
     def make_room(self, count: int) -> None:
         """Desks for so many threads, by the one that is going to start them."""
-        for _ in range(count - len(self.desks)):
-            self.desks.append(Desk(self.llvm, self._processor()))
+        with self.lock:  # no fork meanwhile
+            for _ in range(count - len(self.desks)):
+                self.desks.append(Desk(self.llvm, self._processor()))
 
     @contextmanager
     def _desk(self) -> Iterator[Desk]:

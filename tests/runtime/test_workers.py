@@ -11,7 +11,7 @@ from adjoint.runtime.compiler import compile_object, compile_sources
 from adjoint.runtime.workers import Workers, side_by_side
 from adjoint.stages import Source
 from tests.runtime.adders import added, adder
-from tests.support.processes import printed
+from tests.support.processes import printed, python
 
 
 @pytest.fixture
@@ -160,3 +160,39 @@ def test_a_cold_process_compiles_native_code_once(tmp_path):
         "(Tensor(np.ones(5)) * 3).numpy()\nprint(compiler.compiled)"
     )
     assert printed("-c", text, ADJOINT_CACHE_DIR=str(tmp_path)) == "2\n"
+
+
+LISTED_MEANWHILE = """
+import os, threading, time
+from adjoint.runtime.libc import hold_over_fork
+
+first, second, over = hold_over_fork(threading.Lock()), None, []
+
+def load():  # as LLVM is: under one lock another is made, which is taken behind it
+    global second
+    with first:
+        started.set()
+        time.sleep(0.2)
+        second = hold_over_fork(threading.Lock())
+        second.acquire()
+    time.sleep(0.2)
+    over.append(1)
+    second.release()
+
+started = threading.Event()
+thread = threading.Thread(target=load)
+thread.start()
+started.wait()
+pid = os.fork()
+free = not first.locked() and not second.locked()
+if pid == 0:
+    os._exit(0 if over and free else 1)
+thread.join()
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), over, free)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_a_fork_waits_for_locks_that_are_listed_while_it_waits():
+    done = python("-c", LISTED_MEANWHILE, timeout=120)
+    assert (done.stdout, done.stderr) == ("0 [1] True\n", "")
