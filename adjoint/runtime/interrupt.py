@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -187,6 +188,23 @@ def _end_compiles() -> None:
     for job in _compiles:
         if not job.claim.acquire(blocking=False):
             _await(job)
+    if _interrupted():
+        with contextlib.suppress(KeyboardInterrupt):
+            exec("raise KeyboardInterrupt")
+
+
+def _interrupted() -> bool:
+    """Whether this process ends because nobody caught a KeyboardInterrupt of its main program.
+
+    Python notes that, to end as the signal would end it, and forgets it whenever any thread
+    evaluates a text, as an import does that makes named tuples or data classes. Such a thread may
+    run on while the traceback is written; an evaluated text that raises makes the note again.
+    """
+    trace = getattr(sys, "last_traceback", None)
+    if getattr(sys, "last_type", None) is not KeyboardInterrupt or trace is None:
+        return False
+    at_a_prompt = hasattr(sys, "ps1")  # where it ended one line, and the next was read
+    return trace.tb_frame.f_back is None and not at_a_prompt
 
 
 def _stopped(runner: _Runner, job: Job, cancel: Callable[[], None]) -> bool:
