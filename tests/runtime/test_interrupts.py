@@ -57,7 +57,7 @@ def ends():
     """Whether `_end_compiles` comes back."""
     thread = threading.Thread(target=interrupt._end_compiles, daemon=True)
     thread.start()
-    thread.join(60)
+    thread.join(600)
     return not thread.is_alive()
 
 
@@ -80,10 +80,10 @@ def test_a_compile_that_never_began_is_not_waited_for_and_does_not_begin(jobs):
 
 def test_a_compile_under_way_is_waited_for(jobs):
     go, began = threading.Event(), threading.Event()
-    job = interrupt.Job(lambda: (began.set(), go.wait(60)))
+    job = interrupt.Job(lambda: (began.set(), go.wait(600)))
     jobs.append(job)
     threading.Thread(target=job.run, daemon=True).start()
-    began.wait(60)
+    began.wait(600)
     threading.Timer(0.1, go.set).start()
     assert ends()
     assert job.finished
@@ -98,7 +98,7 @@ def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
         raise error
 
     def send():
-        began.wait(60)  # before that there would be nothing to leave
+        began.wait(600)  # before that there would be nothing to leave
         time.sleep(0.1)
         signal.pthread_kill(waiting, signal.SIGUSR1)
 
@@ -106,7 +106,7 @@ def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
     threading.Thread(target=send).start()
     try:
         with pytest.raises(type(error)) as caught:
-            interrupt.interruptible(lambda: (began.set(), go.wait(60)), lambda: None)
+            interrupt.interruptible(lambda: (began.set(), go.wait(600)), lambda: None)
     finally:
         go.set()
         signal.signal(signal.SIGUSR1, usual)
