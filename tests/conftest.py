@@ -9,6 +9,7 @@ files; `--update-golden` writes them anew.
 import difflib
 import gc
 import os
+import random
 import signal
 from pathlib import Path
 
@@ -25,6 +26,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser):
     doc = "write the kept texts anew, instead of comparing with them"
     parser.addoption("--update-golden", action="store_true", help=doc)
+    doc = "run the tests in another order: `reversed`, or shuffled by a number"
+    parser.addoption("--order", default="", help=doc)
+
+
+def pytest_collection_modifyitems(config, items):
+    """No test may need that another ran before it, or did not."""
+    order = config.getoption("--order")
+    if order == "reversed":
+        items.reverse()
+    elif order:
+        random.Random(int(order)).shuffle(items)
 
 
 def pytest_collection_finish():

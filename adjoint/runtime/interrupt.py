@@ -194,7 +194,7 @@ def _end_compiles() -> None:
 
 
 def _interrupted() -> bool:
-    """Whether this process ends because nobody caught a KeyboardInterrupt of its main program.
+    """Whether this process ends by a KeyboardInterrupt that its main program did not catch.
 
     Python notes that, to end as the signal would end it, and forgets it whenever any thread
     evaluates a text, as an import does that makes named tuples or data classes. Such a thread may

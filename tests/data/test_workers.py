@@ -146,8 +146,8 @@ def test_a_worker_killed_from_outside_is_an_error():
 
 def test_a_sample_that_takes_too_long_is_an_error_and_its_worker_is_ended():
     """Batch 4 hangs; on a busy machine the start of the worker may take too long as well."""
-    with pytest.raises(TrainingError, match=r"has not sent batch \d of epoch 0 .* in 4 s") as error:
-        list(Loader(Failing("hang"), 4, workers=1, timeout=4))
+    with pytest.raises(TrainingError, match=r"has not sent batch \d of epoch 0 .* in 2 s") as error:
+        list(Loader(Failing("hang"), 4, workers=1, timeout=2))
     assert error.value.code == "E6007"
 
 
