@@ -10,9 +10,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
@@ -185,12 +186,27 @@ def _abandon(runner: _Runner, job: Job) -> None:
 @atexit.register
 def _end_compiles() -> None:
     """LLVM may not be taken down while it compiles; what it has not begun it need not begin."""
-    for job in _compiles:
-        if not job.claim.acquire(blocking=False):
-            _await(job)
-    if _interrupted():
-        with contextlib.suppress(KeyboardInterrupt):
-            exec("raise KeyboardInterrupt")
+    with _deaf():
+        for job in _compiles:
+            if not job.claim.acquire(blocking=False):
+                _await(job)
+        if _interrupted():
+            with contextlib.suppress(KeyboardInterrupt):
+                exec("raise KeyboardInterrupt")
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Another Ctrl-C changes nothing inside: what is waited for ends by itself, and soon."""
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or not on_main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _interrupted() -> bool:

@@ -242,8 +242,7 @@ def test_twice_ctrl_c_leaves_at_once_without_a_checkpoint(folder):
     child = _started("stuck.py")
     assert child.stdout.readline() == "ready\n"
     child.send_signal(signal.SIGINT)
-    assert child.stderr.readline() == "\n"
-    assert "Ctrl-C again leaves at once" in child.stderr.readline()
+    assert any("Ctrl-C again leaves at once" in line for line in child.stderr)
     child.send_signal(signal.SIGINT)
     assert child.wait(600) == 130
     child.communicate()
