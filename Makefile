@@ -70,8 +70,9 @@ QUICK = not mpi and not slow and not fuzz and not oracle and not targets and not
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -rs -m "$(QUICK)"
 
+# The seed of random programs is the day; one for all workers, even if they start around midnight.
 test-all: $(READY)
-	ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
+	ADJOINT_FUZZ_SEED=$${ADJOINT_FUZZ_SEED:-$$(date -u +%Y%m%d)} ADJOINT_TEST_DEVICE=CPU $(BIN)/python -m pytest -n $(WORKERS)
 
 MINUTES ?= 10
 

@@ -178,6 +178,7 @@ _C = Target(
     runs=True,
     backend="c",
     tools=_COMPILERS,
+    probe_side=256,  # by one thread, in loops: 1024 takes seconds
     cores=1,
     index_bits=32,
 )

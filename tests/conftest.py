@@ -9,8 +9,8 @@ files; `--update-golden` writes them anew.
 import difflib
 import gc
 import os
+import random
 import signal
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,6 @@ os.environ.setdefault("ADJOINT_CACHE_DIR", str(Path(__file__).parent.parent / ".
 os.environ.setdefault("ADJOINT_CACHE_LIMIT", str(1 << 30))
 # Tests are about what is compiled; those of graphs that are computed at once say so.
 os.environ.setdefault("ADJOINT_AT_ONCE", "0")
-# One day for all workers, even if they start around midnight; see tests/fuzz/test_whole.py.
-os.environ.setdefault("ADJOINT_FUZZ_SEED", datetime.now(UTC).strftime("%Y%m%d"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -28,6 +26,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser):
     doc = "write the kept texts anew, instead of comparing with them"
     parser.addoption("--update-golden", action="store_true", help=doc)
+    doc = "run the tests in another order: `reversed`, or shuffled by a number"
+    parser.addoption("--order", default="", help=doc)
+
+
+def pytest_collection_modifyitems(config, items):
+    """No test may need that another ran before it, or did not."""
+    order = config.getoption("--order")
+    if order == "reversed":
+        items.reverse()
+    elif order:
+        random.Random(int(order)).shuffle(items)
 
 
 def pytest_collection_finish():
@@ -35,6 +44,15 @@ def pytest_collection_finish():
     and not seconds, in every test that calls it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Nor is what is left when the tests of a file are done: reports, and programs in tables that
+    have a limit. Ten thousand programs later `gc.collect()` would take two seconds again."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture

@@ -30,9 +30,10 @@ from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import STORED
 from adjoint.ir.mesh import Mesh, Sharding
+from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import readable, user_place
 from adjoint.ir.uop import UOp
-from adjoint.ir.values import bindings_of, by_name, is_known, storage
+from adjoint.ir.values import bindings_of, by_name, is_constant, is_known, storage
 from adjoint.runtime.device import Device
 from adjoint.runtime.interrupt import undisturbed
 from adjoint.runtime.spans import span
@@ -54,6 +55,12 @@ def realize(*nodes: UOp) -> None:
         compute(todo)
     if watch.checker is not None:
         watch.checker.nodes(todo)
+
+
+def apart(node: UOp) -> UOp:
+    """The node that gets the value of a tensor. A constant is one node in all graphs that have it,
+    so none hangs there: else what becomes of them would follow from what else is alive."""
+    return OPS["unique_identity"](node) if is_constant(node) else node
 
 
 def compute(todo: list[UOp]) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 from adjoint.ir import sizes
 from adjoint.ir.arg import Varying
-from adjoint.ir.kernel_kind import CONSTANT, STORED
+from adjoint.ir.kernel_kind import CONSTANT, STORED, Pointwise, View
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.uop import UOp, toposort
+
+_FEW = 16  # nodes that are computed sooner than their value is read
 
 
 def is_known(node: UOp) -> bool:
@@ -21,6 +23,21 @@ def is_known(node: UOp) -> bool:
 def storage(node: UOp) -> Any:
     """The `Buffer` of a node whose value exists."""
     return node.arg.buffer if node.op.kernel is STORED else node.realized
+
+
+def is_constant(node: UOp) -> bool:
+    """Whether a node is views and arithmetic, a little, of constants alone: a graph that has it
+    computes it sooner than it reads its value."""
+    stack, left = [node], _FEW
+    while stack:
+        node = stack.pop()
+        kernel = node.op.kernel
+        if kernel is not CONSTANT:
+            left -= 1
+            if type(kernel) not in (View, Pointwise) or node.realized is not None or not left:
+                return False
+            stack += node.src
+    return not sizes.living
 
 
 def known_value(node: UOp) -> Any:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
@@ -184,9 +186,41 @@ def _abandon(runner: _Runner, job: Job) -> None:
 @atexit.register
 def _end_compiles() -> None:
     """LLVM may not be taken down while it compiles; what it has not begun it need not begin."""
-    for job in _compiles:
-        if not job.claim.acquire(blocking=False):
-            _await(job)
+    with _deaf():
+        for job in _compiles:
+            if not job.claim.acquire(blocking=False):
+                _await(job)
+        if _interrupted():
+            with contextlib.suppress(KeyboardInterrupt):
+                exec("raise KeyboardInterrupt")
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Another Ctrl-C changes nothing inside: what is waited for ends by itself, and soon."""
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or not on_main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _interrupted() -> bool:
+    """Whether this process ends by a KeyboardInterrupt that its main program did not catch.
+
+    Python notes that, to end as the signal would end it, and forgets it whenever any thread
+    evaluates a text, as an import does that makes named tuples or data classes. Such a thread may
+    run on while the traceback is written; an evaluated text that raises makes the note again.
+    """
+    trace = getattr(sys, "last_traceback", None)
+    if getattr(sys, "last_type", None) is not KeyboardInterrupt or trace is None:
+        return False
+    at_a_prompt = hasattr(sys, "ps1")  # where it ended one line, and the next was read
+    return trace.tb_frame.f_back is None and not at_a_prompt
 
 
 def _stopped(runner: _Runner, job: Job, cancel: Callable[[], None]) -> bool:

@@ -16,7 +16,7 @@ from adjoint.errors import AdjointError, DTypeError, ScalarError
 from adjoint.ir.dtype import as_dtype, plain, raw_bits
 from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
-from adjoint.ir.values import is_known, storage
+from adjoint.ir.values import is_constant, is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
@@ -213,7 +213,7 @@ class Interchange:
         if self.uop.size > SHOWN or open_scopes.get() or isinstance(self.device, tuple):
             return False
         try:
-            engine.realize(self.uop)
+            self.realize() if is_constant(self.uop) else engine.realize(self.uop)
         except AdjointError:  # an index out of range, a device that is missing: not now
             return False
         return is_known(self.uop)
@@ -231,7 +231,7 @@ def _computed(source: Any) -> Buffer:
     while True:
         node = source.uop
         check_concrete([node])
-        if node.size == 1:  # what comes next may depend on it
+        if node.size == 1 and not is_constant(node):  # what comes next may depend on it
             held.read(node)
         source.realize()
         found: Buffer | None = storage(node) or storage(source.uop)

@@ -35,7 +35,7 @@ from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.types import DeviceLike, DTypeLike
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
 
-_BUFFER = OPS["buffer"]
+_BUFFER, _UNIQUE = OPS["buffer"], OPS["unique_identity"]
 
 
 class Tensor(
@@ -156,18 +156,25 @@ class Tensor(
         tensors: tuple[Tensor, ...] = (self, *others)
         if tracing.open_scopes.get() and tracing.deferred(t.uop for t in tensors):
             return self
-        engine.realize(*(t.uop for t in tensors))
-        for tensor in tensors:
-            tensor._settle()
+        nodes = [tensor._apart() for tensor in tensors]
+        engine.realize(*nodes)
+        for tensor, node in zip(tensors, nodes, strict=True):
+            tensor._settle(node)
         return self
 
-    def _settle(self) -> None:
+    def _apart(self) -> UOp:
+        """The node that gets this tensor's value."""
+        node = self.uop
+        return node if self._requires_grad or tracing.has_history(node) else engine.apart(node)
+
+    def _settle(self, computed: UOp) -> None:
         """Drop the history of a value that no gradient will ask for."""
         node = self.uop
-        if node.realized is None or tracing.has_history(node):
+        own = computed if computed.op is _UNIQUE and computed.src[0] is node else node
+        if own.realized is None or tracing.has_history(node):
             return
         if self._requires_grad is not True or ends_here(node):
-            buffer = node.realized  # which comes from the line that made the node
+            buffer = own.realized  # which comes from the line that made the node
             arg, device = _BUFFER.arg(buffer), buffer.device  # type: ignore[misc]
             shape = buffer.shape
             if sizes.living and shape == node.shape:

@@ -76,8 +76,9 @@ def run(module: Module, inputs: Inputs = (), device: DeviceLike = None) -> list[
     place = Device.canonicalize(device)
     bound = _bound(module, inputs, place)
     tensors = bound if device is None else [t.to(place) for t in bound]
-    nodes = _nodes(canonicalise(module), tensors, place)
-    check_concrete(nodes)
+    found = _nodes(canonicalise(module), tensors, place)
+    check_concrete(found)
+    nodes = [engine.apart(node) for node in found]
     try:
         engine.realize(*nodes)
     except AdjointError:

@@ -290,7 +290,7 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
 
 def test_kernels_are_compiled_side_by_side_as_many_as_there_are_cores(monkeypatch):
     monkeypatch.setattr(c_backend, "available_cores", lambda: 2)
-    met = Barrier(2, timeout=60)
+    met = Barrier(2, timeout=600)
 
     def work(source):
         met.wait()  # until two are under way

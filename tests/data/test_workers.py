@@ -131,7 +131,7 @@ def test_a_worker_that_dies_is_an_error_at_once(how, match):
         list(Loader(Failing(how), 4, workers=1))
     assert caught.value.code == "E9004"
     assert "batch 4 of epoch 0 (samples 16, 17, 18 and 1 more)" in str(caught.value)
-    assert time.monotonic() - begin < 30  # and not when a pipe or a timeout ends it
+    assert time.monotonic() - begin < 200  # and not when a pipe or a timeout ends it
 
 
 def test_a_worker_killed_from_outside_is_an_error():
@@ -146,8 +146,8 @@ def test_a_worker_killed_from_outside_is_an_error():
 
 def test_a_sample_that_takes_too_long_is_an_error_and_its_worker_is_ended():
     """Batch 4 hangs; on a busy machine the start of the worker may take too long as well."""
-    with pytest.raises(TrainingError, match=r"has not sent batch \d of epoch 0 .* in 4 s") as error:
-        list(Loader(Failing("hang"), 4, workers=1, timeout=4))
+    with pytest.raises(TrainingError, match=r"has not sent batch \d of epoch 0 .* in 2 s") as error:
+        list(Loader(Failing("hang"), 4, workers=1, timeout=2))
     assert error.value.code == "E6007"
 
 
@@ -169,7 +169,7 @@ def _run(tmp_path, code, *arguments):
     file.write_text(textwrap.dedent(code))
     return subprocess.run(
         [sys.executable, *(arguments or [file])], input=textwrap.dedent(code), capture_output=True,
-        text=True, timeout=60, check=False,
+        text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
@@ -242,19 +242,24 @@ def _group(process):
     return [row for row in rows if row[0] == str(process.pid) and not row[1].startswith("Z")]
 
 
+def _ends(process):
+    """Whether all of a process's group end, as soon as a busy machine lets them."""
+    limit = time.monotonic() + 300
+    while _group(process) and time.monotonic() < limit:
+        time.sleep(0.05)
+    return _group(process) == []
+
+
 def test_ctrl_c_ends_the_loader_and_its_workers_quietly(tmp_path):
-    process = _interrupted(tmp_path, "time.sleep(30)")
+    process = _interrupted(tmp_path, "time.sleep(600)")
     os.killpg(process.pid, signal.SIGINT)
-    errors = process.communicate(timeout=30)[1]
+    errors = process.communicate(timeout=300)[1]
     assert errors.count("KeyboardInterrupt") == 1
     assert errors.count("Traceback") == 1
-    assert _group(process) == []
+    assert _ends(process)
 
 
 def test_workers_end_when_the_loaders_process_is_killed(tmp_path):
     process = _interrupted(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
-    process.communicate(timeout=30)
-    limit = time.monotonic() + 20
-    while _group(process) and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert _group(process) == []
+    process.communicate(timeout=300)
+    assert _ends(process)

@@ -162,6 +162,30 @@ def test_the_same_graph_has_the_same_name():
     assert name_of(Tensor(A) + 1.5) == name_of(Tensor(B) + 1.5)
 
 
+@pytest.mark.parametrize("ask", [Tensor.realize, Tensor.numpy, Tensor.tolist, repr, str])
+@pytest.mark.parametrize("shape", [(), (1,), (6,), (6, 6)])
+def test_a_name_does_not_follow_from_which_constants_are_known(shape, ask):
+    name = name_of(gradient(A, B))
+    x = Tensor(np.ones(shape, np.float32), requires_grad=True)
+    x.sum().backward()
+    ones = x.grad.uop  # where the gradient of any sum of that shape begins
+    ask(x.grad)
+    assert ones.realized is None
+    assert name_of(gradient(A, B)) == name
+    assert x.grad.tolist() == np.ones(shape).tolist()
+    assert (Tensor(ones) + x.grad).tolist() == np.full(shape, 2.0).tolist()
+
+
+def test_a_constant_of_several_tensors_is_each_ones_own():
+    x = Tensor(A, requires_grad=True)
+    x.sum().backward()
+    first, second = x.grad, Tensor(x.grad.uop)
+    first.realize(second)
+    first += 1
+    assert (first.numpy() == 2).all()
+    assert (second.numpy() == 1).all()
+
+
 DIFFERENT = [
     lambda: Tensor(A) + 1.5,
     lambda: Tensor(A) + 1.25,

@@ -166,7 +166,7 @@ def counterexample(before, after):
     """Values for which the two differ; None if there are none."""
     (left, right), given = terms([before, after])
     solver = z3.Solver()
-    solver.set("timeout", 120_000)
+    solver.set("timeout", 900_000)
     solver.add(*given, left != right)
     verdict = solver.check()
     assert verdict != z3.unknown, "the solver gave up"

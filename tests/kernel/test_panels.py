@@ -10,6 +10,7 @@ from adjoint import Tensor, Variable, checkpoint, grad, jit, lower, vmap
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.kernel.row_stops import is_known
+from tests.support.covering import covering
 from tests.support.levels import levels_with_tiles
 from tests.support.processes import printed
 
@@ -84,9 +85,14 @@ def reference(q, k, v, mask=None, is_causal=False, enable_gqa=False):
 # ---- attention in all its forms
 
 
-@pytest.mark.parametrize("head", [32, 33, 40, 64, 100])
-@pytest.mark.parametrize(("rows", "columns"), [(24, 32), (61, 61), (50, 95), (130, 64), (40, 600)])
-def test_attention_of_any_size(forced, rows, columns, head):
+@pytest.mark.parametrize(
+    ("sizes", "head"),
+    covering(
+        [(24, 32), (61, 61), (50, 95), (130, 64), (40, 600)], [32, 33, 40, 64, 100], together=1
+    ),
+)
+def test_attention_of_any_size(forced, sizes, head):
+    rows, columns = sizes
     args = normal(2, rows, head), normal(2, columns, head, seed=1), normal(2, columns, 47, seed=2)
     (found,) = same_bits(forced, lambda q, k, v: q.scaled_dot_product_attention(k, v), *args)
     np.testing.assert_allclose(found, reference(*args), rtol=1e-4, atol=1e-5)
@@ -334,9 +340,11 @@ MASKED = {
 }
 
 
-@pytest.mark.parametrize("fn", MASKED.values(), ids=MASKED)
-@pytest.mark.parametrize("odd", ["nothing", "an infinity", "a NaN"])
-def test_what_a_mask_throws_away_changes_no_bit(forced, fn, odd):
+@pytest.mark.parametrize(
+    ("name", "odd"), covering(list(MASKED), ["nothing", "an infinity", "a NaN"], together=1)
+)
+def test_what_a_mask_throws_away_changes_no_bit(forced, name, odd):
+    fn = MASKED[name]
     q, k, v = (normal(2, 200, 40, seed=i).numpy().copy() for i in range(3))
     if odd == "an infinity":
         v[0, 150, 3] = k[1, 170, 5] = np.inf

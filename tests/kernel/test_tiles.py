@@ -16,6 +16,7 @@ from adjoint.kernel.tiles import BLOCK
 from adjoint.schedule import strategy
 from adjoint.schedule.strategy import choose
 from adjoint.target import PROCESSORS, TARGETS, tile_of
+from tests.support.covering import covering
 from tests.support.levels import levels_with_tiles
 from tests.support.processes import printed
 
@@ -46,9 +47,10 @@ def exactly(fn, *args):
 # ---- shapes
 
 
-@pytest.mark.parametrize("m", [24, 25, 47, 128, 1500])
-@pytest.mark.parametrize("n", [32, 33, 95, 300])
-@pytest.mark.parametrize("k", [16, 511, 512, 513, 1537, 5000])
+@pytest.mark.parametrize(
+    ("m", "n", "k"),
+    covering([24, 25, 47, 128, 1500], [32, 33, 95, 300], [16, 511, 512, 513, 1537, 5000]),
+)
 def test_a_product_of_any_shape(m, n, k):
     k = max(k, -(-(1 << 20) // (m * n)))  # enough to be worth tiles
     exactly(lambda a, b: a @ b, whole(m, k), whole(k, n))
@@ -146,9 +148,9 @@ def test_nothing_is_skipped():
 # ---- convolutions
 
 
-@pytest.mark.parametrize("padding", [0, 1, 2])
-@pytest.mark.parametrize("dilation", [1, 2])
-@pytest.mark.parametrize("size", [(19, 40), (17, 18), (33, 14)])
+@pytest.mark.parametrize(
+    ("size", "dilation", "padding"), covering([(19, 40), (17, 18), (33, 14)], [1, 2], [0, 1, 2])
+)
 def test_a_convolution_and_its_gradients(size, dilation, padding):
     x, w = whole(2, 24, *size), whole(32, 24, 3, 3)
     options = {"padding": padding, "dilation": dilation}
@@ -373,8 +375,9 @@ def with_tiles(monkeypatch, narrow_rows, runs, fn, *args):
         PROGRAMS.clear()
 
 
-@pytest.mark.parametrize("case", LINES)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(
+    ("case", "dtype"), covering(list(LINES), ["float32", "float64", "bfloat16"], together=1)
+)
 def test_how_lines_of_a_picture_are_packed_changes_no_bit(monkeypatch, case, dtype):
     picture, weights, how = LINES[case]
     random = np.random.default_rng(0)

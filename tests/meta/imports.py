@@ -8,20 +8,24 @@ ROOT = Path(__file__).parents[2]
 
 
 @cache
-def trees():
-    """Modules by name, as syntax trees."""
+def files():
+    """Modules by name: where they are."""
     found = {}
     for path in sorted((ROOT / "adjoint").rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
+
+
+def tree(name):
+    """A module as a syntax tree. None is kept: all of them are a million objects."""
+    return ast.parse(files()[name].read_text(encoding="utf-8"))
 
 
 @cache
 def sources():
     """Modules by name, each with the names that it imports or has in a string."""
-    return {name: tuple(mentioned(tree)) for name, tree in trees().items()}
+    return {name: tuple(mentioned(tree(name))) for name in files()}
 
 
 def mentioned(tree):

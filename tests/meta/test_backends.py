@@ -6,7 +6,7 @@ import pytest
 
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.target import ALIASES, TARGETS
-from tests.meta.imports import sources, trees
+from tests.meta.imports import files, sources, tree
 
 BLIND = ("engine", "schedule", "kernel", "stages")
 OWN = ("adjoint.codegen.llvm", "adjoint.codegen.c.lang", "adjoint.runtime.llvm")
@@ -16,7 +16,7 @@ WORDS = {*TARGETS, *ALIASES, "LLVM", "llvm", *LANGUAGES} - {"PYTHON", "c"}
 
 def modules(*folders):
     wanted = tuple(f"adjoint.{folder}" for folder in folders)
-    return [n for n in sources() if n in wanted or n.startswith(tuple(w + "." for w in wanted))]
+    return [n for n in files() if n in wanted or n.startswith(tuple(w + "." for w in wanted))]
 
 
 def docstrings(tree):
@@ -49,7 +49,7 @@ def of_a_backend(name):
 
 @pytest.mark.parametrize("name", modules(*BLIND))
 def test_the_compiler_names_no_device(name):
-    assert sorted(named(trees()[name])) == []
+    assert sorted(named(tree(name))) == []
     assert sorted(of_a_backend(name)) == []
 
 

@@ -73,12 +73,12 @@ def test_reading_takes_time_in_proportion_to_the_text():
         text = f"{head}{rows}outputs: %{count - 1}"
         times = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()  # of the processor: other processes may want it, too
             parse(text)
-            times.append(time.perf_counter() - start)
+            times.append(time.thread_time() - start)
         return min(times)
 
-    assert seconds(8_000) < 8 * 2.5 * seconds(1_000)
+    assert seconds(8_000) < 8 * 4 * seconds(1_000)  # 64 times, if in proportion to its square
 
 
 @pytest.mark.parametrize(

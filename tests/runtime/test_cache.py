@@ -266,7 +266,7 @@ def test_using_an_object_makes_it_recent(folder):
     (file,) = objects(folder)
     os.utime(file, (1_000_000, 1_000_000))
     assert not compiled_anew(30)
-    assert time.time() - file.stat().st_mtime < 60
+    assert time.time() - file.stat().st_mtime < 3600
 
 
 def test_entries_can_be_listed_and_cleared(folder):
@@ -314,17 +314,17 @@ def run_worker(mode: str) -> "subprocess.Popen[str]":
 def test_eight_processes_use_it_at_once(folder):
     workers = [run_worker("plain") for _ in range(8)]
     for worker in workers:
-        worker.communicate(timeout=120)
+        worker.communicate(timeout=600)
         assert worker.returncode == 0
     assert len(objects(folder)) == 8
     assert list(folder.glob("*.new")) == []
     last = run_worker("plain")
-    assert last.communicate(timeout=60)[0].strip() == "0"
+    assert last.communicate(timeout=600)[0].strip() == "0"
 
 
 def test_a_process_killed_half_way_leaves_nothing_harmful(folder):
     killed = run_worker("killed")
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     assert objects(folder) == []
     assert len(list(folder.glob("*.new"))) == 1

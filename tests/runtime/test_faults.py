@@ -66,7 +66,7 @@ def begun(text, before=None, **more):
     )
 
 
-def alone(text, before=None, timeout=120, **more):
+def alone(text, before=None, timeout=600, **more):
     """What a process prints that runs the text; it must end well."""
     process = begun(text, before, **more)
     try:
@@ -117,7 +117,7 @@ def test_a_read_only_cache_is_read_and_not_written(cache):
     other = "(Tensor([1.0, 2.0]) * 3).exp().tolist(); " + COUNTED
     try:
         process = begun(other, obey_permissions, **cache)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
         if process.returncode == 77:
             pytest.skip("root cannot be kept from writing here")
         assert process.returncode == 0, err
@@ -136,7 +136,7 @@ def test_a_cache_of_another_user_is_neither_read_nor_written(cache):
     else:
         patch = "own = os.geteuid(); os.geteuid = lambda: own + 1\n"
     process = begun(patch + COUNTED, **cache)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert int(out) > 3
     assert "belongs to another user" in err
     assert contents(cache) == kept
@@ -166,7 +166,7 @@ def test_a_full_disk_is_no_error(cache, room):
 def test_eight_processes_share_a_cache(cache):
     processes = [begun("right(); right(1); print(compiler.compiled)", **cache) for _ in range(8)]
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
     assert not [name for name in contents(cache) if name.endswith(".new")]
     assert int(alone("right(); right(1); print(compiler.compiled)", **cache)) == 0
@@ -184,14 +184,14 @@ def test_a_compile_that_is_killed_half_way(cache, after):
             return real(source, quick)
         compiler.compile_object = compile_object
         right()
-        time.sleep(60)
+        time.sleep(600)
         """,
         **cache,
     )
     assert process.stdout.readline() == "compiling\n"
     time.sleep(after)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == -signal.SIGKILL
     alone(COUNTED, **cache)
     assert int(alone(COUNTED, **cache)) == 0
@@ -244,25 +244,31 @@ def test_out_of_memory_names_what_and_how_much_and_the_next_op_works(how):
 INTERRUPT = """
 sent = []
 def send():
-    sent.append(time.perf_counter())
+    sent.append(time.process_time())
     os.kill(os.getpid(), signal.SIGINT)
 
 def interrupted(work, after=0.7):
-    # seconds from the signal to the exception; the work itself sends it where none is given
-    if after is not None:
-        threading.Timer(after, send).start()
+    # what is computed from the signal to the exception, in seconds of the processor: there may be
+    # others who want it; the work itself sends the signal where no time is given
     try:
+        if after is not None:
+            threading.Timer(after, send).start()
         work()
     except KeyboardInterrupt:
-        taken = time.perf_counter() - sent[-1]
-        assert taken < 2, taken
-        return taken
+        taken = time.process_time() - sent[-1]
+        assert taken < 6, taken
+        return
     raise SystemExit("it was too fast to interrupt, or nothing came")
 
-def after_all():
+def idle():
     before = time.process_time()
     time.sleep(0.2)
-    assert time.process_time() - before < 0.15, "something goes on"
+    return time.process_time() - before < 0.15
+
+def after_all():
+    until = time.monotonic() + 30
+    while not idle():
+        assert time.monotonic() < until, "something goes on"
     right()
     print("fine")
 """
@@ -273,7 +279,7 @@ LONG = {
     "rows": "x = Tensor.ones(300_000).contiguous().realize()\n"
     "fn = lambda x: (x.reshape(-1, 1) * x).sin().sum(1)",
     "product": "x = Tensor.ones(100, 100).contiguous().realize()\n"
-    "fn = lambda x: scan(lambda c, _: (c @ x, None), x, Tensor.ones(300_000))[0]",
+    "fn = lambda x: scan(lambda c, _: (c @ x, None), x, Tensor.ones(3_000_000))[0]",
     "endless": "x = Tensor.ones(100).contiguous().realize()\n"
     "fn = lambda x: while_loop(lambda v: v.sum() > 0, lambda v: v.abs(), x)",
 }
@@ -288,7 +294,7 @@ interrupted(lambda: fn(x).realize())
 interrupted(lambda: fn(x).realize())
 after_all()
 """
-    assert alone(text) == "fine"
+    assert alone(text, ADJOINT_THREADS="2") == "fine"
 
 
 @pytest.mark.parametrize("how", ["lazy", "jitted"])
@@ -300,9 +306,10 @@ x = Tensor(np.arange(5 << 23, dtype=np.float32)[::-1] * 0.7).contiguous().realiz
 fn = lambda x: x.sin().sort(0)[0]
 fn = jit(fn) if {how!r} == "jitted" else fn
 fn(x).realize()
-begun = time.perf_counter()
-fn(x).realize()
-interrupted(lambda: fn(x).realize(), (time.perf_counter() - begun) / 2)
+def again():
+    while True:
+        fn(x).realize()
+interrupted(again)
 right()  # the sort goes on in the background, with its own memory
 x = None
 for size in range(1000, 1100):

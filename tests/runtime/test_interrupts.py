@@ -8,14 +8,41 @@ import pytest
 
 from adjoint.runtime import interrupt
 from tests.runtime.interrupted import ENDS, WORK, outcomes
+from tests.support.processes import python
 
 PATIENT = 300.0  # seconds; with both cores busy a process may wait long for its turn
 
 
 def test_twenty_interrupted_processes_end_with_the_right_code():
-    found = list(outcomes(20, seed=time.strftime("%F"), patience=PATIENT, longest=0.7))
+    found = list(outcomes(20, seed=20, patience=PATIENT, longest=0.7))
     assert {(o.work, o.how) for o in found} == {(work, how) for work in WORK for how in ENDS}
     assert [o for o in found if not o.right] == []
+
+
+EVALUATES = """
+import os, signal, sys
+from adjoint.runtime.interrupt import begin
+begin(lambda: [eval("1") for _ in range(100_000)])  # as an import of named tuples does
+"""
+ENDINGS = {
+    "nobody catches it": ("os.kill(os.getpid(), signal.SIGINT)\nwhile True: 1", -signal.SIGINT),
+    "it is caught": ("try: raise KeyboardInterrupt\nexcept KeyboardInterrupt: 1", 0),
+    "another error": ("raise ValueError", 1),
+    "the line before, at a prompt": (
+        "import types\n"
+        "frame = types.SimpleNamespace(f_back=None)\n"
+        "sys.ps1, sys.last_type = '>>> ', KeyboardInterrupt\n"
+        "sys.last_traceback = types.SimpleNamespace(tb_frame=frame)",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_code_of_a_process_that_ends_while_another_thread_evaluates_texts(ending):
+    """Which makes Python forget that an interrupt ends it."""
+    text, code = ENDINGS[ending]
+    assert python("-c", EVALUATES + text).returncode == code
 
 
 @pytest.fixture
@@ -30,7 +57,7 @@ def ends():
     """Whether `_end_compiles` comes back."""
     thread = threading.Thread(target=interrupt._end_compiles, daemon=True)
     thread.start()
-    thread.join(60)
+    thread.join(600)
     return not thread.is_alive()
 
 
@@ -53,10 +80,10 @@ def test_a_compile_that_never_began_is_not_waited_for_and_does_not_begin(jobs):
 
 def test_a_compile_under_way_is_waited_for(jobs):
     go, began = threading.Event(), threading.Event()
-    job = interrupt.Job(lambda: (began.set(), go.wait(60)))
+    job = interrupt.Job(lambda: (began.set(), go.wait(600)))
     jobs.append(job)
     threading.Thread(target=job.run, daemon=True).start()
-    began.wait(60)
+    began.wait(600)
     threading.Timer(0.1, go.set).start()
     assert ends()
     assert job.finished
@@ -71,7 +98,7 @@ def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
         raise error
 
     def send():
-        began.wait(60)  # before that there would be nothing to leave
+        began.wait(600)  # before that there would be nothing to leave
         time.sleep(0.1)
         signal.pthread_kill(waiting, signal.SIGUSR1)
 
@@ -79,7 +106,7 @@ def test_an_interrupt_that_leaves_work_behind_keeps_its_class_and_code(error):
     threading.Thread(target=send).start()
     try:
         with pytest.raises(type(error)) as caught:
-            interrupt.interruptible(lambda: (began.set(), go.wait(60)), lambda: None)
+            interrupt.interruptible(lambda: (began.set(), go.wait(600)), lambda: None)
     finally:
         go.set()
         signal.signal(signal.SIGUSR1, usual)

@@ -150,7 +150,7 @@ pool.begin_native_code()
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="forks")
 def test_a_process_ends_asks_or_forks_while_another_thread_makes_native_code(then, tmp_path):
-    said = printed("-c", ENDS + then, timeout=120, ADJOINT_CACHE_DIR=str(tmp_path))
+    said = printed("-c", ENDS + then, ADJOINT_CACHE_DIR=str(tmp_path))
     assert said == ("15.0\n" if then else "")
 
 

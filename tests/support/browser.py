@@ -53,7 +53,7 @@ class Browser:
         request = urllib.request.Request(self._base + path, body, method=method)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=120) as answer:
+            with opener.open(request, timeout=600) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise RuntimeError(json.load(error)["value"]["message"]) from None
@@ -68,7 +68,7 @@ class Browser:
         data = {"script": script, "args": list(arguments)}
         return self._ask("POST", f"{self._session}/execute/sync", data)
 
-    def wait(self, script, seconds=10.0):
+    def wait(self, script, seconds=120.0):
         """What a script returns as soon as that is true."""
         until = time.monotonic() + seconds
         while True:
@@ -141,6 +141,6 @@ class Browser:
         with contextlib.suppress(RuntimeError, OSError):
             self._ask("DELETE", self._session)
         self._driver.terminate()
-        self._driver.wait(20)
+        self._driver.wait(300)
         self._driver.stdout.close()
         shutil.rmtree(self._folder, ignore_errors=True)

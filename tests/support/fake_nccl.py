@@ -59,7 +59,7 @@ class FakeNccl:
         for address, nbytes, member, comm in self._sends:
             self._wires.queue(comm, comm.rank, member).put(ctypes.string_at(address, nbytes))
         for address, nbytes, member, comm in self._takes:
-            came = self._wires.queue(comm, member, comm.rank).get(timeout=20)
+            came = self._wires.queue(comm, member, comm.rank).get(timeout=300)
             assert len(came) == nbytes
             ctypes.memmove(address, came, nbytes)
         self._sends, self._takes = [], []
@@ -83,7 +83,7 @@ class FakeNccl:
 
     def _from_all(self, comm):
         queues = [self._wires.queue(comm, member, comm.rank) for member in range(comm.size)]
-        return [queue.get(timeout=20) for queue in queues]
+        return [queue.get(timeout=300) for queue in queues]
 
 
 class Wires:

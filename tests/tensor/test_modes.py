@@ -76,7 +76,7 @@ def test_another_thread_does_not_see_the_mode(mode):
 
 def test_threads_share_a_decorated_function(mode):
     made, is_on = mode
-    both, wrong = threading.Barrier(2, timeout=30), []
+    both, wrong = threading.Barrier(2, timeout=600), []
 
     @made()
     def meet():

@@ -19,8 +19,8 @@ def on_terminal(command, width, **environment):
     settings = kept | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8", **environment}
     child = subprocess.Popen(command, stdout=slave, stderr=slave, stdin=slave, env=settings)
     os.close(slave)
-    data, until = b"", time.monotonic() + 60
-    while time.monotonic() < until and select.select([master], [], [], 60)[0]:
+    data, until = b"", time.monotonic() + 600
+    while time.monotonic() < until and select.select([master], [], [], 600)[0]:
         try:
             piece = os.read(master, 65536)
         except OSError:  # how Linux says that nobody writes any more
@@ -29,7 +29,7 @@ def on_terminal(command, width, **environment):
             break
         data += piece
     os.close(master)
-    assert child.wait(60) == 0, data
+    assert child.wait(600) == 0, data
     return data.decode()
 
 

@@ -91,19 +91,34 @@ def test_layers_fold_a_model(browser):
     )
 
 
-def test_ten_thousand_nodes_are_painted_in_two_seconds_and_pan_smoothly(browser):
+def chain_page(browser):
+    """The page of ten thousand nodes, and when it was painted and drawn, in milliseconds."""
     page = browser(View([of_tensor(long_chain(10_000))], "a chain", compile=False))
     paint = page.wait(
         "const p = performance.getEntriesByName('first-contentful-paint')[0];"
         f"return (() => {{{READY}}})() && p && p.startTime"
     )
-    drawn = page.run("return viewer.pages[0].drawnAt")
-    assert max(paint, drawn) < 2000
+    return page, max(paint, page.run("return viewer.pages[0].drawnAt"))
+
+
+def unfolded(page):
     page.run("const p = viewer.pages[0]; p.model.fold = 'none'; p.drawn(true)")
-    count = page.wait("const n = viewer.pages[0].view.boxes.length; return n > 9000 && n")
-    assert count > 9000
+    return page.wait("const n = viewer.pages[0].view.boxes.length; return n > 9000 && n")
+
+
+def test_ten_thousand_nodes_are_painted_and_can_be_moved(browser):
+    page, _ = chain_page(browser)
+    assert unfolded(page) > 9000
+    assert len(panned(page, 0.1)) == 15
+
+
+@pytest.mark.slow  # of a machine that does nothing else
+def test_ten_thousand_nodes_are_painted_in_two_seconds_and_pan_smoothly(browser):
+    page, painted = chain_page(browser)
+    assert painted < 2000
+    unfolded(page)
     for scale in (0.02, 0.1, 0.4, 1.0):
-        tries = (median(panned(page, scale)) for _ in range(5))  # other processes are there, too
+        tries = (median(panned(page, scale)) for _ in range(5))
         assert any(frame < 50 for frame in tries), scale
 
 

@@ -21,7 +21,7 @@ def server():
 
 
 def asked(server, path, host=None, method="GET"):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     connection.putrequest(method, path, skip_host=True)
     for name in host if isinstance(host, list) else [host or f"127.0.0.1:{server.port}"]:
         if name:

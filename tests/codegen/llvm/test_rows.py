@@ -17,6 +17,7 @@ from adjoint.target import TARGETS
 from adjoint.tensor.tensor import lift
 from tests.codegen.c.native_c import compiled
 from tests.codegen.llvm.kernels import Compiled, guarded
+from tests.support.covering import covering
 
 RNG = np.random.default_rng(0)
 WIDTHS = (128, 256, 512)
@@ -130,9 +131,10 @@ IN_TWO_ORDERS = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "float64"])
-@pytest.mark.parametrize("name", IN_TWO_ORDERS)
+@pytest.mark.parametrize(
+    ("name", "dtype", "shape"),
+    covering(list(IN_TWO_ORDERS), ["bool", "int8", "float32", "float64"], SHAPES),
+)
 def test_what_is_stored_in_two_orders_is_transposed_in_registers(name, dtype, shape):
     x = values(dtype, *shape)
     fn = IN_TWO_ORDERS[name] if dtype.startswith("float") else lambda x: (~x, (~x).T.contiguous())

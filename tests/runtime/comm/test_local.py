@@ -165,7 +165,7 @@ def test_members_that_call_different_things_are_told_both_places(other):
     assert "E7020" in text
     assert "all_reduce sum float32[4] (train.py:7)" in text
     assert "train.py:9" in text
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 120
 
 
 def test_a_member_that_raises_ends_the_others_with_its_error():

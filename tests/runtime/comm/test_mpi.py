@@ -35,7 +35,7 @@ def reason():
 pytestmark = pytest.mark.skipif(bool(reason()), reason=reason() or "MPI is here")
 
 
-def launch(size, program, *arguments, silence="5", threads="1", limit=60):
+def launch(size, program, *arguments, silence="20", threads="1", limit=300):
     """The exit code of `adjoint launch`, what was printed, and the seconds it took."""
     words = [sys.executable, "-m", "adjoint", "launch", "-n", str(size), "--threads", threads]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADJOINT_SILENCE": silence}
@@ -87,7 +87,9 @@ def test_collectives_of_more_processes(size):
 
 def check_fault(size, fault, collective):
     """Who is not the victim says what became of it and where it waited; no process stays."""
-    code, text, seconds = launch(size, HERE / "mpi_fault.py", fault, collective)
+    code, text, seconds = launch(
+        size, HERE / "mpi_fault.py", fault, collective, silence=SILENCE[fault]
+    )
     assert code != 0, text
     assert "E7021: member 1 " in text, text
     called = {"long_all_reduce": "all_reduce", "group": "members [0, 1]"}.get(
@@ -98,7 +100,7 @@ def check_fault(size, fault, collective):
         assert "train.py:7" in text, text
     assert re.search(SAID[fault], text), text
     assert not left_behind(text)
-    assert seconds < 30
+    assert seconds < 200  # and not when the launcher gives up
 
 
 SAID = {
@@ -107,6 +109,8 @@ SAID = {
     "raises": "member 1 raised KeyError: 'lost'",
     "exits": "member 1 has ended",
 }
+# A busy machine may keep a process from its heartbeat for a while: only who is to be silent is.
+SILENCE = dict.fromkeys(SAID, "20") | {"stopped": "5"}
 
 
 @pytest.mark.parametrize("fault", ["killed", "raises"])
@@ -124,7 +128,7 @@ def test_a_process_is_lost_before_each_collective(fault, collective):
 @pytest.mark.mpi
 @pytest.mark.parametrize("fault", ["killed", "stopped", "raises"])
 def test_one_of_four_is_lost_and_each_other_says_so(fault):
-    _, text, _ = launch(4, HERE / "mpi_fault.py", fault, "all_reduce")
+    _, text, _ = launch(4, HERE / "mpi_fault.py", fault, "all_reduce", silence=SILENCE[fault])
     said = re.findall(r"E7021: member 1 .*, and member (\d) cannot go on with all_reduce", text)
     assert sorted(said) == ["0", "2", "3"], text
     assert not left_behind(text)
@@ -152,7 +156,7 @@ def test_each_collective_is_told_from_another(collective):
     assert code != 0
     assert "E7020" in text, text
     assert "all_reduce max float64[3] (train.py:9)" in text
-    assert seconds < 30
+    assert seconds < 200  # and not when the launcher gives up
 
 
 @pytest.mark.mpi
@@ -162,12 +166,12 @@ def test_processes_that_wait_in_different_groups_are_told_both_places():
     assert "E7020" in text, text
     assert "train.py:7" in text
     assert "members [0, 1]" in text
-    assert seconds < 30
+    assert seconds < 200  # and not when the launcher gives up
 
 
 @pytest.mark.mpi
 def test_a_process_that_is_slow_is_waited_for():
-    code, text, _ = launch(2, HERE / "mpi_fault.py", "slow", "all_reduce")
+    code, text, _ = launch(2, HERE / "mpi_fault.py", "slow", "all_reduce", silence="5")
     assert code == 0, text
 
 
@@ -183,9 +187,9 @@ def test_the_end_of_launch_is_the_end_of_all(tmp_path):
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
     lines = [process.stdout.readline() for _ in range(2)]
     process.send_signal(signal.SIGTERM)
-    process.wait(30)
+    process.wait(300)
     process.stdout.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while left_behind("".join(lines)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert len(lines) == 2
@@ -193,9 +197,7 @@ def test_the_end_of_launch_is_the_end_of_all(tmp_path):
 
 
 def trained(size, *arguments):
-    code, text, _ = launch(
-        size, ROOT / "tests" / "nn" / "parallel_training.py", *arguments, limit=120
-    )
+    code, text, _ = launch(size, ROOT / "tests" / "nn" / "parallel_training.py", *arguments)
     assert code == 0, text
     (line,) = [line for line in text.splitlines() if line.startswith("losses ")]
     return [float.fromhex(word) for word in line.split()[1:]]
@@ -239,7 +241,7 @@ def test_processes_write_one_checkpoint_and_one_process_goes_on(tmp_path):
 def test_after_a_process_was_killed_the_run_goes_on_from_its_checkpoint(tmp_path):
     whole, folder = Run("", mesh_of("fsdp=2")).losses(4), str(tmp_path / "run.ckpt")
     script = ROOT / "tests" / "nn" / "parallel_training.py"
-    code, text, _ = launch(2, script, "", "fsdp=2", "4", folder, "2", limit=120)
+    code, text, _ = launch(2, script, "", "fsdp=2", "4", folder, "2")
     assert code != 0
     assert "member 1 was killed" in text, text
     assert trained(2, "", "fsdp=2", "4", folder) == whole[2:]
@@ -257,7 +259,7 @@ def test_processes_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch)
     monkeypatch.setattr(sharded, "sharded_program", watched)
     Run(strategy, mesh_of(mesh)).losses(2)
     program = ROOT / "tests" / "nn" / "parallel_training.py"
-    code, text, _ = launch(2, program, strategy, mesh, "3", limit=120)
+    code, text, _ = launch(2, program, strategy, mesh, "3")
     assert code == 0, text
     sent = {int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE)}
     assert sent == {programs[-1].graph.bytes_sent}
