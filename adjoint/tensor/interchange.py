@@ -20,6 +20,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
+from adjoint.runtime.spans import copying
 from adjoint.tensor import held, memory_views
 from adjoint.tensor.dlpack import array_from, capsule_of, device_of, is_far, loaded
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
@@ -69,7 +70,8 @@ class Interchange:
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
         array = self.numpy()
-        return plain(array).tolist()
+        with copying("host", "Python", array.nbytes):
+            return plain(array).tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item())

@@ -20,6 +20,7 @@ from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import titles
 from adjoint.errors import AdjointError
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import COLLECTIVES, bytes_sent
 from adjoint.runtime.buffer import Buffer
 from adjoint.stages import ControlStep, KernelStep, Schedule, Step
 from adjoint.transforms.loops import while_op
@@ -124,6 +125,7 @@ def _rows(
             "writes": [_slot(plan, i) for i in dict.fromkeys(step.writes)],
             "flops": cost.flops,
             "bytes": cost.bytes,
+            "sends": bytes_sent(step.node) if step.node.op in COLLECTIVES else None,
             "itemsize": cost.itemsize,
             "seconds": cost.seconds,
             "least": cost.least,

@@ -22,7 +22,6 @@ from adjoint.ir.opdef import OPS
 from adjoint.module import Module as CoreModule
 from adjoint.module import parse
 from adjoint.nn import Module
-from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.transforms.jit.jitted import Jitted
 from adjoint.transforms.trace import Trace
@@ -74,7 +73,7 @@ class View:
             self._data = {
                 "title": self.title,
                 "graphs": graphs,
-                "run": None if self.run is None else timeline_of(self.run, Device.DEFAULT),
+                "run": None if self.run is None else timeline_of(self.run),
                 "ops": _ops(graphs),
                 "docs": self._docs,
                 "docs_end": self._docs_end,

@@ -147,8 +147,22 @@ class GraphPage {
     replaced(this.panel,
       h("h2", { text: graph.name }), h("p", { text: graph.what }),
       h("p", { class: "note", text: "Click a box for its line; double-click to open it, shift-click to fold it again." }),
-      h("h3", { text: "results" }), h("table", {}, results),
+      this.graph.note ? h("p", { class: "note", text: this.graph.note }) : "",
+      h("h3", { text: "results" }), h("table", {}, results), ...this.spoken(),
       h("h3", { text: "ops" }), h("table", {}, rows));
+  }
+
+  // What the members of a mesh send one another in a run.
+  spoken() {
+    const graph = this.graph, rows = graph.collectives;
+    if (!rows) return [];
+    const total = rows.reduce((sum, row) => sum + row[2] * row[3], 0);
+    const nodes = new Map([...this.model.sends()].flatMap(([n, list]) => list.map((row) => [row, n])));
+    const table = rows.slice(0, 60).map((row) => h("tr", { class: nodes.has(row) ? "pick" : "", onclick: () => { if (nodes.has(row)) this.goToNode(nodes.get(row)); } },
+      h("td", { text: row[0] }), h("td", { class: "mono", text: row[4] }), h("td", { class: "number", text: amount(row[2], "B") }), h("td", { class: "number", text: row[3] > 1 ? `${row[3]} ×` : "" })));
+    return [h("h3", { text: `on ${graph.mesh}` }),
+      h("p", { text: rows.length ? `each member sends ${amount(total, "B")} in a run, by ${rows.length} collectives` : "members send one another nothing" }),
+      h("table", {}, table)];
   }
 
   detail(box) {
@@ -170,7 +184,8 @@ class GraphPage {
 
   ofNode(member) {
     const row = member.row, graph = this.graph, place = this.model.place(member.place);
-    const facts = [["type", row[TYPE]], ["attributes", row[ATTRS]], ["device", row[DEVICE]]];
+    const facts = [["type", row[TYPE]], ["attributes", row[ATTRS]], ["device", row[DEVICE]], ["layout", row[LAYOUT]]];
+    for (const sent of this.model.sends().get(member.n) || []) facts.push(["sends", `${sent[0]} ${sent[1]}${sent[3] > 1 ? `, ${sent[3]} times` : ""}`]);
     if (place && place[5] >= 0) facts.push(["layer", graph.modules[place[5]].join(" : ")]);
     const constants = row[SRC].filter((n) => graph.nodes[n][KIND] === "const").map((n) => graph.nodes[n][ATTRS]);
     if (constants.length) facts.push(["constants", constants.join(", ")]);
@@ -227,6 +242,20 @@ class GraphPage {
     this.model.reveal(instance);
     this.wanted = instance.id;
     this.drawn(false, null);
+  }
+
+  // A node of the graph by its number, or the first of a place.
+  goToNode(n) {
+    const instance = this.model.instances().get(String(n));
+    if (instance) this.goTo(instance);
+    return Boolean(instance);
+  }
+
+  goToPlace(place) {
+    const all = [...this.model.instances().values()];
+    const found = all.find((one) => one.place === place && one.row[KIND] !== "input") || all.find((one) => one.place === place);
+    if (found) this.goTo(found);
+    return Boolean(found);
   }
 
   centred() {

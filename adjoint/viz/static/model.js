@@ -1,6 +1,6 @@
 // What is drawn of a graph: nodes as boxes, some folded into one, some opened to what is inside.
 
-const OP = 0, TYPE = 1, ATTRS = 2, SRC = 3, PLACE = 4, KIND = 5, BODY = 6, DEVICE = 7;
+const OP = 0, TYPE = 1, ATTRS = 2, SRC = 3, PLACE = 4, KIND = 5, BODY = 6, DEVICE = 7, LAYOUT = 8;
 const FEW = 400; // nodes that are drawn without folding
 const READABLE = 70; // boxes
 const MOST_OPEN = 20000; // instances of nodes, whatever is opened
@@ -182,13 +182,48 @@ class GraphModel {
       box.note = row[TYPE];
       box.opens = row[BODY] >= 0 && this.data.bodies[row[BODY]].length > 0;
       if (box.opens) box.title += row[KIND] === "control" ? " ↻" : " ⊞";
-      if (row[DEVICE].includes(",")) box.note += ` ${layoutOf(row[DEVICE])}`;
+      if (row[LAYOUT]) box.note += ` ${row[LAYOUT]}`;
+      box.note += this.sentText(box);
       return;
     }
     box.opens = true;
     const name = box.id.slice(box.id.indexOf(" ") + 1, box.id.lastIndexOf(" "));
     box.title = box.id.startsWith("line ") ? this.lineTitle(name) : shortPath(name);
-    box.note = `${count} ${count === 1 ? "node" : "nodes"}${box.side === "backward" ? ", gradient" : ""}`;
+    box.note = `${count} ${count === 1 ? "node" : "nodes"}${box.side === "backward" ? ", gradient" : ""}${this.sentText(box)}`;
+  }
+
+  // What members of a mesh send one another for a node: collectives are the nodes' of their place, one after another.
+  sends() {
+    if (this.sent) return this.sent;
+    this.sent = new Map();
+    const rows = this.data.collectives || [], near = new Map();
+    if (!rows.length) return this.sent;
+    for (const n of this.graph.order) {
+      const row = this.data.nodes[n];
+      if (row[KIND] === "const" || row[KIND] === "input" || row[PLACE] < 0) continue;
+      if (!near.has(row[PLACE])) near.set(row[PLACE], []);
+      near.get(row[PLACE]).push(n);
+    }
+    const met = new Map();
+    for (const row of rows) {
+      const place = row[5], list = near.get(place), at = met.get(place) || 0;
+      if (!list) continue;
+      met.set(place, at + 1);
+      const n = list[Math.min(at, list.length - 1)];
+      if (!this.sent.has(n)) this.sent.set(n, []);
+      this.sent.get(n).push(row);
+    }
+    return this.sent;
+  }
+
+  sentBy(box) {
+    const known = this.sends();
+    return known.size ? box.members.flatMap((m) => (m.id.includes("/") ? [] : known.get(m.n) || [])) : [];
+  }
+
+  sentText(box) {
+    const bytes = this.sentBy(box).reduce((sum, row) => sum + row[2] * row[3], 0);
+    return bytes ? ` ⇄ ${amount(bytes, "B")}` : "";
   }
 
   lineTitle(name) {
@@ -206,7 +241,7 @@ class GraphModel {
     const line = place ? `${this.data.files[place[0]].name}:${place[1]}` : "";
     const source = place ? this.data.files[place[0]].lines[place[1]] || "" : "";
     const row = instance.row;
-    return `${row[OP]} ${row[TYPE]} ${row[ATTRS]} ${line} ${module} ${source}`.toLowerCase();
+    return `${row[OP]} ${row[TYPE]} ${row[ATTRS]} ${row[LAYOUT]} ${line} ${module} ${source}`.toLowerCase();
   }
 
   // Open whatever hides an instance.
@@ -217,12 +252,6 @@ class GraphModel {
       this.open.add(key);
     }
   }
-}
-
-// How a value lies on its devices: along which axes of the mesh, or on how many.
-function layoutOf(device) {
-  const found = /(P\(.*\)|whole)$/.exec(device);
-  return found ? found[1] : `on ${device.split(",").length} devices`;
 }
 
 function partOf(row) {

@@ -46,11 +46,26 @@ class PassesPage {
     replaced(this.body, h("h2", { text: pass.name }), h("p", { text: pass.doc }), this.rules(pass), this.state(before, pass));
   }
 
+  // Each rule opens to where it applied; a place leads to its node.
   rules(pass) {
     if (!pass.rules.length) return "";
-    const rows = pass.rules.map(([name, times, equation]) => h("tr", {},
-      h("td", { text: name }), h("td", { class: "number", text: `${times} ×` }), h("td", { class: "mono", text: equation })));
-    return h("div", {}, h("h3", { text: "rules that fired" }), h("table", { class: "rules" }, rows));
+    const rows = pass.rules.map(([name, times, equation, where]) => h("details", { class: "rule", ontoggle: (event) => this.places(event.target, where, times) },
+      h("summary", {}, h("b", { text: name }), h("span", { class: "number", text: ` ${times} × ` }), h("span", { class: "mono", text: equation }))));
+    return h("div", {}, h("h3", { text: "rules that fired" }), rows);
+  }
+
+  places(details, list, times) {
+    if (!details.open || details.querySelector("table")) return;
+    const rows = list.map(([place, number, was, is]) => {
+      const show = place >= 0 ? button("in the graph", () => this.viewer.lookAt(place, number)) : "";
+      return h("tr", {}, h("td", { text: this.where(place) }), h("td", { class: "mono", text: was }), h("td", { text: "→" }), h("td", { class: "mono", text: is }), h("td", {}, show));
+    });
+    details.append(h("table", { class: "rules" }, rows), times > list.length ? h("p", { class: "note", text: `and ${times - list.length} times more` }) : "");
+  }
+
+  where(number) {
+    const place = number >= 0 ? this.graph.places[number] : null;
+    return place ? `${this.graph.files[place[0]].name}:${place[1]}${place[3] ? ", backward" : ""}` : "";
   }
 
   state(before, pass) {
@@ -127,8 +142,8 @@ class PassesPage {
   }
 
   line(row) {
-    const place = row[PLACE] >= 0 ? this.graph.places[row[PLACE]] : null;
-    return place ? `  # ${this.graph.files[place[0]].name}:${place[1]}${place[3] ? ", backward" : ""}` : "";
+    const where = this.where(row[PLACE]);
+    return where ? `  # ${where}` : "";
   }
 
   // ---- fusing and choosing
