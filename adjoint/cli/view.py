@@ -20,7 +20,7 @@ from adjoint.module.instruction import MAX_TEXT
 from adjoint.viz.page import policy
 from adjoint.viz.script import collecting
 from adjoint.viz.serve import PageServer
-from adjoint.viz.subject import Subject, of_function, of_module
+from adjoint.viz.subject import Subject, for_device, of_function, of_module
 from adjoint.viz.view import View, of_checkpoint
 
 EXAMPLES = f"""\
@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where it is written")
     parser.add_argument("--no-open", action="store_true", help="open no browser")
     parser.add_argument("--no-measure", action="store_true", help="run no kernel to time it")
+    device = "what it would be on another: GPU, C"
+    parser.add_argument("--device", metavar="NAME", help=device)
     parser.add_argument("--docs", metavar="ADDRESS", help="where pages of ops are: ADDRESS/OP/")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--serve", action="store_true", help="serve the page on this machine alone")
@@ -80,7 +82,7 @@ def _viewed(
     subjects: list[Subject], title: str, options: argparse.Namespace, ran: profile | None = None
 ) -> View:
     """The page; only graphs are made of what is asked for as a drawing."""
-    wanted = _named(subjects, options.graph)
+    wanted = [for_device(s, options.device) for s in _named(subjects, options.graph)]
     drawn = options.svg or options.dot
     measure = not options.no_measure and not drawn
     return View(wanted, title, compile=not drawn, measure=measure, run=ran, docs=options.docs)

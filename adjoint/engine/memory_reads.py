@@ -24,7 +24,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
-from adjoint.runtime.spans import copying
+from adjoint.runtime.spans import copying, recorders
 
 Array = np.ndarray[Any, Any]
 _SHRINK = OPS["shrink"]
@@ -76,14 +76,10 @@ def moved(buffer: Buffer, device: Any) -> Buffer:
     if isinstance(array, np.memmap):
         with copying(buffer.device, device, buffer.nbytes):
             return Buffer(np.array(array), device)
-    return _shared(array, buffer.device, device)
-
-
-def _shared(array: Array, source: Any, device: Any) -> Buffer:
-    """The same memory as that of another device of the host: nothing is copied."""
-    with copying(str(source), str(device), 0) as seen:
-        seen.details["shares"] = f"the {array.nbytes} bytes that are there"
-        return Buffer(array, device)
+    if recorders and Device.is_host(device) and Device.is_host(buffer.device):
+        with copying(buffer.device, device, 0) as seen:
+            seen.details["shares"] = f"the {array.nbytes} bytes that are there"
+    return Buffer(array, device)
 
 
 def is_slice(node: UOp) -> bool:

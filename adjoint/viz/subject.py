@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.engine.graph_key import close_over_parameters, common_backend, crosses, graph_key
+from adjoint.engine.graph_key import (
+    backend_name,
+    close_over_parameters,
+    common_backend,
+    crosses,
+    graph_key,
+)
 from adjoint.engine.realize import local_function
+from adjoint.errors import DeviceError
 from adjoint.ir.function import Function
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.origin import Site
@@ -19,11 +26,13 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, mesh_among, storage
 from adjoint.module import Module as CoreModule
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of, positional_names
 from adjoint.transforms.jit.bindings import Argument, Draw, GradientOf, Held, Read
 from adjoint.transforms.jit.call import Compiled
 from adjoint.transforms.jit.jitted import Jitted, jit
+from adjoint.transforms.lower import Lowered
 from adjoint.transforms.paths import keystr, tree_flatten_with_path
 from adjoint.transforms.trace import Trace
 from adjoint.viz.mesh_layouts import Shown, layouts_of, leaf_layouts
@@ -44,6 +53,7 @@ class Subject:
     buffers: Callable[[], list[Buffer]] | None = None  # the values that a run would read
     member_of: Mesh | None = None  # the mesh whose members run the function, where there is one
     layouts: Shown = field(default_factory=dict)  # of nodes on it
+    elsewhere: bool = False  # compiled for another device than the one it is on
     modules: list[list[str]] = field(default_factory=list)
     places: dict[Site, int] = field(default_factory=dict)
 
@@ -149,6 +159,18 @@ def of_traced(trace: Trace) -> Subject:
     )
 
 
+def of_lowered(lowered: Lowered) -> Subject:
+    """What `lower` has made a program of."""
+    function = lowered.function
+    names = {node: f"input {i}" for i, node in enumerate(function.inputs)}
+    results = ["result"] * len(function.outputs)
+    backend = _name_of(lowered.backend)
+    return Subject(
+        lowered.name, "lowered function", function.outputs, names, results, function, backend,
+        lowered.buffers,
+    )  # fmt: skip
+
+
 def of_module(module: CoreModule, name: str) -> Subject:
     """A Core module, on inputs of the types it declares."""
     kinds = [ins.type for ins in module.inputs]
@@ -169,6 +191,19 @@ def _closed(function: Function) -> Function:
     """The function without devices: what a program is made of."""
     roots, parameters = close_over_parameters(function.outputs, function.inputs)
     return Function(tuple(parameters), tuple(roots))
+
+
+def for_device(subject: Subject, device: str | None) -> Subject:
+    """The same, compiled for another device; it is not run there."""
+    if device is None or subject.backend is None:
+        return subject
+    name = backend_name(Device.canonicalize(device))
+    if not name:
+        problem = f"no program is made for {device}"
+        raise DeviceError("E6002", problem, op="view", help="CPU, GPU or C")
+    if name != (subject.backend or backend_name(Device.DEFAULT)):
+        subject.backend, subject.buffers, subject.elsewhere = name, None, True
+    return subject
 
 
 def with_modules(subject: Subject, scopes: Scopes | None) -> Subject:

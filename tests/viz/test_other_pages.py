@@ -48,11 +48,40 @@ def test_rules_and_reasons_are_shown(browser, seen):
     page = browser(seen)
     page.press("Passes")
     page.run("viewer.page.go(2)")
-    assert "times_one" in page.run("return document.querySelector('.rules').innerText")
+    rules = page.run("return [...document.querySelectorAll('.rule')].map((r) => r.innerText)")
+    assert any("times_one" in text and "x * 1 = x when is_float(x)" in text for text in rules)
     page.run("viewer.page.go(5)")
     text = page.run(TEXT)
     assert "an element is computed where it is needed" in text
     assert "inside its consumers' kernels" in text
+
+
+def test_a_rule_leads_to_the_node_where_it_fired(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run(
+        "viewer.page.go(2);"
+        "const rules = [...document.querySelectorAll('.rule')];"
+        "rules.find((r) => r.innerText.includes('times_one')).open = true"
+    )
+    page.wait("return document.querySelector('.rule table')")
+    assert "mul(" in page.run("return document.querySelector('.rule table').innerText")
+    page.press("in the graph")
+    chosen = page.wait("return viewer.page.name === 'Graph' && viewer.page.view.chosen")
+    place = page.run("return viewer.graph.nodes[Number(arguments[0])][4]", chosen)
+    rules = seen.data["graphs"][0]["passes"][2]["rules"]
+    assert place == next(where[0][0] for name, _, _, where in rules if name == "times_one")
+
+
+def test_ptx_stands_beside_the_lines(browser):
+    page = browser(
+        view(softmax_loss, Tensor.ones(4, 8), Tensor.ones(8, 3), show=False, device="GPU")
+    )
+    page.press("Kernels")
+    page.press("ptx")
+    text = page.run(TEXT)
+    assert ".visible .entry" in text
+    assert "(x @ w).softmax(-1)" in text
 
 
 def test_a_kernel_has_its_lines_beside_its_code(browser, seen):

@@ -143,12 +143,12 @@ class GraphPage {
     const rows = [...ops].sort((a, b) => b[1] - a[1]).slice(0, 30)
       .map(([op, count]) => h("tr", {}, h("td", { text: op }), h("td", { class: "number", text: count })));
     const results = graph.graph.roots.slice(0, 40).map((n, i) => h("tr", {},
-      h("td", { text: graph.results[i] || "result" }), h("td", { class: "mono", text: graph.nodes[n][TYPE] })));
+      h("td", { text: graph.results[i] || "result" }), h("td", { class: "mono", text: `${graph.nodes[n][TYPE]} ${graph.nodes[n][LAYOUT]}`.trim() })));
     replaced(this.panel,
       h("h2", { text: graph.name }), h("p", { text: graph.what }),
       h("p", { class: "note", text: "Click a box for its line; double-click to open it, shift-click to fold it again." }),
       this.graph.note ? h("p", { class: "note", text: this.graph.note }) : "",
-      h("h3", { text: "results" }), h("table", {}, results), ...this.spoken(),
+      ...this.spoken(), h("h3", { text: "results" }), h("table", {}, results),
       h("h3", { text: "ops" }), h("table", {}, rows));
   }
 
