@@ -89,7 +89,7 @@ class Lanes:
 
     def number(self, span: TimeSpan) -> int:
         """The lane of a span."""
-        return self._numbers.get((span.lane, span.thread), span.thread)
+        return span.thread if span.lane is None else self._numbers[span.lane, span.thread]
 
 
 def _slice(span: TimeSpan, process: int, start: int, lane: int) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def tensor_html(tensor: Tensor) -> Markup:
 
 def tensor_svg(tensor: Tensor) -> str | None:
     """A line of a row that is there; the graph of what is not computed, if it is small."""
+    repr(tensor)  # computes what is small, outside of transforms
     if not is_known(tensor.uop):
         return picture_of(tensor)
     if tensor.ndim != 1 or not _LINE_FROM <= tensor.uop.size <= _READ:

@@ -189,10 +189,10 @@ class Buffer:
 
     def _contents(self) -> Array:
         if self._array is None:
-            self._array = self._read().view(self.dtype.np).reshape(self.shape)
+            self._array = self._fetched().view(self.dtype.np).reshape(self.shape)
         return self._array
 
-    def _read(self) -> Array:
+    def _fetched(self) -> Array:
         """The bytes: where they lie if the host can address them, else a copy."""
         block: Any = self._block
         if self.on_device:
@@ -260,7 +260,7 @@ class LentBuffer(Buffer):
     def _contents(self) -> Array:
         if self._array is not None:
             return self._array
-        return self._read().view(self.dtype.np).reshape(self.shape)
+        return self._fetched().view(self.dtype.np).reshape(self.shape)
 
 
 class FileBuffer(Buffer):

@@ -59,7 +59,8 @@ def layouts_of(roots: Sequence[UOp], given: Layouts, mesh: Mesh) -> Shown:
         return {}
     known: dict[UOp, Sequence[Sharding]] = {}
     for part in (*partition.loops, partition):
-        known |= {node: (layout,) for node, layout in part.layouts.items()} | part.results
+        known |= {node: (layout,) for node, layout in part.layouts.items()}
+        known |= part.results
     found = {node: known[image] for node, image in images.items()}
     for node in order:
         found |= _inside(node, known)

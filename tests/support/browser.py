@@ -68,7 +68,7 @@ class Browser:
         data = {"script": script, "args": list(arguments)}
         return self._ask("POST", f"{self._session}/execute/sync", data)
 
-    def wait(self, script, seconds=10.0):
+    def wait(self, script, seconds=40.0):
         """What a script returns as soon as that is true."""
         until = time.monotonic() + seconds
         while True:

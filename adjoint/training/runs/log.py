@@ -46,7 +46,9 @@ class Run(Displayed):
     def __repr__(self) -> str:
         far = "" if self.step is None else f", step {self.step}"
         whole = f" of {self.steps}" if far and self.steps is not None else ""
-        values = "".join(f", {name} {number(self.last(name) or 0.0)}" for name in self.curves)
+        values = "".join(
+            f", {name} {number(self.last(name) or 0.0)}" for name in [*self.curves][:4]
+        )
         return f"<Run {printable(self.name)}: {self.state}{far}{whole}{values}>"
 
     @property
