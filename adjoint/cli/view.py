@@ -14,7 +14,7 @@ from adjoint.cli.exits import FAILED, OK, UsageError
 from adjoint.cli.function import ARGUMENTS, arguments, loaded, split
 from adjoint.cli.program import execute, exit_code, find, show_error
 from adjoint.debug import profile
-from adjoint.errors import AdjointError, FileError, did_you_mean
+from adjoint.errors import DeviceError, FileError, did_you_mean
 from adjoint.module import parse
 from adjoint.module.instruction import MAX_TEXT
 from adjoint.viz.page import policy
@@ -82,7 +82,10 @@ def _viewed(
     subjects: list[Subject], title: str, options: argparse.Namespace, ran: profile | None = None
 ) -> View:
     """The page; only graphs are made of what is asked for as a drawing."""
-    wanted = [for_device(s, options.device) for s in _named(subjects, options.graph)]
+    try:
+        wanted = [for_device(s, options.device) for s in _named(subjects, options.graph)]
+    except DeviceError as error:
+        raise UsageError(error) from None
     drawn = options.svg or options.dot
     measure = not options.no_measure and not drawn
     return View(wanted, title, compile=not drawn, measure=measure, run=ran, docs=options.docs)
@@ -133,8 +136,6 @@ def _guarded(make: Callable[[], Subject], file: str) -> Subject | None:
     """What the user's function gives; its errors are shown as Python shows them."""
     try:
         return make()
-    except AdjointError:
-        raise
     except Exception as error:
         show_error(error, file)
         return None

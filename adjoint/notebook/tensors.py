@@ -21,6 +21,7 @@ from adjoint.training.runs.images import pixels
 
 _LINE_FROM = 8  # numbers of a row: fewer are read
 _LINES = 12  # of values; more are folded where a picture stands for them
+_MOST_LINES = 40  # where no picture does
 _READ = 1 << 22  # elements: more are not looked through for a picture
 
 
@@ -34,7 +35,7 @@ def tensor_html(tensor: Tensor) -> Markup:
     if values is None or values.dtype.kind not in "biuf":
         return block(head(_facts(tensor)), pre(text))
     shown = _picture(values)
-    short = text.count("\n") < _LINES or not shown
+    short = text.count("\n") < (_LINES if shown else _MOST_LINES)
     values_of = pre(text) if short else folded("values", pre(text))
     return block(head(f"{_facts(tensor)}{_range(values)}"), *shown, values_of)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjoint.ir.values import is_known
 from adjoint.viz.kernels import call_of, kernels_of
 from adjoint.viz.memory_over_time import memory_of
 from adjoint.viz.mesh_layouts import collectives_of
@@ -53,9 +54,11 @@ def pages_of(subject: Subject, compile: bool, measure: bool) -> dict[str, Any]:
 
 
 def _why_not(subject: Subject) -> str:
+    if all(map(is_known, subject.roots)):
+        return "there is nothing to compute: the values are known"
     if subject.backend is None:
         return "no program is made of this graph: it is on several devices, or on REF"
-    return "no program is made of this graph: there is nothing to compute"
+    return "there is nothing to compute: what is given is returned"
 
 
 def finished(data: dict[str, Any], table: NodeTable) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def boxes_of(graph: Mapping[str, Any]) -> tuple[list[Box], list[tuple[int, int]]
     for n in graph["graph"]["order"][: 4 * MOST]:
         row = nodes[n]
         sources = [box for s in row[_SRC] for box in stands.get(s, ())]
-        if row[_KIND] in ("const", "part", "same") or len(boxes) >= MOST:
+        hidden = row[_KIND] in ("const", "part", "same") and (sources or n not in roots)
+        if hidden or len(boxes) >= MOST:
             stands[n] = sources if row[_KIND] != "const" else []
             continue
         edges |= dict.fromkeys((source, len(boxes)) for source in sources)

@@ -142,8 +142,8 @@ def view(
     shape: Any = None,
 ) -> Any:
     """Look inside: a page with the graph of a tensor, a function for arguments, a jitted function
-    (its last trace if there are no arguments), a trace, a Core module or its file; or the table of
-    a model's parameters, or of a checkpoint's; or the timeline of a profile.
+    (its traces if there are no arguments, the last one first), a trace, a Core module or its file;
+    or the table of a model's parameters, or of a checkpoint's; or the timeline of a profile.
 
     The page is written to `path`, or opened in a browser if there is none, or shown by the notebook
     that runs this; `show=False` does none of it: `.html()`, `.save(path)`, `.json()`. `device`
@@ -166,10 +166,21 @@ def view_of(x: Any, args: Sequence[Any], device: str | None = None) -> View:
         return _of_file(os.fspath(x), device)
     if isinstance(x, profile):
         return View([], "profile", run=x)
+    if isinstance(x, Jitted) and not args and x.kept():
+        traces = zip(x.kept(), x.report().kept, strict=True)
+        subjects = [for_device(of_kept(*pair), device) for pair in traces]
+        return View(subjects[::-1], x.report().name)
     if isinstance(x, Module) and not args:
         return View([], type(x).__name__, table=parameters_of(x))
     subject = for_device(subject_of(x, args, {}), device)
     return View([subject], subject.name)
+
+
+def of_kept(trace: Any, report: Any) -> Subject:
+    """A trace that a jitted function has kept, under the types that it is for."""
+    subject = of_trace(trace)
+    subject.name = f"{subject.name}({', '.join(report.arguments)})"
+    return subject
 
 
 def of_checkpoint(path: str) -> View:

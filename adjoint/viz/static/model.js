@@ -56,14 +56,14 @@ class GraphModel {
     };
     for (const n of order) {
       const row = this.data.nodes[n], id = prefix + n;
-      if (row[KIND] === "const" && !this.constants) { alias.set(id, []); continue; }
+      if (row[KIND] === "const" && !this.constants && !roots.has(n)) { alias.set(id, []); continue; }
       if (row[KIND] === "part" && row[SRC].length === 1) {
         const parts = alias.get(`${prefix}${row[SRC][0]}#${partOf(row)}`);
         alias.set(id, parts || resolve(row[SRC][0]));
         if (roots.has(n)) for (const at of alias.get(id)) found.get(at).result = true;
         continue;
       }
-      if (row[KIND] === "same") { // it only keeps equal values apart
+      if (row[KIND] === "same" && !(roots.has(n) && !resolve(row[SRC][0]).length)) { // it only keeps equal values apart
         alias.set(id, resolve(row[SRC][0]));
         if (roots.has(n)) for (const at of alias.get(id)) found.get(at).result = true;
         continue;
