@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjoint.ir.function import Function
 from adjoint.ir.values import is_known
 from adjoint.viz.kernels import call_of, kernels_of
 from adjoint.viz.memory_over_time import memory_of
-from adjoint.viz.mesh_layouts import collectives_of
+from adjoint.viz.mesh_layouts import Spoken, collective_row
 from adjoint.viz.node_table import NodeTable
 from adjoint.viz.passes import compiled
 from adjoint.viz.source_lines import SourceLines
@@ -34,8 +35,18 @@ def graph_of(subject: Subject) -> tuple[dict[str, Any], NodeTable]:
     }
     if subject.member_of is not None and subject.function is not None:
         data["mesh"] = repr(subject.member_of)
-        data["collectives"] = collectives_of(subject.function, lines)
+        data["collectives"] = _spoken(subject, subject.function, table)
     return data, table
+
+
+def _spoken(subject: Subject, function: Function, table: NodeTable) -> list[list[Any]]:
+    """What members of a mesh send: rows of `collective_row`, and the number of the node or -1."""
+    inside = list(table.numbers)
+    rows = Spoken(inside, subject.layouts).rows(function.outputs)
+    return [
+        [*collective_row(collective, times), -1 if node is None else table.numbers[node]]
+        for collective, times, node in rows
+    ]
 
 
 def pages_of(subject: Subject, compile: bool, measure: bool) -> dict[str, Any]:

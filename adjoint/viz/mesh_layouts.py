@@ -7,22 +7,22 @@ live here: asking the partition. What may not: layouts (`sharding/propagate.py`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.errors import AdjointError
 from adjoint.ir.expand import expand
-from adjoint.ir.function import Function, UniqueName, functions_in
+from adjoint.ir.function import UniqueName, functions_in
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
+from adjoint.ir.origin import Site
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known
 from adjoint.ops.collective import COLLECTIVES, bytes_sent, collective_text
 from adjoint.sharding.order import current_order
 from adjoint.sharding.partition import Partition, kept_whole
 from adjoint.sharding.propagate import leaf_sharding
-from adjoint.viz.source_lines import SourceLines
 
 Layouts = Mapping[UOp, Sharding]
 Shown = Mapping[UOp, Sequence[Sharding]]  # of a node with several results, of each
@@ -99,19 +99,48 @@ def _text(layout: Sharding) -> str:
 # ---- what members say to one another
 
 
-def collectives_of(function: Function, lines: SourceLines) -> list[list[Any]]:
-    """`[op, what, bytes that a member sends, times, type, place]`, in the order they are met."""
-    return list(_met(function.outputs, 1, lines))
+class Spoken:
+    """The collectives of what a member runs, each with the node of the traced graph that it is for.
+
+    A collective keeps the place of its node; of several nodes of one place it is the one of whose
+    value a member has as much as it sends, in the order of both.
+    """
+
+    def __init__(self, order: Sequence[UOp], layouts: Shown):
+        self._near: dict[Site | None, list[UOp]] = {}
+        for node in order:
+            self._near.setdefault(node.raw_origin, []).append(node)
+        self._layouts, self._met = layouts, set[UOp]()
+
+    def rows(self, roots: Sequence[UOp], times: int = 1) -> Iterator[tuple[UOp, int, UOp | None]]:
+        """`(collective, how often it is met, the node)`, in the order they are met."""
+        for node in toposort(roots):
+            if node.op in COLLECTIVES:
+                yield node, times, self._node(node)
+            for function in functions_in(node):
+                turns = times * getattr(node.arg, "length", 1)
+                yield from self.rows(function.outputs, turns)
+
+    def _node(self, collective: UOp) -> UOp | None:
+        near = self._near.get(collective.raw_origin, [])
+        alike = [n for n in near if self._is_sent(n, collective)] or near
+        found = next((n for n in alike if n not in self._met), alike[-1] if alike else None)
+        if found is not None:
+            self._met.add(found)
+        return found
+
+    def _is_sent(self, node: UOp, collective: UOp) -> bool:
+        """Whether a member has of the node what it sends."""
+        given, layouts = collective.src[0], self._layouts.get(node, ())
+        if len(layouts) != 1 or isinstance(node.dtype, tuple):
+            return False
+        (layout,) = layouts
+        axes = {*layout.used, *(axis for axis, _ in layout.pending)}
+        same = (layout.local(node.shape), node.dtype) == (given.shape, given.dtype)
+        return same and axes.issuperset(collective.arg.axes)
 
 
-def _met(roots: Sequence[UOp], times: int, lines: SourceLines) -> list[list[Any]]:
-    rows = []
-    for node in toposort(roots):
-        if node.op in COLLECTIVES:
-            kind = f"{node.dtype.short}{list(node.shape)}"
-            place = lines.place(node.raw_origin)
-            rows.append([node.op.name, collective_text(node), bytes_sent(node), times, kind, place])
-        for function in functions_in(node):
-            turns = times * getattr(node.arg, "length", 1)
-            rows += _met(function.outputs, turns, lines)
-    return rows
+def collective_row(node: UOp, times: int) -> list[Any]:
+    """`[op, what, bytes that a member sends, times, type]`."""
+    kind = f"{node.dtype.short}{list(node.shape)}"
+    return [node.op.name, collective_text(node), bytes_sent(node), times, kind]

@@ -14,7 +14,7 @@ from adjoint.ir.arg import Arg
 from adjoint.ir.function import Function, functions_in
 from adjoint.ir.kernel_kind import PARAMETER, PART, STORED, Identity, is_constant
 from adjoint.ir.mesh import Sharding
-from adjoint.ir.opdef import attributes, expand_composite
+from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.text import value_text
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known
@@ -141,6 +141,7 @@ class NodeTable:
 
 
 _NONE = object()
+_SHARD = OPS["shard"]
 
 
 def type_of(node: UOp) -> str:
@@ -169,11 +170,16 @@ def _kind(node: UOp) -> str:
         return "input"
     if node.op.kernel is PART:
         return "part"
-    if isinstance(node.op.kernel, Identity):
+    if isinstance(node.op.kernel, Identity) and node.op is not _SHARD and not _moves(node):
         return "same"
     if functions_in(node):
         return "control"
     return "composite" if node.op.kind == "composite" else ""
+
+
+def _moves(node: UOp) -> bool:
+    """Whether the result is elsewhere than what it is made of."""
+    return bool(node.src) and node.device != node.src[0].device
 
 
 def _device(node: UOp) -> str:

@@ -69,12 +69,16 @@ def test_what_is_inside_a_loop_lies_somewhere_too():
     assert {(row[0], row[3]) for row in graph["collectives"]} == {("all_reduce", 3)}
 
 
-def test_collectives_have_their_bytes_and_the_place_of_their_node():
+def test_collectives_have_their_bytes_and_the_node_that_they_are_for():
     graph = seen(loss, *given())
     rows = [(op, sent, kind) for op, _, sent, _, kind, _ in graph["collectives"]]
     assert rows == [("all_gather", 64, "f32[4, 8]"), ("all_reduce", 4, "f32[]")]
-    methods = [graph["places"][row[5]][2] for row in graph["collectives"]]
-    assert methods == ["relu", "sum"]
+    nodes = [graph["nodes"][row[5]][OP] for row in graph["collectives"]]
+    assert nodes == ["relu", "reduce_sum"]
+    gradient = seen(adjoint.value_and_grad(loss, argnums=(0, 1)), *given())
+    sent = [(row[2], gradient["nodes"][row[5]][:2]) for row in gradient["collectives"]]
+    assert (256, ["contract", "f32[8, 16]"]) in sent
+    assert (256, ["contract", "f32[16, 8]"]) in sent
     steps = {step["name"]: step["sends"] for step in graph["kernels"]["steps"] if step["sends"]}
     assert steps == {"all_gather": 64, "all_reduce": 4}
 

@@ -201,11 +201,11 @@ class CanvasView {
     c.fillText(this.short(box.title, box.w - 14), left + 8, top + 13);
     c.font = "11px ui-monospace, SFMono-Regular, Menlo, monospace";
     c.fillStyle = this.colour.faint;
-    c.fillText(this.short(box.note, box.w - 10), left + 8, top + 28);
+    c.fillText(this.short(box.note, box.w - 10, 11 / 12), left + 8, top + 28);
   }
 
-  short(text, room) {
-    const letters = Math.floor(room / this.width("m"));
+  short(text, room, size = 1) {
+    const letters = Math.floor(room / (this.width("m") * size));
     return text.length > letters ? text.slice(0, Math.max(1, letters - 1)) + "…" : text;
   }
 

@@ -54,8 +54,9 @@ class GraphPage {
     this.boxOf = seen.boxOf;
     sized(seen.boxes, (text) => this.view.width(text));
     const anchor = keep && this.view.byId && this.view.byId.get(keep);
-    const before = anchor ? [anchor.x, anchor.y] : null;
-    let first = true;
+    const wanted = this.wanted;
+    this.wanted = null;
+    let before = anchor ? [anchor.x, anchor.y] : null, first = true; // places come once or twice
     this.layouter.place(seen.boxes, seen.edges, (found, how) => {
       seen.boxes.forEach((box, i) => { [box.x, box.y] = found.places[i]; });
       const byId = new Map(seen.boxes.map((box) => [box.id, box]));
@@ -65,8 +66,8 @@ class GraphPage {
       this.how = how;
       this.count.textContent = `${seen.boxes.length} boxes of ${this.graph.graph.order.length} nodes`;
       if (fit || (first && !before && keep === undefined)) { this.view.fit(); }
-      else if (before) this.keptInPlace(before, seen.boxes, keep);
-      if (this.wanted) this.centred();
+      else if (before) before = this.keptInPlace(before, seen.boxes, keep);
+      if (wanted) this.centred(wanted);
       first = false;
     });
   }
@@ -75,10 +76,11 @@ class GraphPage {
   keptInPlace([x, y], boxes, id) {
     const inner = boxes.filter((box) => box.id === id || box.id.startsWith(id + "/") || (this.became && this.became.has(box.id)));
     const target = inner.length ? inner.reduce((a, b) => (b.x < a.x ? b : a)) : null;
-    if (!target) return;
+    if (!target) return [x, y];
     this.view.x += (x - target.x) * this.view.scale;
     this.view.y += (y - target.y) * this.view.scale;
     this.view.ask();
+    return [target.x, target.y];
   }
 
   hovered(box) {
@@ -157,8 +159,7 @@ class GraphPage {
     const graph = this.graph, rows = graph.collectives;
     if (!rows) return [];
     const total = rows.reduce((sum, row) => sum + row[2] * row[3], 0);
-    const nodes = new Map([...this.model.sends()].flatMap(([n, list]) => list.map((row) => [row, n])));
-    const table = rows.slice(0, 60).map((row) => h("tr", { class: nodes.has(row) ? "pick" : "", onclick: () => { if (nodes.has(row)) this.goToNode(nodes.get(row)); } },
+    const table = rows.slice(0, 60).map((row) => h("tr", { class: row[5] >= 0 ? "pick" : "", onclick: () => this.goToNode(row[5]) },
       h("td", { text: row[0] }), h("td", { class: "mono", text: row[4] }), h("td", { class: "number", text: amount(row[2], "B") }), h("td", { class: "number", text: row[3] > 1 ? `${row[3]} ×` : "" })));
     return [h("h3", { text: `on ${graph.mesh}` }),
       h("p", { text: rows.length ? `each member sends ${amount(total, "B")} in a run, by ${rows.length} collectives` : "members send one another nothing" }),
@@ -246,7 +247,7 @@ class GraphPage {
 
   // A node of the graph by its number, or the first of a place.
   goToNode(n) {
-    const instance = this.model.instances().get(String(n));
+    const all = this.model.instances(), instance = all.get(String(n)) || [...all.values()].find((one) => one.n === n);
     if (instance) this.goTo(instance);
     return Boolean(instance);
   }
@@ -258,9 +259,8 @@ class GraphPage {
     return Boolean(found);
   }
 
-  centred() {
-    const box = this.view.byId.get(this.boxOf.get(this.wanted));
-    this.wanted = null;
+  centred(id) {
+    const box = this.view.byId.get(this.boxOf.get(id));
     if (!box) return;
     this.view.chosen = box.id;
     this.view.centre(box);

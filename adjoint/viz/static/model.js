@@ -182,7 +182,7 @@ class GraphModel {
       box.note = row[TYPE];
       box.opens = row[BODY] >= 0 && this.data.bodies[row[BODY]].length > 0;
       if (box.opens) box.title += row[KIND] === "control" ? " ↻" : " ⊞";
-      if (row[LAYOUT]) box.note += ` ${row[LAYOUT]}`;
+      if (row[LAYOUT]) box.note += ` ${shortLayout(row[LAYOUT])}`;
       box.note += this.sentText(box);
       return;
     }
@@ -192,33 +192,21 @@ class GraphModel {
     box.note = `${count} ${count === 1 ? "node" : "nodes"}${box.side === "backward" ? ", gradient" : ""}${this.sentText(box)}`;
   }
 
-  // What members of a mesh send one another for a node: collectives are the nodes' of their place, one after another.
+  // What members of a mesh send one another, by the node that it is for.
   sends() {
     if (this.sent) return this.sent;
     this.sent = new Map();
-    const rows = this.data.collectives || [], near = new Map();
-    if (!rows.length) return this.sent;
-    for (const n of this.graph.order) {
-      const row = this.data.nodes[n];
-      if (row[KIND] === "const" || row[KIND] === "input" || row[PLACE] < 0) continue;
-      if (!near.has(row[PLACE])) near.set(row[PLACE], []);
-      near.get(row[PLACE]).push(n);
-    }
-    const met = new Map();
-    for (const row of rows) {
-      const place = row[5], list = near.get(place), at = met.get(place) || 0;
-      if (!list) continue;
-      met.set(place, at + 1);
-      const n = list[Math.min(at, list.length - 1)];
-      if (!this.sent.has(n)) this.sent.set(n, []);
-      this.sent.get(n).push(row);
+    for (const row of this.data.collectives || []) {
+      if (row[5] < 0) continue;
+      if (!this.sent.has(row[5])) this.sent.set(row[5], []);
+      this.sent.get(row[5]).push(row);
     }
     return this.sent;
   }
 
   sentBy(box) {
     const known = this.sends();
-    return known.size ? box.members.flatMap((m) => (m.id.includes("/") ? [] : known.get(m.n) || [])) : [];
+    return known.size ? box.members.flatMap((m) => known.get(m.n) || []) : [];
   }
 
   sentText(box) {
@@ -252,6 +240,11 @@ class GraphModel {
       this.open.add(key);
     }
   }
+}
+
+// `P('dp') Σtp` for `P('dp'), pending sum over tp`.
+function shortLayout(text) {
+  return text.replace(/, pending ([^);]*)/g, (_, joins) => ` ${joins.replace(/sum over /g, "Σ").replace(/ and /g, " ")}`);
 }
 
 function partOf(row) {
