@@ -48,7 +48,7 @@ class span:
 
 
 class _Unseen(span):
-    """What nobody records."""
+    """A span that is not recorded."""
 
     __slots__ = ()
 

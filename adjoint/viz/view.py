@@ -19,7 +19,6 @@ import numpy as np
 from adjoint.debug import profile
 from adjoint.display import Displayed, in_notebook
 from adjoint.errors import ArgumentError, FileError
-from adjoint.ir.opdef import OPS
 from adjoint.module import Module as CoreModule
 from adjoint.module import parse
 from adjoint.nn import Module
@@ -29,6 +28,7 @@ from adjoint.transforms.lower import Lowered
 from adjoint.transforms.trace import Trace
 from adjoint.viz.checkpoint import parameters_of, table_of
 from adjoint.viz.graph import pages_of
+from adjoint.viz.op_facts import op_facts
 from adjoint.viz.page import html
 from adjoint.viz.picture import dot, svg
 from adjoint.viz.subject import (
@@ -232,4 +232,5 @@ def subject_of(x: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Subjec
 def _ops(graphs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the records say of every op that occurs."""
     names = sorted({row[0] for graph in graphs for row in graph["nodes"]})
-    return {name: {"doc": OPS[name].doc, "page": OPS[name].public} for name in names if name in OPS}
+    found = {name: op_facts(name) for name in names}
+    return {name: facts for name, facts in found.items() if facts is not None}

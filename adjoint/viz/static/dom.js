@@ -32,6 +32,11 @@ function choice(label, options, value, act) {
   return h("label", { class: "note" }, `${label} `, select);
 }
 
+// Text in which `code` is code.
+function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
 function replaced(element, ...children) {
   element.replaceChildren(...children.flat().filter(Boolean));
   return element;

@@ -36,7 +36,7 @@ class GraphPage {
       this.search,
       choice("fold", folds, this.model.fold, (value) => { this.model.fold = value; this.model.open.clear(); this.drawn(true); }),
       button("fold all", () => { this.model.open.clear(); this.model.inside.clear(); this.drawn(true); }),
-      button("fit", () => this.view.fit()),
+      button("fit", () => this.view.fit(true)),
       button("+", () => this.view.zoom(1.25, this.view.w / 2, this.view.h / 2), { "aria-label": "zoom in" }),
       button("−", () => this.view.zoom(0.8, this.view.w / 2, this.view.h / 2), { "aria-label": "zoom out" }),
       button("constants", (event) => {
@@ -202,7 +202,8 @@ class GraphPage {
     if (!about) return [];
     const base = this.viewer.data.docs;
     const link = base !== null && about.page ? h("a", { href: `${base}${encodeURIComponent(name)}${this.viewer.data.docs_end}`, text: `${name} in the documentation` }) : "";
-    return [h("h3", { text: `the op ${name}` }), h("p", { text: about.doc }), h("p", {}, link)];
+    const derivative = about.derivative ? h("p", { text: `derivative: ${about.derivative}` }) : "";
+    return [h("h3", { text: `the op ${name}` }), about.page ? h("p", { class: "mono", text: about.call }) : "", h("p", {}, prose(about.doc)), derivative, h("p", {}, link)];
   }
 
   inside(box) {
