@@ -225,7 +225,9 @@ class Interchange:
             place = _place(self)
             return f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={place!r}, lazy)"
         shown = np.array2string(plain(self.numpy()), separator=", ", prefix="Tensor(")
-        return f"Tensor({shown}, dtype={self.dtype.name}, device={_place(self)!r})"
+        empty = self.uop.size == 0 and self.ndim > 1  # else nothing tells which sizes it has
+        kind = f"{f'shape={self.shape}, ' if empty else ''}dtype={self.dtype.name}"
+        return f"Tensor({shown}, {kind}, device={_place(self)!r})"
 
 
 def _computed(source: Any) -> Buffer:
