@@ -17,6 +17,7 @@ from adjoint.debug import profile
 from adjoint.errors import DeviceError, FileError, did_you_mean
 from adjoint.module import parse
 from adjoint.module.instruction import MAX_TEXT
+from adjoint.viz.checkpoint import is_checkpoint
 from adjoint.viz.page import policy
 from adjoint.viz.script import collecting
 from adjoint.viz.serve import PageServer
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _page(options: argparse.Namespace) -> tuple[int, View | None]:
     what = options.what
-    if what.endswith(".safetensors"):
+    if what.endswith(".safetensors") or is_checkpoint(what):
         return OK, _checkpoint(options)
     if what.endswith(".core"):
         return OK, _viewed([of_module(_module(what), Path(what).stem)], Path(what).name, options)
@@ -147,6 +148,9 @@ def _program(options: argparse.Namespace) -> tuple[int, View | None]:
         program = find(options.what)
     except FileError as error:
         raise UsageError(error) from None
+    if program.file and _is_binary(program.file):
+        known = "a script, a Core module, or a checkpoint (safetensors, torch's, GGUF)"
+        raise UsageError(f"{options.what} is none that can be looked into: expected {known}")
     with collecting() as found, profile() as ran:
         try:
             code = execute(program, options.passed_on)
@@ -160,6 +164,14 @@ def _program(options: argparse.Namespace) -> tuple[int, View | None]:
         print("the program computes nothing: there is no graph to look at", file=sys.stderr)
         return code or FAILED, None
     return code, _viewed(subjects, program.name, options, ran)
+
+
+def _is_binary(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"\0" in file.read(4096)
+    except OSError:
+        return False
 
 
 # ---- where it goes

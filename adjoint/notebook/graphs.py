@@ -18,6 +18,7 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.jit.jitted import Jitted
 from adjoint.transforms.lower import Lowered
 from adjoint.transforms.trace import Trace
+from adjoint.viz.bounded import bounded
 from adjoint.viz.graph import finished, graph_of
 from adjoint.viz.picture import svg
 from adjoint.viz.subject import Subject, of_lowered, of_module, of_nodes, of_trace, of_traced
@@ -37,7 +38,7 @@ def picture_of(thing: Any) -> Markup | None:
     if subject is None or not subject.roots or _is_large(subject):
         return None
     data, table = graph_of(subject)
-    return Markup(svg(finished(data, table)))
+    return Markup(svg(bounded(finished(data, table))))
 
 
 def _is_large(subject: Subject) -> bool:

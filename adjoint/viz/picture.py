@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.viz.bounded import cut
 from adjoint.viz.layout import HEIGHT, placed
 
 MOST = 3000  # boxes of a picture
+MOST_TEXT = 100  # letters in a box
 _OP, _TYPE, _ATTRS, _SRC, _PLACE, _KIND, _BODY, _DEVICE, _LAYOUT = range(9)
 _FILL = {"input": "#dff3e3", "forward": "#dbe9fb", "backward": "#fde3cf"}
 _EDGE = {"input": "#2e8b4a", "forward": "#3b76c4", "backward": "#cf6a1b"}
@@ -46,12 +48,12 @@ def boxes_of(graph: Mapping[str, Any]) -> tuple[list[Box], list[tuple[int, int]]
 
 
 def _box(graph: Mapping[str, Any], row: list[Any], result: bool) -> Box:
-    note = f"{row[_TYPE]} {row[_LAYOUT]}".strip()
+    note = cut(f"{row[_TYPE]} {row[_LAYOUT]}".strip(), MOST_TEXT)
     if row[_KIND] == "input":
-        return Box(row[_ATTRS] or row[_OP], note, "input", result)
+        return Box(cut(row[_ATTRS] or row[_OP], MOST_TEXT), note, "input", result)
     place = graph["places"][row[_PLACE]] if row[_PLACE] >= 0 else None
     side = "backward" if place is not None and place[3] else "forward"
-    return Box(row[_OP], note, side, result)
+    return Box(cut(row[_OP], MOST_TEXT), note, side, result)
 
 
 # ---- SVG

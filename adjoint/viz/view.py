@@ -26,7 +26,8 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.jit.jitted import Jitted
 from adjoint.transforms.lower import Lowered
 from adjoint.transforms.trace import Trace
-from adjoint.viz.checkpoint import parameters_of, table_of
+from adjoint.viz.bounded import TITLE, bounded, cut
+from adjoint.viz.checkpoint import name_of, parameters_of, table_of
 from adjoint.viz.graph import pages_of
 from adjoint.viz.op_facts import op_facts
 from adjoint.viz.page import html
@@ -61,7 +62,8 @@ class View(Displayed):
         docs: str | None = None,
         docs_end: str = "/",
     ):
-        self.subjects, self.title, self.run, self.table = list(subjects), title, run, table
+        self.subjects, self.title = list(subjects), cut(title, TITLE)
+        self.run, self.table = run, table
         self._compile, self._measure = compile, measure
         self._docs, self._docs_end = docs, docs_end
         self._data: dict[str, Any] | None = None
@@ -74,7 +76,7 @@ class View(Displayed):
                 pages_of(subject, self._compile and number < COMPILED, self._measure)
                 for number, subject in enumerate(self.subjects)
             ]
-            self._data = {
+            found = {
                 "title": self.title,
                 "graphs": graphs,
                 "run": None if self.run is None else timeline_of(self.run),
@@ -83,6 +85,7 @@ class View(Displayed):
                 "docs_end": self._docs_end,
                 "table": self.table,
             }
+            self._data = bounded(found)
         return self._data
 
     def json(self) -> str:
@@ -105,7 +108,8 @@ class View(Displayed):
         if not self.subjects:
             problem = "there is no graph to draw: this is a table"
             raise ArgumentError("E2001", problem, op="view", help="look at a function or a tensor")
-        return pages_of(self.subjects[0], compile=False, measure=False)
+        found: dict[str, Any] = bounded(pages_of(self.subjects[0], compile=False, measure=False))
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; E9006 if it cannot be written."""
@@ -184,8 +188,8 @@ def of_kept(trace: Any, report: Any) -> Subject:
 
 
 def of_checkpoint(path: str) -> View:
-    """The tensors of a safetensors file as a table."""
-    return View([], os.path.basename(path), table=table_of(path))
+    """The tensors of a checkpoint as a table."""
+    return View([], name_of(path), table=table_of(path))
 
 
 def _of_file(path: str, device: str | None) -> View:
