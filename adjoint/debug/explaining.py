@@ -7,7 +7,7 @@ wording. What may not: measuring (`engine/measured_steps.py`) or deciding anythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,7 @@ class Explanation(Displayed):
     __repr__ = __str__
 
 
-def explain(fn: Callable[..., Any], *args: Any, measure: bool = True, **kwargs: Any) -> Explanation:
+def explain(fn: Any, *args: Any, measure: bool = True, **kwargs: Any) -> Explanation:
     """What became of a function for these arguments: its kernels, what was fused and what was not
     and why, copies, traces and why there are more than one, and the slowest steps with their lines
     and what would help. Its steps are run a few times to time them, which changes nothing; not with
