@@ -46,23 +46,46 @@ def leaf_layouts(leaves: Sequence[UOp], mesh: Mesh) -> dict[UOp, Sharding]:
 
 
 def layouts_of(roots: Sequence[UOp], given: Layouts, mesh: Mesh) -> Shown:
-    """The layout of every node down to what is given; none where the graph is on other meshes,
-    too."""
+    """The layout of every node down to what is given. Where there are several meshes, each has its
+    own nodes; what comes from another is whole until a SHARD has laid it out."""
     order = toposort(roots, stop=lambda n: n in given or is_known(n))
     leaves = dict(given) | leaf_layouts([n for n in order if is_known(n) and n not in given], mesh)
     images = dict(zip(order, expand(order, kept_whole), strict=True))
+    meshes = dict.fromkeys(n.device.mesh for n in order if isinstance(n.device, Sharding))
+    if len(meshes) < 2:
+        return _on_mesh(images, leaves, mesh)
+    found: dict[UOp, Sequence[Sharding]] = {}
+    for one in meshes:
+        own = {node: image for node, image in images.items() if _is_on(node, one)}
+        away = [n for n in toposort(list(own.values())) if _is_away(n, one)]
+        here = {leaf: layout for leaf, layout in leaves.items() if layout.mesh == one}
+        others = leaf_layouts([n for n in (*leaves, *away) if n not in here], one)
+        found |= _on_mesh(own, here | others, one)
+    return found
+
+
+def _is_on(node: UOp, mesh: Mesh) -> bool:
+    return isinstance(node.device, Sharding) and node.device.mesh == mesh
+
+
+def _is_away(node: UOp, mesh: Mesh) -> bool:
+    return isinstance(node.device, Sharding) and node.device.mesh != mesh
+
+
+def _on_mesh(images: Mapping[UOp, UOp], leaves: Layouts, mesh: Mesh) -> Shown:
+    """The layouts of nodes, by the partition of what they are expanded to."""
     parameters = {leaf: _part_of(leaf, layout) for leaf, layout in leaves.items()}
     partition = _Noting(mesh, current_order(), parameters, given=leaves)
     try:
         partition.add(list(images.values()))
-    except AdjointError:  # on several meshes: none of them has all of it
+    except AdjointError:  # what cannot be partitioned says so when it is run
         return {}
     known: dict[UOp, Sequence[Sharding]] = {}
     for part in (*partition.loops, partition):
         known |= {node: (layout,) for node, layout in part.layouts.items()}
         known |= part.results
     found = {node: known[image] for node, image in images.items()}
-    for node in order:
+    for node in images:
         found |= _inside(node, known)
     return found
 

@@ -84,11 +84,9 @@ def _lay_out(subject: Subject, leaves: dict[UOp, Sharding], mesh: Mesh) -> None:
     """On a mesh: what one of its members runs, and how every value lies there. Where a graph is on
     several meshes, there is no such thing for all of it."""
     subject.backend, subject.buffers, subject.member_of = None, None, mesh
-    if any(map(crosses, toposort(subject.roots, stop=leaves.__contains__))):
-        subject.function = None
-        return
-    subject.function, subject.backend = local_function(subject.roots, list(leaves), mesh), ""
-    subject.layouts = layouts_of(subject.roots, leaves, mesh)
+    subject.layouts, subject.function = layouts_of(subject.roots, leaves, mesh), None
+    if not any(map(crosses, toposort(subject.roots, stop=leaves.__contains__))):
+        subject.function, subject.backend = local_function(subject.roots, list(leaves), mesh), ""
 
 
 def of_trace(compiled: Compiled, scopes: Scopes | None = None) -> Subject:

@@ -83,6 +83,21 @@ def test_collectives_have_their_bytes_and_the_node_that_they_are_for():
     assert steps == {"all_gather": 64, "all_reduce": 4}
 
 
+def test_a_graph_on_two_meshes_says_how_values_lie_on_each():
+    near, far = (
+        Mesh((2,), ("s",), devices=names) for names in (("CPU", "CPU:1"), ("CPU:2", "CPU:3"))
+    )
+
+    def staged(x, w):
+        return (x @ w).relu().shard(far, P(None, "s")).exp().sum()
+
+    x = Tensor.ones(4, 6).shard(near, P("s")).realize()
+    graph = seen(staged, x, Tensor.ones(6, 8))
+    found = layouts(graph)
+    assert (found["relu"], found["shard"], found["exp"]) == ("P('s')",) + ("P(None, 's')",) * 2
+    assert "on several devices" in graph["note"]
+
+
 def test_what_is_on_no_mesh_says_nothing_of_one():
     graph = seen(loss, Tensor.ones(8, 16), Tensor.ones(16, 8))
     assert set(layouts(graph).values()) == {""}
