@@ -73,6 +73,17 @@ def test_a_rule_leads_to_the_node_where_it_fired(browser, seen):
     assert place == next(where[0][0] for name, _, _, where in rules if name == "times_one")
 
 
+def test_a_line_of_a_pass_leads_to_its_node(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run(
+        "const rows = [...document.querySelectorAll('.leads')];"
+        "rows.find((r) => r.innerText.includes('softmax(')).click()"
+    )
+    chosen = page.wait("return viewer.page.name === 'Graph' && viewer.page.view.chosen")
+    assert page.run("return viewer.graph.nodes[Number(arguments[0])][0]", chosen) == "softmax"
+
+
 def test_ptx_stands_beside_the_lines(browser):
     page = browser(
         view(softmax_loss, Tensor.ones(4, 8), Tensor.ones(8, 3), show=False, device="GPU")

@@ -124,10 +124,16 @@ class PassesPage {
     const rows = [];
     for (const [title, graph] of pass.graphs) {
       if (title) rows.push({ text: `# ${title}` });
-      for (const n of graph.order) rows.push({ text: this.node(n), key: this.keyOf(n) });
+      for (const n of graph.order) rows.push({ text: this.node(n), key: this.keyOf(n), act: this.leadsTo(n) });
       rows.push({ text: `outputs: ${graph.roots.map((n) => `%${n}`).join(", ")}` });
     }
     return { keyed: true, rows };
+  }
+
+  // What a click on a node's line does: it goes to the graph, if that has a node of the same place.
+  leadsTo(n) {
+    const place = this.graph.nodes[n][PLACE];
+    return place >= 0 ? () => this.viewer.lookAt(place, n) : undefined;
   }
 
   keyOf(n) {
@@ -166,7 +172,7 @@ class PassesPage {
     const nodes = [...new Set([...one.inside, ...one.makes])].filter((n) => this.graph.nodes[n][KIND] !== "const");
     const rows = nodes.map((n) => {
       const [what, why] = reasons.get(n) || (one.reads.includes(n) ? ["read from memory", ""] : ["", ""]);
-      return h("tr", {}, h("td", { class: "mono", text: this.node(n) }), h("td", { text: what }), h("td", { text: why }));
+      return h("tr", { class: "pick", title: "in the graph", onclick: this.leadsTo(n) || (() => {}) }, h("td", { class: "mono", text: this.node(n) }), h("td", { text: what }), h("td", { text: why }));
     });
     const table = h("table", {}, rows);
     const details = h("details", { class: "piece" }, h("summary", { text: `${i}: ${one.kind} ${made}${loops}` }), chosen, table);
