@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -152,3 +153,39 @@ def test_the_table_of_a_model_folds_and_is_searched(browser):
     found = page.run(rows)
     assert len(found) == 3
     assert all("bias" in row for row in found[1:])
+
+
+def test_a_profile_has_its_lanes_on_the_page_and_in_the_trace(browser):
+    with adjoint.profile() as run:
+        x = Tensor(np.ones((8, 8), np.float32))
+        (x + 1).realize().tolist()
+    page = browser(view(run, show=False))
+    lanes = page.wait("return window.viewer && viewer.page.run.lanes")
+    assert lanes == list(run.lanes.names.values())
+    assert lanes[-1] == "copies"
+    drawn = page.run("return viewer.page.spans.map((s) => [s.name, viewer.page.run.lanes[s.lane]])")
+    assert ["NumPy → host", "copies"] in drawn
+    events = page.run("return viewer.page.trace().traceEvents")
+    own = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    saved = {e["name"]: own[e["tid"]] for e in events if e["ph"] == "X"}
+    assert saved["NumPy → host"] == saved["host → Python"] == "copies"
+
+
+def test_each_trace_of_a_jitted_function_can_be_chosen(browser):
+    @adjoint.jit
+    def double(x):
+        return x * 2
+
+    for size in (2, 3, 4):
+        double(Tensor.ones(size))
+    page = browser(view(double, show=False))
+    names = page.run("return viewer.data.graphs.map((g) => g.name)")
+    assert names == [f"double(x: f32[{size}])" for size in (4, 3, 2)]
+    page.run("viewer.choose(2)")
+    assert "f32[2]" in page.run(TEXT)
+
+
+def test_a_single_constant_is_drawn(browser):
+    page = browser(view(Tensor(3.0), show=False))
+    assert page.wait("return viewer.page.view.boxes.length") == 1
+    assert "<rect" in view(Tensor(3.0), show=False).svg()
