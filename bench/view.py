@@ -177,7 +177,7 @@ def _head() -> list[str]:
     return [
         "# Pages of ten thousand nodes in a browser",
         "",
-        f"Milliseconds, the least of {TRIES} tries, in Chromium without a window and without a GPU. "
+        f"Milliseconds, the least of {TRIES} tries, in Chromium without a window or a GPU. "
         f"`python -m bench.view`, {time.strftime('%Y-%m-%d')}.",
         "",
         "| graph | nodes | boxes | MB | first paint | folded: a frame | unfold | a frame | search "
