@@ -233,6 +233,7 @@ bench: $(READY)
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/models.py
 	$(BIN)/python bench/install.py
+	$(BIN)/python -m bench.view
 
 clean:
 	rm -rf $(VENV) .deps $(ORACLE) $(OPENCL) $(NAGA) $(CLIENTS) site build dist *.egg-info bench/.peers

@@ -14,13 +14,14 @@ from adjoint.cli.exits import FAILED, OK, UsageError
 from adjoint.cli.function import ARGUMENTS, arguments, loaded, split
 from adjoint.cli.program import execute, exit_code, find, show_error
 from adjoint.debug import profile
-from adjoint.errors import AdjointError, FileError, did_you_mean
+from adjoint.errors import DeviceError, FileError, did_you_mean
 from adjoint.module import parse
 from adjoint.module.instruction import MAX_TEXT
+from adjoint.viz.checkpoint import is_checkpoint
 from adjoint.viz.page import policy
 from adjoint.viz.script import collecting
 from adjoint.viz.serve import PageServer
-from adjoint.viz.subject import Subject, of_function, of_module
+from adjoint.viz.subject import Subject, for_device, of_function, of_module
 from adjoint.viz.view import View, of_checkpoint
 
 EXAMPLES = f"""\
@@ -48,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where it is written")
     parser.add_argument("--no-open", action="store_true", help="open no browser")
     parser.add_argument("--no-measure", action="store_true", help="run no kernel to time it")
+    device = "what it would be on another: GPU, C"
+    parser.add_argument("--device", metavar="NAME", help=device)
     parser.add_argument("--docs", metavar="ADDRESS", help="where pages of ops are: ADDRESS/OP/")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--serve", action="store_true", help="serve the page on this machine alone")
@@ -67,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _page(options: argparse.Namespace) -> tuple[int, View | None]:
     what = options.what
-    if what.endswith(".safetensors"):
+    if what.endswith(".safetensors") or is_checkpoint(what):
         return OK, _checkpoint(options)
     if what.endswith(".core"):
         return OK, _viewed([of_module(_module(what), Path(what).stem)], Path(what).name, options)
@@ -80,7 +83,10 @@ def _viewed(
     subjects: list[Subject], title: str, options: argparse.Namespace, ran: profile | None = None
 ) -> View:
     """The page; only graphs are made of what is asked for as a drawing."""
-    wanted = _named(subjects, options.graph)
+    try:
+        wanted = [for_device(s, options.device) for s in _named(subjects, options.graph)]
+    except DeviceError as error:
+        raise UsageError(error) from None
     drawn = options.svg or options.dot
     measure = not options.no_measure and not drawn
     return View(wanted, title, compile=not drawn, measure=measure, run=ran, docs=options.docs)
@@ -131,8 +137,6 @@ def _guarded(make: Callable[[], Subject], file: str) -> Subject | None:
     """What the user's function gives; its errors are shown as Python shows them."""
     try:
         return make()
-    except AdjointError:
-        raise
     except Exception as error:
         show_error(error, file)
         return None
@@ -144,6 +148,9 @@ def _program(options: argparse.Namespace) -> tuple[int, View | None]:
         program = find(options.what)
     except FileError as error:
         raise UsageError(error) from None
+    if program.file and _is_binary(program.file):
+        known = "a script, a Core module, or a checkpoint (safetensors, torch's, GGUF)"
+        raise UsageError(f"{options.what} is none that can be looked into: expected {known}")
     with collecting() as found, profile() as ran:
         try:
             code = execute(program, options.passed_on)
@@ -157,6 +164,14 @@ def _program(options: argparse.Namespace) -> tuple[int, View | None]:
         print("the program computes nothing: there is no graph to look at", file=sys.stderr)
         return code or FAILED, None
     return code, _viewed(subjects, program.name, options, ran)
+
+
+def _is_binary(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"\0" in file.read(4096)
+    except OSError:
+        return False
 
 
 # ---- where it goes

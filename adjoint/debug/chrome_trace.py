@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adjoint.errors import FileError
+
+COPIES, HOST = "copies", "host"
+_LANES = 1 << 40  # the numbers of lanes that are no threads begin here
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +32,13 @@ class TimeSpan:
     def seconds(self) -> float:
         return (self.end - self.start) / 1e9
 
+    @property
+    def lane(self) -> str | None:
+        """Beside the threads there is a lane for each device that is not the host, one for what
+        the host computes for programs, and one for copies; None: that of its thread."""
+        device: str | None = self.details.get("device")
+        return device or {"copy": COPIES, "host": HOST}.get(self.kind)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CounterSample:
@@ -42,10 +53,14 @@ def trace(
     spans: Iterable[TimeSpan], samples: Iterable[CounterSample], threads: dict[int, str], start: int
 ) -> dict[str, Any]:
     """The whole file; times count from `start`."""
-    process = os.getpid()
+    process, listed = os.getpid(), list(spans)
+    lanes = Lanes(listed, threads)
     events: list[dict[str, Any]] = [_named("process_name", process, 0, "adjoint")]
-    events += [_named("thread_name", process, t, name) for t, name in threads.items()]
-    events += [_slice(span, process, start) for span in spans]
+    for place, (number, name) in enumerate(lanes.names.items()):
+        events.append(_named("thread_name", process, number, name))
+        sorted_ = {"sort_index": place}
+        events.append(_named("thread_sort_index", process, number, name) | {"args": sorted_})
+    events += [_slice(span, process, start, lanes.number(span)) for span in listed]
     events += [
         {"name": s.name, "ph": "C", "ts": _micros(s.at - start), "pid": process, "args": s.values}
         for s in samples
@@ -57,7 +72,27 @@ def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
     return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _slice(span: TimeSpan, process: int, start: int) -> dict[str, Any]:
+class Lanes:
+    """What spans are drawn on, from top to bottom: threads, the host, devices, copies. `names` are
+    those of lanes by number; where several threads copy, each has a lane for that: spans of one
+    lane lie in one another, or apart."""
+
+    def __init__(self, spans: Iterable[TimeSpan], threads: Mapping[int, str]):
+        others = dict.fromkeys((s.lane, s.thread) for s in spans if s.lane is not None)
+        order = sorted(others, key=lambda key: (key[0] == COPIES, key[0] != HOST, key[0]))
+        shared = Counter(name for name, _ in order)
+        self._numbers = {key: _LANES + i for i, key in enumerate(order)}
+        self.names = dict(threads)
+        for (name, thread), number in self._numbers.items():
+            who = f": {threads.get(thread, thread)}" if shared[name] > 1 else ""
+            self.names[number] = f"{name}{who}"
+
+    def number(self, span: TimeSpan) -> int:
+        """The lane of a span."""
+        return span.thread if span.lane is None else self._numbers[span.lane, span.thread]
+
+
+def _slice(span: TimeSpan, process: int, start: int, lane: int) -> dict[str, Any]:
     return {
         "name": span.name,
         "cat": span.kind,
@@ -65,7 +100,7 @@ def _slice(span: TimeSpan, process: int, start: int) -> dict[str, Any]:
         "ts": _micros(span.start - start),
         "dur": _micros(span.end - span.start),
         "pid": process,
-        "tid": span.thread,
+        "tid": lane,
         "args": {k: v for k, v in span.details.items() if v is not None} | _rates(span),
     }
 

@@ -7,7 +7,7 @@ wording. What may not: measuring (`engine/measured_steps.py`) or deciding anythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from adjoint.display import Displayed
 from adjoint.engine.pipeline import fused_parts
 from adjoint.engine.step_costs import StepCost, cost_text, number_text
 from adjoint.engine.step_facts import lines_of, titles
+from adjoint.errors import ArgumentError
 from adjoint.ir.text import short_type
 from adjoint.ir.uop import UOp
 from adjoint.schedule.fuse import BESIDE, OWN, STEP
@@ -77,16 +78,20 @@ class Explanation(Displayed):
 
     def __str__(self) -> str:
         parts = [_head(self), _slow_text(self), _fusion_text(self), _copies_text(self)]
-        return "\n\n".join(part for part in (*parts, _traces_text(self)) if part)
+        parts += [_spoken_text(self), _traces_text(self)]
+        return "\n\n".join(part for part in parts if part)
 
     __repr__ = __str__
 
 
-def explain(fn: Callable[..., Any], *args: Any, measure: bool = True, **kwargs: Any) -> Explanation:
+def explain(fn: Any, *args: Any, measure: bool = True, **kwargs: Any) -> Explanation:
     """What became of a function for these arguments: its kernels, what was fused and what was not
     and why, copies, traces and why there are more than one, and the slowest steps with their lines
     and what would help. Its steps are run a few times to time them, which changes nothing; not with
     `measure=False`. A jitted function is explained with the traces that it has."""
+    if not callable(fn):
+        problem = f"cannot explain {type(fn).__name__}: it is no function"
+        raise ArgumentError("E2001", problem, op="explain", help="explain(f, x, ...) for f(x, ...)")
     lowered = lower(fn)(*args, **kwargs)
     seconds = lowered.seconds() if measure else None
     rows = tuple(lowered.costs(seconds))
@@ -191,6 +196,15 @@ def _copies_text(found: Explanation) -> str:
     lines = [f"copies: {steps} only to move values, {number_text(moved)}B"]
     lines += [f"  {row.step}  {_places(row)}".rstrip() for row in found.copies[:_DECISIONS]]
     return "\n".join(lines)
+
+
+def _spoken_text(found: Explanation) -> str:
+    """What members of a mesh send one another."""
+    lines = found.lowered.collectives()
+    rest = len(lines) - _DECISIONS
+    more = [f"  and {rest} more"] if rest > 0 else []
+    head = f"collectives: {len(lines)}"
+    return "\n".join([head, *(f"  {line}" for line in lines[:_DECISIONS]), *more]) if lines else ""
 
 
 def _traces_text(found: Explanation) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adjoint.debug import chrome_trace as chrome
-from adjoint.debug.chrome_trace import CounterSample, TimeSpan
+from adjoint.debug.chrome_trace import CounterSample, Lanes, TimeSpan
 from adjoint.debug.summary import table
 from adjoint.display import Displayed
 from adjoint.engine import counters
@@ -96,9 +96,10 @@ class profile(Displayed):
         """Numbers over time."""
         return tuple(self._samples)
 
-    def thread_name(self, thread: int) -> str:
-        """What a thread is called whose spans were recorded."""
-        return self._threads.get(thread, str(thread))
+    @property
+    def lanes(self) -> Lanes:
+        """What spans are drawn on: threads, the host, devices, copies."""
+        return Lanes(self._spans, self._threads)
 
     def trace(self) -> dict[str, Any]:
         """What the file holds."""

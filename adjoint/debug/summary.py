@@ -10,6 +10,7 @@ from adjoint.engine.counters import Counters
 
 STEPS = ("kernel", "library", "host", "control")
 _COLUMNS = ("ms", "%", "calls", "GB/s", "GFLOP/s", "kind", "name", "lines")
+_COPIES = 6  # that are written out
 
 
 @dataclass(slots=True)
@@ -69,6 +70,9 @@ def table(spans: Sequence[TimeSpan], seconds: float, counted: Counters, rows: in
         lines += _aligned([_COLUMNS, *(_cells(row, total) for row in steps[:rows])])
     if len(steps) > rows:
         lines.append(f"and {len(steps) - rows} more steps, {_sum(steps[rows:])}")
+    copies = [row for row in listed if row.kind == "copy" and row.bytes]
+    if copies:
+        lines.append(f"copies: {', '.join(_copy(row) for row in copies[:_COPIES])}")
     compiled = [row for row in listed if row.kind == "compile"]
     if compiled:
         named = _by_stage(compiled)
@@ -78,6 +82,11 @@ def table(spans: Sequence[TimeSpan], seconds: float, counted: Counters, rows: in
 
 def _sum(rows: Sequence[SummaryRow]) -> str:
     return f"{sum(row.own for row in rows) / 1e6:.3f} ms"
+
+
+def _copy(row: SummaryRow) -> str:
+    times = f" in {row.calls}" if row.calls > 1 else ""
+    return f"{row.name} {row.bytes / 1e6:.3f} MB{times}, {row.own / 1e6:.3f} ms"
 
 
 def _by_stage(rows: Sequence[SummaryRow]) -> dict[str, int]:

@@ -24,6 +24,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.runtime.spans import copying, recorders
 
 Array = np.ndarray[Any, Any]
 _SHRINK = OPS["shrink"]
@@ -48,7 +49,8 @@ def read(node: UOp, check: Callable[[UOp], None] = check_device) -> Buffer | Non
         return _taken(whole, steps, node)
     if node.size > MOST or not is_near(whole):
         return None
-    return Buffer(_shown(whole.array(), steps).copy(), node.device)
+    with copying(whole.device, node.device, node.size * node.dtype.itemsize):
+        return Buffer(_shown(whole.array(), steps).copy(), node.device)
 
 
 _SHOWING = (View, Identity)
@@ -71,7 +73,13 @@ def moved(buffer: Buffer, device: Any) -> Buffer:
     if straight is not None:
         return straight
     array = buffer.array()
-    return Buffer(np.array(array) if isinstance(array, np.memmap) else array, device)
+    if isinstance(array, np.memmap):
+        with copying(buffer.device, device, buffer.nbytes):
+            return Buffer(np.array(array), device)
+    if recorders and Device.is_host(device) and Device.is_host(buffer.device):
+        with copying(buffer.device, device, 0) as seen:
+            seen.details["shares"] = f"the {array.nbytes} bytes that are there"
+    return Buffer(array, device)
 
 
 def is_slice(node: UOp) -> bool:

@@ -33,6 +33,8 @@ class TimedLaunch:
         self._launch, self._backend, self.flags = launch, backend, launch.flags
         self._name, self._kind = titles(step)
         self._details = details_of(step, schedule)
+        if not backend.memory.addressable:  # its own time runs beside that of the host
+            self._details["device"] = backend.device
 
     def run(self) -> int:
         """The step; see `Launch.run`."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,6 +193,29 @@ class RuleSet:
         return "\n".join(map(str, self.rules))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Firing:
+    """A rule has applied: to this node it gave that one."""
+
+    rule: Rule
+    before: UOp
+    after: UOp
+
+
+_noted: ContextVar[list[Firing] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def firings_noted() -> Iterator[list[Firing]]:
+    """Every rule that applies inside, in this thread, with where it did: for those who show it."""
+    found: list[Firing] = []
+    token = _noted.set(found)
+    try:
+        yield found
+    finally:
+        _noted.reset(token)
+
+
 def rewrite_once(
     roots: Iterable[UOp], rules: RuleSet, fired: Counter[str] | None = None
 ) -> list[UOp]:
@@ -199,7 +224,7 @@ def rewrite_once(
     What a rule makes is left as it is: it is what was wanted, even where a rule would apply.
     `fired` counts the rules that applied, by name.
     """
-    wanted = list(roots)
+    wanted, noted = list(roots), _noted.get()
     new: dict[UOp, UOp] = {}
     for node in toposort(wanted):
         src = tuple([new[s] for s in node.src])
@@ -208,6 +233,8 @@ def rewrite_once(
         new[node] = present if found is None else found
         if fired is not None and found is not None:
             fired[rule] += 1
+        if noted is not None and found is not None:
+            noted.append(Firing(rules[rule], present, found))
     return [new[root] for root in wanted]
 
 
@@ -238,7 +265,7 @@ class _Walk:
     """One run of the engine. `done` maps a node to its final form, which maps to itself; `next`
     maps a node under work to the one whose final form will be its own."""
 
-    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "rules_of")
+    __slots__ = ("active", "budget", "done", "fired", "fixed", "keep", "next", "noted", "rules_of")
 
     def __init__(self, rules: RuleSet, keep: Keep | None, fixed: Keep | None, budget: int):
         self.rules_of = Matcher(rules.table).rules
@@ -247,6 +274,7 @@ class _Walk:
         self.next: dict[UOp, UOp] = {}
         self.active: set[UOp] = set()
         self.fired: list[str] = []
+        self.noted = _noted.get()
 
     def run(self, order: Iterable[UOp]) -> None:
         """The final form of every node, sources first: mostly itself, or itself on others."""
@@ -322,6 +350,8 @@ class _Walk:
             result = rule.apply(node, self.keep)
             if result is not None:
                 self.fired.append(rule.name)
+                if self.noted is not None:
+                    self.noted.append(Firing(rule, node, result))
                 if len(self.fired) > self.budget:
                     raise self.endless(node)
                 return result

@@ -15,6 +15,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from adjoint.display import Displayed
 from adjoint.errors import AdjointError, DeviceError, ShardingError
 from adjoint.ir import origin as origins
 from adjoint.ir.mesh import Sharding, join_devices
@@ -55,7 +56,7 @@ class _Unfinished(Operators):
     _origin: origins.Site | None
 
 
-class UOp(_Unfinished):
+class UOp(_Unfinished, Displayed):
     """A node: `op` applied to `src` with attributes `arg`.
 
     A node of an op with several results has a tuple of shapes and a tuple of dtypes; the op `part`

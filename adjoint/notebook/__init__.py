@@ -4,6 +4,6 @@ Public names only. Nothing here is loaded before a notebook asks (`adjoint/displ
 fetched, no script is written, and every text of the user's is escaped (`markup.py`).
 """
 
-from adjoint.notebook.displays import bundle, html
+from adjoint.notebook.displays import bundle, html, svg
 
-__all__ = ["bundle", "html"]
+__all__ = ["bundle", "html", "svg"]

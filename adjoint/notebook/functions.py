@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from adjoint.debug.explaining import Explanation, rows_of
 from adjoint.ir.text import short_type
+from adjoint.ir.uop import UOp
 from adjoint.module import Module
+from adjoint.notebook.graphs import picture_of, scrolled
 from adjoint.notebook.markup import Markup, block, folded, head, pre, table
 from adjoint.transforms.jit.jitted import Jitted
 from adjoint.transforms.lower import Lowered
@@ -31,7 +33,18 @@ def jitted_html(jitted: Jitted[..., object]) -> Markup:
     if found.reasons:
         counted = [(why, str(count)) for why, count in found.reasons.items()]
         parts.append(table(("traced again because of", "times"), counted, 1))
-    return block(*parts)
+    return block(*parts, *_drawn(jitted, "graph of the last trace"))
+
+
+def _drawn(thing: object, title: str = "picture", shown: bool = False) -> list[Markup]:
+    """The drawing of its graph to unfold, if there is one."""
+    found = picture_of(thing)
+    return [] if found is None else [folded(title, scrolled(found), shown)]
+
+
+def node_html(node: UOp) -> Markup:
+    """A node, and the graph below it."""
+    return block(head(repr(node)), *_drawn(node, "graph", shown=True))
 
 
 def lowered_html(lowered: Lowered) -> Markup:
@@ -41,6 +54,7 @@ def lowered_html(lowered: Lowered) -> Markup:
     return block(
         head(repr(lowered).strip("<>")),
         table(("", ""), counts, 1),
+        *_drawn(lowered, "graph"),
         folded("schedule", pre(shortened(lowered.schedule()))),
         folded(f"{len(kernels)} kernels", pre(shortened("\n\n".join(kernels)))),
     )
@@ -63,14 +77,17 @@ def trace_html(trace: Trace) -> Markup:
     text = str(trace).partition("\n")[2]
     results = ", ".join(short_type(n.shape, n.dtype) for n in trace.output_nodes)
     title = f"{trace.head()} -> {results} · {len(trace.nodes)} ops"
-    return block(head(title), folded("graph", pre(shortened(text)), len(trace.nodes) <= 30))
+    drawn = _drawn(trace, shown=True)
+    short = len(trace.nodes) <= 30 and not drawn
+    return block(head(title), *drawn, folded("graph", pre(shortened(text)), short))
 
 
 def module_html(module: Module) -> Markup:
     """The text of the module."""
     count = len(module.instructions)
     title = f"Core module · {count} instructions · {len(module.outputs)} outputs"
-    return block(head(title), folded("text", pre(shortened(module.text())), count <= 40))
+    text = folded("text", pre(shortened(module.text())), count <= 40)
+    return block(head(title), text, *_drawn(module))
 
 
 def shortened(text: str) -> str:

@@ -8,9 +8,14 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from adjoint.viz.bounded import cut
+
 _FONT = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px"
 _CELL = "padding:1px 10px 1px 0;text-align:left;vertical-align:top;background:none"
 _NUMBER = _CELL.replace("left", "right")
+
+
+_LONGEST = 200_000  # letters of a text; notebooks keep them all
 
 
 class Markup(str):
@@ -30,7 +35,7 @@ def element(tag: str, *inside: str, **attributes: str | float) -> Markup:
 
 
 def _escaped(text: str) -> str:
-    return text if isinstance(text, Markup) else html.escape(text)
+    return text if isinstance(text, Markup) else html.escape(cut(text, _LONGEST))
 
 
 def joined(parts: Iterable[str]) -> Markup:

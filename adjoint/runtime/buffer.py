@@ -20,6 +20,7 @@ from adjoint.errors import BoundsError, DeviceError
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.runtime.allocator import HostBlock
 from adjoint.runtime.memory import HOST, MemoryBlock, known_memory, memory_of
+from adjoint.runtime.spans import copying
 
 Array = np.ndarray[Any, Any]
 _LARGE = 1 << 16  # bytes
@@ -113,7 +114,8 @@ class Buffer:
         """The same contents in memory of their own, on the same device."""
         memory = memory_of(self.device)
         if memory.addressable or self._block is None:
-            return Buffer(np.array(self.array()), self.device)
+            with copying(self.device, self.device, self.nbytes):
+                return Buffer(np.array(self.array()), self.device)
         return self.part(0, self.dtype, self.shape)
 
     def viewed(self, shape: tuple[int, ...], dtype: DType) -> Buffer:
@@ -127,7 +129,8 @@ class Buffer:
         """A copy of what begins so many bytes behind the beginning, in the same memory."""
         made, memory = Buffer.empty(dtype, shape, self.device), memory_of(self.device)
         if made.nbytes:
-            memory.copy(made.address, self.address + place, made.nbytes, memory)
+            with copying(self.device, self.device, made.nbytes):
+                memory.copy(made.address, self.address + place, made.nbytes, memory)
         return made
 
     def copied_to(self, device: str) -> Buffer | None:
@@ -136,7 +139,8 @@ class Buffer:
         if there is None or there.addressable or not self.nbytes:
             return None
         made = Buffer.empty(self.dtype, self.shape, device)
-        return made if there.copy(made.address, self.address, self.nbytes, home) else None
+        with copying(self.device, device, self.nbytes):
+            return made if there.copy(made.address, self.address, self.nbytes, home) else None
 
     def fill(self, value: Any) -> None:
         """Write the contents of an empty buffer; no array shows them afterwards."""
@@ -162,7 +166,8 @@ class Buffer:
             self._address = int(array.__array_interface__["data"][0])
         else:
             self._block = memory.allocate(array.nbytes)
-            memory.write(self._block.address, array)
+            with copying("host", self.device, array.nbytes):
+                memory.write(self._block.address, array)
             self._address = self._block.address
         return self._address
 
@@ -184,9 +189,18 @@ class Buffer:
 
     def _contents(self) -> Array:
         if self._array is None:
-            block: Any = self._block
-            self._array = block.read(self.nbytes).view(self.dtype.np).reshape(self.shape)
+            self._array = self._fetched().view(self.dtype.np).reshape(self.shape)
         return self._array
+
+    def _fetched(self) -> Array:
+        """The bytes: where they lie if the host can address them, else a copy."""
+        block: Any = self._block
+        if self.on_device:
+            with copying(self.device, "host", self.nbytes):
+                found: Array = block.read(self.nbytes)
+                return found
+        found = block.read(self.nbytes)
+        return found
 
     @property
     def nbytes(self) -> int:
@@ -246,9 +260,7 @@ class LentBuffer(Buffer):
     def _contents(self) -> Array:
         if self._array is not None:
             return self._array
-        block: Any = self._block
-        found: Array = block.read(self.nbytes).view(self.dtype.np).reshape(self.shape)
-        return found
+        return self._fetched().view(self.dtype.np).reshape(self.shape)
 
 
 class FileBuffer(Buffer):

@@ -17,6 +17,7 @@ from adjoint.ir.dtype import DType
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.runtime.buffer import Array, Buffer
 from adjoint.runtime.comm import world
+from adjoint.runtime.spans import copying
 
 Shape = tuple[int, ...]
 
@@ -64,9 +65,10 @@ class ShardedBuffer(Buffer):
         if not sharding.dims:  # nothing to ask of the others
             return next(iter(self.parts.values())).array()
         whole = np.empty(shape, self.dtype.np)
-        for member, part in self._all_parts().items():
-            there = region(sharding, shape, member)
-            whole[there] = part[tuple(slice(0, s.stop - s.start) for s in there)]
+        with copying(repr(sharding.mesh), "host", whole.nbytes):
+            for member, part in self._all_parts().items():
+                there = region(sharding, shape, member)
+                whole[there] = part[tuple(slice(0, s.stop - s.start) for s in there)]
         return whole
 
     def _all_parts(self) -> dict[int, Array]:
@@ -127,11 +129,13 @@ def _on(buffer: Buffer, device: str) -> Buffer:
 def _part(array: Array, sharding: Sharding, member: int) -> Buffer:
     own = array[region(sharding, array.shape, member)]
     local = sharding.local(array.shape)
-    if own.shape != local:
-        filled = np.zeros(local, array.dtype)
+    device = sharding.mesh.devices[member]
+    if own.shape == local and own.flags.c_contiguous:  # the same memory
+        return Buffer(own, device)
+    with copying("host", device, own.nbytes):
+        filled = (np.empty if own.shape == local else np.zeros)(local, array.dtype)
         filled[tuple(map(slice, own.shape))] = own
-        own = filled
-    return Buffer(np.ascontiguousarray(own), sharding.mesh.devices[member])
+    return Buffer(filled, device)
 
 
 def laid_out(buffer: Buffer, sharding: Sharding) -> Buffer:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Protocol, TypeVar
 
+from adjoint.ir.origin import readable, user_place
+
 T = TypeVar("T")
 now = perf_counter_ns
 
@@ -43,6 +45,30 @@ class span:
     def __exit__(self, *exc: object) -> None:
         if self.start and recorders:
             record(self.name, self.kind, self.start, self.details)
+
+
+class _Unseen(span):
+    """A span that is not recorded."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> span:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return
+
+
+_UNSEEN = _Unseen("", "")
+COPY = "copy"  # the kind of spans in which bytes go from one memory to another
+
+
+def copying(source: str, target: str, nbytes: int) -> span:
+    """Bytes are copied inside, from one place to another: `NumPy`, `Python` or a device."""
+    if not recorders:
+        return _UNSEEN
+    lines = readable([user_place()])
+    return span(f"{source} → {target}", COPY, bytes=nbytes, lines=lines)
 
 
 def by_the_clock(run: Callable[[], T]) -> tuple[T, float]:

@@ -76,13 +76,6 @@ def whole_routines(roots: Sequence[UOp], target: Target) -> list[UOp]:
     return rewrite_once(roots, _whole_rules(target), fired)
 
 
-def rule_sets(target: Target) -> tuple[RuleSet, ...]:
-    """All rules that this pass may apply, for those who show what it did."""
-    own = (product_rules(target), picture_rules(target), legal_rules(target))
-    routines = (convolution_rules(target), _whole_rules(target)) if target.routines else ()
-    return (*own, *routines, *(() if target.tile is None else (across_rules(target),)))
-
-
 @cache
 def _whole_rules(target: Target) -> RuleSet:
     return transform_rules(target) + factor_rules(target)

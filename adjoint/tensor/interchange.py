@@ -20,6 +20,7 @@ from adjoint.ir.values import is_constant, is_known, storage
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.buffer import Buffer, LentBuffer
 from adjoint.runtime.device import Device
+from adjoint.runtime.spans import copying
 from adjoint.tensor import held, memory_views
 from adjoint.tensor.dlpack import array_from, capsule_of, device_of, is_far, loaded
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
@@ -69,7 +70,8 @@ class Interchange:
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
         array = self.numpy()
-        return plain(array).tolist()
+        with copying("host", "Python", array.nbytes):
+            return plain(array).tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -223,7 +225,9 @@ class Interchange:
             place = _place(self)
             return f"Tensor(shape={self.shape}, dtype={self.dtype.name}, device={place!r}, lazy)"
         shown = np.array2string(plain(self.numpy()), separator=", ", prefix="Tensor(")
-        return f"Tensor({shown}, dtype={self.dtype.name}, device={_place(self)!r})"
+        empty = self.uop.size == 0 and self.ndim > 1  # else nothing tells which sizes it has
+        kind = f"{f'shape={self.shape}, ' if empty else ''}dtype={self.dtype.name}"
+        return f"Tensor({shown}, {kind}, device={_place(self)!r})"
 
 
 def _computed(source: Any) -> Buffer:

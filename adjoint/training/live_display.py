@@ -7,10 +7,10 @@ show something (`progress.py`).
 from __future__ import annotations
 
 import html
-import sys
 from importlib import import_module
 from typing import Any
 
+from adjoint.display import in_notebook
 from adjoint.training.progress_text import Status, parts_of, plain
 
 _FONT = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px"
@@ -38,9 +38,7 @@ class LiveDisplay:
 
 def live_display() -> LiveDisplay | None:
     """That of the notebook that runs this process, if one does; IPython in a terminal is none."""
-    found = sys.modules.get("IPython")
-    shell = found.get_ipython() if found is not None else None
-    if shell is None or getattr(shell, "kernel", None) is None:
+    if not in_notebook():
         return None
     return LiveDisplay(import_module("IPython.display").display)
 

@@ -20,6 +20,7 @@ from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import titles
 from adjoint.errors import AdjointError
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import COLLECTIVES, bytes_sent
 from adjoint.runtime.buffer import Buffer
 from adjoint.stages import ControlStep, KernelStep, Schedule, Step
 from adjoint.transforms.loops import while_op
@@ -68,7 +69,7 @@ def _how(subject: Subject, seconds: Sequence[float] | None) -> str:
 def call_of(subject: Subject, made: Compiled) -> Callable[[], Any] | None:
     """Runs the program, on the values that a call would read, or on zeros; what a call would change
     stays as it is. None if that might not end."""
-    if subject.function is None or subject.member_of is not None:
+    if subject.function is None or subject.member_of is not None or subject.elsewhere:
         return None  # members wait for one another
     if subject.buffers is None and _may_not_end(made.unit.main):
         return None
@@ -124,6 +125,7 @@ def _rows(
             "writes": [_slot(plan, i) for i in dict.fromkeys(step.writes)],
             "flops": cost.flops,
             "bytes": cost.bytes,
+            "sends": bytes_sent(step.node) if step.node.op in COLLECTIVES else None,
             "itemsize": cost.itemsize,
             "seconds": cost.seconds,
             "least": cost.least,

@@ -79,12 +79,12 @@ def looking() -> Iterator[Scopes]:
     """Nodes built inside have places of their own, and layers that are called are noted."""
     scopes, plain = Scopes(), Module.__call__
 
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - lines are named by it
         with scopes.entered(self):
             return plain(self, *args, **kwargs)
 
     with places_apart(scopes.note):
-        Module.__call__ = called  # type: ignore[method-assign]
+        Module.__call__ = __call__  # type: ignore[method-assign]
         try:
             yield scopes
         finally:

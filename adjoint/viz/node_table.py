@@ -6,17 +6,21 @@ What may live here: what is said of one node. What may not: which nodes make a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adjoint.errors import AdjointError
 from adjoint.ir.arg import Arg
 from adjoint.ir.function import Function, functions_in
 from adjoint.ir.kernel_kind import PARAMETER, PART, STORED, Identity, is_constant
-from adjoint.ir.opdef import attributes, expand_composite
+from adjoint.ir.mesh import Sharding
+from adjoint.ir.opdef import OPS, attributes, expand_composite
 from adjoint.ir.text import value_text
 from adjoint.ir.uop import UOp, toposort
-from adjoint.tensor.sharded import sharding_of
+from adjoint.ir.values import is_known
+from adjoint.ops.collective import COLLECTIVES, bytes_sent
+from adjoint.sharding.propagate import leaf_sharding
+from adjoint.viz.mesh_layouts import Shown, layout_text
 from adjoint.viz.source_lines import SourceLines
 
 LONGEST = 200  # characters of an attribute
@@ -24,14 +28,20 @@ DEEPEST = 8  # composites inside composites that can be opened
 
 
 class NodeTable:
-    """Rows `[op, type, attributes, sources, place, kind, body, device]`, numbered as they come.
+    """Rows `[op, type, attributes, sources, place, kind, body, device, layout]`, numbered as they
+    come.
 
     Kinds: "const", "input", "part", "same" (an identity), "composite", "control", or "". `bodies`
     are what composites and loops open to: functions, with parameters, results and nodes between.
     """
 
-    def __init__(self, lines: SourceLines, names: dict[UOp, str] | None = None):
-        self.lines, self.names = lines, dict(names or {})
+    def __init__(
+        self,
+        lines: SourceLines,
+        names: Mapping[UOp, str] | None = None,
+        layouts: Shown | None = None,
+    ):
+        self.lines, self.names, self.layouts = lines, dict(names or {}), layouts or {}
         self.rows: list[list[Any]] = []
         self.bodies: list[list[dict[str, Any]]] = []
         self.numbers: dict[UOp, int] = {}
@@ -51,16 +61,17 @@ class NodeTable:
         found = self.numbers.get(node)
         if found is None:
             found = self.numbers[node] = len(self.rows)
-            row: list[Any] = [node.op.name, type_of(node), self._attributes(node)]
+            row: list[Any] = [node.op.name, type_of(node), self.attributes(node)]
             given = node in self.names
             row += [[] if given else [self.numbers[s] for s in node.src]]
             row += [self.lines.place(node.raw_origin), "input" if given else _kind(node)]
-            row += [-1, _device(node)]
+            row += [-1, _device(node), self._layout(node)]
             self.rows.append(row)
             row[6] = -1 if given else self._body(node)
         return found
 
-    def _attributes(self, node: UOp) -> str:
+    def attributes(self, node: UOp) -> str:
+        """The name of what has one, a constant's value, else what differs from the defaults."""
         if node in self.names:
             return self.names[node]
         if node.op.kernel is STORED or not isinstance(node.arg, Arg):
@@ -74,7 +85,16 @@ class NodeTable:
             for name, value in node.arg.items()
             if not isinstance(value, Function) and value != node.arg.defaults.get(name, _NONE)
         ]
+        if node.op in COLLECTIVES:
+            shown.append(f"{bytes_sent(node)} bytes sent by each")
         return ", ".join(shown)[:LONGEST]
+
+    def _layout(self, node: UOp) -> str:
+        """How a value lies on its mesh, of which nothing is said where there is none."""
+        found = self.layouts.get(node)
+        if found is None and isinstance(node.device, Sharding) and (not node.src or is_known(node)):
+            found = (leaf_sharding(node, node.device.mesh),)
+        return "" if found is None else layout_text(found)
 
     # ---- what is inside
 
@@ -121,6 +141,7 @@ class NodeTable:
 
 
 _NONE = object()
+_SHARD = OPS["shard"]
 
 
 def type_of(node: UOp) -> str:
@@ -149,19 +170,18 @@ def _kind(node: UOp) -> str:
         return "input"
     if node.op.kernel is PART:
         return "part"
-    if isinstance(node.op.kernel, Identity):
+    if isinstance(node.op.kernel, Identity) and node.op is not _SHARD and not _moves(node):
         return "same"
     if functions_in(node):
         return "control"
     return "composite" if node.op.kind == "composite" else ""
 
 
+def _moves(node: UOp) -> bool:
+    """Whether the result is elsewhere than what it is made of."""
+    return bool(node.src) and node.device != node.src[0].device
+
+
 def _device(node: UOp) -> str:
-    """The device; of a value that is laid out over several, how."""
-    if not isinstance(node.device, tuple):
-        return str(node.device or "")
-    if node.src and node.op.name != "shard":
-        return ", ".join(node.device)
-    layout = sharding_of(node)
-    how = "" if layout is None else " whole" if layout.is_replicated else f" {layout.spec!r}"
-    return f"{', '.join(node.device)}{how}"
+    """The device, or all of them."""
+    return ", ".join(node.device) if isinstance(node.device, tuple) else str(node.device or "")

@@ -6,8 +6,7 @@ of it is kept. What may live here: states and differences. What may not: any pas
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +17,9 @@ from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.explain import schedule_text
 from adjoint.engine.pipeline import PASSES
 from adjoint.engine.program_cache import load_backend
-from adjoint.ir.rewrite import RuleSet
-from adjoint.ir.tensor_rules import tensor_rules
-from adjoint.kernel import optimise as kernel_pass
-from adjoint.kernel.rules import kernel_rules, shared_rules
-from adjoint.schedule import legalise, simplify
+from adjoint.ir.kernel_kind import is_constant
+from adjoint.ir.rewrite import Firing, firings_noted
+from adjoint.ir.uop import UOp
 from adjoint.schedule.groups import Fused, Work, nodes_of
 from adjoint.sharding.order import order_of_products
 from adjoint.stages import Graph, Schedule
@@ -31,11 +28,8 @@ from adjoint.viz.subject import Subject
 
 UNTIL = "render"  # what is made of a page's graph: its sources, but no code
 LONGEST = 4000  # lines of a text
-_COUNTERS = {
-    "simplify": simplify.fired,
-    "legalise": legalise.fired,
-    "optimise": kernel_pass.fired,
-}
+WHERE = 40  # places of a rule that are shown
+DEEPEST = 3  # ops of an expression inside one another
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -64,10 +58,10 @@ def compiled(subject: Subject, table: NodeTable) -> Compiled | None:
 def _stepped(unit: Compilation, writer: _Writer) -> Compiled:
     rows = [writer.state("graph", "what was traced", unit)]
     for row in PASSES:
-        before = Counter(_COUNTERS.get(row.name, ()))
-        unit = row.run(unit)
+        with firings_noted() as firings:
+            unit = row.run(unit)
         rows.append(writer.state(row.name, _doc(row.run), unit))
-        rows[-1]["rules"] = _fired(row.name, before, unit.backend)
+        rows[-1]["rules"] = writer.rules(firings)
         if row.name == UNTIL:
             break
     return Compiled(rows, unit, unit.backend)
@@ -77,29 +71,6 @@ def _doc(run: Any) -> str:
     inner = [c.cell_contents for c in getattr(run, "__closure__", None) or ()]
     named = next((f for f in inner if callable(f) and f.__doc__), run)
     return " ".join((named.__doc__ or "").split())
-
-
-# ---- rules
-
-
-def _fired(name: str, before: Mapping[str, int], backend: Backend) -> list[list[Any]]:
-    """The rules that applied in a pass: their names, how often, and what they say."""
-    if name not in _COUNTERS:
-        return []
-    after = _COUNTERS[name]
-    changed = {rule: after[rule] - before.get(rule, 0) for rule in after}
-    equations = _equations(name, backend)
-    rows = [[rule, n, equations.get(rule, "")] for rule, n in changed.items() if n > 0]
-    return sorted(rows, key=lambda row: (-row[1], row[0]))
-
-
-def _equations(name: str, backend: Backend) -> dict[str, str]:
-    sets: dict[str, Iterable[RuleSet]] = {
-        "simplify": (tensor_rules,),
-        "optimise": (kernel_rules, shared_rules),
-        "legalise": legalise.rule_sets(backend.target),
-    }
-    return {rule.name: str(rule).partition(": ")[2] for rules in sets[name] for rule in rules}
 
 
 # ---- states
@@ -146,6 +117,37 @@ class _Writer:
         if work.strategy is not None:
             found["strategy"] = [work.strategy.name, work.strategy.why, list(work.strategy.others)]
         return found
+
+    def rules(self, firings: Sequence[Firing]) -> list[list[Any]]:
+        """The rules that applied: `[name, how often, what it says, where]`, of each place the
+        node's place, its number, what it was and what it became."""
+        found: dict[str, list[Any]] = {}
+        for firing in firings:
+            rule = firing.rule
+            said = " ".join(str(rule).partition(": ")[2].split())
+            row = found.setdefault(rule.name, [rule.name, 0, said, []])
+            row[1] += 1
+            if len(row[3]) < WHERE:
+                row[3].append(self.where(firing))
+        return sorted(found.values(), key=lambda row: (-row[1], row[0]))
+
+    def where(self, firing: Firing) -> list[Any]:
+        place = self.table.lines.place(firing.before.raw_origin)
+        number = self.table.numbers.get(firing.before, -1)
+        return [place, number, self.expression(firing.before), self.expression(firing.after)]
+
+    def expression(self, node: UOp, depth: int = DEEPEST) -> str:
+        """A node over those that the states of the page have numbers for."""
+        number, said = self.table.numbers.get(node), self.table.attributes(node)
+        if is_constant(node):
+            return said or node.op.name
+        if number is not None and depth < DEEPEST:
+            return f"%{number}"
+        if not depth:
+            return "…"
+        inside = [self.expression(s, depth - 1) for s in node.src]
+        name = "" if number is None else f"%{number} = "
+        return f"{name}{node.op.name}({', '.join(inside)}){f' {{{said}}}' if said else ''}"
 
     def reasons(self, parts: Iterable[Fused]) -> list[list[Any]]:
         """`[node, what became of it, why]`."""

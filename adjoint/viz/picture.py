@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.viz.bounded import cut
 from adjoint.viz.layout import HEIGHT, placed
 
 MOST = 3000  # boxes of a picture
-_OP, _TYPE, _ATTRS, _SRC, _PLACE, _KIND = range(6)
+MOST_TEXT = 100  # letters in a box
+_OP, _TYPE, _ATTRS, _SRC, _PLACE, _KIND, _BODY, _DEVICE, _LAYOUT = range(9)
 _FILL = {"input": "#dff3e3", "forward": "#dbe9fb", "backward": "#fde3cf"}
 _EDGE = {"input": "#2e8b4a", "forward": "#3b76c4", "backward": "#cf6a1b"}
 _LETTER, _SMALL = 7.3, 6.7  # widths of letters
@@ -35,7 +37,8 @@ def boxes_of(graph: Mapping[str, Any]) -> tuple[list[Box], list[tuple[int, int]]
     for n in graph["graph"]["order"][: 4 * MOST]:
         row = nodes[n]
         sources = [box for s in row[_SRC] for box in stands.get(s, ())]
-        if row[_KIND] in ("const", "part", "same") or len(boxes) >= MOST:
+        hidden = row[_KIND] in ("const", "part", "same") and (sources or n not in roots)
+        if hidden or len(boxes) >= MOST:
             stands[n] = sources if row[_KIND] != "const" else []
             continue
         edges |= dict.fromkeys((source, len(boxes)) for source in sources)
@@ -45,11 +48,12 @@ def boxes_of(graph: Mapping[str, Any]) -> tuple[list[Box], list[tuple[int, int]]
 
 
 def _box(graph: Mapping[str, Any], row: list[Any], result: bool) -> Box:
+    note = cut(f"{row[_TYPE]} {row[_LAYOUT]}".strip(), MOST_TEXT)
     if row[_KIND] == "input":
-        return Box(row[_ATTRS] or row[_OP], row[_TYPE], "input", result)
+        return Box(cut(row[_ATTRS] or row[_OP], MOST_TEXT), note, "input", result)
     place = graph["places"][row[_PLACE]] if row[_PLACE] >= 0 else None
     side = "backward" if place is not None and place[3] else "forward"
-    return Box(row[_OP], row[_TYPE], side, result)
+    return Box(cut(row[_OP], MOST_TEXT), note, side, result)
 
 
 # ---- SVG

@@ -10,21 +10,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.engine.graph_key import close_over_parameters, common_backend, graph_key
+from adjoint.engine.graph_key import (
+    backend_name,
+    close_over_parameters,
+    common_backend,
+    crosses,
+    graph_key,
+)
 from adjoint.engine.realize import local_function
+from adjoint.errors import DeviceError
 from adjoint.ir.function import Function
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.origin import Site
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, mesh_among, storage
 from adjoint.module import Module as CoreModule
 from adjoint.runtime.buffer import Buffer
+from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.transforms.call import name_of, positional_names
 from adjoint.transforms.jit.bindings import Argument, Draw, GradientOf, Held, Read
 from adjoint.transforms.jit.call import Compiled
 from adjoint.transforms.jit.jitted import Jitted, jit
+from adjoint.transforms.lower import Lowered
 from adjoint.transforms.paths import keystr, tree_flatten_with_path
 from adjoint.transforms.trace import Trace
+from adjoint.viz.mesh_layouts import Shown, layouts_of, leaf_layouts
 from adjoint.viz.module_scopes import Scopes, looking
 
 
@@ -40,7 +51,9 @@ class Subject:
     function: Function | None = None
     backend: str | None = None  # None: nothing compiles it
     buffers: Callable[[], list[Buffer]] | None = None  # the values that a run would read
-    member_of: Any = None  # the mesh whose members run the function, where there is one
+    member_of: Mesh | None = None  # the mesh whose members run the function, where there is one
+    layouts: Shown = field(default_factory=dict)  # of nodes on it
+    elsewhere: bool = False  # compiled for another device than the one it is on
     modules: list[list[str]] = field(default_factory=list)
     places: dict[Site, int] = field(default_factory=dict)
 
@@ -63,10 +76,17 @@ def of_function(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         found.buffers,
     )
     if mesh is not None:
-        subject.function = local_function(found.roots, list(found.given), mesh)
-        subject.backend, subject.buffers = "", None
-        subject.member_of = mesh.shape
+        _lay_out(subject, leaf_layouts(list(found.given), mesh), mesh)
     return with_modules(subject, scopes)
+
+
+def _lay_out(subject: Subject, leaves: dict[UOp, Sharding], mesh: Mesh) -> None:
+    """On a mesh: what one of its members runs, and how every value lies there. Where a graph is on
+    several meshes, there is no such thing for all of it."""
+    subject.backend, subject.buffers, subject.member_of = None, None, mesh
+    subject.layouts, subject.function = layouts_of(subject.roots, leaves, mesh), None
+    if not any(map(crosses, toposort(subject.roots, stop=leaves.__contains__))):
+        subject.function, subject.backend = local_function(subject.roots, list(leaves), mesh), ""
 
 
 def of_trace(compiled: Compiled, scopes: Scopes | None = None) -> Subject:
@@ -84,7 +104,19 @@ def of_trace(compiled: Compiled, scopes: Scopes | None = None) -> Subject:
         function,
         None if program is None else _name_of(program.backend),
     )
+    if compiled.runner.sides is not None:
+        _lay_out_trace(subject, compiled.runner.sides)
     return with_modules(subject, scopes)
+
+
+def _lay_out_trace(subject: Subject, sides: Any) -> None:
+    """The same of a trace on a mesh, whose nodes are on no device any more."""
+    graph = getattr(getattr(sides, "program", None), "graph", None)
+    if graph is not None and subject.function is not None:
+        leaves = dict(zip(subject.function.inputs, graph.leaves, strict=False))
+        subject.layouts = layouts_of(subject.roots, leaves, graph.mesh)
+        subject.function = Function(graph.parameters, graph.roots)
+        subject.backend, subject.member_of = "", graph.mesh
 
 
 def _name_of(backend: Any) -> str:
@@ -109,6 +141,8 @@ def of_nodes(nodes: Sequence[UOp], name: str, what: str) -> Subject:
         made.function = Function(tuple(parameters), tuple(closed))
         made.backend = key.backend
         made.buffers = lambda: [storage(leaf) for leaf in key.leaves]
+        if key.mesh is not None:
+            _lay_out(made, leaf_layouts(key.leaves, key.mesh), key.mesh)
     return made
 
 
@@ -121,6 +155,18 @@ def of_traced(trace: Trace) -> Subject:
     return Subject(
         trace.name, "trace", trace.output_nodes, ends, results, _closed(function), backend
     )
+
+
+def of_lowered(lowered: Lowered) -> Subject:
+    """What `lower` has made a program of."""
+    function = lowered.function
+    names = {node: f"input {i}" for i, node in enumerate(function.inputs)}
+    results = ["result"] * len(function.outputs)
+    backend = _name_of(lowered.backend)
+    return Subject(
+        lowered.name, "lowered function", function.outputs, names, results, function, backend,
+        lowered.buffers,
+    )  # fmt: skip
 
 
 def of_module(module: CoreModule, name: str) -> Subject:
@@ -143,6 +189,19 @@ def _closed(function: Function) -> Function:
     """The function without devices: what a program is made of."""
     roots, parameters = close_over_parameters(function.outputs, function.inputs)
     return Function(tuple(parameters), tuple(roots))
+
+
+def for_device(subject: Subject, device: str | None) -> Subject:
+    """The same, compiled for another device; it is not run there."""
+    if device is None or subject.backend is None:
+        return subject
+    name = backend_name(Device.canonicalize(device))
+    if not name:
+        problem = f"no program is made for {device}"
+        raise DeviceError("E6002", problem, op="view", help="CPU, GPU or C")
+    if name != (subject.backend or backend_name(Device.DEFAULT)):
+        subject.backend, subject.buffers, subject.elsewhere = name, None, True
+    return subject
 
 
 def with_modules(subject: Subject, scopes: Scopes | None) -> Subject:

@@ -1,4 +1,4 @@
-"""A profile as the data of the page Run: spans on the lanes of threads.
+"""A profile as the data of the page Run: spans on the lanes of threads, devices and copies.
 
 What may live here: spans as rows. What may not: how they are recorded (`debug/profiling.py`).
 """
@@ -13,7 +13,6 @@ from adjoint.engine.measured_steps import call_muted
 
 CALLS = 3
 MOST = 40_000  # spans in a page; of more, the longest
-_DEVICES = ("kernel", "library")  # what runs on the device
 
 
 def recorded(call: Callable[[], Any]) -> profile:
@@ -25,20 +24,20 @@ def recorded(call: Callable[[], Any]) -> profile:
     return run
 
 
-def timeline_of(run: profile, device: str) -> dict[str, Any]:
+def timeline_of(run: profile) -> dict[str, Any]:
     """Lanes, spans `[lane, name, kind, start, end, details]` in microseconds, numbers over time."""
     spans = run.spans
     left_out = max(0, len(spans) - MOST)
     if left_out:
         kept = sorted(spans, key=lambda s: s.start - s.end)[:MOST]
         spans = tuple(sorted(kept, key=lambda s: (s.start, -s.end)))
-    lanes: dict[str, int] = {}
+    lanes = run.lanes
+    place = {number: i for i, number in enumerate(lanes.names)}
     rows = []
     for span in spans:
-        lane = lanes.setdefault(_lane(span.kind, run.thread_name(span.thread), device), len(lanes))
         rows.append(
             [
-                lane,
+                place[lanes.number(span)],
                 span.name,
                 span.kind,
                 (span.start - run.started) / 1e3,
@@ -47,18 +46,12 @@ def timeline_of(run: profile, device: str) -> dict[str, Any]:
             ]
         )
     return {
-        "lanes": list(lanes),
+        "lanes": list(lanes.names.values()),
         "spans": rows,
         "samples": [[s.name, (s.at - run.started) / 1e3, s.values] for s in run.samples],
         "left_out": left_out + run.dropped,
         "seconds": (run.ended - run.started) / 1e9,
     }
-
-
-def _lane(kind: str, thread: str, device: str) -> str:
-    if kind in _DEVICES and device != "CPU":
-        return device
-    return f"{thread}: copies" if kind == "copy" else thread
 
 
 def _details(details: dict[str, Any]) -> dict[str, Any]:

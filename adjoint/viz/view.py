@@ -17,22 +17,26 @@ from typing import Any
 import numpy as np
 
 from adjoint.debug import profile
+from adjoint.display import Displayed, in_notebook
 from adjoint.errors import ArgumentError, FileError
-from adjoint.ir.opdef import OPS
 from adjoint.module import Module as CoreModule
 from adjoint.module import parse
 from adjoint.nn import Module
-from adjoint.runtime.device import Device
 from adjoint.tensor import Tensor
 from adjoint.transforms.jit.jitted import Jitted
+from adjoint.transforms.lower import Lowered
 from adjoint.transforms.trace import Trace
-from adjoint.viz.checkpoint import parameters_of, table_of
+from adjoint.viz.bounded import TITLE, bounded, cut
+from adjoint.viz.checkpoint import name_of, parameters_of, table_of
 from adjoint.viz.graph import pages_of
+from adjoint.viz.op_facts import op_facts
 from adjoint.viz.page import html
 from adjoint.viz.picture import dot, svg
 from adjoint.viz.subject import (
     Subject,
+    for_device,
     of_function,
+    of_lowered,
     of_module,
     of_tensor,
     of_trace,
@@ -43,7 +47,7 @@ from adjoint.viz.timeline import timeline_of
 COMPILED = 4  # graphs of a page that have passes and kernels, the first of them
 
 
-class View:
+class View(Displayed):
     """A page: `html()`, `save(path)`, `show()` in a browser, or its data as JSON."""
 
     def __init__(
@@ -58,7 +62,8 @@ class View:
         docs: str | None = None,
         docs_end: str = "/",
     ):
-        self.subjects, self.title, self.run, self.table = list(subjects), title, run, table
+        self.subjects, self.title = list(subjects), cut(title, TITLE)
+        self.run, self.table = run, table
         self._compile, self._measure = compile, measure
         self._docs, self._docs_end = docs, docs_end
         self._data: dict[str, Any] | None = None
@@ -71,15 +76,16 @@ class View:
                 pages_of(subject, self._compile and number < COMPILED, self._measure)
                 for number, subject in enumerate(self.subjects)
             ]
-            self._data = {
+            found = {
                 "title": self.title,
                 "graphs": graphs,
-                "run": None if self.run is None else timeline_of(self.run, Device.DEFAULT),
+                "run": None if self.run is None else timeline_of(self.run),
                 "ops": _ops(graphs),
                 "docs": self._docs,
                 "docs_end": self._docs_end,
                 "table": self.table,
             }
+            self._data = bounded(found)
         return self._data
 
     def json(self) -> str:
@@ -102,7 +108,8 @@ class View:
         if not self.subjects:
             problem = "there is no graph to draw: this is a table"
             raise ArgumentError("E2001", problem, op="view", help="look at a function or a tensor")
-        return pages_of(self.subjects[0], compile=False, measure=False)
+        found: dict[str, Any] = bounded(pages_of(self.subjects[0], compile=False, measure=False))
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; E9006 if it cannot be written."""
@@ -135,49 +142,65 @@ def view(
     *args: Any,
     path: str | os.PathLike[str] | None = None,
     show: bool | None = None,
+    device: str | None = None,
     shape: Any = None,
 ) -> Any:
     """Look inside: a page with the graph of a tensor, a function for arguments, a jitted function
-    (its last trace if there are no arguments), a trace, a Core module or its file; or the table of
-    a model's parameters, or of a checkpoint's.
+    (its traces if there are no arguments, the last one first), a trace, a Core module or its file;
+    or the table of a model's parameters, or of a checkpoint's; or the timeline of a profile.
 
-    The page is written to `path`, or opened in a browser if there is none; `show=False` does
-    neither: `.html()`, `.save(path)`, `.json()`. A tensor and sizes are `Tensor.view`: the tensor
-    in another shape.
+    The page is written to `path`, or opened in a browser if there is none, or shown by the notebook
+    that runs this; `show=False` does none of it: `.html()`, `.save(path)`, `.json()`. `device`
+    shows what it would be on another device, `"GPU"` where there is none. A tensor and sizes are
+    `Tensor.view`: the tensor in another shape.
     """
     if shape is not None or (args and _are_sizes(x, args)):
         return (x if isinstance(x, Tensor) else Tensor(x)).view(*args, **_given(shape))
-    made = view_of(x, args)
+    made = view_of(x, args, device)
     if path is not None:
         made.save(path)
-    if show or (show is None and path is None):
+    if show or (show is None and path is None and not in_notebook()):
         made.show()
     return made
 
 
-def view_of(x: Any, args: Sequence[Any]) -> View:
+def view_of(x: Any, args: Sequence[Any], device: str | None = None) -> View:
     """The page of something; E2001 if it is nothing that one can look into."""
     if isinstance(x, (str, os.PathLike)):
-        return _of_file(os.fspath(x))
+        return _of_file(os.fspath(x), device)
+    if isinstance(x, profile):
+        return View([], "profile", run=x)
+    if isinstance(x, Jitted) and not args and x.kept():
+        traces = zip(x.kept(), x.report().kept, strict=True)
+        subjects = [for_device(of_kept(*pair), device) for pair in traces]
+        return View(subjects[::-1], x.report().name)
     if isinstance(x, Module) and not args:
         return View([], type(x).__name__, table=parameters_of(x))
-    subject = subject_of(x, args, {})
+    subject = for_device(subject_of(x, args, {}), device)
     return View([subject], subject.name)
 
 
+def of_kept(trace: Any, report: Any) -> Subject:
+    """A trace that a jitted function has kept, under the types that it is for."""
+    subject = of_trace(trace)
+    subject.name = f"{subject.name}({', '.join(report.arguments)})"
+    return subject
+
+
 def of_checkpoint(path: str) -> View:
-    """The tensors of a safetensors file as a table."""
-    return View([], os.path.basename(path), table=table_of(path))
+    """The tensors of a checkpoint as a table."""
+    return View([], name_of(path), table=table_of(path))
 
 
-def _of_file(path: str) -> View:
+def _of_file(path: str, device: str | None) -> View:
     if not path.endswith(".core"):
         return of_checkpoint(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise FileError("E9006", f"cannot read {path}: {error}", op="view") from None
-    return View([of_module(parse(text), Path(path).stem)], os.path.basename(path))
+    subject = for_device(of_module(parse(text), Path(path).stem), device)
+    return View([subject], os.path.basename(path))
 
 
 def _are_sizes(x: Any, args: Sequence[Any]) -> bool:
@@ -197,6 +220,8 @@ def subject_of(x: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Subjec
             return of_tensor(x, *args)
         case Trace():
             return of_traced(x)
+        case Lowered():
+            return of_lowered(x)
         case CoreModule():
             return of_module(x, "module")
         case Jitted() if not args and not kwargs and x.kept():
@@ -211,4 +236,5 @@ def subject_of(x: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Subjec
 def _ops(graphs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the records say of every op that occurs."""
     names = sorted({row[0] for graph in graphs for row in graph["nodes"]})
-    return {name: {"doc": OPS[name].doc, "page": OPS[name].public} for name in names if name in OPS}
+    found = {name: op_facts(name) for name in names}
+    return {name: facts for name, facts in found.items() if facts is not None}

@@ -136,3 +136,14 @@ def test_a_served_page_is_there_until_it_is_interrupted(tmp_path):
             assert b"<!DOCTYPE html>" in page.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
+
+
+def test_a_function_is_shown_for_another_device(adjoint_command, tmp_path):
+    script = tmp_path / "fn.py"
+    script.write_text("def double(x):\n    return x * 2\n")
+    what = (f"{script}:double", "--args", "f32[4]", "--device", "GPU", "--json")
+    code, out, err = adjoint_command("view", *what)
+    assert code == 0, err
+    (graph,) = json.loads(out)["graphs"]
+    assert graph["kernels"]["target"] == "GPU"
+    assert "ptx" in [language for language, _ in graph["kernels"]["texts"]]

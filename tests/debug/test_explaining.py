@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import Tensor, counters, explain, jit, nn
+from adjoint import ArgumentError, Mesh, P, Tensor, counters, explain, jit, nn
 from adjoint.debug.advice import TABLE, advice
 from adjoint.engine.step_costs import StepCost
 from adjoint.notebook import html
@@ -157,3 +157,16 @@ def test_every_row_of_the_table_can_be_the_first():
     said = {advice(one) for one in rows} | {advice(one) for one in library}
     assert len(said) >= 7
     assert said <= {one.words for one in TABLE}
+
+
+def test_what_members_of_a_mesh_send_is_said():
+    mesh = Mesh((2,), ("rows",))
+    x = Tensor.ones(8, 4).shard(mesh, P("rows"))
+    found = str(explain(lambda x: (x * 2).sum(), x))
+    assert "collectives: 1\n  all_reduce of f32[]: sum over rows, 2 members, 4 bytes" in found
+    assert "collectives" not in str(explain(lambda x: (x * 2).sum(), Tensor.ones(8, 4)))
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(ArgumentError, match="E2001: explain: cannot explain int"):
+        explain(3)

@@ -93,7 +93,8 @@ def test_slices_lie_inside_one_another_and_have_a_thread(tmp_path):
     with profile(tmp_path / "t.json"):
         bits(jit(model)(*operands()))
     found = sorted(slices(tmp_path / "t.json"), key=lambda e: (e["ts"], -e["dur"]))
-    names = {e["tid"]: e["args"]["name"] for e in events(tmp_path / "t.json") if e["ph"] == "M"}
+    named = [e for e in events(tmp_path / "t.json") if e["name"] == "thread_name"]
+    names = {e["tid"]: e["args"]["name"] for e in named}
     open_ = []
     for event in found:
         assert names[event["tid"]]
@@ -198,7 +199,7 @@ def test_own_times_add_up_to_the_whole():
         bits(jit(model)(*operands()))
     outer = [s for s in p.spans if s.name.startswith("jit")]
     text = p.summary()
-    listed = sum(float(row.split()[0]) for row in text.splitlines()[2:-1])
+    listed = sum(float(row.split()[0]) for row in text.splitlines()[2:-2])
     assert listed <= sum(s.seconds for s in outer) * 1e3 + 1
 
 
@@ -302,3 +303,62 @@ def test_more_spans_than_are_kept_are_counted(monkeypatch):
     assert len(p.spans) == 3
     assert p.trace()["otherData"] == {"spans left out": p.dropped}
     assert p.dropped > 0
+
+
+# ---- copies
+
+
+def copies(recorded):
+    return [(s.name, s.details["bytes"]) for s in recorded.spans if s.lane == "copies"]
+
+
+def test_what_is_copied_in_and_out_has_a_lane_of_its_own():
+    rows = np.ones((16, 16), np.float32)
+    with profile() as p:
+        x = Tensor(rows)
+        Tensor([1, 2, 3])
+        (x + 1).realize().numpy()  # shares its memory: nothing is copied
+        x.tolist()
+    assert copies(p) == [("NumPy → host", 1024), ("Python → host", 12), ("host → Python", 1024)]
+    assert all("test_profile.py" in s.details["lines"][0] for s in p.spans if s.lane == "copies")
+    events = p.trace()["traceEvents"]
+    (lane,) = [
+        e["tid"] for e in events if e["name"] == "thread_name" and e["args"]["name"] == "copies"
+    ]
+    assert [e["name"] for e in events if e["ph"] == "X" and e["tid"] == lane] == [
+        name for name, _ in copies(p)
+    ]
+    assert "copies: " in p.summary()
+
+
+def test_devices_of_the_host_share_memory_and_say_so():
+    x = Tensor.ones(64).contiguous().realize()
+    with profile() as p:
+        moved = x.to("CPU:1").realize()
+    (span,) = [s for s in p.spans if s.lane == "copies"]
+    assert (span.name, span.details["bytes"]) == ("CPU → CPU:1", 0)
+    assert span.details["shares"] == "the 256 bytes that are there"
+    assert np.shares_memory(moved.numpy(), x.numpy())
+
+
+def test_what_threads_copy_at_once_is_drawn_apart():
+    def work():
+        barrier.wait()
+        Tensor(np.ones(1 << 16, np.float32))
+
+    barrier = threading.Barrier(2)
+    with profile() as p:
+        threads = [threading.Thread(target=work, name=f"copier {i}") for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {"copies: copier 0", "copies: copier 1"} <= set(p.lanes.names.values())
+    assert len({p.lanes.number(s) for s in p.spans if s.lane == "copies"}) == 2
+
+
+def test_nothing_is_recorded_of_copies_while_nobody_asks():
+    with profile() as p:
+        pass
+    Tensor(np.ones(4, np.float32)).tolist()
+    assert p.spans == ()

@@ -2,8 +2,11 @@
 
 import base64
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 import zlib
+from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from adjoint import Tensor, counters, jit, nn, trace
 from adjoint.ir.values import is_known
 from adjoint.notebook import bundle, html
 from adjoint.training import Loop
+from adjoint.training.runs import Run
 
 HOSTILE = "</pre><script>alert(1)</script>\"'&"
 
@@ -203,6 +207,87 @@ def test_a_bundle_has_both_forms():
     assert x._repr_mimebundle_() == bundle(x)
     assert set(bundle(x)) == {"text/plain", "text/html"}
     assert x._repr_html_() == html(x)
+
+
+def drawn(thing):
+    """The drawing of a thing, as a tree; it is in its bundle too."""
+    text = thing._repr_svg_()
+    assert bundle(thing)["image/svg+xml"] == text
+    return ElementTree.fromstring(text)
+
+
+def titles(tree):
+    return [node.text for node in tree.iter() if node.tag.endswith("text")]
+
+
+def test_graphs_are_drawings():
+    def scaled(x):
+        return (x.exp() * 2).sum()
+
+    x = Tensor.ones(3)
+    called = jit(scaled)
+    assert called._repr_svg_() is None  # no trace yet
+    called(x)
+    lowered = adjoint.lower(scaled)(x)
+    module = adjoint.capture(scaled, x)
+    for thing in (trace(scaled, x), called, lowered, scaled(x).uop, module):
+        assert "exp" in titles(drawn(thing)), type(thing)
+        assert "exp" in titles(parsed(html(thing))), type(thing)
+
+
+def test_what_is_not_computed_is_the_graph_that_would_be():
+    lazy = Tensor.rand(100, 100).exp()
+    assert "exp" in titles(drawn(lazy))
+    assert not is_known(lazy.uop)
+
+
+def test_a_row_is_drawn_and_other_values_are_not():
+    assert drawn(Tensor.arange(20).realize()) is not None
+    for values in (Tensor(3.0), Tensor.ones(2, 2).realize(), Tensor([1j] * 20), Tensor.ones(0)):
+        assert values._repr_svg_() is None
+        assert "image/svg+xml" not in bundle(values)
+
+
+def test_a_large_graph_is_not_drawn_in_a_notebook():
+    y = x = Tensor.rand(100, 100)
+    for _ in range(200):
+        y = y + x
+    assert y._repr_svg_() is None
+    assert "not computed" in words(html(y))
+
+
+def test_runs_are_curves():
+    loop = Loop(3, quiet=True, label="small")
+    assert loop._repr_svg_() is None
+    for step in loop:
+        loop.report(loss=1 / (step + 1))
+    assert "loss" in " ".join(filter(None, titles(drawn(loop))))
+    run = Run("digits", steps=20, state="finished")
+    assert run._repr_svg_() is None
+    run.take({"step": 10, "time": 1.0, "values": {"loss": 0.5}})
+    run.take({"step": 19, "time": 2.0, "values": {"loss": 0.25}})
+    assert repr(run) == "<Run digits: finished, step 19 of 20, loss 0.2500>"
+    assert "0.25" in words(html(run))
+    assert drawn(run) is not None
+
+
+def test_a_page_is_a_frame_that_may_run_its_own_scripts_alone():
+    def evil(x):
+        return x + 1
+
+    evil.__name__ = HOSTILE
+    text = html(adjoint.view(evil, Tensor.ones(3), show=False))
+    assert re.fullmatch(r'<iframe sandbox="allow-scripts allow-downloads" [^<>]*></iframe>', text)
+    inside = unescape(re.search(r'srcdoc="([^"]*)"', text)[1])
+    assert inside.startswith("<!DOCTYPE html>")
+    assert HOSTILE not in inside
+
+
+def test_a_notebook_shows_a_page_and_no_browser_is_opened(monkeypatch):
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr("webbrowser.open", lambda address: pytest.fail(address))
+    assert "View of" in repr(adjoint.view(Tensor.ones(3) + 1))
 
 
 @pytest.mark.parametrize("thing", [adjoint.memory, adjoint.profile])

@@ -80,6 +80,29 @@ def test_ten_megabytes_of_text_are_shown_in_portions(browser):
     assert page.run(UNHURT)
 
 
+def test_names_of_ten_megabytes_are_cut(browser):
+    long = MARKUP * 130_000
+
+    def fn(given):
+        return layer(given[long])
+
+    layer = type(long, (nn.Module,), {"forward": lambda self, x: x + 1})()
+    fn.__name__ = fn.__qualname__ = long
+    made = view(fn, {long: Tensor.ones(3)}, show=False)
+    assert len(made.html()) < 1_000_000
+    assert len(made.svg()) < 20_000
+    page = browser(made)
+    walked(page)
+    assert page.run(UNHURT)
+    assert "letters)" in page.run("return document.querySelector('h1').innerText")
+    model = nn.Linear(2, 2)
+    vars(model)[long] = nn.Parameter(Tensor.ones(3))
+    page = browser(view(model, show=False))
+    assert page.run(UNHURT)
+    assert page.run("return document.body.innerText.length") < 20_000
+    assert len(model._repr_html_()) < 3_000_000
+
+
 def test_cyclic_data_is_drawn_and_ends(browser):
     made = view(Tensor.ones(3).realize() + 1, show=False)
     graph = made.data["graphs"][0]

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -48,11 +49,51 @@ def test_rules_and_reasons_are_shown(browser, seen):
     page = browser(seen)
     page.press("Passes")
     page.run("viewer.page.go(2)")
-    assert "times_one" in page.run("return document.querySelector('.rules').innerText")
+    rules = page.run("return [...document.querySelectorAll('.rule')].map((r) => r.innerText)")
+    assert any("times_one" in text and "x * 1 = x when is_float(x)" in text for text in rules)
     page.run("viewer.page.go(5)")
     text = page.run(TEXT)
     assert "an element is computed where it is needed" in text
     assert "inside its consumers' kernels" in text
+
+
+def test_a_rule_leads_to_the_node_where_it_fired(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run(
+        "viewer.page.go(2);"
+        "const rules = [...document.querySelectorAll('.rule')];"
+        "rules.find((r) => r.innerText.includes('times_one')).open = true"
+    )
+    page.wait("return document.querySelector('.rule table')")
+    assert "mul(" in page.run("return document.querySelector('.rule table').innerText")
+    page.press("in the graph")
+    chosen = page.wait("return viewer.page.name === 'Graph' && viewer.page.view.chosen")
+    place = page.run("return viewer.graph.nodes[Number(arguments[0])][4]", chosen)
+    rules = seen.data["graphs"][0]["passes"][2]["rules"]
+    assert place == next(where[0][0] for name, _, _, where in rules if name == "times_one")
+
+
+def test_a_line_of_a_pass_leads_to_its_node(browser, seen):
+    page = browser(seen)
+    page.press("Passes")
+    page.run(
+        "const rows = [...document.querySelectorAll('.leads')];"
+        "rows.find((r) => r.innerText.includes('softmax(')).click()"
+    )
+    chosen = page.wait("return viewer.page.name === 'Graph' && viewer.page.view.chosen")
+    assert page.run("return viewer.graph.nodes[Number(arguments[0])][0]", chosen) == "softmax"
+
+
+def test_ptx_stands_beside_the_lines(browser):
+    page = browser(
+        view(softmax_loss, Tensor.ones(4, 8), Tensor.ones(8, 3), show=False, device="GPU")
+    )
+    page.press("Kernels")
+    page.press("ptx")
+    text = page.run(TEXT)
+    assert ".visible .entry" in text
+    assert "(x @ w).softmax(-1)" in text
 
 
 def test_a_kernel_has_its_lines_beside_its_code(browser, seen):
@@ -112,3 +153,39 @@ def test_the_table_of_a_model_folds_and_is_searched(browser):
     found = page.run(rows)
     assert len(found) == 3
     assert all("bias" in row for row in found[1:])
+
+
+def test_a_profile_has_its_lanes_on_the_page_and_in_the_trace(browser):
+    with adjoint.profile() as run:
+        x = Tensor(np.ones((8, 8), np.float32))
+        (x + 1).realize().tolist()
+    page = browser(view(run, show=False))
+    lanes = page.wait("return window.viewer && viewer.page.run.lanes")
+    assert lanes == list(run.lanes.names.values())
+    assert lanes[-1] == "copies"
+    drawn = page.run("return viewer.page.spans.map((s) => [s.name, viewer.page.run.lanes[s.lane]])")
+    assert ["NumPy → host", "copies"] in drawn
+    events = page.run("return viewer.page.trace().traceEvents")
+    own = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    saved = {e["name"]: own[e["tid"]] for e in events if e["ph"] == "X"}
+    assert saved["NumPy → host"] == saved["host → Python"] == "copies"
+
+
+def test_each_trace_of_a_jitted_function_can_be_chosen(browser):
+    @adjoint.jit
+    def double(x):
+        return x * 2
+
+    for size in (2, 3, 4):
+        double(Tensor.ones(size))
+    page = browser(view(double, show=False))
+    names = page.run("return viewer.data.graphs.map((g) => g.name)")
+    assert names == [f"double(x: f32[{size}])" for size in (4, 3, 2)]
+    page.run("viewer.choose(2)")
+    assert "f32[2]" in page.run(TEXT)
+
+
+def test_a_single_constant_is_drawn(browser):
+    page = browser(view(Tensor(3.0), show=False))
+    assert page.wait("return viewer.page.view.boxes.length") == 1
+    assert "<rect" in view(Tensor(3.0), show=False).svg()

@@ -5,6 +5,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, lower, view
 from adjoint.engine.pipeline import PASSES
+from adjoint.ir.rewrite import firings_noted
 from tests.viz.programs import Network, softmax_loss
 
 X, W = Tensor.ones(4, 8), Tensor.ones(8, 3)
@@ -38,9 +39,61 @@ def test_states_say_what_is_there_before_and_after(graph):
 
 def test_rules_that_fired_have_names_counts_and_equations():
     made = view(lambda x: -(-x) * 1.0 + 0.5, X, show=False).data["graphs"][0]
-    fired = {name: (times, says) for name, times, says in state(made, "simplify")["rules"]}
-    assert fired["times_one"] == (1, "x * 1 = x  when is_float(x)")
+    fired = {name: (times, says) for name, times, says, _ in state(made, "simplify")["rules"]}
+    assert fired["times_one"] == (1, "x * 1 = x when is_float(x)")
     assert sum(times for times, _ in fired.values()) >= 2
+
+
+def test_a_rule_says_where_it_fired_what_was_there_and_what_is_now():
+    def twice_negated(x):
+        y = x.exp() * 1.0
+        return -(-y)
+
+    made = view(twice_negated, X, show=False).data["graphs"][0]
+    where = {name: places for name, _, _, places in state(made, "simplify")["rules"]}
+    ((place, number, was, now),) = where["times_one"]
+    file, line, method, *_ = made["places"][place]
+    assert (made["files"][file]["lines"][line].strip(), method) == ("y = x.exp() * 1.0", "mul")
+    assert made["nodes"][number][0] == "mul"
+    ((_, traced),) = state(made, "graph")["graphs"]
+    exp = next(n for n in traced["order"] if made["nodes"][n][0] == "exp")
+    assert was == f"%{number} = mul(%{exp}, 1.0)"
+    assert now.startswith(f"%{exp} = exp(")
+
+
+def test_many_firings_of_a_rule_are_counted_and_some_are_shown():
+    def scaled(x):
+        for i in range(60):
+            x = (x + float(i + 2)) * 1.0
+        return x
+
+    made = view(scaled, X, show=False).data["graphs"][0]
+    ((_, times, _, where),) = [r for r in state(made, "simplify")["rules"] if r[0] == "times_one"]
+    assert times == 60
+    assert len(where) == 40
+
+
+def test_firings_are_noted_only_where_they_are_asked_for():
+    with firings_noted() as outer:
+        with firings_noted() as inner:
+            lower(lambda x: x * 1.0 + 2.0)(X)
+        assert [f.rule.name for f in inner].count("times_one") == 1
+    assert outer == []
+
+
+def test_a_program_can_be_looked_at_for_a_gpu_that_is_not_there():
+    made = view(softmax_loss, X, W, show=False, device="GPU").data["graphs"][0]
+    kernels = made["kernels"]
+    assert (kernels["target"], kernels["measured"], made["run"]) == ("GPU", "not measured", None)
+    languages = {kernels["texts"][n][0] for step in kernels["steps"] for n in step["texts"]}
+    assert {"loops", "ptx"} <= languages
+    ptx = [lines for name, lines in kernels["texts"] if name == "ptx"]
+    assert all(any(".visible .entry" in line for line in lines) for lines in ptx)
+
+
+def test_a_device_that_nothing_is_compiled_for_is_refused():
+    with pytest.raises(adjoint.DeviceError, match="E6002"):
+        view(softmax_loss, X, W, show=False, device="REF")
 
 
 def test_every_node_that_is_computed_says_what_became_of_it_and_why(graph):

@@ -19,15 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adjoint.display import Displayed
 from adjoint.errors import FileError
+from adjoint.training.progress_text import number, printable
 
 LOG = "log.jsonl"
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 Point = tuple[int, float | None, float]  # step, seconds since the start (None: before it), value
 
 
-@dataclass(slots=True)
-class Run:
+@dataclass(slots=True, repr=False)
+class Run(Displayed):
     """A run as its log tells it."""
 
     name: str
@@ -40,6 +42,14 @@ class Run:
     seconds: float = 0.0
     curves: dict[str, list[Point]] = field(default_factory=dict)
     samples: list[dict[str, Any]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        far = "" if self.step is None else f", step {self.step}"
+        whole = f" of {self.steps}" if far and self.steps is not None else ""
+        values = "".join(
+            f", {name} {number(self.last(name) or 0.0)}" for name in [*self.curves][:4]
+        )
+        return f"<Run {printable(self.name)}: {self.state}{far}{whole}{values}>"
 
     @property
     def step(self) -> int | None:

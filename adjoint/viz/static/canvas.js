@@ -60,7 +60,8 @@ class CanvasView {
     this.ask();
   }
 
-  fit() {
+  // All of the graph; if it need not be all, a long graph begins at its left end, at a size that can be read.
+  fit(all) {
     if (!this.w) { this.unfitted = true; return; }
     this.unfitted = false;
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -73,8 +74,7 @@ class CanvasView {
     if (!this.boxes.length) return;
     const scale = Math.min(this.w / (right - left + 40), this.h / (bottom - top + 40));
     this.scale = Math.min(1.1, Math.max(scale, 0.02));
-    // A long graph begins at its left end, at a size that can be read.
-    if (this.scale < 0.6 && this.boxes.length < 400) this.scale = Math.min(0.85, Math.max(0.6, this.h / (bottom - top + 40)));
+    if (!all && this.scale < 0.6 && this.boxes.length < 400) this.scale = Math.min(0.85, Math.max(0.6, this.h / (bottom - top + 40)));
     const wide = (right - left) * this.scale > this.w, tall = (bottom - top) * this.scale > this.h;
     this.x = wide ? 20 - left * this.scale : (this.w - (left + right) * this.scale) / 2;
     const first = this.boxes.reduce((a, b) => (b.x < a.x ? b : a));
@@ -201,11 +201,11 @@ class CanvasView {
     c.fillText(this.short(box.title, box.w - 14), left + 8, top + 13);
     c.font = "11px ui-monospace, SFMono-Regular, Menlo, monospace";
     c.fillStyle = this.colour.faint;
-    c.fillText(this.short(box.note, box.w - 10), left + 8, top + 28);
+    c.fillText(this.short(box.note, box.w - 10, 11 / 12), left + 8, top + 28);
   }
 
-  short(text, room) {
-    const letters = Math.floor(room / this.width("m"));
+  short(text, room, size = 1) {
+    const letters = Math.floor(room / (this.width("m") * size));
     return text.length > letters ? text.slice(0, Math.max(1, letters - 1)) + "…" : text;
   }
 

@@ -32,6 +32,11 @@ function choice(label, options, value, act) {
   return h("label", { class: "note" }, `${label} `, select);
 }
 
+// Text in which `code` is code.
+function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
 function replaced(element, ...children) {
   element.replaceChildren(...children.flat().filter(Boolean));
   return element;
@@ -60,7 +65,8 @@ function codeBlock(rows) {
 function codeRow(row) {
   const number = row.number === undefined ? "" : h("span", { class: "number", text: row.number });
   const text = row.text.length > 2000 ? row.text.slice(0, 2000) + " …" : row.text;
-  return h("span", { class: `row ${row.mark || ""}` }, number, text);
+  const leads = row.act ? { title: "in the graph", onclick: () => { if (!String(getSelection())) row.act(); } } : {};
+  return h("span", { class: `row ${row.mark || ""}${row.act ? " leads" : ""}`, ...leads }, number, text);
 }
 
 function textRows(text) {

@@ -36,7 +36,7 @@ class GraphPage {
       this.search,
       choice("fold", folds, this.model.fold, (value) => { this.model.fold = value; this.model.open.clear(); this.drawn(true); }),
       button("fold all", () => { this.model.open.clear(); this.model.inside.clear(); this.drawn(true); }),
-      button("fit", () => this.view.fit()),
+      button("fit", () => this.view.fit(true)),
       button("+", () => this.view.zoom(1.25, this.view.w / 2, this.view.h / 2), { "aria-label": "zoom in" }),
       button("−", () => this.view.zoom(0.8, this.view.w / 2, this.view.h / 2), { "aria-label": "zoom out" }),
       button("constants", (event) => {
@@ -54,8 +54,9 @@ class GraphPage {
     this.boxOf = seen.boxOf;
     sized(seen.boxes, (text) => this.view.width(text));
     const anchor = keep && this.view.byId && this.view.byId.get(keep);
-    const before = anchor ? [anchor.x, anchor.y] : null;
-    let first = true;
+    const wanted = this.wanted;
+    this.wanted = null;
+    let before = anchor ? [anchor.x, anchor.y] : null, first = true; // places come once or twice
     this.layouter.place(seen.boxes, seen.edges, (found, how) => {
       seen.boxes.forEach((box, i) => { [box.x, box.y] = found.places[i]; });
       const byId = new Map(seen.boxes.map((box) => [box.id, box]));
@@ -65,8 +66,8 @@ class GraphPage {
       this.how = how;
       this.count.textContent = `${seen.boxes.length} boxes of ${this.graph.graph.order.length} nodes`;
       if (fit || (first && !before && keep === undefined)) { this.view.fit(); }
-      else if (before) this.keptInPlace(before, seen.boxes, keep);
-      if (this.wanted) this.centred();
+      else if (before) before = this.keptInPlace(before, seen.boxes, keep);
+      if (wanted) this.centred(wanted);
       first = false;
     });
   }
@@ -75,10 +76,11 @@ class GraphPage {
   keptInPlace([x, y], boxes, id) {
     const inner = boxes.filter((box) => box.id === id || box.id.startsWith(id + "/") || (this.became && this.became.has(box.id)));
     const target = inner.length ? inner.reduce((a, b) => (b.x < a.x ? b : a)) : null;
-    if (!target) return;
+    if (!target) return [x, y];
     this.view.x += (x - target.x) * this.view.scale;
     this.view.y += (y - target.y) * this.view.scale;
     this.view.ask();
+    return [target.x, target.y];
   }
 
   hovered(box) {
@@ -143,12 +145,25 @@ class GraphPage {
     const rows = [...ops].sort((a, b) => b[1] - a[1]).slice(0, 30)
       .map(([op, count]) => h("tr", {}, h("td", { text: op }), h("td", { class: "number", text: count })));
     const results = graph.graph.roots.slice(0, 40).map((n, i) => h("tr", {},
-      h("td", { text: graph.results[i] || "result" }), h("td", { class: "mono", text: graph.nodes[n][TYPE] })));
+      h("td", { text: graph.results[i] || "result" }), h("td", { class: "mono", text: `${graph.nodes[n][TYPE]} ${graph.nodes[n][LAYOUT]}`.trim() })));
     replaced(this.panel,
       h("h2", { text: graph.name }), h("p", { text: graph.what }),
       h("p", { class: "note", text: "Click a box for its line; double-click to open it, shift-click to fold it again." }),
-      h("h3", { text: "results" }), h("table", {}, results),
+      this.graph.note ? h("p", { class: "note", text: this.graph.note }) : "",
+      ...this.spoken(), h("h3", { text: "results" }), h("table", {}, results),
       h("h3", { text: "ops" }), h("table", {}, rows));
+  }
+
+  // What the members of a mesh send one another in a run.
+  spoken() {
+    const graph = this.graph, rows = graph.collectives;
+    if (!rows) return [];
+    const total = rows.reduce((sum, row) => sum + row[2] * row[3], 0);
+    const table = rows.slice(0, 60).map((row) => h("tr", { class: row[5] >= 0 ? "pick" : "", onclick: () => this.goToNode(row[5]) },
+      h("td", { text: row[0] }), h("td", { class: "mono", text: row[4] }), h("td", { class: "number", text: amount(row[2], "B") }), h("td", { class: "number", text: row[3] > 1 ? `${row[3]} ×` : "" })));
+    return [h("h3", { text: `on ${graph.mesh}` }),
+      h("p", { text: rows.length ? `each member sends ${amount(total, "B")} in a run, by ${rows.length} collectives` : "members send one another nothing" }),
+      h("table", {}, table)];
   }
 
   detail(box) {
@@ -170,7 +185,8 @@ class GraphPage {
 
   ofNode(member) {
     const row = member.row, graph = this.graph, place = this.model.place(member.place);
-    const facts = [["type", row[TYPE]], ["attributes", row[ATTRS]], ["device", row[DEVICE]]];
+    const facts = [["type", row[TYPE]], ["attributes", row[ATTRS]], ["device", row[DEVICE]], ["layout", row[LAYOUT]]];
+    for (const sent of this.model.sends().get(member.n) || []) facts.push(["sends", `${sent[0]} ${sent[1]}${sent[3] > 1 ? `, ${sent[3]} times` : ""}`]);
     if (place && place[5] >= 0) facts.push(["layer", graph.modules[place[5]].join(" : ")]);
     const constants = row[SRC].filter((n) => graph.nodes[n][KIND] === "const").map((n) => graph.nodes[n][ATTRS]);
     if (constants.length) facts.push(["constants", constants.join(", ")]);
@@ -186,7 +202,8 @@ class GraphPage {
     if (!about) return [];
     const base = this.viewer.data.docs;
     const link = base !== null && about.page ? h("a", { href: `${base}${encodeURIComponent(name)}${this.viewer.data.docs_end}`, text: `${name} in the documentation` }) : "";
-    return [h("h3", { text: `the op ${name}` }), h("p", { text: about.doc }), h("p", {}, link)];
+    const derivative = about.derivative ? h("p", { text: `derivative: ${about.derivative}` }) : "";
+    return [h("h3", { text: `the op ${name}` }), about.page ? h("p", { class: "mono", text: about.call }) : "", h("p", {}, prose(about.doc)), derivative, h("p", {}, link)];
   }
 
   inside(box) {
@@ -229,9 +246,22 @@ class GraphPage {
     this.drawn(false, null);
   }
 
-  centred() {
-    const box = this.view.byId.get(this.boxOf.get(this.wanted));
-    this.wanted = null;
+  // A node of the graph by its number, or the first of a place.
+  goToNode(n) {
+    const all = this.model.instances(), instance = all.get(String(n)) || [...all.values()].find((one) => one.n === n);
+    if (instance) this.goTo(instance);
+    return Boolean(instance);
+  }
+
+  goToPlace(place) {
+    const all = [...this.model.instances().values()];
+    const found = all.find((one) => one.place === place && one.row[KIND] !== "input") || all.find((one) => one.place === place);
+    if (found) this.goTo(found);
+    return Boolean(found);
+  }
+
+  centred(id) {
+    const box = this.view.byId.get(this.boxOf.get(id));
     if (!box) return;
     this.view.chosen = box.id;
     this.view.centre(box);

@@ -63,6 +63,7 @@ class KernelsPage {
     const facts = [["kind", step.kind], ["strategy", step.strategy ? `${step.strategy[0]}: ${step.strategy[1]}` : ""],
       ["not", step.strategy ? step.strategy[2].join(", ") : ""], ["reads", step.reads.join(", ")], ["writes", step.writes.join(", ")],
       ["does", `${amount(step.flops, "FLOP")}, ${amount(step.bytes, "B")}`],
+      ["sends", step.sends ? `${amount(step.sends, "B")} by each member` : ""],
       ["took", step.seconds ? `${amount(step.seconds, "s")}: ${amount(step.flops / step.seconds, "FLOP/s")}, ${amount(step.bytes / step.seconds, "B/s")}` : ""],
       ["roofline", step.least ? `${share(step)} of it; at least ${amount(step.least, "s")} by ${step.bound}` : ""]];
     const table = h("table", {}, facts.filter(([, value]) => value).map(([name, value]) => h("tr", {}, h("td", { text: name }), h("td", { text: value }))));

@@ -19,6 +19,13 @@ class Viewer {
     this.turn(there.includes(this.page) ? this.page : there[0]);
   }
 
+  // A node on the page Graph: that of a number if it is there, else the first of a place.
+  lookAt(place, number) {
+    const page = this.pages.find((one) => one instanceof GraphPage);
+    this.turn(page);
+    return page.goToNode(number) || page.goToPlace(place);
+  }
+
   turn(page) {
     this.page = page;
     for (const one of this.pages) one.element.hidden = one !== page;

@@ -1,6 +1,6 @@
 // What is drawn of a graph: nodes as boxes, some folded into one, some opened to what is inside.
 
-const OP = 0, TYPE = 1, ATTRS = 2, SRC = 3, PLACE = 4, KIND = 5, BODY = 6, DEVICE = 7;
+const OP = 0, TYPE = 1, ATTRS = 2, SRC = 3, PLACE = 4, KIND = 5, BODY = 6, DEVICE = 7, LAYOUT = 8;
 const FEW = 400; // nodes that are drawn without folding
 const READABLE = 70; // boxes
 const MOST_OPEN = 20000; // instances of nodes, whatever is opened
@@ -56,14 +56,14 @@ class GraphModel {
     };
     for (const n of order) {
       const row = this.data.nodes[n], id = prefix + n;
-      if (row[KIND] === "const" && !this.constants) { alias.set(id, []); continue; }
+      if (row[KIND] === "const" && !this.constants && !roots.has(n)) { alias.set(id, []); continue; }
       if (row[KIND] === "part" && row[SRC].length === 1) {
         const parts = alias.get(`${prefix}${row[SRC][0]}#${partOf(row)}`);
         alias.set(id, parts || resolve(row[SRC][0]));
         if (roots.has(n)) for (const at of alias.get(id)) found.get(at).result = true;
         continue;
       }
-      if (row[KIND] === "same") { // it only keeps equal values apart
+      if (row[KIND] === "same" && !(roots.has(n) && !resolve(row[SRC][0]).length)) { // it only keeps equal values apart
         alias.set(id, resolve(row[SRC][0]));
         if (roots.has(n)) for (const at of alias.get(id)) found.get(at).result = true;
         continue;
@@ -182,13 +182,36 @@ class GraphModel {
       box.note = row[TYPE];
       box.opens = row[BODY] >= 0 && this.data.bodies[row[BODY]].length > 0;
       if (box.opens) box.title += row[KIND] === "control" ? " ↻" : " ⊞";
-      if (row[DEVICE].includes(",")) box.note += ` ${layoutOf(row[DEVICE])}`;
+      if (row[LAYOUT]) box.note += ` ${shortLayout(row[LAYOUT])}`;
+      box.note += this.sentText(box);
       return;
     }
     box.opens = true;
     const name = box.id.slice(box.id.indexOf(" ") + 1, box.id.lastIndexOf(" "));
     box.title = box.id.startsWith("line ") ? this.lineTitle(name) : shortPath(name);
-    box.note = `${count} ${count === 1 ? "node" : "nodes"}${box.side === "backward" ? ", gradient" : ""}`;
+    box.note = `${count} ${count === 1 ? "node" : "nodes"}${box.side === "backward" ? ", gradient" : ""}${this.sentText(box)}`;
+  }
+
+  // What members of a mesh send one another, by the node that it is for.
+  sends() {
+    if (this.sent) return this.sent;
+    this.sent = new Map();
+    for (const row of this.data.collectives || []) {
+      if (row[5] < 0) continue;
+      if (!this.sent.has(row[5])) this.sent.set(row[5], []);
+      this.sent.get(row[5]).push(row);
+    }
+    return this.sent;
+  }
+
+  sentBy(box) {
+    const known = this.sends();
+    return known.size ? box.members.flatMap((m) => known.get(m.n) || []) : [];
+  }
+
+  sentText(box) {
+    const bytes = this.sentBy(box).reduce((sum, row) => sum + row[2] * row[3], 0);
+    return bytes ? ` ⇄ ${amount(bytes, "B")}` : "";
   }
 
   lineTitle(name) {
@@ -206,7 +229,7 @@ class GraphModel {
     const line = place ? `${this.data.files[place[0]].name}:${place[1]}` : "";
     const source = place ? this.data.files[place[0]].lines[place[1]] || "" : "";
     const row = instance.row;
-    return `${row[OP]} ${row[TYPE]} ${row[ATTRS]} ${line} ${module} ${source}`.toLowerCase();
+    return `${row[OP]} ${row[TYPE]} ${row[ATTRS]} ${row[LAYOUT]} ${line} ${module} ${source}`.toLowerCase();
   }
 
   // Open whatever hides an instance.
@@ -219,10 +242,9 @@ class GraphModel {
   }
 }
 
-// How a value lies on its devices: along which axes of the mesh, or on how many.
-function layoutOf(device) {
-  const found = /(P\(.*\)|whole)$/.exec(device);
-  return found ? found[1] : `on ${device.split(",").length} devices`;
+// `P('dp') Σtp` for `P('dp'), pending sum over tp`.
+function shortLayout(text) {
+  return text.replace(/, pending ([^);]*)/g, (_, joins) => ` ${joins.replace(/sum over /g, "Σ").replace(/ and /g, " ")}`);
 }
 
 function partOf(row) {

@@ -46,11 +46,26 @@ class PassesPage {
     replaced(this.body, h("h2", { text: pass.name }), h("p", { text: pass.doc }), this.rules(pass), this.state(before, pass));
   }
 
+  // Each rule opens to where it applied; a place leads to its node.
   rules(pass) {
     if (!pass.rules.length) return "";
-    const rows = pass.rules.map(([name, times, equation]) => h("tr", {},
-      h("td", { text: name }), h("td", { class: "number", text: `${times} ×` }), h("td", { class: "mono", text: equation })));
-    return h("div", {}, h("h3", { text: "rules that fired" }), h("table", { class: "rules" }, rows));
+    const rows = pass.rules.map(([name, times, equation, where]) => h("details", { class: "rule", ontoggle: (event) => this.places(event.target, where, times) },
+      h("summary", {}, h("b", { text: name }), h("span", { class: "number", text: ` ${times} × ` }), h("span", { class: "mono", text: equation }))));
+    return h("div", {}, h("h3", { text: "rules that fired" }), rows);
+  }
+
+  places(details, list, times) {
+    if (!details.open || details.querySelector("table")) return;
+    const rows = list.map(([place, number, was, is]) => {
+      const show = place >= 0 ? button("in the graph", () => this.viewer.lookAt(place, number)) : "";
+      return h("tr", {}, h("td", { text: this.where(place) }), h("td", { class: "mono", text: was }), h("td", { text: "→" }), h("td", { class: "mono", text: is }), h("td", {}, show));
+    });
+    details.append(h("table", { class: "rules" }, rows), times > list.length ? h("p", { class: "note", text: `and ${times - list.length} times more` }) : "");
+  }
+
+  where(number) {
+    const place = number >= 0 ? this.graph.places[number] : null;
+    return place ? `${this.graph.files[place[0]].name}:${place[1]}${place[3] ? ", backward" : ""}` : "";
   }
 
   state(before, pass) {
@@ -109,10 +124,16 @@ class PassesPage {
     const rows = [];
     for (const [title, graph] of pass.graphs) {
       if (title) rows.push({ text: `# ${title}` });
-      for (const n of graph.order) rows.push({ text: this.node(n), key: this.keyOf(n) });
+      for (const n of graph.order) rows.push({ text: this.node(n), key: this.keyOf(n), act: this.leadsTo(n) });
       rows.push({ text: `outputs: ${graph.roots.map((n) => `%${n}`).join(", ")}` });
     }
     return { keyed: true, rows };
+  }
+
+  // What a click on a node's line does: it goes to the graph, if that has a node of the same place.
+  leadsTo(n) {
+    const place = this.graph.nodes[n][PLACE];
+    return place >= 0 ? () => this.viewer.lookAt(place, n) : undefined;
   }
 
   keyOf(n) {
@@ -127,8 +148,8 @@ class PassesPage {
   }
 
   line(row) {
-    const place = row[PLACE] >= 0 ? this.graph.places[row[PLACE]] : null;
-    return place ? `  # ${this.graph.files[place[0]].name}:${place[1]}${place[3] ? ", backward" : ""}` : "";
+    const where = this.where(row[PLACE]);
+    return where ? `  # ${where}` : "";
   }
 
   // ---- fusing and choosing
@@ -151,7 +172,7 @@ class PassesPage {
     const nodes = [...new Set([...one.inside, ...one.makes])].filter((n) => this.graph.nodes[n][KIND] !== "const");
     const rows = nodes.map((n) => {
       const [what, why] = reasons.get(n) || (one.reads.includes(n) ? ["read from memory", ""] : ["", ""]);
-      return h("tr", {}, h("td", { class: "mono", text: this.node(n) }), h("td", { text: what }), h("td", { text: why }));
+      return h("tr", { class: "pick", title: "in the graph", onclick: this.leadsTo(n) || (() => {}) }, h("td", { class: "mono", text: this.node(n) }), h("td", { text: what }), h("td", { text: why }));
     });
     const table = h("table", {}, rows);
     const details = h("details", { class: "piece" }, h("summary", { text: `${i}: ${one.kind} ${made}${loops}` }), chosen, table);

@@ -10,7 +10,7 @@ function rooflinePlot(kernels, choose) {
   const steps = kernels.steps.map((step, i) => ({ ...step, i })).filter((step) => step.seconds && step.flops && step.bytes);
   const roof = kernels.roof;
   if (!roof || !steps.length) return null;
-  const W = 520, H = 280, left = 64, right = 16, top = 14, bottom = 40;
+  const W = 520, H = 290, left = 64, right = 16, top = 28, bottom = 40;
   const xs = steps.map((step) => step.flops / step.bytes), ys = steps.map((step) => step.flops / step.seconds);
   const knee = roof.float32 / roof.bytes;
   const x0 = Math.min(...xs, knee / 30) / 1.5, x1 = Math.max(...xs, knee * 10) * 1.5;
@@ -32,7 +32,7 @@ function rooflinePlot(kernels, choose) {
   steps.forEach((step, k) => parts.push(s("circle", { class: "dot", cx: X(xs[k]), cy: Y(ys[k]), r: 3 + 9 * Math.sqrt(step.seconds / longest),
     onclick: () => choose(step.i) }, s("title", { text: `${step.name}: ${amount(step.seconds, "s")}, ${share(step)} of the roofline` }))));
   parts.push(s("text", { x: (W + left) / 2, y: H - 6, "text-anchor": "middle", text: "operations for each byte" }),
-    s("text", { x: 12, y: top + 2, text: "FLOP/s" }));
+    s("text", { x: 12, y: 14, text: "FLOP/s" }));
   return s("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "roofline", class: "roofline" }, parts);
 }
 

@@ -98,10 +98,13 @@ class RunPage {
     this.drawAxis(c, line, faint);
     c.font = "11px ui-monospace, monospace";
     c.textBaseline = "middle";
+    const drawn = new Map(); // where the last span of each row ends: many that are finer than a pixel are one
     for (const span of this.spans) {
       const left = span.start * this.scale + this.x, right = span.end * this.scale + this.x;
       if (right < 0 || left > this.w) continue;
       const top = this.tops[span.lane] + span.row * LANE + this.y, width = Math.max(right - left, 0.6);
+      if (right < drawn.get(top) && span !== this.chosen) continue;
+      drawn.set(top, left + Math.max(width, 1));
       c.fillStyle = span === this.chosen ? colour("pair") : colours[span.kind] || colour("group");
       c.fillRect(left, top, width, LANE - 2);
       if (width > 4) { c.strokeStyle = line; c.strokeRect(left, top, width, LANE - 2); }

@@ -247,3 +247,16 @@ def test_steps_are_timed_by_events(gpu):
         x.softmax(-1).realize()
     (step,) = [s for s in p.spans if s.kind == "kernel"]
     assert step.end - step.start == 10**6
+
+
+def test_a_profile_has_lanes_for_the_gpu_and_for_copies(gpu):
+    with profile() as p:
+        x = floats(8, 16)
+        y = (x.exp() + 1).realize()
+        y.numpy()
+    lanes = {s.lane for s in p.spans if s.kind == "kernel"}
+    assert lanes == {"GPU"}
+    copies = [(s.name, s.details["bytes"]) for s in p.spans if s.lane == "copies"]
+    assert copies == [("NumPy → host", 512), ("host → GPU", 512), ("GPU → host", 512)]
+    names = list(p.lanes.names.values())
+    assert names[-2:] == ["GPU", "copies"]

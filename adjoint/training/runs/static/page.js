@@ -236,7 +236,7 @@
       return make("tr", {}, ...cells);
     });
     const titles = head.map((name, i) => make("th", i > 2 ? { class: "number" } : {}, name));
-    return make("section", {}, make("table", {}, make("tr", {}, ...titles), ...rows));
+    return make("section", { class: "wide" }, make("table", {}, make("tr", {}, ...titles), ...rows));
   };
   const tools = () => {
     const slider = make("input", { type: "range", min: 0, max: 0.3, step: 0.01, value: view.smooth, "aria-label": "smoothing",
