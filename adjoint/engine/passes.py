@@ -114,13 +114,26 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
     return replace(schedule, steps=steps)
 
 
-@each
-def plan(schedule: Schedule, around: Around) -> Schedule:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena."""
+def plan(unit: Compilation) -> Compilation:
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; where memory is
+    limited, steps that come again make values that are not kept."""
+    if unit.limit is None:
+        return _loosely_planned(unit)
+    from adjoint.engine.memory_limits import within  # few programs have a limit
+
+    return within(_tightly_planned(unit), unit.limit, _tightly_planned)
+
+
+def _plan(schedule: Schedule, around: Around, tight: bool) -> Schedule:
     steps = tuple(
         _planned(step, around) if isinstance(step, ControlStep) else step for step in schedule.steps
     )
-    return memory.plan_memory(replace(schedule, steps=steps), around.target.cache_line)
+    line = around.target.cache_line
+    return memory.plan_memory(replace(schedule, steps=steps), line, tight)
+
+
+_loosely_planned = each(partial(_plan, tight=False))
+_tightly_planned = each(partial(_plan, tight=True))
 
 
 def _planned(step: ControlStep, around: Around) -> ControlStep:

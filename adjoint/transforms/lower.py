@@ -16,6 +16,7 @@ from adjoint.display import Displayed
 from adjoint.engine import explain
 from adjoint.engine.graph_key import backend_name
 from adjoint.engine.measured_steps import seconds_of_steps
+from adjoint.engine.memory_limits import again_text
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.engine.program_cache import load_backend
 from adjoint.engine.realize import local_function
@@ -24,6 +25,7 @@ from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
 from adjoint.ir.function import Function
+from adjoint.ir.memory_limit import MemoryLimit, limited, without_donations
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import mesh_among
 from adjoint.ops.collective import COLLECTIVES, collective_text
@@ -53,6 +55,7 @@ class Lowered(Displayed):
     plan: Schedule
     backend: Backend
     buffers: Callable[[], list[Buffer]] | None = None  # what a call would read, if one program runs
+    limit: MemoryLimit | None = None  # of a jitted function that has one
 
     def module(self) -> str:
         """The function as a Core module; what it reads from outside is a literal there."""
@@ -69,6 +72,11 @@ class Lowered(Displayed):
     def kernels(self) -> list[str]:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
+
+    def recomputed(self) -> list[str]:
+        """What is computed again so that memory is within the limit of a jitted function: which
+        step comes again, what it makes, since when that was not kept, and how much that frees."""
+        return again_text(self.plan)
 
     def collectives(self) -> list[str]:
         """What members of a mesh say to one another, in order, with the bytes that each sends."""
@@ -88,7 +96,8 @@ class Lowered(Displayed):
         seconds = self.seconds() if measure else None
         if measure and seconds is None:
             note = "(no times: a call runs other steps than these; see adjoint.profile())"
-        return explain.costs_text(self.plan, self.costs(seconds), note)
+        lines = explain.costs_text(self.plan, self.costs(seconds), note)
+        return "\n".join([lines, *(f"again: {line}" for line in self.recomputed())])
 
     def seconds(self, budget: float = 0.2) -> list[float] | None:
         """The least seconds of each step in the runs of so many seconds, on the values that a call
@@ -96,7 +105,8 @@ class Lowered(Displayed):
         if self.buffers is None:
             return None
         function, given = self.function, self.buffers()
-        program = build(wanted_of(function), function.inputs, self.backend).program
+        with limited(self.limit):
+            program = build(wanted_of(function), function.inputs, self.backend).program
         return seconds_of_steps(lambda: program.run(given), self.plan, budget)
 
     @property
@@ -158,10 +168,11 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
             compiled_as = order_of_products()
         whole = (lambda *a: jitted.__wrapped__(*a, **kwargs)) if kwargs else jitted.__wrapped__
         backend = _backend(args, kwargs)
-        with compiled_as:
+        limit = recorded.limit if mesh is None else without_donations(recorded.limit)
+        with compiled_as, limited(limit):
             plan = compile_graph(wanted_of(function), function.inputs, backend)
         buffers = recorded.buffers if mesh is None else None
-        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers)
+        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers, limit)
 
     return lowered
 
