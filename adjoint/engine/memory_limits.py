@@ -68,11 +68,11 @@ def _least(schedule: Schedule, align: int, unit: Compilation, limit: MemoryLimit
     values, _ = lifetimes(schedule)
     packed = max(live_bytes(values.values(), align, len(schedule.steps)))
     taken = unit.backend.memory.block_bytes
-    return footprint(replace(schedule, arena=packed), limit.donated, taken).total
+    return footprint(replace(schedule, arena=packed), limit, taken).total
 
 
 def _footprint(unit: Compilation, limit: MemoryLimit) -> Footprint:
-    return footprint(unit.main, limit.donated, unit.backend.memory.block_bytes)
+    return footprint(unit.main, limit, unit.backend.memory.block_bytes)
 
 
 def _costs(schedule: Schedule, target: Target) -> Callable[[Step], float]:
@@ -94,10 +94,12 @@ def _costs(schedule: Schedule, target: Target) -> Callable[[Step], float]:
 
 def _error(unit: Compilation, limit: MemoryLimit) -> DeviceError:
     found = _footprint(unit, limit)
+    replaced = f", values that they replace {size(found.replaced)}" if found.replaced else ""
     problem = (
-        f"memory_limit={limit.bytes} ({size(limit.bytes)}) is too small: the least that is possible "
-        f"is {found.total} ({size(found.total)}), of which arguments take {size(found.given)}, "
-        f"results {size(found.results)}, and values on the way {size(found.arena + found.inside)}"
+        f"memory_limit={limit.bytes} ({size(limit.bytes)}) is too small: the least that is "
+        f"possible is {found.total} ({size(found.total)}), of which arguments take "
+        f"{size(found.given)}, results {size(found.results)}{replaced}, and values on the way "
+        f"{size(found.arena + found.inside)}"
     )
     donate = "" if limit.donated else "donate arguments whose memory results may have, "
     fix = f"allow {found.total} bytes, {donate}or use a smaller batch"
@@ -139,6 +141,6 @@ def _again_lines(schedule: Schedule, again: Any) -> Iterator[str]:
         slot = schedule.slots[new]
         kind = short_type(slot.shape, slot.dtype)
         yield (
-            f"step {again.step}, {step}: {kind} once more, not kept from step {last} on (as s{old}): "
-            f"{size(slot.nbytes)} less until here"
+            f"step {again.step}, {step}: {kind} once more, not kept from step {last} on "
+            f"(as s{old}): {size(slot.nbytes)} less until here"
         )

@@ -23,16 +23,18 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
     """The bytes that a run may take in all; `donated` are inputs whose memory results may have,
-    `name` is what asked for it."""
+    `replaced` the sizes of values that it does not read, but that live until results take their
+    places (gradients of the step before), `name` is what asked for it."""
 
     bytes: int
     donated: tuple[int, ...] = ()
+    replaced: tuple[int, ...] = ()
     name: str = ""
 
     @property
     def key(self) -> str:
         """What programs depend on."""
-        return f"within {self.bytes} bytes, given {self.donated}"
+        return f"within {self.bytes} bytes, given {self.donated}, beside {sum(self.replaced)}"
 
 
 _limit: ContextVar[MemoryLimit | None] = ContextVar("memory_limit", default=None)

@@ -5,9 +5,10 @@ What may live here: counting, before anything runs. What may not: places (`memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from adjoint.ir.memory_limit import MemoryLimit
 from adjoint.ir.opdef import OPS
 from adjoint.schedule.memory import donations
 from adjoint.stages import ControlStep, Schedule
@@ -18,29 +19,32 @@ _ACCESS_BYTES = 16  # rows that begin inside of so many are copied where a GPU r
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes by what they are for; `inside` are arenas and results of the bodies of loops."""
+    """Bytes by what they are for: `inside` are arenas and results of the bodies of loops,
+    `replaced` values whose places results take."""
 
     given: int
     results: int
     arena: int
     inside: int
+    replaced: int
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.given + self.results + self.arena + self.inside
+        return self.given + self.results + self.arena + self.inside + self.replaced
 
 
-def footprint(schedule: Schedule, donated: Sequence[int], taken: Taken) -> Footprint:
+def footprint(schedule: Schedule, limit: MemoryLimit, taken: Taken) -> Footprint:
     """What a run of a planned schedule takes; results may have the memory of donated inputs."""
     given = dict.fromkeys([*schedule.inputs, *(i for i, _ in schedule.constants)])
-    lent = {schedule.outputs[place] for place, _ in donations(schedule, donated)}
+    lent = {schedule.outputs[place] for place, _ in donations(schedule, limit.donated)}
     made = [s for s in dict.fromkeys(schedule.outputs) if s not in given and s not in lent]
     return Footprint(
         sum(taken(schedule.slots[s].nbytes) for s in given),
         sum(taken(schedule.slots[s].nbytes) for s in made if schedule.slots[s].offset is None),
         taken(schedule.arena) if schedule.arena else 0,
         _inside(schedule, taken),
+        sum(map(taken, limit.replaced)),
     )
 
 

@@ -2,10 +2,10 @@
 
 Before: s7 is made by step 3, read by steps 4 and 90, and lies in the arena all the while.
 After: step 3 comes once more before step 90 and writes s120, which step 90 reads.
-A copy is the same kernel on the same operands, so no bit changes. `variants` gives one schedule after
-another, each with a lower peak than the one before: at the step where most is alive, what costs
-least to make again for the bytes that this frees is let go of until its next use. What it is made
-of is made again too, where it is gone by then.
+A copy is the same kernel on the same operands, so no bit changes. `variants` gives one schedule
+after another, each with a lower peak than the one before: at the step where most is alive, what
+costs least to make again for the bytes that this frees is let go of until its next use. What it is
+made of is made again too, where it is gone by then.
 
 What may live here: which steps come twice. What may not: places in memory (`memory.py`), or how
 much of it there is (`engine/memory_limits.py`).
@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adjoint.schedule.memory import Lifetime, lifetimes, live_bytes
+from adjoint.schedule.sooner import in_better_order, is_for_the_device_alone
 from adjoint.stages import (
     Again,
-    ControlStep,
-    HostStep,
     KernelStep,
     LibraryStep,
     Schedule,
@@ -36,9 +35,10 @@ _SMALL = 8  # times smaller than what it helps to make: such a value is kept ins
 
 def variants(schedule: Schedule, align: int, cost: Callable[[Step], float]) -> Iterator[Schedule]:
     """Schedules that do the same, each with a lower peak than those before."""
-    whole = _Whole(schedule, cost)
+    before = _Variant(_Whole(schedule, cost), {}, align).peak
+    whole = _Whole(in_better_order(schedule), cost)
     cuts: dict[int, set[int]] = {}
-    best, waited = _Variant(whole, cuts, align).peak, 0
+    best, waited = before, 0
     while waited < _PATIENCE:
         variant = _Variant(whole, cuts, align)
         waited += 1
@@ -83,7 +83,7 @@ class _Whole:
         reads = dict.fromkeys(s for step in steps for s in step.reads)
         operands = tuple(s for s in reads if s not in writes and s not in self.flags)
         in_a_row = numbers[-1] - numbers[0] + 1 == len(numbers)
-        repeatable = in_a_row and all(map(_is_repeatable, steps))
+        repeatable = in_a_row and all(map(is_for_the_device_alone, steps))
         return _Unit(tuple(numbers), tuple(writes), operands, sum(map(cost, steps)), repeatable)
 
 
@@ -98,13 +98,6 @@ def _together(writes: Sequence[Sequence[int]]) -> list[list[int]]:
             found[number] = group
             groups.update(dict.fromkeys(writes[number], group))
     return list({id(group): group for group in found.values()}.values())
-
-
-def _is_repeatable(step: Step) -> bool:
-    """What the host does may print, or speak to other members of a mesh: it is done once."""
-    if isinstance(step, ControlStep):
-        return all(_is_repeatable(inner) for part in step.parts for inner in part.steps)
-    return not isinstance(step, HostStep)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -259,7 +252,12 @@ class _Search:
         return self._made(closure, (*cuts, *closure.cuts), size - closure.kept, first, sooner)
 
     def _made(
-        self, closure: _Closure, cuts: tuple[tuple[int, int], ...], saved: int, first: int, held: int
+        self,
+        closure: _Closure,
+        cuts: tuple[tuple[int, int], ...],
+        saved: int,
+        first: int,
+        held: int,
     ) -> _Choice:
         live = self.variant.live
         above = max(live[first:]) + closure.more >= self.variant.peak
@@ -344,5 +342,3 @@ def _renamed(step: Step, names: Mapping[int, int]) -> Step:
     if (results, operands) == (step.results, step.operands):
         return step
     return replace(step, results=results, operands=operands)
-
-

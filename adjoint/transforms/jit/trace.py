@@ -44,6 +44,7 @@ from adjoint.transforms.jit.bindings import (
     SetValue,
     Store,
     Where,
+    place_of,
 )
 from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
@@ -168,7 +169,7 @@ class Tracer:
         with turn.tracing(), stream.untouched(), self.captured.untouched():
             sources, function, _, free = self._closed(self._recorded().sources)
         given, roots = zip(free, sources, strict=True), tuple(self.nodes)
-        limit = self._limit(self._donations(sources))
+        limit = self._limit(sources)
         return Recording(roots, dict(given), function, tuple(self.effects), self.leaves, limit)
 
     def _recorded(self) -> _Call:
@@ -442,7 +443,7 @@ class Tracer:
     def _compiled(self, call: _Call) -> Compiled:
         sources, function, order, free = self._closed(call.sources)
         donated = self._donations(sources)
-        with limited(self._limit(donated)):
+        with limited(self._limit(sources)):
             runner = Runner.of(function, self.nodes, order, free)
         return Compiled(
             name=self.name,
@@ -472,10 +473,19 @@ class Tracer:
         ]
         return tuple((held, tensor_type(held.tensor(()))) for held in rest)
 
-    def _limit(self, donated: tuple[int, ...]) -> MemoryLimit | None:
+    def _limit(self, sources: Sequence[Any]) -> MemoryLimit | None:
+        """What the program may take, and what is in memory beside it."""
         if self.limit is None:
             return None
-        return MemoryLimit(self.limit, donated, f"jit of {self.name}")
+        read = {place_of(source.where) for source in sources if isinstance(source, Read)}
+        outputs = [
+            self.nodes[effect.output]
+            for effect in self.effects
+            if effect.output is not None and _replaced(effect) not in (None, *read)
+        ]
+        sizes = [node.size * node.dtype.itemsize for node in outputs]
+        name = f"jit of {self.name}"
+        return MemoryLimit(self.limit, self._donations(sources), tuple(map(int, sizes)), name)
 
     def _donations(self, sources: Sequence[Any]) -> tuple[int, ...]:
         """The inputs that are donated arguments."""
@@ -509,3 +519,14 @@ def _alive(inner: Scope, own: set[int]) -> list[Tensor]:
     others = [h for h in handles if id(h) not in own]
     tainted = dependent([h.uop for h in others], inner.variables)
     return [h for h in others if h.uop in tainted]
+
+
+def _replaced(effect: Effect) -> Any:
+    """The place of the value that an output takes; None if it takes none."""
+    match effect:
+        case SetValue():
+            return place_of(effect.where)
+        case SetGradient() if not isinstance(effect.where, GradientOf):
+            return place_of(GradientOf(effect.where))
+        case _:
+            return None
