@@ -455,10 +455,11 @@ Step = KernelStep | LibraryStep | HostStep | ControlStep
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A step that makes values again that were not kept: `values` are the slot that each was in,
-    the one that it is in from here on, and the step that used it last before."""
+    """Steps, `count` of them, that make values again which were not kept: `values` are the slot
+    that each was in, the one that it is in from here on, and the step that used it last before."""
 
     step: int
+    count: int
     values: tuple[tuple[int, int, int], ...]
 
 

@@ -23,8 +23,7 @@ from adjoint import Tensor, nn
 from adjoint.debug.memory_report import memory
 from adjoint.engine.live_values import size
 from adjoint.errors import DeviceError
-from adjoint.ir.memory_limit import MemoryLimit
-from adjoint.schedule.footprint import Footprint, footprint
+from adjoint.schedule.footprint import Footprint
 from adjoint.transforms.lower import Lowered, lower
 
 RESULTS = Path(__file__).parent / "results" / "recompute.md"
@@ -131,13 +130,6 @@ MODELS: dict[str, Callable[[], Training]] = {
 }
 
 
-def taken(lowered: Lowered) -> Footprint:
-    """What a call takes, by the plan."""
-    return footprint(
-        lowered.plan, lowered.limit or MemoryLimit(1), lowered.backend.memory.block_bytes
-    )
-
-
 @dataclass(frozen=True)
 class Run:
     """A jitted step after some calls: the bits of its results, and what was seen."""
@@ -183,7 +175,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 def rows(name: str, make: Callable[[], Training]) -> Iterator[str]:
     """The table of one model."""
     plain = run(make, "1TB")
-    full = taken(plain.lowered)
+    full = plain.lowered.footprint
     yield _row(name, "none", plain, full, 0, 1.0)
     for share in SHARES:
         limit = full.total - full.arena + int(share * full.arena)
@@ -196,7 +188,7 @@ def rows(name: str, make: Callable[[], Training]) -> Iterator[str]:
             raise SystemExit(f"{name} within {limit} bytes has other bits")
         ours, theirs = least_seconds([found.call, plain.call])
         more = len(found.lowered.plan.steps) - len(plain.lowered.plan.steps)
-        yield _row(name, size(limit), found, taken(found.lowered), more, ours / theirs)
+        yield _row(name, size(limit), found, found.lowered.footprint, more, ours / theirs)
 
 
 def _row(name: str, limit: str, found: Run, of: Footprint, more: int, ratio: float) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from adjoint.debug.advice import advice
 from adjoint.display import Displayed
+from adjoint.engine.live_values import size
+from adjoint.engine.memory_limits import again_steps
 from adjoint.engine.pipeline import fused_parts
 from adjoint.engine.step_costs import StepCost, cost_text, number_text
 from adjoint.engine.step_facts import lines_of, titles
@@ -77,6 +79,7 @@ class Explanation(Displayed):
 
     def __str__(self) -> str:
         parts = [_head(self), _slow_text(self), _fusion_text(self), _copies_text(self)]
+        parts.append(_memory_text(self))
         return "\n\n".join(part for part in (*parts, _traces_text(self)) if part)
 
     __repr__ = __str__
@@ -191,6 +194,25 @@ def _copies_text(found: Explanation) -> str:
     lines = [f"copies: {steps} only to move values, {number_text(moved)}B"]
     lines += [f"  {row.step}  {_places(row)}".rstrip() for row in found.copies[:_DECISIONS]]
     return "\n".join(lines)
+
+
+def _memory_text(found: Explanation) -> str:
+    """What a memory limit has changed; nothing if there is none."""
+    lowered = found.lowered
+    if lowered.limit is None:
+        return ""
+    again = again_steps(lowered.plan)
+    head = f"memory: {size(lowered.footprint.total)} of the {size(lowered.limit.bytes)} allowed"
+    if not again:
+        return f"{head}, with nothing computed again"
+    whole = sum(row.flops for row in found.steps) or 1
+    part = 100 * sum(found.steps[i].flops for i in again) / whole
+    lines = lowered.recomputed()
+    rest = len(lines) - _DECISIONS
+    shown = [f"  {line}" for line in (*lines[:_DECISIONS], *([f"and {rest} more"] * (rest > 0)))]
+    steps = "1 step comes" if len(again) == 1 else f"{len(again)} steps come"
+    head += f"; {steps} again instead of keeping values, {part:.0f} % of the operations"
+    return "\n".join([head, *shown])
 
 
 def _traces_text(found: Explanation) -> str:

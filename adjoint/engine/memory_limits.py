@@ -24,7 +24,7 @@ from adjoint.schedule.footprint import Footprint, footprint
 from adjoint.schedule.memory import lifetimes, live_bytes
 from adjoint.schedule.recompute import variants
 from adjoint.schedule.strategy import TILES
-from adjoint.stages import Schedule, Step
+from adjoint.stages import Again, Schedule, Step
 from adjoint.target import Target
 
 Planned = Callable[[Compilation], Compilation]
@@ -130,17 +130,23 @@ class _Held:
         return self._text
 
 
+def again_steps(schedule: Schedule) -> list[int]:
+    """The numbers of the steps that come again."""
+    return [again.step + i for again in schedule.again for i in range(again.count)]
+
+
 def again_text(schedule: Schedule) -> list[str]:
     """What is computed again, and why: a line for each step that is."""
     return [line for again in schedule.again for line in _again_lines(schedule, again)]
 
 
-def _again_lines(schedule: Schedule, again: Any) -> Iterator[str]:
+def _again_lines(schedule: Schedule, again: Again) -> Iterator[str]:
     step = schedule.steps[again.step]
+    lines = ", ".join(lines_of(step)[:2])
     for old, new, last in again.values:
         slot = schedule.slots[new]
         kind = short_type(slot.shape, slot.dtype)
         yield (
-            f"step {again.step}, {step}: {kind} once more, not kept from step {last} on "
+            f"step {again.step}, {step}: {kind} ({lines}) once more, not kept from step {last} on "
             f"(as s{old}): {size(slot.nbytes)} less until here"
         )

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from adjoint.schedule.memory import Lifetime, lifetimes, live_bytes
+from adjoint.schedule.memory import lifetimes, live_bytes
 from adjoint.schedule.sooner import in_better_order, is_for_the_device_alone
 from adjoint.stages import (
     Again,
@@ -137,14 +137,14 @@ class _Variant:
         self.steps: list[Step] = []
         self.at: list[int] = []  # of every step, the one for which it comes
         self.current: dict[int, int] = {}
-        self.made: list[tuple[int, tuple[int, ...]]] = []  # steps that come again, what they make
+        self.made: list[tuple[int, int, tuple[int, ...]]] = []  # which steps come again, for what
         self._build()
         outline = replace(whole.schedule, steps=tuple(self.steps), slots=tuple(self.slots))
         values, _ = lifetimes(outline)
         self.live = live_bytes(values.values(), align, len(self.steps))
         self.peak = max(self.live)
         self.uses = _uses(self.steps)
-        self.schedule = replace(outline, again=self._reasons(values))
+        self.schedule = replace(outline, again=self._reasons())
 
     # ---- the steps
 
@@ -186,7 +186,8 @@ class _Variant:
         """The steps once more, into slots of their own."""
         new = {slot: self._new(slot) for slot in unit.writes}
         wanted = [s for s in unit.writes if s not in self.current and s not in self.whole.outside]
-        self.made.append((len(self.steps), tuple(new[s] for s in wanted)))
+        made = tuple(new[s] for s in wanted)
+        self.made.append((len(self.steps), len(unit.steps), made))
         for step in unit.steps:
             self._append(_renamed(self.whole.schedule.steps[step], {**self.current, **new}), number)
         self.current.update({slot: new[slot] for slot in wanted})
@@ -196,16 +197,16 @@ class _Variant:
         self.origin.append(slot)
         return len(self.slots) - 1
 
-    def _reasons(self, values: Mapping[int, Lifetime]) -> tuple[Again, ...]:
+    def _reasons(self) -> tuple[Again, ...]:
         """Why steps come again: the values that are not kept, and until when they were there."""
         last: dict[int, int] = {}
         found = []
         position = 0
-        for number, slots in self.made:
+        for number, count, slots in self.made:
             while position < number:
                 position = self._seen(position, last)
             gaps = tuple((self.origin[s], s, last[self.origin[s]]) for s in slots if s in self.uses)
-            found.append(Again(number, gaps))
+            found.append(Again(number, count, gaps))
         return tuple(found)
 
     def _seen(self, position: int, last: dict[int, int]) -> int:

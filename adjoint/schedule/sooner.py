@@ -1,4 +1,4 @@
-"""Steps come sooner where that frees more than it takes: the same steps in an order for less memory.
+"""Steps come sooner where that frees more than it takes: the same steps in another order.
 
 Before: a product of two large values that nothing else reads any more, at the end, where its small
 result is wanted. After: the product as soon as both are there, and they are gone.

@@ -31,6 +31,7 @@ from adjoint.ir.values import mesh_among
 from adjoint.ops.collective import COLLECTIVES, collective_text
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.schedule.footprint import Footprint, footprint
 from adjoint.sharding.order import order_of_products
 from adjoint.stages import HostStep, Schedule
 from adjoint.target import DEFAULT_BACKEND
@@ -131,6 +132,13 @@ class Lowered(Displayed):
         return explain.source_text(
             self.plan, self.backend if own else load_backend(DEFAULT_BACKEND), wanted
         )
+
+    @property
+    def footprint(self) -> Footprint:
+        """The memory that a call takes in all, by what it is for: what it is given, its results,
+        the arena of values on the way, bodies of loops, and what results replace."""
+        limit = self.limit or MemoryLimit(0)
+        return footprint(self.plan, limit, self.backend.memory.block_bytes)
 
     @property
     def counts(self) -> dict[str, int]:
