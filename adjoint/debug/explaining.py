@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.debug.advice import advice
 from adjoint.display import Displayed
 from adjoint.engine.live_values import size
-from adjoint.engine.memory_limits import again_steps
+from adjoint.engine.memory_limits import again_work
 from adjoint.engine.pipeline import fused_parts
 from adjoint.engine.step_costs import StepCost, cost_text, number_text
 from adjoint.engine.step_facts import lines_of, titles
@@ -201,16 +201,15 @@ def _memory_text(found: Explanation) -> str:
     lowered = found.lowered
     if lowered.limit is None:
         return ""
-    again = again_steps(lowered.plan)
+    again, flops = again_work(lowered.plan)
     head = f"memory: {size(lowered.footprint.total)} of the {size(lowered.limit.bytes)} allowed"
     if not again:
         return f"{head}, with nothing computed again"
-    whole = sum(row.flops for row in found.steps) or 1
-    part = 100 * sum(found.steps[i].flops for i in again) / whole
+    part = 100 * flops / (sum(row.flops for row in found.steps) or 1)
     lines = lowered.recomputed()
     rest = len(lines) - _DECISIONS
     shown = [f"  {line}" for line in (*lines[:_DECISIONS], *([f"and {rest} more"] * (rest > 0)))]
-    steps = "1 step comes" if len(again) == 1 else f"{len(again)} steps come"
+    steps = "1 step comes" if again == 1 else f"{again} steps come"
     head += f"; {steps} again instead of keeping values, {part:.0f} % of the operations"
     return "\n".join([head, *shown])
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from adjoint.engine.compilation import MAIN, Compilation
 from adjoint.engine.live_values import size
-from adjoint.engine.step_costs import costs_of
+from adjoint.engine.step_costs import costs_of, flops_of
 from adjoint.engine.step_facts import lines_of
 from adjoint.errors import DeviceError
 from adjoint.ir.memory_limit import MemoryLimit
@@ -24,7 +24,7 @@ from adjoint.schedule.footprint import Footprint, footprint
 from adjoint.schedule.memory import lifetimes, live_bytes
 from adjoint.schedule.recompute import variants
 from adjoint.schedule.strategy import TILES
-from adjoint.stages import Again, Schedule, Step
+from adjoint.stages import Again, ControlStep, Schedule, Step
 from adjoint.target import Target
 
 Planned = Callable[[Compilation], Compilation]
@@ -130,14 +130,28 @@ class _Held:
         return self._text
 
 
-def again_steps(schedule: Schedule) -> list[int]:
-    """The numbers of the steps that come again."""
-    return [again.step + i for again in schedule.again for i in range(again.count)]
+def again_work(schedule: Schedule) -> tuple[int, int]:
+    """How many steps come again, and their operations, those of all turns of a loop too."""
+    steps = [schedule.steps[again.step + i] for again in schedule.again for i in range(again.count)]
+    count, flops = len(steps), sum(map(flops_of, steps))
+    for step, part in _parts(schedule):
+        inner, more = again_work(part)
+        count, flops = count + inner, flops + more * int(getattr(step.node.arg, "length", 1))
+    return count, flops
 
 
 def again_text(schedule: Schedule) -> list[str]:
     """What is computed again, and why: a line for each step that is."""
-    return [line for again in schedule.again for line in _again_lines(schedule, again)]
+    found = [line for again in schedule.again for line in _again_lines(schedule, again)]
+    for step, part in _parts(schedule):
+        found += [f"in {step.node.op.name}, {line}" for line in again_text(part)]
+    return found
+
+
+def _parts(schedule: Schedule) -> list[tuple[ControlStep, Schedule]]:
+    """Loops and branches, with the schedules of their functions."""
+    steps = (step for step in schedule.steps if isinstance(step, ControlStep))
+    return [(step, part) for step in steps for part in step.parts]
 
 
 def _again_lines(schedule: Schedule, again: Again) -> Iterator[str]:

@@ -81,13 +81,16 @@ def symbols(schedule):
     """The values of the outputs; inputs are their numbers. In the arena, what is written over is
     gone."""
     memory: dict[int, tuple] = {}  # of slots outside, by number
-    arena: dict[int, tuple] = {}  # (slot, value) by byte
+    arena: dict[int, tuple] = {}  # (slot, value) by where a line begins
+
+    def lines(slot):
+        return range(slot.offset, slot.offset + slot.nbytes, ALIGN)
 
     def read(number):
         slot = schedule.slots[number]
         if slot.offset is None:
             return memory[number]
-        held = {arena.get(i) for i in range(slot.offset, slot.offset + slot.nbytes)}
+        held = {arena.get(i) for i in lines(slot)}
         assert len(held) == 1, "parts of a value were written over"
         ((owner, value),) = held
         assert owner == number, "another value lies there"
@@ -98,18 +101,15 @@ def symbols(schedule):
         if slot.offset is None:
             memory[number] = value
         else:
-            arena.update(
-                dict.fromkeys(range(slot.offset, slot.offset + slot.nbytes), (number, value))
-            )
+            arena.update(dict.fromkeys(lines(slot), (number, value)))
 
     for number in schedule.inputs:
         write(number, ("input", number))
-    for position, one in enumerate(schedule.steps):
+    for one in schedule.steps:
         about = one.call.number if isinstance(one, LibraryStep) else "host"
         value = hash((about, *[read(s) for s in one.reads]))
         for place_, number in enumerate(one.writes):
             write(number, (value, place_))
-        del position
     return [read(number) for number in schedule.outputs]
 
 
