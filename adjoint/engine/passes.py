@@ -15,6 +15,7 @@ from adjoint.engine import build_schedule as lowering
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
 from adjoint.engine.joined_loops import join_loops
 from adjoint.engine.lighter_loops import lighter_loops
+from adjoint.engine.memory_limits import within
 from adjoint.engine.shared_products import share_products
 from adjoint.engine.summed_products import sum_products
 from adjoint.ir.expand import expand
@@ -119,8 +120,6 @@ def plan(unit: Compilation) -> Compilation:
     limited, steps that come again make values that are not kept."""
     if unit.limit is None:
         return _loosely_planned(unit)
-    from adjoint.engine.memory_limits import within  # few programs have a limit
-
     return within(_tightly_planned(unit), unit.limit, _tightly_planned)
 
 
