@@ -343,6 +343,15 @@ def test_nothing_has_changed_after_such_an_error():
     assert w.grad is None
 
 
+def test_such_an_error_draws_no_random_numbers():
+    Tensor.manual_seed(5)
+    wanted = Tensor.rand(3).numpy()
+    Tensor.manual_seed(5)
+    with pytest.raises(DeviceError, match="E6009"):
+        jit(lambda: Tensor.rand(3).exp(), memory_limit=1)()
+    np.testing.assert_array_equal(Tensor.rand(3).numpy(), wanted)
+
+
 @pytest.mark.parametrize(
     "wrong", [0, -1, True, 1.5, "much", "2 apples", "", "-1GB", "0", [1], b"1"]
 )

@@ -151,9 +151,10 @@ class Tracer:
 
     def trace(self) -> tuple[Compiled, Any]:
         """The compiled call, good for later ones if `replayable`, and this call's result."""
-        with span(f"trace {self.name}", "compile"), turn.tracing():
-            call = self._recorded()
-        compiled = self._compiled(call)
+        with stream.undone_on_error():
+            with span(f"trace {self.name}", "compile"), turn.tracing():
+                call = self._recorded()
+            compiled = self._compiled(call)
         if watch.collector is not None:
             watch.collector.traced(compiled)
         engine.realize(*call.keys)
