@@ -25,6 +25,7 @@ from adjoint.engine.live_values import size
 from adjoint.errors import DeviceError
 from adjoint.schedule.footprint import Footprint
 from adjoint.transforms.lower import Lowered, lower
+from bench.peers import processor
 
 RESULTS = Path(__file__).parent / "results" / "recompute.md"
 SHARES = (0.7, 0.5, 0.35, 0.25, 0.15)
@@ -211,7 +212,8 @@ def main() -> None:
         for line in rows(name, make):
             print(line, flush=True)
             lines.append(line)
-    RESULTS.write_text("\n".join(["# What a memory limit costs", "", *lines, ""]))
+    made = f"{processor()}. Made by `python -m bench.recompute`."
+    RESULTS.write_text("\n".join(["# What a memory limit costs", "", made, "", *lines, ""]))
 
 
 if __name__ == "__main__":
