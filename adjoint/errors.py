@@ -69,6 +69,7 @@ CODES: dict[str, str] = {
     "E6006": "NaN or infinity",
     "E6007": "timeout",
     "E6008": "device mismatch",
+    "E6009": "memory limit too small",
     "E7001": "malformed mesh",
     "E7002": "axis of the mesh not allowed",
     "E7003": "meshes differ",

@@ -453,6 +453,16 @@ def functions_of(node: UOp) -> tuple[Function, ...]:
 Step = KernelStep | LibraryStep | HostStep | ControlStep
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Steps, `count` of them, that make values again which were not kept: `values` are the slot
+    that each was in, the one that it is in from here on, and the step that used it last before."""
+
+    step: int
+    count: int
+    values: tuple[tuple[int, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Schedule:
     """Steps over slots: what is given, what comes out, and how large the arena for the rest is."""
@@ -464,6 +474,7 @@ class Schedule:
     arena: int
     constants: tuple[tuple[int, Any], ...] = ()  # slots with values that never change
     types: tuple[tuple[DType, Shape], ...] = ()  # of the outputs, if not those of their slots
+    again: tuple[Again, ...] = ()  # steps that come again, for less memory
 
     def flags(self) -> Iterator[tuple[int, UOp]]:
         """The slots that kernels set when an index is out of range, and the nodes to blame."""

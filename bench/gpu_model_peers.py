@@ -13,7 +13,7 @@ import torch
 import torch.nn as nn
 from torch.nn import functional as fn
 
-from bench.gpu_model_works import SIZES
+from bench.gpu_model_sizes import SIZES
 
 
 class Block(nn.Module):

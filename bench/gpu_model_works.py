@@ -1,4 +1,4 @@
-"""What `gpu_models.py` measures: models by Adjoint's layers, their sizes, and one training step.
+"""What `gpu_models.py` measures: models by Adjoint's layers, and one training step.
 
 What may live here: models, their inputs, their optimisers. What may not: how a step is timed, and
 torch's side (`gpu_model_peers.py`).
@@ -14,32 +14,7 @@ import numpy as np
 
 import adjoint
 from adjoint import Device, Tensor, autocast, nn
-
-
-class Sizes(NamedTuple):
-    """Of a language model; `few` heads for keys and values."""
-
-    batch: int
-    length: int
-    words: int
-    layers: int
-    width: int
-    heads: int
-    few: int = 0
-    modern: bool = False  # rotary positions, RMS norm, SwiGLU, no biases
-
-    @property
-    def tokens(self) -> int:
-        return self.batch * self.length
-
-
-SIZES = {
-    "gpt2": Sizes(32, 1024, 50304, 12, 768, 12),
-    "small": Sizes(2, 64, 512, 2, 64, 4),
-    "middle": Sizes(4, 256, 4096, 2, 256, 4),
-    "odd": Sizes(16, 777, 31111, 12, 1000, 10, 5, True),
-    "odd-small": Sizes(2, 77, 311, 2, 100, 10, 5, True),
-}
+from bench.gpu_model_sizes import SIZES, Sizes
 
 
 class Block(nn.Module):
@@ -127,7 +102,7 @@ def language_model(s: Sizes, device: str, dtype: str = "bfloat16") -> Training:
 
     @adjoint.jit
     def step(tokens: Tensor, targets: Tensor) -> Tensor:
-        with autocast(dtype, enabled=dtype != "float32"):
+        with autocast("bfloat16", enabled=dtype == "bfloat16"):
             loss = model(tokens, targets)
         loss.backward()
         optimizer.step()

@@ -8,7 +8,8 @@ default), odd (sizes that no kernel was tuned for), resnet50 (256 pictures of 22
 for any device. Every part is a
 process of its own, which may fail or take too long without the others: Adjoint with an empty cache
 (first step, median of later ones, memory, profile), Adjoint again with that cache (first step),
-torch. `--short` is Adjoint with an empty cache alone.
+torch. `--short` is Adjoint with an empty cache alone. `--losses` compares losses over 200 steps
+instead, with torch's and with our CPU's (`gpu_losses.py`).
 """
 
 from __future__ import annotations
@@ -235,7 +236,15 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=150, help="seconds for a part")
     parser.add_argument("--part", choices=[*PARTS], help=argparse.SUPPRESS)
     parser.add_argument("--write", action="store_true", help="write results/gpu_models.md")
+    parser.add_argument("--losses", action="store_true", help="losses beside torch's, no times")
+    parser.add_argument("--seeds", type=int, default=5, help="of torch, with --losses")
+    parser.add_argument("--loss-steps", type=int, default=200, help="with --losses")
+    parser.add_argument("--small", default="small", help="the model that runs in float32, too")
     options = parser.parse_args()
+    if options.losses:
+        from bench.gpu_losses import report
+
+        sys.exit(0 if report(options.names, options) else 1)
     if options.part:
         run_part(options.part, options.names[0], options)
         return

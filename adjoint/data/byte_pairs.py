@@ -120,6 +120,9 @@ class BytePairs:
         except (OSError, ValueError, KeyError) as error:
             problem = f"cannot read byte pairs from {path}: {error!r}"
             raise FileError("E9006", problem, op="BytePairs.from_merges") from None
+        if not pairs:
+            problem = f"there is no pair of bytes in {path}"
+            raise FileError("E9006", problem, op="BytePairs.from_merges")
         return BytePairs(pairs, order)
 
     def save(self, path: str | os.PathLike[str]) -> None:

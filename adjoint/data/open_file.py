@@ -26,6 +26,12 @@ def reading(path: str | os.PathLike[str], op: str) -> Iterator[Path]:
         raise FileError("E9006", f"{file} cannot be opened", op=op, help=fix) from None
 
 
+def read_bytes(path: str | os.PathLike[str], op: str) -> bytes:
+    """All of a file; E9006 if there is none to read."""
+    with reading(path, op) as file:
+        return file.read_bytes()
+
+
 def _neighbours(folder: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in folder.iterdir())

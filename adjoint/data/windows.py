@@ -22,7 +22,8 @@ class Windows(Samples):
         self.tokens = np.asarray(tokens, np.int64)
         if self.tokens.ndim != 1 or len(self.tokens) <= length:
             problem = f"{self._about()} have no window of {length} and its successor"
-            raise TrainingError("E9003", problem, op=type(self).__name__)
+            fix = f"give a longer text, or windows of at most {max(1, self.tokens.size - 1)}"
+            raise TrainingError("E9003", problem, op=type(self).__name__, help=fix)
 
     def __len__(self) -> int:
         return len(self.tokens) - self.length

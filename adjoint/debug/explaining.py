@@ -13,6 +13,8 @@ from typing import Any
 
 from adjoint.debug.advice import advice
 from adjoint.display import Displayed
+from adjoint.engine.live_values import size
+from adjoint.engine.memory_limits import again_work
 from adjoint.engine.pipeline import fused_parts
 from adjoint.engine.step_costs import StepCost, cost_text, number_text
 from adjoint.engine.step_facts import lines_of, titles
@@ -78,7 +80,7 @@ class Explanation(Displayed):
 
     def __str__(self) -> str:
         parts = [_head(self), _slow_text(self), _fusion_text(self), _copies_text(self)]
-        parts += [_spoken_text(self), _traces_text(self)]
+        parts += [_spoken_text(self), _memory_text(self), _traces_text(self)]
         return "\n\n".join(part for part in parts if part)
 
     __repr__ = __str__
@@ -205,6 +207,24 @@ def _spoken_text(found: Explanation) -> str:
     more = [f"  and {rest} more"] if rest > 0 else []
     head = f"collectives: {len(lines)}"
     return "\n".join([head, *(f"  {line}" for line in lines[:_DECISIONS]), *more]) if lines else ""
+
+
+def _memory_text(found: Explanation) -> str:
+    """What a memory limit has changed; nothing if there is none."""
+    lowered = found.lowered
+    if lowered.limit is None:
+        return ""
+    again, flops = again_work(lowered.plan)
+    head = f"memory: {size(lowered.footprint.total)} of the {size(lowered.limit.bytes)} allowed"
+    if not again:
+        return f"{head}, with nothing computed again"
+    part = 100 * flops / (sum(row.flops for row in found.steps) or 1)
+    lines = lowered.recomputed()
+    rest = len(lines) - _DECISIONS
+    shown = [f"  {line}" for line in (*lines[:_DECISIONS], *([f"and {rest} more"] * (rest > 0)))]
+    steps = "1 step comes" if again == 1 else f"{again} steps come"
+    head += f"; {steps} again instead of keeping values, {part:.0f} % of the operations"
+    return "\n".join([head, *shown])
 
 
 def _traces_text(found: Explanation) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from adjoint.backends.protocol import Backend, Kernel
 from adjoint.ir.function import Function
+from adjoint.ir.memory_limit import MemoryLimit
 from adjoint.stages import LoopProgram, Source
 from adjoint.target import Target
 
@@ -28,6 +29,7 @@ class Compilation:
     sources: Mapping[LoopProgram, Source] = field(default_factory=dict)
     kernels: Mapping[LoopProgram, Kernel] = field(default_factory=dict)
     program: Any = None
+    limit: MemoryLimit | None = None  # of what a run takes
 
     @property
     def main(self) -> Any:

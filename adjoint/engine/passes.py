@@ -15,6 +15,7 @@ from adjoint.engine import build_schedule as lowering
 from adjoint.engine.compilation import MAIN, Around, Compilation, each
 from adjoint.engine.joined_loops import join_loops
 from adjoint.engine.lighter_loops import lighter_loops
+from adjoint.engine.memory_limits import within
 from adjoint.engine.shared_products import share_products
 from adjoint.engine.summed_products import sum_products
 from adjoint.ir.expand import expand
@@ -114,13 +115,24 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
     return replace(schedule, steps=steps)
 
 
-@each
-def plan(schedule: Schedule, around: Around) -> Schedule:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena."""
+def plan(unit: Compilation) -> Compilation:
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; where memory is
+    limited, steps that come again make values that are not kept."""
+    if unit.limit is None:
+        return _loosely_planned(unit)
+    return within(_tightly_planned(unit), unit.limit, _tightly_planned)
+
+
+def _plan(schedule: Schedule, around: Around, tight: bool) -> Schedule:
     steps = tuple(
         _planned(step, around) if isinstance(step, ControlStep) else step for step in schedule.steps
     )
-    return memory.plan_memory(replace(schedule, steps=steps), around.target.cache_line)
+    line = around.target.cache_line
+    return memory.plan_memory(replace(schedule, steps=steps), line, tight)
+
+
+_loosely_planned = each(partial(_plan, tight=False))
+_tightly_planned = each(partial(_plan, tight=True))
 
 
 def _planned(step: ControlStep, around: Around) -> ControlStep:

@@ -16,6 +16,7 @@ from adjoint import config
 from adjoint.backends.protocol import Backend
 from adjoint.engine import finish, passes, tuning, varying, verify_passes
 from adjoint.engine.compilation import MAIN, Compilation
+from adjoint.ir.memory_limit import current_limit
 from adjoint.ir.uop import UOp
 from adjoint.runtime.spans import span
 from adjoint.schedule.groups import Fused
@@ -107,7 +108,7 @@ def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Com
     tuning.switch(build)
     graph = Graph(tuple(roots), tuple(inputs))
     whole = varying.settled(graph, backend.target, lambda g: groups_of(g, backend))
-    return Compilation(backend, {MAIN: whole})
+    return Compilation(backend, {MAIN: whole}, limit=current_limit())
 
 
 def fused_parts(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> list[Fused]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from adjoint.engine.roofline import Roofline
 from adjoint.engine.step_facts import work_of
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import END_RANGE, LOAD, RANGE, STORE
@@ -27,6 +27,9 @@ from adjoint.stages import (
     Schedule,
     Step,
 )
+
+if TYPE_CHECKING:
+    from adjoint.engine.roofline import Roofline  # which compiles what it measures
 
 _MANY = 10**7
 _ONE = ("add", "sub", "mul", "true_div", "sqrt", "maximum", "minimum", "neg")

@@ -22,6 +22,7 @@ import numpy as np
 from adjoint import config
 from adjoint.engine.program_cache import load_backend
 from adjoint.ir.kernel_kind import View
+from adjoint.ir.memory_limit import limited
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.text import text
@@ -134,7 +135,7 @@ class Tuner:
     def program(self, root: UOp, way: Way, backend: Backend) -> tuple[Program, list[UOp]]:
         """A product by itself, computed one way, and its inputs."""
         inputs = [n for n in toposort([root]) if n.op is OPS["input"]]
-        with self._forcing(way):
+        with self._forcing(way), limited(None):
             return self.build([root], inputs, backend).program, inputs
 
     def seconds(self, root: UOp, every: Sequence[Way], backend: Backend) -> dict[Way, float]:

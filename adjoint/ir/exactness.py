@@ -14,6 +14,7 @@ from functools import cache
 from typing import ClassVar, Self
 
 from adjoint import config
+from adjoint.ir.memory_limit import current_limit
 
 
 class _Switch:
@@ -91,8 +92,12 @@ def _switches() -> tuple[str, ...]:
 
 
 def settings() -> tuple[str, ...]:
-    """The names of those that are not what they are by default: a part of every key."""
-    return (*_switches(), "steady") if _steady.get() else _switches()
+    """The names of those that are not what they are by default, and what else a program is compiled
+    for: a part of every key."""
+    limit = current_limit()
+    if limit is None and not _steady.get():
+        return _switches()
+    return (*_switches(), *(["steady"] if _steady.get() else ()), *([limit.key] if limit else ()))
 
 
 _steady: ContextVar[bool] = ContextVar("steady_products", default=False)

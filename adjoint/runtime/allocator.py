@@ -224,7 +224,14 @@ class Allocator:
         """Pages go back to the system."""
         libc.unmap_pages(address, size)
 
-    def _rounded(self, size: int) -> int:
+    @classmethod
+    def block_bytes(cls, size: int) -> int:
+        """What a block of so many bytes takes."""
+        small = size <= _MAX_SLAB_BLOCK
+        return _small_size((size + ALIGNMENT - 1) // ALIGNMENT) if small else cls._rounded(size)
+
+    @staticmethod
+    def _rounded(size: int) -> int:
         """The size of a large block."""
         return libc.whole_pages(step_size(size))
 

@@ -44,6 +44,9 @@ class DeviceMemory(Protocol):
     def allocate(self, nbytes: int) -> MemoryBlock:
         """Memory whose contents are anything. E6004 if there is none."""
 
+    def block_bytes(self, nbytes: int) -> int:
+        """What a block of so many bytes takes."""
+
     def read(self, address: int, nbytes: int) -> Array:
         """Bytes at an address: a view where the memory is addressable, else a copy."""
 
@@ -66,6 +69,7 @@ class HostMemory:
 
     addressable = True
     allocate = staticmethod(CPU.allocate)
+    block_bytes = staticmethod(CPU.block_bytes)
     counted = staticmethod(CPU.counted)
     number = staticmethod(ctypes.c_int64.from_address)
 

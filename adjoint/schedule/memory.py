@@ -9,15 +9,33 @@ donated inputs is answered here too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import insort
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import accumulate
 
 from adjoint.stages import KernelStep, LibraryStep, Schedule, Step
 
 
-def plan_memory(schedule: Schedule, align: int) -> Schedule:
-    """The schedule with its arena, in which every value begins at a multiple of `align`."""
+def plan_memory(schedule: Schedule, align: int, tight: bool = False) -> Schedule:
+    """The schedule with its arena, in which every value begins at a multiple of `align`; `tight` if
+    it is worth a second plan, of which the smaller one is taken."""
+    values, home = lifetimes(schedule)
+    inside = list(values)
+    offsets, arena = place(list(values.values()), align)
+    if tight and arena > peak_of(values.values(), align):
+        others, smaller = place_largest_first(list(values.values()), align)
+        offsets, arena = (others, smaller) if smaller < arena else (offsets, arena)
+    at = dict(zip(inside, offsets, strict=True))
+    at |= {slot: at[other] for slot, other in home.items()}
+    slots = [replace(s, offset=at[i]) if i in at else s for i, s in enumerate(schedule.slots)]
+    return replace(schedule, slots=tuple(slots), arena=arena)
+
+
+def lifetimes(schedule: Schedule) -> tuple[dict[int, Lifetime], dict[int, int]]:
+    """The slots that lie in the arena, each with its lifetime; and those that lie where one of them
+    lies, which lives on for them."""
     use = _Uses(schedule)
     home = _homes(schedule, use)
     inside = [s for s in use.first if s not in use.outside and home.get(s, s) == s]
@@ -26,12 +44,7 @@ def plan_memory(schedule: Schedule, align: int) -> Schedule:
         ends[other] = max(ends[other], use.last[slot])
     for flag, _ in schedule.flags():  # cleared before the first step and read after the last
         use.first[flag], ends[flag] = 0, len(schedule.steps)
-    values = [Lifetime(schedule.slots[s].nbytes, use.first[s], ends[s]) for s in inside]
-    offsets, arena = place(values, align)
-    at = dict(zip(inside, offsets, strict=True))
-    at |= {slot: at[other] for slot, other in home.items()}
-    slots = [replace(s, offset=at[i]) if i in at else s for i, s in enumerate(schedule.slots)]
-    return replace(schedule, slots=tuple(slots), arena=arena)
+    return {s: Lifetime(schedule.slots[s].nbytes, use.first[s], ends[s]) for s in inside}, home
 
 
 class _Uses:
@@ -154,6 +167,40 @@ def place(values: Sequence[Lifetime], align: int) -> tuple[list[int], int]:
         offsets[number] = arena.take(_aligned(values[number].nbytes, align))
         heappush(ends, (values[number].last, number))
     return offsets, arena.size
+
+
+def place_largest_first(values: Sequence[Lifetime], align: int) -> tuple[list[int], int]:
+    """The same, one value after another, the largest first, each as low as those that are there
+    leave room while it lives: slower to find, often smaller."""
+    offsets, size = [0] * len(values), 0
+    taken: list[tuple[int, int, int, int]] = []  # (start, stop, first, last), by start
+    for number in sorted(range(len(values)), key=lambda i: (-values[i].nbytes, i)):
+        value, at = values[number], 0
+        nbytes = _aligned(value.nbytes, align)
+        for start, stop, first, last in taken:
+            if first <= value.last and value.first <= last:
+                if start - at >= nbytes:
+                    break
+                at = max(at, stop)
+        offsets[number], size = at, max(size, at + nbytes)
+        insort(taken, (at, at + nbytes, value.first, value.last))
+    return offsets, size
+
+
+def live_bytes(values: Iterable[Lifetime], align: int, steps: int) -> list[int]:
+    """The bytes of the values that are alive at every step, and behind the last."""
+    change = [0] * (steps + 2)
+    for value in values:
+        nbytes = _aligned(value.nbytes, align)
+        change[value.first] += nbytes
+        change[value.last + 1] -= nbytes
+    return list(accumulate(change[:-1]))
+
+
+def peak_of(values: Iterable[Lifetime], align: int) -> int:
+    """The most bytes that are alive at once: no arena is smaller."""
+    known = list(values)
+    return max(live_bytes(known, align, max((v.last for v in known), default=0)), default=0)
 
 
 def _aligned(nbytes: int, align: int) -> int:

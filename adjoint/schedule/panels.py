@@ -16,6 +16,7 @@ from math import prod
 from adjoint.ir.kernel_kind import Gather, Library, Reduce, is_counting
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.words import contract_words
 from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.node_facts import Facts
@@ -125,7 +126,8 @@ class _Walk:
         batch, rows, _ = self.atoms.settled(self.start)
         plain = self.atoms.images.keys().isdisjoint(index[2]) and not varies(node.src[0].shape[2])
         alike = index[:2] == (batch, rows) and node.dtype is self.node.dtype
-        return plain and alike and node.shape[2] == self.width
+        in_words = node.op is contract_words  # its columns are packed by a kernel of their own
+        return plain and alike and not in_words and node.shape[2] == self.width
 
     def _is_row(self, node: UOp, index: Index) -> bool:
         """Whether a reduction goes over one row."""

@@ -67,6 +67,16 @@ class _Stream:
         finally:
             self._drawn = before
 
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """What is drawn inside is drawn again afterwards if an error ends it."""
+        before = dict(self._drawn)
+        try:
+            yield
+        except BaseException:
+            self._drawn = before
+            raise
+
     def next_key(self, device: str) -> int:
         with self._lock:
             count = self._drawn.get(device, 0)

@@ -65,25 +65,31 @@ class checkpoint_policies:
         return lambda value: value.op == "checkpoint_name" and value.attributes["name"] in names
 
 
+_NAMED: dict[str, Policy] = {
+    "nothing": checkpoint_policies.nothing_saveable,
+    "everything": checkpoint_policies.everything_saveable,
+    "products": checkpoint_policies.dots_saveable,
+}
+
+
 @overload
-def checkpoint(fn: Callable[P, R], *, policy: Policy | None = None) -> Callable[P, R]: ...
+def checkpoint(fn: Callable[P, R], *, policy: Policy | str | None = None) -> Callable[P, R]: ...
 @overload
 def checkpoint(
-    fn: None = None, *, policy: Policy | None = None
+    fn: None = None, *, policy: Policy | str | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def checkpoint(fn: Any = None, *, policy: Any = None) -> Any:
     """The function, whose backward pass computes its body again from its arguments.
 
-    Of what the body computes only the result is kept for the backward pass, and what `policy` (see
-    `checkpoint_policies`) says: less memory, more arithmetic, the same gradient. What the function
-    closes over gets its gradient too. `@checkpoint(policy=...)` is a decorator.
+    Of what the body computes only the result is kept for the backward pass, and what `policy` says:
+    "nothing" (the default), "everything", "products" (what products of matrices and convolutions
+    give), or a function that is asked about every value, as those of `checkpoint_policies`. Less
+    memory, more arithmetic, the same gradient. What the function closes over gets its gradient too.
+    `@checkpoint(policy=...)` is a decorator. `jit(memory_limit=...)` chooses for you what to keep.
     """
-    if policy is not None and not callable(policy):
-        problem = f"policy is a function of a value, not {policy!r}"
-        fix = "use one of adjoint.checkpoint_policies"
-        raise ArgumentError("E2008", problem, op="checkpoint", help=fix)
+    policy = _policy(policy)
     if fn is None:
         return lambda function: checkpoint(function, policy=policy)
 
@@ -97,6 +103,17 @@ def checkpoint(fn: Any = None, *, policy: Any = None) -> Any:
         return extended.call(checkpoint_op, Recomputed(name, extended.body, count))
 
     return wrapped
+
+
+def _policy(asked: Any) -> Policy | None:
+    """The function that a policy is, or that has its name."""
+    found = _NAMED.get(asked) if isinstance(asked, str) else asked
+    if callable(found) or asked is None:
+        return found
+    problem = f"policy is a function of a value or a name, not {asked!r}"
+    names = ", ".join(f'"{name}"' for name in _NAMED)
+    fix = f"use {names}, or one of adjoint.checkpoint_policies"
+    raise ArgumentError("E2008", problem, op="checkpoint", help=fix)
 
 
 def _keeping(whole: Whole, policy: Policy | None) -> tuple[Whole, int]:

@@ -16,6 +16,7 @@ from adjoint.display import Displayed
 from adjoint.engine import explain
 from adjoint.engine.graph_key import backend_name
 from adjoint.engine.measured_steps import seconds_of_steps
+from adjoint.engine.memory_limits import again_text
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.engine.program_cache import load_backend
 from adjoint.engine.realize import local_function
@@ -24,11 +25,13 @@ from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import peak_bytes, work_of
 from adjoint.errors import ArgumentError
 from adjoint.ir.function import Function
+from adjoint.ir.memory_limit import MemoryLimit, limited, without_donations
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import mesh_among
 from adjoint.ops.collective import COLLECTIVES, collective_text
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
+from adjoint.schedule.footprint import Footprint, footprint
 from adjoint.sharding.order import order_of_products
 from adjoint.stages import HostStep, Schedule
 from adjoint.target import DEFAULT_BACKEND
@@ -53,6 +56,7 @@ class Lowered(Displayed):
     plan: Schedule
     backend: Backend
     buffers: Callable[[], list[Buffer]] | None = None  # what a call would read, if one program runs
+    limit: MemoryLimit | None = None  # of a jitted function that has one
 
     def module(self) -> str:
         """The function as a Core module; what it reads from outside is a literal there."""
@@ -69,6 +73,11 @@ class Lowered(Displayed):
     def kernels(self) -> list[str]:
         """The loops of every kernel."""
         return explain.loops_of(self.plan)
+
+    def recomputed(self) -> list[str]:
+        """What is computed again so that memory is within the limit of a jitted function: which
+        step comes again, what it makes, since when that was not kept, and how much that frees."""
+        return again_text(self.plan)
 
     def collectives(self) -> list[str]:
         """What members of a mesh say to one another, in order, with the bytes that each sends."""
@@ -88,7 +97,8 @@ class Lowered(Displayed):
         seconds = self.seconds() if measure else None
         if measure and seconds is None:
             note = "(no times: a call runs other steps than these; see adjoint.profile())"
-        return explain.costs_text(self.plan, self.costs(seconds), note)
+        lines = explain.costs_text(self.plan, self.costs(seconds), note)
+        return "\n".join([lines, *(f"again: {line}" for line in self.recomputed())])
 
     def seconds(self, budget: float = 0.2) -> list[float] | None:
         """The least seconds of each step in the runs of so many seconds, on the values that a call
@@ -96,7 +106,8 @@ class Lowered(Displayed):
         if self.buffers is None:
             return None
         function, given = self.function, self.buffers()
-        program = build(wanted_of(function), function.inputs, self.backend).program
+        with limited(self.limit):
+            program = build(wanted_of(function), function.inputs, self.backend).program
         return seconds_of_steps(lambda: program.run(given), self.plan, budget)
 
     @property
@@ -121,6 +132,13 @@ class Lowered(Displayed):
         return explain.source_text(
             self.plan, self.backend if own else load_backend(DEFAULT_BACKEND), wanted
         )
+
+    @property
+    def footprint(self) -> Footprint:
+        """The memory that a call takes in all, by what it is for: what it is given, its results,
+        the arena of values on the way, bodies of loops, and what results replace."""
+        limit = self.limit or MemoryLimit(0)
+        return footprint(self.plan, limit, self.backend.memory.block_bytes)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -158,10 +176,11 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
             compiled_as = order_of_products()
         whole = (lambda *a: jitted.__wrapped__(*a, **kwargs)) if kwargs else jitted.__wrapped__
         backend = _backend(args, kwargs)
-        with compiled_as:
+        limit = recorded.limit if mesh is None else without_donations(recorded.limit)
+        with compiled_as, limited(limit):
             plan = compile_graph(wanted_of(function), function.inputs, backend)
         buffers = recorded.buffers if mesh is None else None
-        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers)
+        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers, limit)
 
     return lowered
 

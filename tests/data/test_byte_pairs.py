@@ -113,7 +113,7 @@ def test_pieces_are_read_from_a_file_of_merges(tmp_path):
 
 
 def test_a_file_of_merges_with_something_else_is_an_error(tmp_path):
-    for number, text in enumerate(["a", "a b c", "x\u4e00 y", "th e"]):
+    for number, text in enumerate(["a", "a b c", "x\u4e00 y", "th e", "", "#version: 0.2\n"]):
         path = tmp_path / f"{number}.txt"
         path.write_text(text, encoding="utf-8")
         with pytest.raises(FileError, match="E9006"):

@@ -122,6 +122,7 @@ RAISES = {
     "E6006": lambda tmp: _matrix(2, 2).inv().realize(),
     "E6007": lambda tmp: list(adjoint.data.Loader(Sleeps(), 2, workers=1, timeout=0.2)),
     "E6008": lambda tmp: Tensor([1.0], device="CPU") + Tensor([1.0], device="REF"),
+    "E6009": lambda tmp: adjoint.jit(lambda x: x.exp(), memory_limit=1)(_matrix(2)),
     "E7001": lambda tmp: adjoint.Mesh((2, 0)),
     "E7002": lambda tmp: _matrix(2).shard(adjoint.Mesh(2, "d"), adjoint.P("dp")),
     "E7003": lambda tmp: _on_mesh("a") + _on_mesh("b"),

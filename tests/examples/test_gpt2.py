@@ -102,10 +102,47 @@ def test_what_is_written_begins_with_what_was_given_and_ends_with_the_places():
     assert all(0 <= token < 50 for token in tokens)
 
 
+def run(*words, steps="3"):
+    command = [sys.executable, "-m", "adjoint.examples.gpt2", "--steps", steps, "--quiet", "--"]
+    return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False)
+
+
 def test_any_text_is_learned(tmp_path):
     (tmp_path / "book.txt").write_bytes("Ein Fuchs, zwei Füchse. ".encode() * 200 + b"\xff\x00")
-    command = [sys.executable, "-m", "adjoint.examples.gpt2", "--steps", "3", "--quiet"]
-    done = subprocess.run(
-        [*command, "--", str(tmp_path / "book.txt")], capture_output=True, text=True, check=False
-    )
+    done = run(tmp_path / "book.txt")
     assert "nats of surprise" in done.stdout, done.stderr
+
+
+def test_without_steps_the_weights_write(tmp_path):
+    """They have fewer places than a window of the small model."""
+    (tmp_path / "book.txt").write_text("The fox jumps over the dog. " * 40)
+    stored = {name: Tensor(value) for name, value in public_weights().items()}
+    nn.state.safe_save(stored, tmp_path / "model.safetensors")
+    done = run(tmp_path / "book.txt", "--weights", tmp_path / "model.safetensors", steps="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Return the ")
+    assert "nats" not in done.stdout
+
+
+def test_pieces_that_the_weights_do_not_know_are_an_error(tmp_path):
+    stored = {name: Tensor(value) for name, value in public_weights().items()}
+    nn.state.safe_save(stored, tmp_path / "model.safetensors")
+    done = run("--weights", tmp_path / "model.safetensors")
+    assert done.returncode == 2
+    assert "512 pieces, but the weights know 300: give their --merges" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "E9006: gpt2: there is no file"),
+        ("", "E9003: Windows: 0 tokens have no window of 64"),
+        ("short", "help: give a longer text"),
+    ],
+)
+def test_a_text_that_is_not_there_or_too_short_is_an_error(text, problem, tmp_path):
+    if text is not None:
+        (tmp_path / "book.txt").write_text(text)
+    done = run(tmp_path / "book.txt")
+    assert done.returncode == 1
+    assert problem in done.stderr

@@ -36,6 +36,8 @@ SOMETIMES = {  # mode: every so many programs, beginning at
     "hessian": (2, 1),  # of those programs that are small enough
     "jit of grad": (12, 5),
     "C": (48, 11),
+    "least": (24, 7),
+    "least grad": (24, 19),
 }
 ON_A_GPU = {"jit": 0, "grad": 1}  # of every three programs
 ALIKE = 2  # failures that look alike before they are shrunk which are shrunk

@@ -124,7 +124,8 @@ class Smooth:
         return bool(self.names) and bool(self.results(*self.tensors()))
 
 
-def _gradients(program: Whole, device: str, wrap: Any = None) -> Arrays:
+def gradients_of(program: Whole, device: str, wrap: Any = None) -> Arrays:
+    """The gradients by all floats among the inputs."""
     with on(device):
         smooth = Smooth(program)
         if not smooth.useful:
@@ -141,13 +142,13 @@ def gradients(runs: Runs) -> str:
     if program.aliased:
         return ""  # derivatives are of separate values
     (lazy, no), (ref, why) = (
-        runs.get(f"grad on {d}", lambda d=d: _gradients(program, d)) for d in ("CPU", "REF")
+        runs.get(f"grad on {d}", lambda d=d: gradients_of(program, d)) for d in ("CPU", "REF")
     )
     if lazy is None or ref is None:
         same = no.split(": ")[1:2] == why.split(": ")[1:2]
         return "" if same else f"CPU {no or 'gives values'}; REF {why or 'gives values'}"
     other = narrowed if narrowest(program) == "float64" else widened
-    return near(ref, lazy, narrowest(program), lambda: _gradients(other(program), "REF"))
+    return near(ref, lazy, narrowest(program), lambda: gradients_of(other(program), "REF"))
 
 
 def jitted_gradients(runs: Runs) -> str:
@@ -155,10 +156,10 @@ def jitted_gradients(runs: Runs) -> str:
     program = runs.program
     if program.aliased or program.writes or program.draws:
         return ""  # their functions make inputs anew, which jit cannot watch
-    lazy, _ = runs.get("grad on CPU", lambda: _gradients(program, "CPU"))
+    lazy, _ = runs.get("grad on CPU", lambda: gradients_of(program, "CPU"))
     if not lazy:
         return ""
-    found, why = runs.get("jitted grad", lambda: _gradients(program, "CPU", jit))
+    found, why = runs.get("jitted grad", lambda: gradients_of(program, "CPU", jit))
     if found is None:
         return "" if UNKNOWN in why else f"lazy gives gradients; {why}"
     return bits(lazy, found, "lazy")

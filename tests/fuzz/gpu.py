@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint import jit
 from tests.fuzz.compare import Arrays, bits, near
-from tests.fuzz.derivatives import _gradients
+from tests.fuzz.derivatives import gradients_of
 from tests.fuzz.runs import UNKNOWN, RefusedError, Runs, session
 from tests.fuzz.source import narrowed, narrowest, widened
 from tests.support.fake_gpu import fake_gpu
@@ -41,10 +41,10 @@ def differentiated(runs: Runs, name: str, place: Place) -> str:
     program = runs.program
     if program.aliased:
         return ""  # derivatives are of separate values
-    runs.get("grad on CPU", partial(_gradients, program, "CPU"))
-    runs.get(f"{name} grad", partial(_on, place, _gradients, program, "GPU"))
+    runs.get("grad on CPU", partial(gradients_of, program, "CPU"))
+    runs.get(f"{name} grad", partial(_on, place, gradients_of, program, "GPU"))
     other = narrowed if narrowest(program) == "float64" else widened
-    return _agree(runs, "grad on CPU", f"{name} grad", partial(_gradients, other(program), "REF"))
+    return _agree(runs, "grad on CPU", f"{name} grad", partial(gradients_of, other(program), "REF"))
 
 
 def _session(runs: Runs, place: Place, wrap: Any = None) -> Arrays:

@@ -24,7 +24,7 @@ from adjoint.errors import DeviceError
 from tests.anew import compiled_anew
 from tests.codegen.c.corpus import Corpus
 from tests.codegen.c.native_c import COMPILERS, check, compiled, result
-from tests.fuzz import gpu, mesh
+from tests.fuzz import gpu, little_memory, mesh
 from tests.fuzz.compare import Arrays, bits, near
 from tests.fuzz.derivatives import forward, gradients, jitted_gradients, second
 from tests.fuzz.model import modelled
@@ -190,6 +190,7 @@ MODES: dict[str, Callable[[Runs], str]] = (
     }
     | gpu.MODES
     | mesh.MODES
+    | little_memory.MODES
 )
 
 

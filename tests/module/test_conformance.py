@@ -36,6 +36,7 @@ ELSEWHERE = {
     "E6006": "floats keep NaN and infinities",
     "E6007": "nothing has a time limit",
     "E6008": "a module runs on one device",
+    "E6009": "a module has no limit of memory",
 }
 KEYS = {
     "input": {"action", "ir_module", "wrt", "output", "device", "inputs"},

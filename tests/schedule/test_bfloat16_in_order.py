@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, jit, lower
+from adjoint import Tensor, autocast, grad, jit, lower, nn
 from adjoint.backends.cpu import BACKEND
 
 UNITS = any(unit.dtype == "bfloat16" for unit in BACKEND.target.matrix_units)
@@ -126,3 +126,22 @@ def test_the_next_call_asks_again():
         a = narrow(scale * values(M, K))
         want = jit(sums)(a.cast("float32").realize(), wide).numpy()
         assert np.array_equal(product(a, b).numpy(), want)
+
+
+def test_a_product_of_words_is_no_part_of_a_panel():
+    """Its columns lie in words; a panel, of rows between two products, would read them as numbers.
+    What is behind a norm is as long as what is before it, as in a small language model."""
+    norm, last = nn.LayerNorm(64), nn.LayerNorm(64)
+    up, down = nn.Linear(64, 256), nn.Linear(256, 64)
+    words, x = Tensor(values(512, 64, seed=3) / 8), Tensor(values(2, 64, 64, seed=4))
+
+    def loss(x):
+        with autocast("bfloat16", enabled=low):
+            y = x + down(up(norm(x)).gelu())
+            return last(y).linear(words.float().T).float().square().mean()
+
+    low = True
+    found = jit(grad(loss))(x.float()).numpy()
+    low = False
+    wanted = jit(grad(loss))(x.float()).numpy()
+    assert np.abs(found - wanted).max() < 0.03 * np.abs(wanted).max()

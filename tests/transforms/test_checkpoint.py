@@ -236,6 +236,18 @@ def test_a_policy_is_given_to_the_decorator():
     np.testing.assert_array_equal(grad(fn)(Tensor(X)).numpy(), grad(plain)(Tensor(X)).numpy())
 
 
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("nothing", checkpoint_policies.nothing_saveable),
+        ("everything", checkpoint_policies.everything_saveable),
+        ("products", checkpoint_policies.dots_saveable),
+    ],
+)
+def test_a_policy_has_a_name(name, policy):
+    assert _recomputed(name) == _recomputed(policy)
+
+
 def test_a_policy_that_is_no_function_is_an_error():
     with pytest.raises(ArgumentError, match=r"E2008.*policy"):
         checkpoint(layers, policy="dots")

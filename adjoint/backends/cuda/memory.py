@@ -70,7 +70,8 @@ class CudaAllocator(Allocator):
     def _unmap(self, address: int, size: int) -> None:
         self._gpu.free(address)
 
-    def _rounded(self, size: int) -> int:
+    @staticmethod
+    def _rounded(size: int) -> int:
         """Four sizes per doubling, whole pages of those that are large."""
         return step_size(size) if size < 16 * _PAGE else -(-size // _PAGE) * _PAGE
 
@@ -133,6 +134,11 @@ class CudaMemory:
         """A block; what is kept for later is given up before memory is said to be out."""
         found: CudaBlock = self._blocks.allocate(nbytes + _BEYOND)
         return found
+
+    @staticmethod
+    def block_bytes(nbytes: int) -> int:
+        """What such a block takes."""
+        return CudaAllocator.block_bytes(nbytes + _BEYOND)
 
     def wait(self) -> None:
         """Until all that was launched is done; an index that was out of range is an error then."""

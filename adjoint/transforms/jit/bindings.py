@@ -81,6 +81,19 @@ class GradientOf:
 Where = Argument | Held | Known | GradientOf
 
 
+def place_of(where: Where) -> tuple[Any, ...]:
+    """What is equal for two that find the same tensor."""
+    match where:
+        case Argument():
+            return ("argument", where.position)
+        case Held():
+            return ("held", id(where.place), where.position)
+        case Known():
+            return ("known", id(where.handle))
+        case GradientOf():
+            return ("gradient", place_of(where.owner))
+
+
 class Read:
     """An input: a tensor's value, which must have the type that was traced.
 

@@ -25,6 +25,7 @@ from adjoint.errors import ArgumentError, AutodiffError
 from adjoint.ir.collector import collector_rare
 from adjoint.ir.dtype import DType
 from adjoint.ir.function import Function
+from adjoint.ir.memory_limit import bytes_of
 from adjoint.ir.origin import readable, user_place
 from adjoint.ir.weak import SameObject
 from adjoint.runtime.spans import span
@@ -100,12 +101,15 @@ class Jitted(Displayed, Generic[P, R]):
         static_argnames: tuple[str, ...],
         donate_argnums: tuple[int, ...],
         dynamic: Declared | None = None,
+        memory_limit: int | str | None = None,
     ):
         self.__dict__.update(_worn(fn), __wrapped__=fn)
         self._fn, self._name = fn, name_of(fn)
         self._static, self._static_names = set(static_argnums), set(static_argnames)
         self._donated = set(donate_argnums)
         self._dynamic = Dynamic(fn, self._name, dynamic)
+        op = f"jit of {self._name}"
+        self._limit = None if memory_limit is None else bytes_of(memory_limit, op)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
         self._traces: OrderedDict[Any, list[Compiled]] = OrderedDict()
         self._last: _Like | None = None  # the last call with tensors alone
@@ -284,7 +288,8 @@ class Jitted(Displayed, Generic[P, R]):
             return result
 
         shapes = self._dynamic.shapes(leaves, treedef)
-        return Tracer(self._name, call, leaves, captured, self._donated_leaves(treedef), shapes)
+        donated = self._donated_leaves(treedef)
+        return Tracer(self._name, call, leaves, captured, donated, shapes, self._limit)
 
     def _donated_leaves(self, treedef: TreeDef) -> set[int]:
         """The positions of leaves of donated arguments."""
@@ -393,6 +398,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
     dynamic: Declared | None = None,
+    memory_limit: int | str | None = None,
 ) -> Jitted[P, R]: ...
 
 
@@ -403,6 +409,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
     dynamic: Declared | None = None,
+    memory_limit: int | str | None = None,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -412,6 +419,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
     dynamic: Declared | None = None,
+    memory_limit: int | str | None = None,
 ) -> Any:
     """A function that computes what `fn` does as one compiled program.
 
@@ -422,10 +430,15 @@ def jit(
     values in any case; the memory of donated ones may be used for results. `dynamic` says which
     axes vary, as in {"x": {0: Variable("batch", 1, 64)}}, by the name or the number of an argument:
     another size is traced again, and runs the code that was compiled for all of them.
+
+    `memory_limit` is the memory that a call may take on its device, in bytes or as in "2GB": what
+    it is given, what it returns, and all values on the way. Where that is too little for keeping
+    what the backward pass reads, what is cheapest to compute again is; results have the same bits.
+    E6009 says how little would do. `lower(fn)(...).recomputed()` shows what is computed again.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     given = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if fn is None:
-        return lambda f: Jitted(f, numbers, names, given, dynamic)
-    return Jitted(fn, numbers, names, given, dynamic)
+        return lambda f: Jitted(f, numbers, names, given, dynamic, memory_limit)
+    return Jitted(fn, numbers, names, given, dynamic, memory_limit)

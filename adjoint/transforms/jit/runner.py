@@ -20,8 +20,10 @@ from adjoint.engine.program_cache import PROGRAMS
 from adjoint.engine.realize import over_mesh
 from adjoint.engine.sides import divided
 from adjoint.engine.step_facts import FlagError
+from adjoint.errors import DeviceError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
+from adjoint.ir.memory_limit import current_limit, limited, without_donations
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import mesh_among, storage
 from adjoint.runtime.buffer import Buffer
@@ -53,7 +55,8 @@ class Runner:
         made = Runner(function, devices := tuple(node.device or default for node in nodes))
         mesh = mesh_among((*order, *nodes, *free))
         if mesh is not None and nodes and not any(map(crosses, order)):
-            made.sides = over_mesh(nodes, free, mesh)
+            with limited(without_donations(current_limit())):
+                made.sides = over_mesh(nodes, free, mesh)
             return made
         backend = common_backend((*order, *nodes)) if nodes else None
         key = None
@@ -68,6 +71,7 @@ class Runner:
             made.place = tuple(own[i] for i in sorted(own))
             made.direct = bound.picks == tuple((False, i) for i in range(len(nodes)))
         elif nodes:
+            _check_no_limit()
             made.sides = divided(nodes, free)
         return made
 
@@ -115,3 +119,12 @@ class Runner:
         return [
             Buffer(np.ascontiguousarray(v).reshape(node.shape), device) for v, node, device in rows
         ]
+
+
+def _check_no_limit() -> None:
+    """E6003 if memory is limited: only the plan of one program keeps to that."""
+    limit = current_limit()
+    if limit is not None:
+        problem = "memory_limit is for functions that are compiled to one program on one device"
+        fix = "leave it out, or jit the part that is on one compiled device"
+        raise DeviceError("E6003", problem, op=limit.name, help=fix)

@@ -20,6 +20,7 @@ from adjoint.engine.graph_key import close_over_parameters
 from adjoint.engine.observers import watch
 from adjoint.ir.function import Function
 from adjoint.ir.kernel_kind import HERE, STORED
+from adjoint.ir.memory_limit import MemoryLimit, limited
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known, storage
@@ -43,6 +44,7 @@ from adjoint.transforms.jit.bindings import (
     SetValue,
     Store,
     Where,
+    place_of,
 )
 from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
@@ -109,6 +111,7 @@ class Recording:
     function: Function
     effects: tuple[Effect, ...]
     leaves: Sequence[Any]
+    limit: MemoryLimit | None = None
 
     def buffers(self) -> list[Buffer]:
         """The values that a call now would read; random keys are those of the next draws, which
@@ -134,6 +137,7 @@ class Tracer:
     captured: Captured
     donated: set[int]
     shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of leaves that vary
+    limit: int | None = None  # bytes of memory that a call may take
     nodes: list[UOp] = field(default_factory=list)  # outputs, then effects and their tokens
     flags: list[bool | None] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -147,9 +151,10 @@ class Tracer:
 
     def trace(self) -> tuple[Compiled, Any]:
         """The compiled call, good for later ones if `replayable`, and this call's result."""
-        with span(f"trace {self.name}", "compile"), turn.tracing():
-            call = self._recorded()
-        compiled = self._compiled(call)
+        with stream.undone_on_error():
+            with span(f"trace {self.name}", "compile"), turn.tracing():
+                call = self._recorded()
+            compiled = self._compiled(call)
         if watch.collector is not None:
             watch.collector.traced(compiled)
         engine.realize(*call.keys)
@@ -165,7 +170,8 @@ class Tracer:
         with turn.tracing(), stream.untouched(), self.captured.untouched():
             sources, function, _, free = self._closed(self._recorded().sources)
         given, roots = zip(free, sources, strict=True), tuple(self.nodes)
-        return Recording(roots, dict(given), function, tuple(self.effects), self.leaves)
+        limit = self._limit(sources)
+        return Recording(roots, dict(given), function, tuple(self.effects), self.leaves, limit)
 
     def _recorded(self) -> _Call:
         """Run the function on variables; afterwards all tensors are as they were."""
@@ -437,16 +443,19 @@ class Tracer:
 
     def _compiled(self, call: _Call) -> Compiled:
         sources, function, order, free = self._closed(call.sources)
+        donated = self._donations(sources)
+        with limited(self._limit(sources)):
+            runner = Runner.of(function, self.nodes, order, free)
         return Compiled(
             name=self.name,
             captured=self.captured,
-            runner=Runner.of(function, self.nodes, order, free),
+            runner=runner,
             inputs=Inputs(sources, tuple(call.keys.values()), self.captured),
             out_tree=call.out_tree,
             out_leaves=call.out_leaves,
             flags=tuple(self.flags),
             effects=tuple(self.effects),
-            donated=tuple(i for i, source in enumerate(sources) if self._is_donated(source)),
+            donated=donated,
             watched=tuple(self.watched),
             pinned=tuple(self.pinned),
             views=tuple(self.views),
@@ -464,6 +473,24 @@ class Tracer:
             Held(*at) for at in self.captured.tensors.values() if (id(at[0]), at[1]) not in read
         ]
         return tuple((held, tensor_type(held.tensor(()))) for held in rest)
+
+    def _limit(self, sources: Sequence[Any]) -> MemoryLimit | None:
+        """What the program may take, and what is in memory beside it."""
+        if self.limit is None:
+            return None
+        read = {place_of(source.where) for source in sources if isinstance(source, Read)}
+        outputs = [
+            self.nodes[effect.output]
+            for effect in self.effects
+            if effect.output is not None and _replaced(effect) not in (None, *read)
+        ]
+        sizes = [node.size * node.dtype.itemsize for node in outputs]
+        name = f"jit of {self.name}"
+        return MemoryLimit(self.limit, self._donations(sources), tuple(map(int, sizes)), name)
+
+    def _donations(self, sources: Sequence[Any]) -> tuple[int, ...]:
+        """The inputs that are donated arguments."""
+        return tuple(i for i, source in enumerate(sources) if self._is_donated(source))
 
     def _is_donated(self, source: Any) -> bool:
         argument = isinstance(source, Read) and isinstance(source.where, Argument)
@@ -493,3 +520,14 @@ def _alive(inner: Scope, own: set[int]) -> list[Tensor]:
     others = [h for h in handles if id(h) not in own]
     tainted = dependent([h.uop for h in others], inner.variables)
     return [h for h in others if h.uop in tainted]
+
+
+def _replaced(effect: Effect) -> Any:
+    """The place of the value that an output takes; None if it takes none."""
+    match effect:
+        case SetValue():
+            return place_of(effect.where)
+        case SetGradient() if not isinstance(effect.where, GradientOf):
+            return place_of(GradientOf(effect.where))
+        case _:
+            return None
