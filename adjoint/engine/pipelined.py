@@ -1,0 +1,457 @@
+"""Running a graph whose mesh has stages: pieces, turns, and what stages send to one another.
+
+In: a graph on a mesh with an axis `pp`. Out: the values of the roots. Each member runs the pieces
+of its stage, in the order of its timetable; it sends without waiting, and waits for what it needs.
+What may live here: the program and its runs. What may not: where a graph is cut (`sharding/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adjoint.engine.graph_key import GraphKey, backend_name, graph_key
+from adjoint.engine.interpreter import run_function
+from adjoint.engine.program_cache import PROGRAMS, CachedProgram
+from adjoint.ir.effect import effects_muted
+from adjoint.ir.function import Function
+from adjoint.ir.member import Member, running_as
+from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, Sharding
+from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.values import storage
+from adjoint.ops.collective import COLLECTIVES, bytes_sent
+from adjoint.runtime.buffer import Buffer, constant, row_major
+from adjoint.runtime.comm import local, world
+from adjoint.runtime.comm.joins import join
+from adjoint.runtime.device import Device
+from adjoint.runtime.sharded_buffer import ShardedBuffer, own_members, spread_out
+from adjoint.sharding.microbatches import MICROBATCH, Join, TimedGraph, timed_graph
+from adjoint.sharding.order import order_of_products
+from adjoint.sharding.pieces import Microbatch, Once, Piece, Transfer, cut_early, cut_microbatch, cut_once
+from adjoint.sharding.stages import BACKWARD, FORWARD, Placed, microbatch_stages
+from adjoint.sharding.timetable import Turn, bubble, in_flight, timetable
+
+Values = dict[UOp, Buffer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A piece with its program."""
+
+    piece: Piece
+    key: GraphKey | None
+    program: CachedProgram | None  # None: by the interpreter
+
+    def run(self, values: Mapping[UOp, Buffer], device: str) -> list[Buffer]:
+        """The outputs, from the values of the inputs."""
+        given = [values[node] for node in self.piece.inputs]
+        if self.program is None or self.key is None:
+            function = Function(self.piece.parameters, self.piece.roots)
+            arrays = row_major(run_function(function, [b.array() for b in given]))
+            return [Buffer(a, device) for a in arrays]
+        known = [storage(leaf) for leaf in self.key.leaves[len(given) :]]
+        return self.program.run(self.key, [*given, *known], [device] * len(self.piece.roots))
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """What one stage does in a step, of one of its members."""
+
+    stage: int
+    in_flight: int  # microbatches whose activations it keeps, at most
+    activation_bytes: int  # of one microbatch, kept between its two passes
+    sent: int  # bytes to other stages
+    collective_bytes: int  # bytes to members of the same stage
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineReport:
+    """How a step goes through the stages."""
+
+    schedule: str
+    microbatches: int
+    bubble: float  # share of the time in which a stage waits, if stages are equally long
+    stages: tuple[StageReport, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.schedule}: {len(self.stages)} stages, {self.microbatches} microbatches, "
+        rows = [f"{head}{self.bubble:.1%} of the time waiting"]
+        for s in self.stages:
+            kept = f"{s.in_flight} in flight, {s.activation_bytes} bytes of activations each"
+            rows.append(
+                f"  stage {s.stage}: {kept}, {s.sent} bytes sent to stages, "
+                f"{s.collective_bytes} to members"
+            )
+        return "\n".join(rows)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PipelinedProgram:
+    """The program of a graph on a mesh with stages; `places` are the devices of the roots."""
+
+    timed: TimedGraph
+    places: tuple[Any, ...]
+    shapes: tuple[Any, ...]
+    table: list[list[Turn]]
+    early: Piece
+    cut: Microbatch
+    before: Once
+    after: Once
+    owners: Mapping[UOp, int]  # stages of the joins' sources
+    bound: Mapping[Piece, Bound]
+    order: str
+    peaks: dict[int, int] = field(default_factory=dict)  # microbatches in flight, by member
+
+    @property
+    def graph(self) -> PipelinedProgram:
+        """What members compute: this has the facts that a local graph has."""
+        return self
+
+    @property
+    def collectives(self) -> list[UOp]:
+        """The collectives of all pieces, those of a microbatch once."""
+        return [n for piece in self.bound for n in toposort(piece.roots) if n.op in COLLECTIVES]
+
+    # ---- what it costs
+
+    def report(self) -> PipelineReport:
+        """What each stage keeps and sends."""
+        mesh = self.timed.mesh
+        rows = [self._stage_report(stage) for stage in range(mesh.stages)]
+        return PipelineReport(mesh.schedule, mesh.microbatches, bubble(self.table), tuple(rows))
+
+    def _stage_report(self, stage: int) -> StageReport:
+        ahead = self.cut.pieces.get((FORWARD, stage))
+        back = self.cut.pieces.get((BACKWARD, stage))
+        here = set() if ahead is None else {*ahead.outputs, *ahead.inputs}
+        kept = [] if back is None else [n for n in back.inputs if n in here and n in self._turning]
+        return StageReport(
+            stage,
+            in_flight(self.table[stage]) if self.cut.pieces else 0,
+            sum(n.size * n.dtype.itemsize for n in kept),
+            self._sent(stage),
+            self._joined(stage),
+        )
+
+    @property
+    def _turning(self) -> set[UOp]:
+        found = set(self.timed.turning)
+        for join_ in self.timed.joins:
+            for node in toposort([join_.source]):
+                if any(x in found for x in node.src):
+                    found.add(node)
+        return found
+
+    def _sent(self, stage: int) -> int:
+        each = [t.nbytes for rows in self.cut.sends.values() for t in rows if t.source == stage]
+        once = [
+            t.nbytes
+            for part in (self.before, self.after)
+            for t in part.steps
+            if isinstance(t, Transfer) and t.source == stage
+        ]
+        return sum(each) * self.timed.mesh.microbatches + sum(once)
+
+    def _joined(self, stage: int) -> int:
+        micro = {id(piece) for piece in self.cut.pieces.values()}
+        total = 0
+        for piece in self.bound:
+            if piece.stage == stage:
+                times = self.timed.mesh.microbatches if id(piece) in micro else 1
+                found = [bytes_sent(n) for n in toposort(piece.roots) if n.op in COLLECTIVES]
+                total += times * sum(found)
+        return total
+
+    # ---- runs
+
+    def run(self, buffers: Sequence[Buffer]) -> list[Buffer]:
+        """The values of the roots from those of the leaves."""
+        mesh = self.timed.mesh
+        members = own_members(mesh)
+        parts = [spread_out(b, s) for b, s in zip(buffers, self.timed.leaves, strict=True)]
+        runs = {m: _Run(self, m, [p.get(m) for p in parts]) for m in members}
+        if len(members) == 1:
+            found = {m: self._run_one(run, world.member()) for m, run in runs.items()}
+        else:
+            contexts = [copy_context() for _ in members]
+
+            def one(here: Any) -> list[Buffer | None]:
+                return contexts[here.rank].run(self._run_one, runs[here.rank], here)
+
+            found = dict(enumerate(local.run(len(members), one)))
+        self.peaks = {m: run.peak for m, run in runs.items()}
+        return [
+            self._whole(i, {m: v for m in members if (v := found[m][i]) is not None})
+            for i in range(len(self.places))
+        ]
+
+    def _run_one(self, run: _Run, communicator: Any) -> list[Buffer | None]:
+        mesh = self.timed.mesh
+        quiet = nullcontext() if run.member == 0 else effects_muted()
+        with running_as(Member(mesh, run.member, communicator)), quiet:
+            return run.all(communicator)
+
+    def _whole(self, number: int, parts: dict[int, Buffer]) -> Buffer:
+        device, layout = self.places[number], self.timed.results[number]
+        shape, dtype = self.shapes[number]
+        if isinstance(device, Sharding):
+            return ShardedBuffer(parts, layout, tuple(map(int, shape)), dtype)
+        first = parts[min(parts)]
+        return first if first.device == device else Buffer(first.array(), device)
+
+
+class _Run:
+    """One member's run of a program."""
+
+    def __init__(self, program: PipelinedProgram, member: int, given: Sequence[Buffer | None]):
+        timed = program.timed
+        self.program, self.member, self.mesh = program, member, timed.mesh
+        self.stage, self.device = timed.mesh.stage(member), timed.mesh.devices[member]
+        self.group = timed.mesh.group(member, (PIPELINE_AXIS,))
+        self.values: Values = {}
+        self.rows: Values = {}
+        for node, layout, buffer in zip(timed.parameters, timed.leaves, given, strict=True):
+            if buffer is not None:
+                (self.rows if layout.turns else self.values)[node] = buffer
+        self.flying: dict[int, Values] = {}
+        self.peak = 0
+        late = [j for j in timed.joins if not j.early and self._owns(j)]
+        self.sums = {j: _Sum(j, program.order) for j in late}
+        for node, axes in timed.places:
+            if MICROBATCH not in axes:
+                self.values[node] = self._place(axes, 0)
+
+    def _owns(self, join_: Join) -> bool:
+        return self.program.owners[join_.source] == self.stage
+
+    def _place(self, axes: Sequence[str], microbatch: int) -> Buffer:
+        """Where a member and a microbatch are along axes, the first of them slowest."""
+        at = {**self.mesh.coordinates(self.member), MICROBATCH: microbatch}
+        number = 0
+        for axis in axes:
+            number = number * self.program.timed.timed.extent((axis,)) + at[axis]
+        return constant(np.array(number, np.int64), self.device)
+
+    def all(self, communicator: Any) -> list[Buffer | None]:
+        """Everything: what comes before the microbatches, their turns, and what comes after."""
+        program, self.mail = self.program, communicator
+        self._join_early()
+        self._once(program.before)
+        if program.cut.pieces:
+            for turn in program.table[self.stage]:
+                self._turn(turn)
+        for join_, total in self.sums.items():
+            self.values[join_.joined] = Buffer(total.result(), self.device)
+        self._once(program.after)
+        self.mail.flush(label="pipeline")
+        return [
+            self.values.get(root) if self._keeps(layout) else None
+            for root, layout in zip(program.timed.roots, program.timed.results, strict=True)
+        ]
+
+    def _join_early(self) -> None:
+        """What is known of a batch without any parameter."""
+        piece = self.program.early
+        sums = {j: _Sum(j, self.program.order) for j in self.program.timed.joins if j.early}
+        for microbatch in range(self.mesh.microbatches if sums else 0):
+            values = {**self.values, **self._begun(microbatch)}
+            found = self.program.bound[piece].run(values, self.device)
+            known = dict(zip(piece.outputs, found, strict=True))
+            for join_, total in sums.items():
+                total.add(known[join_.source].array())
+        for join_, total in sums.items():
+            self.values[join_.joined] = Buffer(total.result(), self.device)
+
+    def _keeps(self, layout: Sharding) -> bool:
+        return layout.stage is None or layout.stage == self.stage
+
+    def _once(self, once: Once) -> None:
+        for step in once.steps:
+            if isinstance(step, Transfer):
+                if step.source == self.stage:
+                    self._send(step, self.values)
+                elif step.target == self.stage:
+                    self._receive(step, self.values)
+            elif step.stage == self.stage:
+                self._compute(step, self.values)
+
+    def _compute(self, piece: Piece, values: Values) -> None:
+        found = self.program.bound[piece].run(values, self.device)
+        values.update(zip(piece.outputs, found, strict=True))
+
+    # ---- turns
+
+    def _turn(self, turn: Turn) -> None:
+        program, place = self.program, (turn.direction, self.stage)
+        if turn.direction == FORWARD:
+            self.flying[turn.microbatch] = self._begun(turn.microbatch)
+            self.peak = max(self.peak, len(self.flying))
+        values = self.flying[turn.microbatch]
+        for transfer in program.cut.receives.get(place, ()):
+            self._receive(transfer, values, turn.microbatch)
+        piece = program.cut.pieces.get(place)
+        if piece is not None:
+            found = program.bound[piece].run({**self.values, **values}, self.device)
+            values.update(zip(piece.outputs, found, strict=True))
+        for transfer in program.cut.sends.get(place, ()):
+            self._send(transfer, values, turn.microbatch)
+        self._keep(turn, values, piece)
+
+    def _begun(self, microbatch: int) -> Values:
+        """What a member has of a microbatch: its rows, and its place."""
+        found = {node: self._cut(node, buffer, microbatch) for node, buffer in self.rows.items()}
+        for node, axes in self.program.timed.places:
+            if MICROBATCH in axes:
+                found[node] = self._place(axes, microbatch)
+        return found
+
+    def _cut(self, node: UOp, buffer: Buffer, microbatch: int) -> Buffer:
+        rows = int(node.shape[0])
+        own = buffer.array()[microbatch * rows : (microbatch + 1) * rows]
+        return Buffer(np.ascontiguousarray(own), self.device)
+
+    def _keep(self, turn: Turn, values: Values, piece: Piece | None) -> None:
+        """Add up what is joined, and forget what is not needed any more."""
+        if turn.direction == BACKWARD:
+            for join_, total in self.sums.items():
+                total.add(values[join_.source].array())
+            del self.flying[turn.microbatch]
+            return
+        later = self.program.cut.pieces.get((BACKWARD, self.stage))
+        needed = set() if later is None else set(later.inputs)
+        needed |= {join_.source for join_ in self.sums}
+        self.flying[turn.microbatch] = {n: b for n, b in values.items() if n in needed}
+
+    # ---- messages
+
+    def _send(self, transfer: Transfer, values: Values, microbatch: int = 0) -> None:
+        array = np.asarray(values[transfer.node].array(), order="C")
+        to = self.group[transfer.target]
+        self.mail.send(array, to, tag=transfer.number, label=self._label(transfer, microbatch))
+
+    def _receive(self, transfer: Transfer, values: Values, microbatch: int = 0) -> None:
+        node = transfer.node
+        array = np.empty(tuple(map(int, node.shape)), node.dtype.np)
+        source = self.group[transfer.source]
+        label = self._label(transfer, microbatch)
+        self.mail.receive(array, source, tag=transfer.number, label=label)
+        values[node] = Buffer(array, self.device)
+
+    def _label(self, transfer: Transfer, microbatch: int) -> str:
+        return f"microbatch {microbatch} from stage {transfer.source} to stage {transfer.target}"
+
+
+class _Sum:
+    """What microbatches are joined to: neighbours first, then pairs of pairs, as members are; in the
+    fast order one after another, in one place."""
+
+    def __init__(self, join_: Join, order: str):
+        self.join, self.fast, self.parts = join_, order == "fast", list[tuple[int, Any]]()
+
+    def add(self, array: Any) -> None:
+        """One more microbatch."""
+        if not self.join.kind:
+            self.parts.append((1, array))
+            return
+        count, total = 1, array
+        while self.parts and (self.fast or self.parts[-1][0] == count):
+            before, other = self.parts.pop()
+            count, total = count + before, self._added(other, total)
+        self.parts.append((count, total))
+
+    def _added(self, first: Any, second: Any) -> Any:
+        out = np.empty_like(first)
+        join(self.join.kind, first, second, out)
+        return out
+
+    def result(self) -> Any:
+        """All of them."""
+        arrays = [array for _, array in self.parts]
+        if not self.join.kind:
+            return np.ascontiguousarray(np.concatenate(arrays, self.join.dim))
+        total = arrays[-1]
+        for array in reversed(arrays[:-1]):
+            total = self._added(array, total)
+        return total
+
+
+# ---- making one
+
+
+def pipelined_program(
+    roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: str
+) -> PipelinedProgram:
+    """The program of a graph on a mesh with stages."""
+    timed = timed_graph(roots, leaves, mesh, order)
+    stages: dict[UOp, int | None] = {
+        p: s.stage for p, s in zip(timed.parameters, timed.leaves, strict=True)
+    } | {p: None for p, _ in timed.places}
+    asking = _asking(timed)
+    late = [j for j in timed.joins if not j.early]
+    known = {j.joined for j in timed.joins if j.early}
+    stages |= dict.fromkeys(known)
+    rows = [(j.source, asking[j.joined]) for j in late]
+    placed = microbatch_stages(rows, stages, mesh.stages)
+    owners = {node: _owner(node, asked, placed, mesh.stages) for node, asked in rows}
+    early = cut_early([j.source for j in timed.joins if j.early])
+    sources = [j.source for j in late]
+    cut = cut_microbatch(sources, placed, mesh.stages, stages, timed.turning, known)
+    count = sum(map(len, cut.sends.values()))
+    before = cut_once([(n, [s]) for n, s in cut.before], stages, count, True)
+    count += sum(isinstance(step, Transfer) for step in before.steps)
+    joined = {j.joined: owners[j.source] for j in late}
+    everywhere = range(mesh.stages)
+    wants = [
+        (root, everywhere if s.stage is None else [s.stage])
+        for root, s in zip(timed.roots, timed.results, strict=True)
+    ]
+    after = cut_once(wants, {**stages, **joined}, count, not late)
+    once = [step for part in (before, after) for step in part.steps]
+    pieces = [early, *cut.pieces.values(), *(step for step in once if isinstance(step, Piece))]
+    return PipelinedProgram(
+        timed,
+        tuple(root.device or Device.DEFAULT for root in roots),
+        tuple((root.shape, root.dtype) for root in roots),
+        timetable(mesh.schedule, mesh.stages, mesh.microbatches),
+        early,
+        cut,
+        before,
+        after,
+        owners,
+        {piece: _bound(piece, mesh, order) for piece in pieces},
+        order,
+    )
+
+
+def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:
+    place = placed.place(node)
+    if place is not None:
+        return place[1]
+    return count - 1 if asked is None else asked
+
+
+def _asking(timed: TimedGraph) -> dict[UOp, int | None]:
+    """The stage whose gradient each join is a part of: that of the nearest mark above it."""
+    found: dict[UOp, int | None] = {j.joined: None for j in timed.joins}
+    marks = [n for n in toposort(timed.roots) if n.op.name == "to_stage"]
+    for mark in marks:
+        below = toposort([mark], stop=lambda n, mark=mark: n is not mark and n.op is mark.op)
+        for node in below:
+            if node in found and found[node] is None:
+                found[node] = mark.arg.stage
+    return found
+
+
+def _bound(piece: Piece, mesh: Mesh, order: str) -> Bound:
+    backend = backend_name(mesh.devices[0])
+    key = graph_key(piece.roots, piece.parameters, backend) if backend and piece.roots else None
+    if key is None or not piece.roots:
+        return Bound(piece, None, None)
+    with order_of_products(order):
+        return Bound(piece, key, PROGRAMS.find(key, piece.roots))
+
