@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from adjoint.runtime.sharded_buffer import ShardedBuffer, own_members, spread_ou
 from adjoint.sharding.microbatches import MICROBATCH, Join, TimedGraph, timed_graph
 from adjoint.sharding.order import order_of_products
 from adjoint.sharding.pieces import Microbatch, Once, Piece, Transfer, cut_early, cut_microbatch, cut_once
-from adjoint.sharding.stages import BACKWARD, FORWARD, Placed, microbatch_stages
+from adjoint.sharding.stages import BACKWARD, FORWARD, Placed, Stages, microbatch_stages, once_stages
 from adjoint.sharding.timetable import Turn, bubble, in_flight, timetable
 
 Values = dict[UOp, Buffer]
@@ -405,9 +405,9 @@ def pipelined_program(
     before = cut_once([(n, [s]) for n, s in cut.before], stages, count, True)
     count += sum(isinstance(step, Transfer) for step in before.steps)
     joined = {j.joined: owners[j.source] for j in late}
-    everywhere = range(mesh.stages)
+    timed = _settled(timed, {**stages, **joined}, not late)
     wants = [
-        (root, everywhere if s.stage is None else [s.stage])
+        (root, range(mesh.stages) if s.stage is None else [s.stage])
         for root, s in zip(timed.roots, timed.results, strict=True)
     ]
     after = cut_once(wants, {**stages, **joined}, count, not late)
@@ -426,6 +426,17 @@ def pipelined_program(
         {piece: _bound(piece, mesh, order) for piece in pieces},
         order,
     )
+
+
+def _settled(timed: TimedGraph, leaves: Stages, forward_only: bool) -> TimedGraph:
+    """Results that no stage was asked for: numbers go to all of them, anything larger stays with
+    the stage that computes it."""
+    found = once_stages(toposort(timed.roots), leaves, forward_only)
+    results = [
+        Sharding(s.mesh, s.dims, (), found[root], s.turns) if s.stage is None and root.shape else s
+        for root, s in zip(timed.roots, timed.results, strict=True)
+    ]
+    return replace(timed, results=tuple(results))
 
 
 def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:

@@ -70,9 +70,8 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
     timed = _timed_mesh(mesh)
     whole = [_INPUT(UniqueName(f"leaf{i}"), n.shape, n.dtype) for i, n in enumerate(leaves)]
     turning = {w for w, s in zip(whole, layouts, strict=True) if s.turns}
-    closed = _retimed(
-        substitute(expand(roots, kept_whole), _closing(roots, leaves, whole)), timed, turning
-    )
+    closed = substitute(expand(roots, kept_whole), _closing(roots, leaves, whole))
+    closed = _retimed(closed, timed, turning, dict(zip(whole, layouts, strict=True)))
     own = [_timed(s, timed, s.turns) for s in layouts]
     parameters = [
         _INPUT(UniqueName(f"part{i}"), layout.local(n.shape), n.dtype)
@@ -149,28 +148,56 @@ def _closing(
     return found
 
 
-def _retimed(roots: Sequence[UOp], timed: Mesh, turning: set[UOp]) -> list[UOp]:
-    """Layouts on the timed mesh: of a stage, a mark; of what comes in turns, rows in turns."""
+def _retimed(
+    roots: Sequence[UOp], timed: Mesh, turning: set[UOp], layouts: Mapping[UOp, Sharding]
+) -> list[UOp]:
+    """Layouts on the timed mesh: of a stage, a mark; of what comes in turns, rows in turns.
+
+    What a microbatch needs of a parameter whose parts members of the batch have is gathered for it,
+    once: were its dimensions kept split, the rows of microbatches would be gathered instead.
+    """
+    rows = {axis for leaf in turning for axis in layouts[leaf].used}
     new: dict[UOp, UOp] = {}
-    turns: set[UOp] = set(turning)
+    used = {leaf: _gathered(leaf, layouts[leaf], rows, timed) for leaf in layouts}
+    turns, after = set(turning), set[UOp]()
     for node in toposort(roots):
         src = tuple(new[s] for s in node.src)
         if any(s in turns for s in node.src):
             turns.add(node)
-        if node.op is not _SHARD:
-            new[node] = node if src == node.src else rebuild(node, src)
+        if any(s in after for s in node.src):
+            after.add(node)
+        if node in turns and node not in after:
+            src = tuple(used[s] if s in used and s not in turns else n for s, n in zip(node.src, src, strict=True))
+        if node.op is _SHARD:
+            new[node] = _laid(node, src[0], timed, turns, after)
             continue
-        layout, x = node.arg.sharding, src[0]
-        if layout.turns:
-            turns.add(node)
-        if layout.stage is None:
-            new[node] = _SHARD(x, _timed(layout, timed, node in turns and bool(node.shape)))
-            continue
-        while x.op is to_stage and x.arg.stage == layout.stage and x.src[0].op is _SHARD:
-            x = x.src[0].src[0]  # a layout that only this one needs is not made on the way
-        with origin_scope(node.raw_origin):
-            new[node] = to_stage(_SHARD(x, _timed(layout, timed, False)), layout.stage)
+        new[node] = node if src == node.src else rebuild(node, src)
+        if node not in turns and any(s in used for s in node.src):
+            used[node] = rebuild(node, tuple(used.get(s, new[s]) for s in node.src))
     return [new[root] for root in roots]
+
+
+def _gathered(leaf: UOp, layout: Sharding, rows: set[str], timed: Mesh) -> UOp:
+    if layout.turns or not rows.intersection(layout.used):
+        return leaf
+    kept = [tuple(a for a in axes if a not in rows) for axes in layout.dims]
+    found: UOp = _SHARD(leaf, Sharding(timed, kept))
+    return found
+
+
+def _laid(node: UOp, x: UOp, timed: Mesh, turns: set[UOp], after: set[UOp]) -> UOp:
+    layout = node.arg.sharding
+    if layout.turns:
+        turns.add(node)
+    if layout.stage is None:
+        found: UOp = _SHARD(x, _timed(layout, timed, node in turns and bool(node.shape)))
+        return found
+    after.add(node)
+    while x.op is to_stage and x.arg.stage == layout.stage and x.src[0].op is _SHARD:
+        x = x.src[0].src[0]  # a layout that only this one needs is not made on the way
+    with origin_scope(node.raw_origin):
+        made: UOp = to_stage(_SHARD(x, _timed(layout, timed, False)), layout.stage)
+    return made
 
 
 # ---- joins

@@ -14,11 +14,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjoint.ir.function import UniqueName
-from adjoint.ir.kernel_kind import PARAMETER, Identity, View
+from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ops.collective import COLLECTIVES
-from adjoint.sharding.stages import BACKWARD, FORWARD, Place, Placed, Stages, once_stages
+from adjoint.sharding.stages import BACKWARD, FORWARD, Place, Placed, Stages, once_stages, shows
 
 _INPUT = OPS["input"].call
 
@@ -61,14 +61,6 @@ class Wanted:
     def ask(self, key: Hashable, node: UOp) -> None:
         """One more."""
         self.rows.setdefault(key, {})[node] = None
-
-
-def _shows(node: UOp) -> bool:
-    """Whether a node shows another value, which is no larger."""
-    kernel = node.op.kernel
-    if type(kernel) not in (View, Identity) or len(node.src) != 1:
-        return False
-    return bool(node.src[0].size <= node.size)
 
 
 def _closed(
@@ -126,7 +118,7 @@ def cut_microbatch(
         def stops(n: UOp, place: Place = place) -> bool:
             own = placed.place(n)
             elsewhere = steady(n) or (own is not None and own != place)
-            return elsewhere and not (_shows(n) and n.src != ())
+            return elsewhere and not shows(n)
 
         made = _closed(f"{place[0]} of stage {place[1]}", place[1], [*wanted.rows[place]], stops)
         pieces[place] = made
@@ -260,7 +252,7 @@ def _once_piece(
 
     def stops(n: UOp) -> bool:
         own = stages[n]
-        return own is not None and (levels[n], own) != key and not (_shows(n) and n.src != ())
+        return own is not None and (levels[n], own) != key and not shows(n)
 
     made = _closed(f"once at stage {stage}", stage, [*wanted.rows[key]], stops)
     for n in made.inputs:

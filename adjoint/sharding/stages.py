@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjoint.errors import ShardingError
-from adjoint.ir.kernel_kind import PART
+from adjoint.ir.kernel_kind import PART, Identity, View
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.pipeline import to_stage
 from adjoint.sharding.timetable import BACKWARD, FORWARD
@@ -139,6 +139,21 @@ def once_stages(order: Sequence[UOp], leaves: Stages, forward_only: bool) -> dic
         elif node.op.kernel is PART:
             found[node] = found[node.src[0]]
         else:
-            rows = [(x.size * x.dtype.itemsize, s) for x in node.src if (s := found[x]) is not None]
+            rows = [(_weight(x), s) for x in node.src if (s := found[x]) is not None]
             found[node] = max(rows)[1] if rows else None
     return found
+
+
+def _weight(node: UOp) -> int:
+    """Bytes that must be sent for a node."""
+    while shows(node):
+        (node,) = node.src
+    found: int = node.size * node.dtype.itemsize
+    return found
+
+
+def shows(node: UOp) -> bool:
+    """Whether a node shows another value, which is no larger, and is sent in its place."""
+    if type(node.op.kernel) not in (View, Identity) or len(node.src) != 1:
+        return False
+    return bool(node.src[0].size <= node.size)
