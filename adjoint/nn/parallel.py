@@ -18,6 +18,7 @@ another follows. What may live here: which layout each strategy wants. What may 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -220,11 +221,12 @@ def _split_lengths(model: Module, mesh: Mesh) -> None:
                 part.register_forward_hook(_Constraint(mesh, P(batch, TENSOR_AXIS)))
 
 
+@dataclass(frozen=True)
 class _Constraint:
     """A hook that lays a module's result out."""
 
-    def __init__(self, mesh: Mesh, spec: P):
-        self.mesh, self.spec = mesh, spec
+    mesh: Mesh
+    spec: P
 
     def __call__(self, module: Module, args: Any, result: Tensor) -> Tensor:
         return result.shard(self.mesh, self.spec)

@@ -11,6 +11,7 @@ how a graph is cut there (`sharding/`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adjoint.errors import ShardingError, did_you_mean
@@ -24,11 +25,11 @@ _TO_STAGE = OPS["to_stage"]
 _HELP = 'name the modules that stages begin with: shard_model(model, mesh, stages=["layers.4"])'
 
 
+@dataclass(frozen=True)
 class Entering:
     """A hook at the first module of a stage: what it is called with goes there."""
 
-    def __init__(self, stage: int):
-        self.stage = stage
+    stage: int
 
     def __call__(self, module: Module, args: Any) -> Any:
         return tuple(self._marked(value) for value in args)
