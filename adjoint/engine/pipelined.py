@@ -25,6 +25,7 @@ from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, Sharding
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import storage
 from adjoint.ops.collective import COLLECTIVES, bytes_sent
+from adjoint.ops.pipeline import to_stage
 from adjoint.runtime.buffer import Buffer, constant, row_major
 from adjoint.runtime.comm import local, world
 from adjoint.runtime.comm.joins import join
@@ -32,9 +33,17 @@ from adjoint.runtime.device import Device
 from adjoint.runtime.sharded_buffer import ShardedBuffer, own_members, spread_out
 from adjoint.sharding.microbatches import MICROBATCH, Join, TimedGraph, timed_graph
 from adjoint.sharding.order import order_of_products
-from adjoint.sharding.pieces import Microbatch, Once, Piece, Transfer, cut_early, cut_microbatch, cut_once
-from adjoint.sharding.stages import BACKWARD, FORWARD, Placed, Stages, microbatch_stages, once_stages
-from adjoint.sharding.timetable import Turn, bubble, in_flight, timetable
+from adjoint.sharding.pieces import (
+    Microbatch,
+    Once,
+    Piece,
+    Transfer,
+    cut_early,
+    cut_microbatch,
+    cut_once,
+)
+from adjoint.sharding.stages import Placed, Stages, microbatch_stages, once_stages
+from adjoint.sharding.timetable import BACKWARD, FORWARD, Turn, bubble, in_flight, timetable
 
 Values = dict[UOp, Buffer]
 
@@ -449,12 +458,11 @@ def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:
 def _asking(timed: TimedGraph) -> dict[UOp, int | None]:
     """The stage whose gradient each join is a part of: that of the nearest mark above it."""
     found: dict[UOp, int | None] = {j.joined: None for j in timed.joins}
-    marks = [n for n in toposort(timed.roots) if n.op.name == "to_stage"]
-    for mark in marks:
-        below = toposort([mark], stop=lambda n, mark=mark: n is not mark and n.op is mark.op)
-        for node in below:
-            if node in found and found[node] is None:
-                found[node] = mark.arg.stage
+    for mark in toposort(timed.roots):
+        if mark.op is to_stage:
+            for node in toposort(mark.src, stop=lambda n: n.op is to_stage):
+                if node in found and found[node] is None:
+                    found[node] = mark.arg.stage
     return found
 
 
@@ -465,4 +473,3 @@ def _bound(piece: Piece, mesh: Mesh, order: str) -> Bound:
         return Bound(piece, None, None)
     with order_of_products(order):
         return Bound(piece, key, PROGRAMS.find(key, piece.roots))
-

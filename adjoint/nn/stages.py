@@ -86,7 +86,9 @@ def _equal_shares(model: Module, mesh: Mesh) -> list[str]:
     layers = max(lists.values(), key=len, default=[])
     if len(layers) < mesh.stages:
         kind = type(model).__name__
-        problem = f"{kind} has no list of {mesh.stages} layers or more; its longest has {len(layers)}"
+        problem = (
+            f"{kind} has no list of {mesh.stages} layers or more; its longest has {len(layers)}"
+        )
         raise ShardingError("E7007", problem, op="shard_model", help=_HELP)
     share, more = divmod(len(layers), mesh.stages)
     return [layers[s * share + min(s, more)] for s in range(1, mesh.stages)]
@@ -96,7 +98,7 @@ def _checked(model: Module, mesh: Mesh, cuts: Sequence[str]) -> list[str]:
     known = [name for name, _ in model.named_modules() if name]
     for name in cuts:
         if name not in known:
-            fix = did_you_mean(str(name), known)
+            fix = did_you_mean(str(name), known) or _HELP
             problem = f"no module is called {name!r}"
             raise ShardingError("E7007", problem, op="shard_model", help=fix)
     places = [known.index(name) for name in cuts]

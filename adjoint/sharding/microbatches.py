@@ -167,7 +167,10 @@ def _retimed(
         if any(s in after for s in node.src):
             after.add(node)
         if node in turns and node not in after:
-            src = tuple(used[s] if s in used and s not in turns else n for s, n in zip(node.src, src, strict=True))
+            src = tuple(
+                used[s] if s in used and s not in turns else n
+                for s, n in zip(node.src, src, strict=True)
+            )
         if node.op is _SHARD:
             new[node] = _laid(node, src[0], timed, turns, after)
             continue
@@ -259,8 +262,7 @@ def _check_apart(graph: TimedGraph) -> None:
     """What is computed once needs nothing of a single microbatch, and what is computed for each
     nothing of all of them."""
     turning = graph.turning
-    below = {node for node in toposort(graph.roots)}
-    if turning & below:
+    if turning.intersection(toposort(graph.roots)):
         raise _coupled(_first_user(graph.roots, turning))
     late = {join.joined for join in graph.joins if not join.early}
     for join in graph.joins:
@@ -279,8 +281,8 @@ def _coupled(node: UOp) -> ShardingError:
         "rows of different microbatches need one another before the end of the forward pass",
         op="pipeline",
         operands=[("value", node)],
-        help="what is computed over a whole batch (a batch norm, the root of a mean) cannot be cut; "
-        "normalise each row, or train on a mesh without `pp`",
+        help="what is computed over a whole batch (a batch norm, the root of a mean) cannot be "
+        "cut; normalise each row, or train on a mesh without `pp`",
     )
 
 

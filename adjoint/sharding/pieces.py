@@ -18,7 +18,8 @@ from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ops.collective import COLLECTIVES
-from adjoint.sharding.stages import BACKWARD, FORWARD, Place, Placed, Stages, once_stages, shows
+from adjoint.sharding.stages import Place, Placed, Stages, once_stages, shows
+from adjoint.sharding.timetable import BACKWARD, FORWARD
 
 _INPUT = OPS["input"].call
 
@@ -63,9 +64,7 @@ class Wanted:
         self.rows.setdefault(key, {})[node] = None
 
 
-def _closed(
-    name: str, stage: int, outputs: Sequence[UOp], stops: Callable[[UOp], bool]
-) -> Piece:
+def _closed(name: str, stage: int, outputs: Sequence[UOp], stops: Callable[[UOp], bool]) -> Piece:
     """The piece that computes the outputs from the nodes where the walk stops."""
     own = set(outputs)
     halt = lambda n: n not in own and stops(n)  # noqa: E731
@@ -162,12 +161,13 @@ def _microbatch_transfers(
             first[key] = place
     sends: dict[Place, tuple[Transfer, ...]] = {}
     receives: dict[Place, tuple[Transfer, ...]] = {}
-    for node, place in sorted(first.items(), key=lambda row: (row[1], row[0][1])):
-        own = placed.place(node[0])
+    rows = [(place, node) for (node, _), place in first.items()]
+    for place, node in sorted(rows, key=lambda row: row[0]):
+        own = placed.place(node)
         assert own is not None
         if own[1] != place[1]:
             number = sum(map(len, sends.values()))
-            sent = Transfer(node[0], own[1], place[1], number)
+            sent = Transfer(node, own[1], place[1], number)
             sends[own] = (*sends.get(own, ()), sent)
             receives[place] = (*receives.get(place, ()), sent)
     return sends, receives
@@ -190,15 +190,15 @@ def cut_once(
     `first`."""
     order = toposort([node for node, _ in wants])
     stages = once_stages(order, leaves, forward_only)
-    levels = _levels(order, stages, leaves)
+    levels = _levels(order, stages)
     wanted, sent = Wanted({}), dict[tuple[UOp, int], None]()
     for node, places in wants:
         for stage in places:
-            _ask(node, stage, stages, levels, leaves, wanted, sent)
+            _ask(node, stage, stages, levels, wanted, sent)
     pieces: dict[tuple[int, int], Piece] = {}
     for key in sorted(_keys(levels, stages, places_of(wants)), reverse=True):
         if key in wanted.rows:
-            pieces[key] = _once_piece(key, wanted, stages, levels, leaves, sent)
+            pieces[key] = _once_piece(key, wanted, stages, levels, sent)
     return Once(_in_order(pieces, sent, stages, levels, first))
 
 
@@ -212,13 +212,11 @@ def _keys(levels: Mapping[UOp, int], stages: Stages, others: set[int]) -> set[tu
     return own | {(0, stage) for stage in others}
 
 
-def _levels(order: Sequence[UOp], stages: Stages, leaves: Stages) -> dict[UOp, int]:
+def _levels(order: Sequence[UOp], stages: Stages) -> dict[UOp, int]:
     """How often values have gone from stage to stage before a node."""
     found: dict[UOp, int] = {}
     for node in order:
-        rows = [
-            found[x] + (stages[x] != stages[node]) for x in node.src if stages[x] is not None
-        ]
+        rows = [found[x] + (stages[x] != stages[node]) for x in node.src if stages[x] is not None]
         found[node] = max(rows, default=0)
     return found
 
@@ -228,7 +226,6 @@ def _ask(
     stage: int,
     stages: Stages,
     levels: Mapping[UOp, int],
-    leaves: Stages,
     wanted: Wanted,
     sent: dict[tuple[UOp, int], None],
 ) -> None:
@@ -245,10 +242,9 @@ def _once_piece(
     wanted: Wanted,
     stages: Stages,
     levels: Mapping[UOp, int],
-    leaves: Stages,
     sent: dict[tuple[UOp, int], None],
 ) -> Piece:
-    level, stage = key
+    stage = key[1]
 
     def stops(n: UOp) -> bool:
         own = stages[n]
@@ -257,7 +253,7 @@ def _once_piece(
     made = _closed(f"once at stage {stage}", stage, [*wanted.rows[key]], stops)
     for n in made.inputs:
         if stages[n] is not None:
-            _ask(n, stage, stages, levels, leaves, wanted, sent)
+            _ask(n, stage, stages, levels, wanted, sent)
     return made
 
 

@@ -28,13 +28,22 @@ def batches(steps, first=0):
         yield rng.integers(0, CHARACTERS, (2, BATCH, LENGTH))
 
 
+def deep():
+    """The example's GPT with four layers."""
+    layers, gpt.LAYERS = gpt.LAYERS, 4
+    try:
+        return gpt.GPT(CHARACTERS)
+    finally:
+        gpt.LAYERS = layers
+
+
 class Run:
     """A model, its optimiser and its step on a mesh."""
 
     def __init__(self, strategy="", mesh=None):
         Tensor.manual_seed(0)
         self.mesh, self.strategy = mesh, strategy
-        self.model = gpt.GPT(CHARACTERS)
+        self.model = gpt.GPT(CHARACTERS) if strategy != "deep" else deep()
         if mesh is not None:
             parallel.shard_model(self.model, mesh, sequence=strategy == "sequence")
         self.optimizer = nn.optim.AdamW(self.model.parameters(), lr=4e-3)

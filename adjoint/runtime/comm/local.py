@@ -111,15 +111,11 @@ class _World:
                 self.changed.wait(max(deadline - time.monotonic(), 0))
             return self.mail[letter].popleft()
 
-    def _hopeless(
-        self, source: int, me: int, call: Call, late: bool
-    ) -> CommunicationError | None:
+    def _hopeless(self, source: int, me: int, call: Call, late: bool) -> CommunicationError | None:
         if source in self.ended:
             return gone(me, call, source, self.ended[source])
         if source in self.waiting and self.all_wait():
-            return protocol.tell_apart(
-                [call, _elsewhere(self.waiting[source], call)], [me, source]
-            )
+            return protocol.tell_apart([call, _elsewhere(self.waiting[source], call)], [me, source])
         return silent(me, call, [source], self.limit) if late else None
 
     def all_wait(self) -> bool:

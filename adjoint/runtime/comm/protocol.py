@@ -58,6 +58,14 @@ class Communicator(Protocol):
         """`target` of `to` = the source of `from`; zeros where no pair sends."""
         ...
 
+    def barrier(self, *, label: str) -> None:
+        """Return when every member has called it."""
+        ...
+
+
+class Mail(Protocol):
+    """Messages between two members of a group, beside its collectives; the host's arrays."""
+
     def send(self, source: Any, to: int, *, tag: int, label: str) -> None:
         """Send a message, without waiting for its reader; the source may change afterwards."""
         ...
@@ -68,10 +76,6 @@ class Communicator(Protocol):
 
     def flush(self, *, label: str) -> None:
         """Wait until all that this member has sent is on its way."""
-        ...
-
-    def barrier(self, *, label: str) -> None:
-        """Return when every member has called it."""
         ...
 
 
