@@ -356,8 +356,8 @@ class _Run:
 
 
 class _Sum:
-    """What microbatches are joined to: neighbours first, then pairs of pairs, as members are; in the
-    fast order one after another, in one place."""
+    """What microbatches are joined to: neighbours first, then pairs of pairs, as members are; in
+    the fast order one after another, in one place."""
 
     def __init__(self, join_: Join, order: str):
         self.join, self.fast, self.parts = join_, order == "fast", list[tuple[int, Any]]()

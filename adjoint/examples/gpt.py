@@ -1,5 +1,6 @@
 """A character GPT: it reads the standard library's docstrings, and then writes one of its own."""
 
+import argparse
 from functools import partial
 from typing import Any
 
@@ -12,12 +13,14 @@ STEPS, BATCH, LENGTH, WIDTH, HEADS, LAYERS = 500, 16, 32, 64, 4, 2
 class GPT(nn.Module):
     """Characters → layers of attention to what came before → what the next character may be."""
 
-    def __init__(self, characters: int):
+    def __init__(self, characters: int, experts: int = 0):
         place = nn.RotaryEmbedding(WIDTH // HEADS)
         options: dict[str, Any] = {"batch_first": True, "norm_first": True, "rope": place}
         layer = partial(nn.TransformerEncoderLayer, WIDTH, HEADS, 4 * WIDTH, 0.0, "gelu", **options)
         self.embedding = nn.Embedding(characters, WIDTH)
-        self.layers = [layer() for _ in range(LAYERS)]
+        mixture = partial(nn.MixtureOfExperts, WIDTH, 2 * WIDTH, experts)
+        made = [{"feed_forward": mixture()} if experts else {} for _ in range(LAYERS)]
+        self.layers = [layer(**own) for own in made]
         self.norm = nn.LayerNorm(WIDTH)
         self.out = nn.Linear(WIDTH, characters, bias=False)
 
@@ -39,16 +42,21 @@ def written(model: GPT, text: data.Text, start: str, count: int) -> str:
 
 
 def loss_of(model: GPT, x: Tensor, y: Tensor) -> Tensor:
-    """The mean surprise, in nats, by each character that comes next."""
-    return nn.loss.cross_entropy(model(x).transpose(1, 2), y)
+    """The mean surprise, in nats, by each character that comes next; of a model with experts, and
+    a little for how unequally busy these are."""
+    with nn.auxiliary_losses() as extra:
+        surprise = nn.loss.cross_entropy(model(x).transpose(1, 2), y)
+    return surprise + 0.01 * extra.total() if extra.values else surprise
 
 
 def main() -> None:
     """Train, be surprised by less than 2.4 nats a character of other docstrings, and write."""
-    seed = training.seed(0)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--experts", type=int, default=0, help="feed-forward parts of each layer")
+    experts, seed = parser.parse_known_args()[0].experts, training.seed(0)
     whole = data.docstrings(150_000)
     text = data.Text(whole[:140_000], LENGTH, vocabulary="".join(sorted(set(whole))))
-    model, mesh = GPT(len(text.vocabulary)), training.mesh()
+    model, mesh = GPT(len(text.vocabulary), experts), training.mesh()
     nn.parallel.shard_model(model, mesh)
     optimizer = nn.optim.AdamW(model.parameters(), lr=4e-3, betas=(0.9, 0.98))
 

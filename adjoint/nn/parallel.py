@@ -13,6 +13,7 @@ another follows. What may live here: which layout each strategy wants. What may 
 | `fsdp` | batches, parameters, gradients and the optimiser's state (ZeRO-3) |
 | `tp` | heads of attention and the inner features of feed-forward parts (Megatron) |
 | `pp` | layers: members have stages of the model, and batches come in microbatches |
+| `ep` | experts of a `MixtureOfExperts`, and batches; all other parameters are whole |
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from adjoint.errors import ArgumentError, ShardingError, did_you_mean
 from adjoint.ir.mesh import Mesh, P, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.nn.attention import MultiheadAttention
+from adjoint.nn.experts import EXPERTS, ROWS, MixtureOfExperts
 from adjoint.nn.module import Module
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.stages import stages_of
@@ -38,7 +40,7 @@ from adjoint.runtime.sharded_buffer import ShardedBuffer
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_map
 
-BATCH_AXES, WHOLE_AXIS, TENSOR_AXIS = ("dp", "fsdp"), "fsdp", "tp"
+BATCH_AXES, WHOLE_AXIS, TENSOR_AXIS, EXPERT_AXIS = ROWS, "fsdp", "tp", EXPERTS
 Rules = Mapping[str, P]
 _LAYERS = (TransformerEncoderLayer, TransformerDecoderLayer)
 _COLUMNS, _ROWS = P(TENSOR_AXIS), P(None, TENSOR_AXIS)  # of a weight: its outputs, its inputs
@@ -70,6 +72,8 @@ def shard_model(
         return {}
     _check(mesh, sequence)
     specs = _tensor_parallel(model) if TENSOR_AXIS in mesh.names else {}
+    if EXPERT_AXIS in mesh.names:
+        specs |= _expert_parallel(model, mesh)
     named = dict(model.state_dict())
     _check_rules(rules or {}, named)
     placed = stages_of(model, mesh, stages)
@@ -201,6 +205,27 @@ def _tensor_parallel(model: Module) -> dict[str, P]:
     return specs
 
 
+def _expert_parallel(model: Module, mesh: Mesh) -> dict[str, P]:
+    """Members have experts of every mixture."""
+    mixtures = [(n, m) for n, m in model.named_modules() if isinstance(m, MixtureOfExperts)]
+    members = mesh.extent((EXPERT_AXIS,))
+    if mesh.stages:
+        problem = f"{mesh!r} has stages and experts: rows of microbatches do not lie side by side"
+        fix = f"leave {EXPERT_AXIS!r} out (stages then have their experts whole), or 'pp'"
+        raise ShardingError("E7006", problem, op="shard_model", help=fix)
+    if not mixtures:
+        problem = f"{mesh!r} splits experts along {EXPERT_AXIS!r}, and the model has none"
+        fix = "nn.MixtureOfExperts is the layer that has them"
+        raise ShardingError("E7002", problem, op="shard_model", help=fix)
+    for name, mixture in mixtures:
+        if mixture.num_experts % members:
+            problem = f"{mixture.num_experts} experts of {name} have no {members} equal parts"
+            fix = f"take a multiple of {members} experts"
+            raise ShardingError("E7004", problem, op="shard_model", help=fix)
+    parts = ("weight1", "bias1", "weight2", "bias2")
+    return {_joined(name, part): P(EXPERT_AXIS) for name, _ in mixtures for part in parts}
+
+
 def _joined(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
@@ -216,6 +241,9 @@ def _split_lengths(model: Module, mesh: Mesh) -> None:
             norms = [getattr(module, n) for n in ("norm1", "norm2", "norm3") if hasattr(module, n)]
             for norm in norms:
                 norm.register_forward_hook(_Constraint(mesh, P(batch)))
+            if not hasattr(module, "linear2"):
+                problem = "lengths of a layer with a feed_forward of its own are not split"
+                raise ArgumentError("E2008", problem, op="shard_model")
             rows = [module.self_attn.out_proj, module.linear2]
             for part in rows:
                 part.register_forward_hook(_Constraint(mesh, P(batch, TENSOR_AXIS)))
