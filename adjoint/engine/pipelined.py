@@ -24,8 +24,7 @@ from adjoint.ir.member import Member, running_as
 from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, Sharding
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import storage
-from adjoint.ops.collective import COLLECTIVES, bytes_sent
-from adjoint.ops.pipeline import to_stage
+from adjoint.ops.collective import COLLECTIVES, bytes_sent, collective_text, to_stage
 from adjoint.runtime.buffer import Buffer, constant, row_major
 from adjoint.runtime.comm import local, world
 from adjoint.runtime.comm.joins import join
@@ -128,6 +127,21 @@ class PipelinedProgram:
 
     # ---- what it costs
 
+    def lines(self) -> list[str]:
+        """What stages and members say to one another, with the bytes that each sends."""
+        count, micro = self.timed.mesh.microbatches, set(self.cut.pieces.values())
+        found = [_sent_line(t, count) for rows in self.cut.sends.values() for t in rows]
+        for part in (self.before, self.after):
+            found += [_sent_line(t, 1) for t in part.steps if isinstance(t, Transfer)]
+        for piece in self.bound:
+            times = f", {count} times" if piece in micro else ""
+            for n in toposort(piece.roots):
+                if n.op in COLLECTIVES:
+                    kind = f"{n.dtype.short}{list(n.src[0].shape)}"
+                    text = f"{n.op.name} of {kind}: {collective_text(n)}{times}"
+                    found.append(f"{piece.name}: {text}")
+        return found
+
     def report(self) -> PipelineReport:
         """What each stage keeps and sends."""
         mesh = self.timed.mesh
@@ -212,6 +226,14 @@ class PipelinedProgram:
             return ShardedBuffer(parts, layout, tuple(map(int, shape)), dtype)
         first = parts[min(parts)]
         return first if first.device == device else Buffer(first.array(), device)
+
+
+def _sent_line(transfer: Transfer, times: int) -> str:
+    node = transfer.node
+    kind = f"{node.dtype.short}{list(node.shape)}"
+    often = f", {times} times" if times > 1 else ""
+    way = f"send of {kind}: stage {transfer.source} to stage {transfer.target}"
+    return f"{way}{often}, {transfer.nbytes * times} bytes sent by each"
 
 
 class _Run:
@@ -339,7 +361,8 @@ class _Run:
     # ---- messages
 
     def _send(self, transfer: Transfer, values: Values, microbatch: int = 0) -> None:
-        array = np.asarray(values[transfer.node].array(), order="C")
+        node = transfer.node
+        array = np.ascontiguousarray(values[node].array()).reshape(tuple(map(int, node.shape)))
         to = self.group[transfer.target]
         self.mail.send(array, to, tag=transfer.number, label=self._label(transfer, microbatch))
 

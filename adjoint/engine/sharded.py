@@ -241,6 +241,12 @@ def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> F
     return Function(graph.parameters, graph.roots)
 
 
+def pipeline_of(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> PipelinedProgram | None:
+    """The program of a traced graph on a mesh with stages."""
+    made = over_mesh(roots, leaves, mesh).program if mesh.stages else None
+    return made if isinstance(made, PipelinedProgram) else None
+
+
 def over_mesh(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> OverMesh:
     """The program of a traced graph."""
     given = set(leaves)

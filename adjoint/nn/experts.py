@@ -29,10 +29,10 @@ ROWS, EXPERTS = ("dp", "fsdp", "ep"), "ep"  # axes of a mesh
 
 
 class AuxiliaryLosses:
-    """What layers add to a loss: `with auxiliary_losses() as extra: ...`, then `extra.total()`."""
+    """What layers add to a loss: `with auxiliary_losses(0.01) as extra: loss = extra.added(…)`."""
 
-    def __init__(self) -> None:
-        self.values: list[Tensor] = []
+    def __init__(self, weight: float = 1.0) -> None:
+        self.weight, self.values = weight, list[Tensor]()
 
     def total(self) -> Tensor:
         """The sum of all that layers have added; 0 if none has."""
@@ -41,14 +41,18 @@ class AuxiliaryLosses:
             found = found + value
         return found
 
+    def added(self, loss: Tensor) -> Tensor:
+        """A loss with the weighted sum of these; as it is where no layer has added any."""
+        return loss + self.weight * self.total() if self.values else loss
+
 
 _collected: ContextVar[AuxiliaryLosses | None] = ContextVar("auxiliary_losses", default=None)
 
 
 @contextmanager
-def auxiliary_losses() -> Iterator[AuxiliaryLosses]:
+def auxiliary_losses(weight: float = 1.0) -> Iterator[AuxiliaryLosses]:
     """Collect the losses of layers that are called inside."""
-    found = AuxiliaryLosses()
+    found = AuxiliaryLosses(weight)
     token = _collected.set(found)
     try:
         yield found
@@ -189,7 +193,7 @@ def _rows_of(x: Tensor, index: Tensor) -> Tensor:
 
 
 def _add_balance(scores: Tensor, first: Tensor, count: int) -> None:
-    """Tell whoever collects losses how unequally busy experts are."""
+    """Tell the reader of auxiliary losses, if there is one, how unequally busy experts are."""
     collected = _collected.get()
     if collected is not None:
         share = first.cast(scores.dtype).mean(1)

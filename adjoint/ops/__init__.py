@@ -22,7 +22,6 @@ from adjoint.ops import (  # noqa: F401 (to import a module is to enter its reco
     loop_ops,
     mathematics,
     movement,
-    pipeline,
     random,
     reduce,
     roots,

@@ -124,7 +124,7 @@ def spread_out(buffer: Buffer, sharding: Sharding) -> dict[int, Buffer]:
     own = [m for m in own_members(mesh) if m in sharding.holders]
     if not sharding.dims:
         if isinstance(buffer, ShardedBuffer):
-            buffer.array()  # all members ask together, whoever keeps it
+            buffer.array()  # all members ask together, also those that keep nothing
         return {m: _on(buffer, mesh.devices[m]) for m in own}
     array = buffer.array()
     return {m: _part(array, sharding, m) for m in own}

@@ -24,8 +24,14 @@ from adjoint.ir.mesh import PIPELINE_AXIS, Axes, Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, substitute, toposort
-from adjoint.ops.collective import COLLECTIVES, all_gather, all_reduce, axis_index, reduce_scatter
-from adjoint.ops.pipeline import to_stage
+from adjoint.ops.collective import (
+    COLLECTIVES,
+    all_gather,
+    all_reduce,
+    axis_index,
+    reduce_scatter,
+    to_stage,
+)
 from adjoint.sharding.partition import Partition, kept_whole
 from adjoint.sharding.propagate import leaf_sharding
 

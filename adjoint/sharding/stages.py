@@ -2,7 +2,7 @@
 
 Leaves and marks (`to_stage`) say where they are. A forward node is where the last of its operands
 is; a node of the backward pass where the forward values are that it needs, or the last of those
-that need it. What no stage has anything to do with is computed by whoever needs it.
+that need it. What no stage has anything to do with is computed by every stage that needs it.
 
 What may live here: stages of nodes. What may not: cutting (`pieces.py`), layouts, or time.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from adjoint.errors import ShardingError
 from adjoint.ir.kernel_kind import PART, Identity, View
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ops.pipeline import to_stage
+from adjoint.ops.collective import to_stage
 from adjoint.sharding.timetable import BACKWARD, FORWARD
 
 Stages = Mapping[UOp, int | None]

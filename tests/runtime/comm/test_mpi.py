@@ -14,7 +14,7 @@ import pytest
 from adjoint.cli.launch import _found
 from adjoint.engine import sharded
 from adjoint.errors import CommunicationError
-from tests.nn.parallel_training import Run, mesh_of
+from tests.nn.parallel_training import MODELS, Run, mesh_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -222,12 +222,15 @@ def test_two_processes_train_with_the_bits_of_two_simulated_devices():
         (4, "", "fsdp=2,pp=2"),
         (4, "", "pp=2,tp=2"),
         (4, "deep", "pp=4"),
+        (2, "experts", "ep=2"),
+        (4, "experts", "ep=4"),
+        (4, "experts", "dp=2,ep=2"),
     ],
 )
 def test_processes_train_with_the_bits_of_simulated_devices(size, strategy, mesh):
     here = Run(strategy, mesh_of(mesh)).losses(3)
     np.testing.assert_allclose(
-        here, Run(strategy if strategy == "deep" else "").losses(3), rtol=2e-6
+        here, Run(strategy if strategy in MODELS else "").losses(3), rtol=2e-6
     )
     assert trained(size, strategy, mesh, "3") == here
 
@@ -263,7 +266,7 @@ def test_stages_send_the_bytes_that_were_counted(mesh, monkeypatch):
 def test_processes_in_stages_hold_their_parameters_alone(tmp_path):
     script = tmp_path / "held.py"
     script.write_text(
-        "from tests.nn.parallel_training import Run, mesh_of\n"
+        "from tests.nn.parallel_training import MODELS, Run, mesh_of\n"
         "from adjoint import distributed\n"
         "from adjoint.ir.values import storage\n"
         "run = Run('', mesh_of('pp=2'))\n"
@@ -327,7 +330,9 @@ def test_after_a_process_was_killed_the_run_goes_on_from_its_checkpoint(tmp_path
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("strategy", "mesh"), [("", "tp=2"), ("zero2", "dp=2"), ("", "fsdp=2")])
+@pytest.mark.parametrize(
+    ("strategy", "mesh"), [("", "tp=2"), ("zero2", "dp=2"), ("", "fsdp=2"), ("experts", "ep=2")]
+)
 def test_processes_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch):
     programs, original = [], sharded.sharded_program
 
