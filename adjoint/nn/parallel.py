@@ -27,7 +27,7 @@ import numpy as np
 
 from adjoint.distributed import member
 from adjoint.errors import ArgumentError, ShardingError, did_you_mean
-from adjoint.ir.mesh import Mesh, P, Sharding
+from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, P, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.experts import EXPERTS, ROWS, MixtureOfExperts
@@ -41,6 +41,7 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_map
 
 BATCH_AXES, WHOLE_AXIS, TENSOR_AXIS, EXPERT_AXIS = ROWS, "fsdp", "tp", EXPERTS
+_AXES = (*BATCH_AXES, TENSOR_AXIS, PIPELINE_AXIS)
 Rules = Mapping[str, P]
 _LAYERS = (TransformerEncoderLayer, TransformerDecoderLayer)
 _COLUMNS, _ROWS = P(TENSOR_AXIS), P(None, TENSOR_AXIS)  # of a weight: its outputs, its inputs
@@ -71,6 +72,7 @@ def shard_model(
     if mesh is None:
         return {}
     _check(mesh, sequence)
+    _check_names(mesh, rules or {})
     specs = _tensor_parallel(model) if TENSOR_AXIS in mesh.names else {}
     if EXPERT_AXIS in mesh.names:
         specs |= _expert_parallel(model, mesh)
@@ -267,6 +269,17 @@ def _check(mesh: Mesh, sequence: bool) -> None:
     if sequence and TENSOR_AXIS not in mesh.names:
         problem = f"lengths are split over the axis {TENSOR_AXIS!r}, and {mesh!r} has none"
         raise ArgumentError("E2008", problem, op="shard_model")
+
+
+def _check_names(mesh: Mesh, rules: Rules) -> None:
+    """An axis that nothing is split along is most likely a name that was mistyped."""
+    told = {a for spec in rules.values() for a in Sharding(mesh, spec).used}
+    for axis in mesh.names:
+        if axis not in (*_AXES, *told):
+            known = f"the axes are {', '.join(_AXES)}; rules may name others"
+            problem = f"{mesh!r} has an axis {axis!r}, along which no parameter is split"
+            fix = did_you_mean(axis, _AXES) or known
+            raise ShardingError("E7002", problem, op="shard_model", help=fix)
 
 
 def _check_axis(mesh: Mesh, axis: str) -> None:

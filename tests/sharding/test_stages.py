@@ -190,6 +190,7 @@ BAD = [
     (lambda m: parallel.shard_model(m, Mesh({"pp": 2}), stages=["7"]), "E7007", "called '7'"),
     (lambda m: parallel.shard_model(m, Mesh({"pp": 2}), stages=[]), "E7007", "begin with 1"),
     (lambda m: parallel.shard_model(m, Mesh({"dp": 2}), stages=["1"]), "E7002", "no axis 'pp'"),
+    (lambda m: parallel.shard_model(m, Mesh({"pq": 2})), "E7002", "no parameter is split"),
     (lambda m: parallel.shard_batch(Mesh({"pp": 2}), np.ones((6, 2))), "E7008", "no 4 equal"),
     (lambda m: parallel.shard_batch(Mesh({"pp": 2}), np.ones(())), "E7008", "a number"),
     (lambda m: Mesh({"pp": 2}, microbatches=1), "E7008", "2 microbatches or more"),
