@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.engine.graph_key import GraphKey, backend_name, graph_key
 from adjoint.engine.interpreter import run_function
 from adjoint.engine.program_cache import PROGRAMS, CachedProgram
+from adjoint.engine.step_facts import FlagError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function
 from adjoint.ir.member import Member, running_as
@@ -30,7 +31,7 @@ from adjoint.runtime.comm import local, world
 from adjoint.runtime.comm.joins import join
 from adjoint.runtime.device import Device
 from adjoint.runtime.sharded_buffer import ShardedBuffer, own_members, spread_out
-from adjoint.sharding.microbatches import MICROBATCH, Join, TimedGraph, timed_graph
+from adjoint.sharding.microbatches import MICROBATCH, Join, TimedGraph, asked_layout, timed_graph
 from adjoint.sharding.order import order_of_products
 from adjoint.sharding.pieces import (
     Microbatch,
@@ -59,11 +60,20 @@ class Bound:
         """The outputs, from the values of the inputs."""
         given = [values[node] for node in self.piece.inputs]
         if self.program is None or self.key is None:
-            function = Function(self.piece.parameters, self.piece.roots)
-            arrays = row_major(run_function(function, [b.array() for b in given]))
-            return [Buffer(a, device) for a in arrays]
+            return self._interpreted(given, device)
         known = [storage(leaf) for leaf in self.key.leaves[len(given) :]]
-        return self.program.run(self.key, [*given, *known], [device] * len(self.piece.roots))
+        try:
+            return self.program.run(self.key, [*given, *known], [device] * len(self.piece.roots))
+        except FlagError:
+            if not any(n.op in COLLECTIVES for n in toposort(self.piece.roots)):
+                with effects_muted():
+                    self._interpreted(given, device)  # says which index it was
+            raise
+
+    def _interpreted(self, given: Sequence[Buffer], device: str) -> list[Buffer]:
+        function = Function(self.piece.parameters, self.piece.roots)
+        arrays = row_major(run_function(function, [b.array() for b in given]))
+        return [Buffer(a, device) for a in arrays]
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +447,7 @@ def pipelined_program(
     before = cut_once([(n, [s]) for n, s in cut.before], stages, count, True)
     count += sum(isinstance(step, Transfer) for step in before.steps)
     joined = {j.joined: owners[j.source] for j in late}
-    timed = _settled(timed, {**stages, **joined}, not late)
+    timed = _settled(timed, roots, {**stages, **joined}, not late)
     wants = [
         (root, range(mesh.stages) if s.stage is None else [s.stage])
         for root, s in zip(timed.roots, timed.results, strict=True)
@@ -460,15 +470,22 @@ def pipelined_program(
     )
 
 
-def _settled(timed: TimedGraph, leaves: Stages, forward_only: bool) -> TimedGraph:
-    """Results that no stage was asked for: numbers go to all of them, anything larger stays with
-    the stage that computes it."""
+def _settled(
+    timed: TimedGraph, roots: Sequence[UOp], leaves: Stages, forward_only: bool
+) -> TimedGraph:
+    """Results that nothing was asked of: numbers go to all stages, anything larger stays with the
+    one that computes it."""
     found = once_stages(toposort(timed.roots), leaves, forward_only)
     results = [
-        Sharding(s.mesh, s.dims, (), found[root], s.turns) if s.stage is None and root.shape else s
-        for root, s in zip(timed.roots, timed.results, strict=True)
+        Sharding(s.mesh, s.dims, (), found[node], s.turns) if _stays(root, s) else s
+        for root, node, s in zip(roots, timed.roots, timed.results, strict=True)
     ]
     return replace(timed, results=tuple(results))
+
+
+def _stays(root: UOp, layout: Sharding) -> bool:
+    told = asked_layout(root) is not None or not isinstance(root.device, Sharding)
+    return layout.stage is None and bool(root.shape) and not told
 
 
 def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:

@@ -121,7 +121,8 @@ class Mesh:
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{n}={s}" for n, s in zip(self.names, self.shape, strict=True))
-        return f"Mesh({axes})"
+        turns = f", microbatches={self.microbatches}, {self.schedule}" if self.stages else ""
+        return f"Mesh({axes}{turns})"
 
 
 def _mesh_again(shape: Any, names: Any, devices: Any, microbatches: int, schedule: str) -> Mesh:

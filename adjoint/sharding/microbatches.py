@@ -20,7 +20,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.expand import expand
 from adjoint.ir.function import UniqueName
 from adjoint.ir.kernel_kind import Identity
-from adjoint.ir.mesh import PIPELINE_AXIS, Axes, Mesh, Sharding
+from adjoint.ir.mesh import PIPELINE_AXIS, Axes, Dims, Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, rebuild, substitute, toposort
@@ -101,27 +101,24 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
         tuple((p, n.arg.axes) for p, n in zip(places, indices, strict=True)),
         joins,
         tuple(rest),
-        tuple(
-            Sharding(mesh, s.dims, (), stage_of_root(node), in_turns(root))
-            for root, s, node in zip(roots, asked, closed, strict=True)
-        ),
+        tuple(_result_layout(mesh, s.dims, r) for r, s in zip(roots, asked, strict=True)),
     )
     _check_apart(made)
     return made
 
 
-def stage_of_root(node: UOp) -> int | None:
-    """The stage that a result was asked for at."""
-    while type(node.op.kernel) is Identity and node.op is not to_stage:
-        node = node.src[node.op.kernel.operand]
-    return node.arg.stage if node.op is to_stage else None
-
-
-def in_turns(root: UOp) -> bool:
-    """Whether a result was asked for as one that comes in microbatches."""
+def asked_layout(root: UOp) -> Sharding | None:
+    """The layout that a result was asked for in, if it was."""
     while type(root.op.kernel) is Identity and root.op is not _SHARD:
         root = root.src[root.op.kernel.operand]
-    return root.op is _SHARD and bool(root.arg.sharding.turns)
+    return root.arg.sharding if root.op is _SHARD else None
+
+
+def _result_layout(mesh: Mesh, dims: Dims, root: UOp) -> Sharding:
+    asked = asked_layout(root)
+    if asked is None:
+        return Sharding(mesh, dims)
+    return Sharding(mesh, dims, (), asked.stage, asked.turns)
 
 
 def _timed_mesh(mesh: Mesh) -> Mesh:

@@ -1,11 +1,22 @@
 """Timetables of stages, and graphs that are cut into pieces."""
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from adjoint import Mesh, ShardingError, Tensor, nn
+from adjoint import (
+    BoundsError,
+    Mesh,
+    P,
+    ShardingError,
+    Tensor,
+    jit,
+    nn,
+    reduction_order,
+    visualize_sharding,
+)
 from adjoint.engine.sharded import sharded_program
 from adjoint.ir.mesh import Sharding
 from adjoint.ir.uop import toposort
@@ -171,6 +182,65 @@ def test_without_microbatches_a_model_in_stages_predicts():
     found = model(Tensor(data))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
     assert found.sharding.stage == 1
+
+
+def test_results_with_rows_come_back_in_order():
+    model, mesh = perceptron((4, 6, 6, 2)), Mesh({"dp": 2, "pp": 2}, microbatches=2)
+    data = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
+    expected = model(Tensor(data)).numpy()
+    parallel.shard_model(model, mesh)
+    found = model(parallel.shard_batch(mesh, data))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+
+def test_a_result_stays_with_its_stage_unless_it_is_asked_for_elsewhere():
+    mesh = Mesh({"pp": 2})
+    model, loss, _ = step_of(mesh)
+    last = model.parameters()[-1]
+    grown = (last + 1).realize()
+    assert grown.sharding.stage == last.sharding.stage == 1
+    assert visualize_sharding(grown).splitlines()[1] == "│ CPU:1 │"
+    assert (grown - last).sum().item() == pytest.approx(2)
+    assert sorted(storage(last.shard(mesh, P()).realize().uop).parts) == [0, 1]
+    assert sorted(storage(loss.realize().uop).parts) == [0, 1]  # a number
+    assert (last.to("CPU").numpy() == last.numpy()).all()
+    other = last.reshard(Mesh({"dp": 2}), P("dp"))
+    assert (other.numpy() == last.numpy()).all()
+
+
+def test_an_index_out_of_range_is_named_with_its_place():
+    mesh = Mesh({"pp": 2}, microbatches=2)
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 4), nn.Linear(4, 2))
+    parallel.shard_model(model, mesh)
+    x = parallel.shard_batch(mesh, np.array([[0, 1], [2, 3], [4, 5], [0, 1]]))
+    loss = model(x).square().mean()
+    with pytest.raises(BoundsError, match="index 5 is out of range"):
+        loss.item()
+
+
+def test_values_are_pickled_and_compared_with_their_stage():
+    layout = Sharding(Mesh({"pp": 2}, schedule="gpipe"), (), (), 1)
+    again = pickle.loads(pickle.dumps(layout))
+    assert (again, hash(again)) == (layout, hash(layout))
+    assert layout != Sharding(layout.mesh, (), (), 0)
+    assert layout != Sharding(layout.mesh)
+    assert layout.mesh != Mesh({"pp": 2})
+    assert "stage 1" in repr(layout)
+
+
+@pytest.mark.parametrize("order", ["fixed", "fast"])
+def test_an_empty_batch_and_another_size_at_the_second_call(order):
+    model, mesh = perceptron((4, 6, 6, 2)), Mesh({"pp": 2}, microbatches=2)
+    parallel.shard_model(model, mesh)
+    value = jit(lambda x: model(x).square().sum())
+    with reduction_order(order):
+        found = [
+            value(parallel.shard_batch(mesh, np.ones((rows, 4), np.float32))).item()
+            for rows in (4, 8, 0, 4)
+        ]
+    assert found[0] == found[3]
+    assert found[1] == pytest.approx(2 * found[0], rel=1e-6)
+    assert found[2] == 0
 
 
 # ---- what cannot be
