@@ -84,7 +84,9 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
         for i, (n, layout) in enumerate(zip(leaves, own, strict=True))
     ]
     given = dict(zip(whole, own, strict=True))
-    partition = Partition(timed, order, dict(zip(whole, parameters, strict=True)), given=given)
+    partition = _TimedPartition(
+        timed, order, dict(zip(whole, parameters, strict=True)), given=given
+    )
     partition.add(closed)
     asked = [_without_turns(partition.layouts[node]) for node in closed]
     found = [partition.wanted(node, layout) for node, layout in zip(closed, asked, strict=True)]
@@ -105,6 +107,28 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
     )
     _check_apart(made)
     return made
+
+
+class _TimedPartition(Partition):
+    """A partition in which no layout that a user asks for takes the rows out of their turns."""
+
+    def _add(self, node: UOp) -> None:
+        layout = self._in_turns(node) if node.op is _SHARD else None
+        if layout is None:
+            super()._add(node)
+        else:
+            self.layouts[node] = layout
+            self.local[node] = self.wanted(self._below_shards(node), layout)
+
+    def _in_turns(self, node: UOp) -> Sharding | None:
+        (x,), asked = node.src, node.arg.sharding
+        below = self.layouts[x]
+        dim = next((d for d, axes in enumerate(below.dims) if MICROBATCH in axes), None)
+        if dim is None or MICROBATCH in asked.used:
+            return None
+        dims = [asked.axes(d) for d in range(len(node.shape))]
+        dims[dim] = (*dims[dim], MICROBATCH)
+        return Sharding(asked.mesh, dims)
 
 
 def asked_layout(root: UOp) -> Sharding | None:
@@ -196,7 +220,7 @@ def _laid(node: UOp, x: UOp, timed: Mesh, turns: set[UOp], after: set[UOp]) -> U
     if layout.turns:
         turns.add(node)
     if layout.stage is None:
-        found: UOp = _SHARD(x, _timed(layout, timed, node in turns and bool(node.shape)))
+        found: UOp = _SHARD(x, _timed(layout, timed, layout.turns))
         return found
     after.add(node)
     while x.op is to_stage and x.arg.stage == layout.stage and x.src[0].op is _SHARD:

@@ -160,6 +160,29 @@ def test_a_parameter_of_two_stages_gets_both_gradients():
         np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("place", [lambda p, mesh: p, lambda p, mesh: p.shard_(mesh, P())])
+def test_a_parameter_of_no_stage_gets_its_gradient(place):
+    mesh, data = Mesh({"pp": 2}, microbatches=4), np.ones((8, 4), np.float32)
+    model, scale = perceptron((4, 6, 6, 2)), Tensor.full((4,), 1.5).requires_grad_()
+    gradients = lambda x: model(x * scale).square().mean().gradient(scale, *model.parameters())  # noqa: E731
+    expected = [g.numpy() for g in gradients(Tensor(data))]
+    parallel.shard_model(model, mesh)
+    place(scale, mesh)
+    found = [g.numpy() for g in gradients(parallel.shard_batch(mesh, data))]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-7)
+
+
+def test_a_layout_that_is_asked_for_inside_keeps_the_turns():
+    mesh, data = Mesh({"pp": 2, "tp": 2}, microbatches=2), np.ones((8, 4), np.float32)
+    model = perceptron((4, 6, 6, 2))
+    value = lambda x: model[1:](model[0](x).shard(mesh, P(None, "tp"))).square().sum()  # noqa: E731
+    expected = model(Tensor(data)).square().sum().item()
+    parallel.shard_model(model, mesh)
+    found = value(parallel.shard_batch(mesh, data))
+    assert found.item() == pytest.approx(expected, rel=1e-6)
+
+
 def test_random_draws_are_those_of_one_device():
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
     mesh = Mesh({"pp": 2}, microbatches=2)
