@@ -13,6 +13,7 @@ from adjoint import (
     ShardingError,
     Tensor,
     jit,
+    lower,
     nn,
     reduction_order,
     visualize_sharding,
@@ -205,6 +206,20 @@ def test_without_microbatches_a_model_in_stages_predicts():
     found = model(Tensor(data))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
     assert found.sharding.stage == 1
+
+
+def test_what_stages_say_is_shown_by_lower():
+    model, mesh = perceptron((4, 6, 6, 2)), Mesh({"pp": 2}, microbatches=2)
+    parallel.shard_model(model, mesh)
+    x = parallel.shard_batch(mesh, np.ones((4, 4), np.float32))
+    lowered = lower(lambda x: model(x).square().mean())(x)
+    assert lowered.collectives() == [
+        "send of f32[2, 6]: stage 0 to stage 1, 2 times, 96 bytes sent by each",
+        "send of f32[]: stage 1 to stage 0, 4 bytes sent by each",
+    ]
+    assert "2 stages, 2 microbatches, 33.3% of the time waiting" in str(lowered.stages())
+    with pytest.raises(ShardingError, match="on no mesh with stages"):
+        lower(lambda x: x + 1)(Tensor.ones(2)).stages()
 
 
 def test_results_with_rows_come_back_in_order():
