@@ -76,6 +76,8 @@ CODES: dict[str, str] = {
     "E7004": "sharding does not fit the value",
     "E7005": "collective outside of a mesh",
     "E7006": "not supported over a mesh",
+    "E7007": "no stages to cut a model into",
+    "E7008": "microbatches do not fit",
     "E7020": "members call different collectives",
     "E7021": "a member ended",
     "E7022": "a member does not answer",

@@ -30,7 +30,11 @@ STRATEGIES = {
     "ZeRO-3": ("", {"fsdp": 2}),
     "tensor parallel": ("", {"tp": 2}),
     "sequence parallel": ("sequence", {"tp": 2}),
+    "stages, 1F1B": ("", {"pp": 2}),
+    "stages, GPipe": ("gpipe", {"pp": 2}),
+    "experts": ("experts", {"ep": 2}),
 }
+EXPERTS = 4
 SENT = {"all_reduce": 2.0, "reduce_scatter": 1.0, "all_to_all": 1.0}
 
 
@@ -61,8 +65,10 @@ class Trained:
 
     def __init__(self, strategy="", sizes=None, batch=BATCH):
         Tensor.manual_seed(0)
-        self.mesh = Mesh(sizes) if sizes else None
-        self.strategy, self.batch, self.model = strategy, batch, gpt.GPT(CHARACTERS)
+        schedule = {"schedule": "gpipe"} if strategy == "gpipe" else {}
+        self.mesh = Mesh(sizes, **schedule) if sizes else None
+        self.strategy, self.batch = strategy, batch
+        self.model = gpt.GPT(CHARACTERS, EXPERTS if strategy == "experts" else 0)
         if self.mesh is not None:
             parallel.shard_model(self.model, self.mesh, sequence=strategy == "sequence")
         self.optimizer = nn.optim.AdamW(self.model.parameters(), lr=1e-3)
@@ -101,6 +107,12 @@ def sent(graph, size):
     return found
 
 
+def sent_by_stages(program):
+    """The same for the stage that sends most."""
+    most = max(program.report().stages, key=lambda s: s.sent + s.collective_bytes)
+    return {"send": most.sent, "collectives": most.collective_bytes}
+
+
 def graph_of(run):
     """The local graph of a step."""
     made = []
@@ -110,7 +122,16 @@ def graph_of(run):
         run.step(*run.data()).realize()
     finally:
         sharded.sharded_program = original
-    return max((program.graph for program in made), key=lambda graph: len(graph.collectives))
+    return max((program.graph for program in made), key=talk)
+
+
+def talk(graph):
+    """How much members of a graph have to say."""
+    return len(graph.lines() if hasattr(graph, "lines") else graph.collectives)
+
+
+def _expert_weights(layer):
+    return layer.weight1, layer.bias1, layer.weight2, layer.bias2
 
 
 def least(run, name, size):
@@ -120,6 +141,14 @@ def least(run, name, size):
     weights, block = run.parameter_bytes, BATCH * LENGTH * gpt.WIDTH * 4
     if name in ("data parallel", "ZeRO-2"):
         return 2 * share * weights
+    if name.startswith("stages"):
+        return block  # what enters the second stage, or the gradient of that
+    if name == "experts":
+        experts = [m for layer in run.model.layers for m in _expert_weights(layer.feed_forward)]
+        whole = weights - sum(p.size * p.dtype.itemsize for p in experts)
+        layer = run.model.layers[0].feed_forward
+        slots = BATCH // size * EXPERTS * layer.capacity(LENGTH) * gpt.WIDTH * 4
+        return 2 * share * whole + share * 4 * gpt.LAYERS * slots  # two exchanges each way
     if name == "ZeRO-3":
         return 3 * share * weights  # gathered forward and backward, scattered once
     return 2 * share * 4 * gpt.LAYERS * block  # two sums each way in every layer
@@ -129,12 +158,15 @@ def strategies():
     """Rows of bytes for each strategy, on simulated devices."""
     for name, (strategy, sizes) in STRATEGIES.items():
         run = Trained(strategy, sizes)
-        found = sent(graph_of(run), 2)
+        graph = graph_of(run)
+        found = sent_by_stages(graph) if run.mesh.stages else sent(graph, 2)
         yield name, sum(found.values()), least(run, name, 2), found
+        if run.mesh.stages:
+            print(f"    {graph.report()}".replace("\n", "\n    "))
 
 
-def seconds_of_a_step(batch, processes):
-    run = Trained("", {"dp": processes} if processes > 1 else None, batch)
+def seconds_of_a_step(batch, processes, axis="dp"):
+    run = Trained("", {axis: processes} if processes > 1 else None, batch)
     pair = run.data()
     for _ in range(3):
         run.step(*pair).item()
@@ -146,6 +178,7 @@ def in_processes():
     size = distributed.size()
     rows = list(all_reduces()) if size > 1 else []
     times = {"strong": seconds_of_a_step(64, size), "weak": seconds_of_a_step(32 * size, size)}
+    times["stages"] = seconds_of_a_step(64, size, "pp")
     if distributed.is_main():
         print("BENCH " + json.dumps({"all_reduce": rows, **times}), flush=True)
 
@@ -174,9 +207,11 @@ def main():
         speed = f"{ours * 1e6:8.0f} µs  {nbytes / ours / 1e9:6.2f} GB/s"
         print(f"  {nbytes:>10} B  {speed}  {raw / ours:5.2f} of MPI's own")
     print("a step of the GPT, 1 thread a process: 1 process, 2 processes")
-    for kind, what, factor in (("strong", "batch 64", 1), ("weak", "batch 32 each", 2)):
+    rows = ("strong", "batch 64", 1), ("weak", "batch 32 each", 2), ("stages", "batch 64", 1)
+    for kind, what, factor in rows:
         pair = f"{one[kind] * 1e3:.1f} ms, {two[kind] * 1e3:.1f} ms"
-        print(f"  {kind} scaling, {what}: {pair}: {factor * one[kind] / two[kind]:.2f}×")
+        name = f"{kind} scaling" if kind != "stages" else kind
+        print(f"  {name}, {what}: {pair}: {factor * one[kind] / two[kind]:.2f}×")
 
 
 if __name__ == "__main__":

@@ -138,6 +138,11 @@ def over_mesh(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Any:
     return sharded().over_mesh(roots, leaves, mesh)
 
 
+def pipeline_of(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Any:
+    """The program of a traced graph on a mesh with stages; None if it has none."""
+    return sharded().pipeline_of(roots, leaves, mesh)
+
+
 def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Function:
     """What one member of a mesh runs of a traced graph."""
     found: Function = sharded().local_function(roots, leaves, mesh)

@@ -20,6 +20,7 @@ import numpy as np
 
 from adjoint.engine.graph_key import GraphKey, backend_name, graph_key
 from adjoint.engine.interpreter import run_function
+from adjoint.engine.pipelined import PipelinedProgram, pipelined_program
 from adjoint.engine.program_cache import PROGRAMS, CachedProgram
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import effects_muted
@@ -172,11 +173,16 @@ class ShardedProgram:
         return first if first.device == device else Buffer(first.array(), device)
 
 
+MeshProgram = ShardedProgram | PipelinedProgram
+
+
 def sharded_program(
     roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: str = ""
-) -> ShardedProgram:
+) -> MeshProgram:
     """The program of a graph on a mesh."""
     order = order or current_order()
+    if mesh.stages:
+        return pipelined_program(roots, leaves, mesh, order)
     graph = local_graph(roots, leaves, mesh, order)
     backend = backend_name(mesh.devices[0])
     default = Device.DEFAULT
@@ -195,9 +201,9 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._found: OrderedDict[Any, ShardedProgram] = OrderedDict()
+        self._found: OrderedDict[Any, MeshProgram] = OrderedDict()
 
-    def program(self, key: GraphKey, roots: Sequence[UOp], mesh: Mesh) -> ShardedProgram:
+    def program(self, key: GraphKey, roots: Sequence[UOp], mesh: Mesh) -> MeshProgram:
         """The program of a graph, made if need be."""
         order = current_order()
         layouts = tuple(leaf_sharding(leaf, mesh) for leaf in key.leaves)
@@ -221,7 +227,7 @@ KEPT = _Kept()
 class OverMesh:
     """A graph on a mesh above leaves that every run gives; what else has a value is held."""
 
-    program: ShardedProgram
+    program: MeshProgram
     known: tuple[Buffer, ...]
 
     def run(self, buffers: Sequence[Buffer]) -> list[Buffer]:
@@ -233,6 +239,12 @@ def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> F
     """The graph that a member runs, over what it is given."""
     graph = local_graph(roots, leaves, mesh, current_order())
     return Function(graph.parameters, graph.roots)
+
+
+def pipeline_of(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> PipelinedProgram | None:
+    """The program of a traced graph on a mesh with stages."""
+    made = over_mesh(roots, leaves, mesh).program if mesh.stages else None
+    return made if isinstance(made, PipelinedProgram) else None
 
 
 def over_mesh(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> OverMesh:

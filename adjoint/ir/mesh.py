@@ -20,6 +20,8 @@ from adjoint.errors import ShardingError, did_you_mean
 from adjoint.target import canonical_device
 
 KINDS = ("sum", "max", "min", "prod")
+PIPELINE_AXIS = "pp"  # along which members have stages of a model, and not parts of a dimension
+SCHEDULES = ("1f1b", "gpipe")
 Axes = tuple[str, ...]  # of a mesh, the slowest first
 Dims = tuple[Axes, ...]
 Pending = tuple[tuple[str, str], ...]  # (axis, kind)
@@ -29,26 +31,47 @@ class Mesh:
     """Devices in a grid: `Mesh((2, 4), ("dp", "tp"))`, `Mesh({"dp": 2, "tp": 4})`.
 
     `devices` are in row-major order; without them they are the first of the default kind: CPU,
-    CPU:1, …
+    CPU:1, … Along an axis `pp` members have stages of a model, to which a batch goes in so many
+    `microbatches` (twice as many as there are stages), in the order of a `schedule`: "1f1b" or
+    "gpipe".
     """
 
-    __slots__ = ("_hash", "devices", "names", "shape")
+    __slots__ = ("_hash", "devices", "microbatches", "names", "schedule", "shape")
     shape: tuple[int, ...]
     names: Axes
     devices: tuple[str, ...]
+    microbatches: int
+    schedule: str
 
     def __init__(
         self,
         shape: int | Sequence[int] | Mapping[str, int],
         names: str | Sequence[str] | None = None,
         devices: Iterable[str] | None = None,
+        *,
+        microbatches: int | None = None,
+        schedule: str | None = None,
     ):
         if isinstance(shape, Mapping):
             names, shape = tuple(shape), tuple(shape.values())
         sizes = (shape,) if isinstance(shape, int) else tuple(shape)
         self.shape, self.names = sizes, _checked_names(sizes, names)
         self.devices = _checked_devices(prod(sizes), devices)
-        self._hash = hash((self.shape, self.names, self.devices))
+        self.microbatches, self.schedule = _checked_pipeline(self, microbatches, schedule)
+        self._hash = hash(self._facts)
+
+    @property
+    def _facts(self) -> tuple[Any, ...]:
+        return self.shape, self.names, self.devices, self.microbatches, self.schedule
+
+    @property
+    def stages(self) -> int:
+        """How many stages of a model there are; 0: the mesh has no axis for them."""
+        return self.extent((PIPELINE_AXIS,)) if PIPELINE_AXIS in self.names else 0
+
+    def stage(self, member: int) -> int:
+        """The stage that a member has."""
+        return self.coordinates(member)[PIPELINE_AXIS]
 
     @property
     def size(self) -> int:
@@ -88,19 +111,45 @@ class Mesh:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mesh):
             return NotImplemented
-        return self is other or (
-            (self.shape, self.names, self.devices) == (other.shape, other.names, other.devices)
-        )
+        return self is other or self._facts == other._facts
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Mesh, (self.shape, self.names, self.devices)
+        return _mesh_again, self._facts
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{n}={s}" for n, s in zip(self.names, self.shape, strict=True))
-        return f"Mesh({axes})"
+        turns = f", microbatches={self.microbatches}, {self.schedule}" if self.stages else ""
+        return f"Mesh({axes}{turns})"
+
+
+def _mesh_again(shape: Any, names: Any, devices: Any, microbatches: int, schedule: str) -> Mesh:
+    if PIPELINE_AXIS not in names:
+        return Mesh(shape, names, devices)
+    return Mesh(shape, names, devices, microbatches=microbatches, schedule=schedule)
+
+
+def _checked_pipeline(mesh: Mesh, count: Any, schedule: Any) -> tuple[int, str]:
+    if not mesh.stages:
+        if count is not None or schedule is not None:
+            problem = f"{mesh!r} has no axis {PIPELINE_AXIS!r}, and so no stages for microbatches"
+            fix = f'Mesh({{"{PIPELINE_AXIS}": 2}}, microbatches=4)'
+            raise ShardingError("E7001", problem, op="Mesh", help=fix)
+        return 1, ""
+    count = max(2 * mesh.stages, 2) if count is None else count
+    if type(count) is not int or count < 2:
+        problem = f"a batch goes through stages in 2 microbatches or more, not {count!r}"
+        raise ShardingError("E7008", problem, op="Mesh")
+    chosen = SCHEDULES[0] if schedule is None else schedule
+    if chosen not in SCHEDULES:
+        known = f"the schedule is one of {', '.join(SCHEDULES)}"
+        problem = f"there is no schedule {chosen!r} for stages"
+        raise ShardingError(
+            "E7001", problem, op="Mesh", help=did_you_mean(str(chosen), SCHEDULES) or known
+        )
+    return count, chosen
 
 
 def _checked_names(sizes: tuple[int, ...], names: Any) -> Axes:
@@ -152,22 +201,43 @@ class Sharding(tuple[str, ...]):
 
     `dims[d]` are the axes along which dimension d is split, the slowest first; dimensions behind
     the last that is split are left out. `pending` are the axes along which members hold parts of
-    each element, and what joins these: sum, max, min or prod.
+    each element, and what joins these: sum, max, min or prod. With a `stage` only its members have
+    the value. With `turns` the rows of the first dimension go through the stages in microbatches.
     """
 
     mesh: Mesh
     dims: Dims
     pending: Pending
+    stage: int | None
+    turns: bool
     _hash: int
 
     def __new__(
-        cls, mesh: Mesh, dims: Iterable[Any] = (), pending: Iterable[tuple[str, str]] = ()
+        cls,
+        mesh: Mesh,
+        dims: Iterable[Any] = (),
+        pending: Iterable[tuple[str, str]] = (),
+        stage: int | None = None,
+        turns: bool = False,
     ) -> Sharding:
         made = tuple.__new__(cls, mesh.devices)
         made.mesh, made.dims = mesh, _checked_dims(mesh, dims)
         made.pending = _checked_pending(made, pending)
-        made._hash = hash((mesh, made.dims, made.pending))
+        made.stage, made.turns = _checked_stage(mesh, stage), turns
+        made._hash = hash(made._facts)
         return made
+
+    @property
+    def _facts(self) -> tuple[Any, ...]:
+        return self.mesh, self.dims, self.pending, self.stage, self.turns
+
+    @property
+    def holders(self) -> tuple[int, ...]:
+        """The members that have the value, or a part of it."""
+        members = range(self.mesh.size)
+        if self.stage is None:
+            return tuple(members)
+        return tuple(m for m in members if self.mesh.stage(m) == self.stage)
 
     def axes(self, dim: int) -> Axes:
         """The axes along which a dimension is split."""
@@ -198,18 +268,18 @@ class Sharding(tuple[str, ...]):
     @property
     def is_replicated(self) -> bool:
         """Whether every member has the whole value."""
-        return not self.dims and not self.pending
+        return not self.dims and not self.pending and self.stage is None
 
     def resolved(self) -> Sharding:
         """The same with nothing pending."""
-        return Sharding(self.mesh, self.dims) if self.pending else self
+        if not self.pending:
+            return self
+        return Sharding(self.mesh, self.dims, (), self.stage, self.turns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sharding):
             return tuple.__eq__(self, other)
-        return self is other or (
-            (self.mesh, self.dims, self.pending) == (other.mesh, other.dims, other.pending)
-        )
+        return self is other or self._facts == other._facts
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -218,10 +288,12 @@ class Sharding(tuple[str, ...]):
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Sharding, (self.mesh, self.dims, self.pending)
+        return Sharding, self._facts
 
     def __repr__(self) -> str:
         rest = "".join(f", {kind} over {axis} pending" for axis, kind in self.pending)
+        rest += "" if self.stage is None else f", stage {self.stage}"
+        rest += ", in turns" if self.turns else ""
         return f"Sharding({self.mesh!r}, {self.spec!r}{rest})"
 
 
@@ -231,6 +303,10 @@ def _checked_dims(mesh: Mesh, dims: Iterable[Any]) -> Dims:
         axes = () if given is None else (given,) if isinstance(given, str) else tuple(given)
         for axis in axes:
             check_axis(mesh, axis)
+            if axis == PIPELINE_AXIS:
+                problem = f"along {axis!r} members have stages of a model: it splits no dimension"
+                fix = "split the batch along another axis, and cut the model with nn.parallel"
+                raise ShardingError("E7002", problem, op="shard", help=fix)
         listed.append(axes)
     used = [axis for axes in listed for axis in axes]
     if len(set(used)) != len(used):
@@ -260,6 +336,13 @@ def _checked_pending(made: Sharding, pending: Iterable[tuple[str, str]]) -> Pend
             problem = f"{kind} over {axis!r} cannot be pending beside {made.dims}"
             raise ShardingError("E7002", problem, op="shard")
     return listed
+
+
+def _checked_stage(mesh: Mesh, stage: int | None) -> int | None:
+    if stage is None or 0 <= stage < mesh.stages:
+        return stage
+    problem = f"{mesh!r} has no stage {stage}"
+    raise ShardingError("E7002", problem, op="shard", help=f"it has {mesh.stages} stages")
 
 
 def over_devices(names: Sequence[str], dim: int | None = None) -> Sharding:

@@ -47,6 +47,7 @@ from adjoint.nn.ctc import CTCLoss
 from adjoint.nn.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from adjoint.nn.embedding import Embedding
 from adjoint.nn.embedding_bag import EmbeddingBag
+from adjoint.nn.experts import MixtureOfExperts, auxiliary_losses
 from adjoint.nn.kv_cache import KVCache
 from adjoint.nn.linear import Bilinear, Identity, Linear
 from adjoint.nn.loss_layers import (
@@ -200,6 +201,7 @@ __all__ = [
     "MaxPool2d",
     "MaxPool3d",
     "Mish",
+    "MixtureOfExperts",
     "Module",
     "ModuleDict",
     "ModuleList",
@@ -248,6 +250,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "auxiliary_losses",
     "functional",
     "init",
     "loss",

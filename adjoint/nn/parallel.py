@@ -12,30 +12,36 @@ another follows. What may live here: which layout each strategy wants. What may 
 | `dp` | batches; parameters are whole, their gradients are added up |
 | `fsdp` | batches, parameters, gradients and the optimiser's state (ZeRO-3) |
 | `tp` | heads of attention and the inner features of feed-forward parts (Megatron) |
+| `pp` | layers: members have stages of the model, and batches come in microbatches |
+| `ep` | experts of a `MixtureOfExperts`, and batches; all other parameters are whole |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from adjoint.distributed import member
-from adjoint.errors import ArgumentError, did_you_mean
-from adjoint.ir.mesh import Mesh, P, Sharding
+from adjoint.errors import ArgumentError, ShardingError, did_you_mean
+from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, P, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.nn.attention import MultiheadAttention
+from adjoint.nn.experts import EXPERTS, ROWS, MixtureOfExperts
 from adjoint.nn.module import Module
 from adjoint.nn.optim.optimizer import Optimizer
+from adjoint.nn.stages import stages_of
 from adjoint.nn.transformer import TransformerDecoderLayer, TransformerEncoderLayer
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.sharded_buffer import ShardedBuffer
 from adjoint.tensor import Tensor
 from adjoint.transforms.pytree import tree_map
 
-BATCH_AXES, WHOLE_AXIS, TENSOR_AXIS = ("dp", "fsdp"), "fsdp", "tp"
+BATCH_AXES, WHOLE_AXIS, TENSOR_AXIS, EXPERT_AXIS = ROWS, "fsdp", "tp", EXPERTS
+_AXES = (*BATCH_AXES, TENSOR_AXIS, PIPELINE_AXIS)
 Rules = Mapping[str, P]
 _LAYERS = (TransformerEncoderLayer, TransformerDecoderLayer)
 _COLUMNS, _ROWS = P(TENSOR_AXIS), P(None, TENSOR_AXIS)  # of a weight: its outputs, its inputs
@@ -48,20 +54,31 @@ _IN_ATTENTION = {
 
 
 def shard_model(
-    model: Module, mesh: Mesh | None, rules: Rules | None = None, *, sequence: bool = False
+    model: Module,
+    mesh: Mesh | None,
+    rules: Rules | None = None,
+    *,
+    sequence: bool = False,
+    stages: Sequence[str] | None = None,
 ) -> dict[str, P]:
     """Lay the parameters and buffers of a model out on a mesh; the layouts by name.
 
     `rules` are layouts of parameters by patterns of their names (`"*.up.weight": P("tp")`); they
     come before the layouts that layers of Adjoint have. With `sequence` what is between the parts
-    of transformer layers is split along its length over `tp`. Without a mesh nothing is done.
+    of transformer layers is split along its length over `tp`. `stages` are the modules that the
+    stages along `pp` begin with, the first aside; without them the longest list of layers is cut
+    into equal shares. Without a mesh nothing is done.
     """
     if mesh is None:
         return {}
     _check(mesh, sequence)
+    _check_names(mesh, rules or {})
     specs = _tensor_parallel(model) if TENSOR_AXIS in mesh.names else {}
+    if EXPERT_AXIS in mesh.names:
+        specs |= _expert_parallel(model, mesh)
     named = dict(model.state_dict())
     _check_rules(rules or {}, named)
+    placed = stages_of(model, mesh, stages)
     layouts = {}
     for name, tensor in named.items():
         given = next((s for n, s in (rules or {}).items() if fnmatchcase(name, n)), None)
@@ -69,7 +86,7 @@ def shard_model(
         if given is None and WHOLE_AXIS in mesh.names:
             spec = split_further(tensor, mesh, spec, WHOLE_AXIS)
         layouts[name] = spec
-        tensor.shard_(mesh, spec)
+        tensor.shard_(Sharding(mesh, spec, (), placed.get(name)))
     if sequence:
         _split_lengths(model, mesh)
     Tensor.realize(*named.values())
@@ -85,7 +102,8 @@ def shard_optimizer(optimizer: Optimizer, mesh: Mesh, axis: str = "dp") -> None:
             layout = p.sharding
             spec = layout.spec if layout is not None else P()
             for tensor in slots.values():
-                tensor.shard_(mesh, split_further(tensor, mesh, spec, axis))
+                further = split_further(tensor, mesh, spec, axis)
+                tensor.shard_(Sharding(mesh, further, (), _stage(layout)))
         Tensor.realize(*group.state)
 
 
@@ -98,14 +116,20 @@ def shard_gradients(optimizer: Optimizer, mesh: Mesh, axis: str = "dp") -> None:
             if p.grad is not None:
                 layout = p.sharding
                 spec = layout.spec if layout is not None else P()
-                p.grad = p.grad.shard(mesh, split_further(p, mesh, spec, axis))
+                further = split_further(p, mesh, spec, axis)
+                p.grad = p.grad.shard(Sharding(mesh, further, (), _stage(layout)))
+
+
+def _stage(layout: Sharding | None) -> int | None:
+    return None if layout is None else layout.stage
 
 
 def shard_batch(mesh: Mesh | None, *batch: Any, local: bool = False) -> Any:
     """Tensors or arrays of a batch, split along their first axis over `dp` and `fsdp`.
 
     With `local` they are what this process has loaded of the batch (`data.Loader(..., rank, size)`)
-    instead of all of it. Without a mesh they stay as they are.
+    instead of all of it. On a mesh with stages they go through these in microbatches. Without a
+    mesh they stay as they are.
     """
     if mesh is None:
         return batch[0] if len(batch) == 1 else batch
@@ -142,7 +166,19 @@ def split_further(tensor: Tensor, mesh: Mesh, spec: P, axis: str) -> P:
 
 def _from_whole(value: Any, mesh: Mesh, axes: tuple[str, ...]) -> Tensor:
     tensor = value if isinstance(value, Tensor) else Tensor(value)
-    return tensor.shard(mesh, P(axes) if axes else P())
+    return tensor.shard(_batch_layout(tensor.shape, mesh, axes))
+
+
+def _batch_layout(shape: Any, mesh: Mesh, axes: tuple[str, ...]) -> Sharding:
+    """Rows over the members, in as many microbatches as the mesh has."""
+    parts = mesh.extent(axes) * mesh.microbatches
+    if mesh.stages and (not shape or int(shape[0]) % parts):
+        rows = f"{int(shape[0])} rows" if shape else "a number"
+        problem = f"a batch of {rows} has no {mesh.microbatches} equal microbatches"
+        problem += f" on each of {mesh.extent(axes)} members" if axes else ""
+        fix = f"give a multiple of {parts} rows, or Mesh(..., microbatches=)"
+        raise ShardingError("E7008", problem, op="shard_batch", help=fix)
+    return Sharding(mesh, (axes,) if axes else (), (), None, bool(mesh.stages))
 
 
 def _from_part(value: Any, mesh: Mesh, axes: tuple[str, ...]) -> Tensor:
@@ -151,7 +187,7 @@ def _from_part(value: Any, mesh: Mesh, axes: tuple[str, ...]) -> Tensor:
         return _from_whole(value, mesh, axes)
     array = np.asarray(value.numpy() if isinstance(value, Tensor) else value, order="C")
     shape = (array.shape[0] * mesh.extent(axes), *array.shape[1:])
-    sharding = Sharding(mesh, (axes,) if axes else ())
+    sharding = _batch_layout(shape, mesh, axes)
     buffer = Buffer(array, mesh.devices[here.rank])
     return Tensor(OPS["buffer"](ShardedBuffer({here.rank: buffer}, sharding, shape, buffer.dtype)))
 
@@ -171,6 +207,27 @@ def _tensor_parallel(model: Module) -> dict[str, P]:
     return specs
 
 
+def _expert_parallel(model: Module, mesh: Mesh) -> dict[str, P]:
+    """Members have experts of every mixture."""
+    mixtures = [(n, m) for n, m in model.named_modules() if isinstance(m, MixtureOfExperts)]
+    members = mesh.extent((EXPERT_AXIS,))
+    if mesh.stages:
+        problem = f"{mesh!r} has stages and experts: rows of microbatches do not lie side by side"
+        fix = f"leave {EXPERT_AXIS!r} out (stages then have their experts whole), or 'pp'"
+        raise ShardingError("E7006", problem, op="shard_model", help=fix)
+    if not mixtures:
+        problem = f"{mesh!r} splits experts along {EXPERT_AXIS!r}, and the model has none"
+        fix = "nn.MixtureOfExperts is the layer that has them"
+        raise ShardingError("E7002", problem, op="shard_model", help=fix)
+    for name, mixture in mixtures:
+        if mixture.num_experts % members:
+            problem = f"{mixture.num_experts} experts of {name} have no {members} equal parts"
+            fix = f"take a multiple of {members} experts"
+            raise ShardingError("E7004", problem, op="shard_model", help=fix)
+    parts = ("weight1", "bias1", "weight2", "bias2")
+    return {_joined(name, part): P(EXPERT_AXIS) for name, _ in mixtures for part in parts}
+
+
 def _joined(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
@@ -186,16 +243,20 @@ def _split_lengths(model: Module, mesh: Mesh) -> None:
             norms = [getattr(module, n) for n in ("norm1", "norm2", "norm3") if hasattr(module, n)]
             for norm in norms:
                 norm.register_forward_hook(_Constraint(mesh, P(batch)))
+            if not hasattr(module, "linear2"):
+                problem = "lengths of a layer with a feed_forward of its own are not split"
+                raise ArgumentError("E2008", problem, op="shard_model")
             rows = [module.self_attn.out_proj, module.linear2]
             for part in rows:
                 part.register_forward_hook(_Constraint(mesh, P(batch, TENSOR_AXIS)))
 
 
+@dataclass(frozen=True)
 class _Constraint:
     """A hook that lays a module's result out."""
 
-    def __init__(self, mesh: Mesh, spec: P):
-        self.mesh, self.spec = mesh, spec
+    mesh: Mesh
+    spec: P
 
     def __call__(self, module: Module, args: Any, result: Tensor) -> Tensor:
         return result.shard(self.mesh, self.spec)
@@ -208,6 +269,17 @@ def _check(mesh: Mesh, sequence: bool) -> None:
     if sequence and TENSOR_AXIS not in mesh.names:
         problem = f"lengths are split over the axis {TENSOR_AXIS!r}, and {mesh!r} has none"
         raise ArgumentError("E2008", problem, op="shard_model")
+
+
+def _check_names(mesh: Mesh, rules: Rules) -> None:
+    """An axis that nothing is split along is most likely a name that was mistyped."""
+    told = {a for spec in rules.values() for a in Sharding(mesh, spec).used}
+    for axis in mesh.names:
+        if axis not in (*_AXES, *told):
+            known = f"the axes are {', '.join(_AXES)}; rules may name others"
+            problem = f"{mesh!r} has an axis {axis!r}, along which no parameter is split"
+            fix = did_you_mean(axis, _AXES) or known
+            raise ShardingError("E7002", problem, op="shard_model", help=fix)
 
 
 def _check_axis(mesh: Mesh, axis: str) -> None:

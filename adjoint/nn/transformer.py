@@ -53,6 +53,7 @@ class _Layer(Module):
     dropout: Dropout
     activation: Activation
     norm_first: bool
+    feed_forward: Module | None = None  # instead of the two linear maps
     norm1: LayerNorm
     norm2: LayerNorm
     norm3: LayerNorm  # decoders have it
@@ -65,9 +66,10 @@ class _Layer(Module):
         norm_first: bool, named: dict[str, Any],
     ) -> None:  # fmt: skip
         """Everything but the attention; a norm and a dropout for each part."""
-        self.linear1 = Linear(size, inner, **named)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(inner, size, **named)
+        if self.feed_forward is None:
+            self.linear1 = Linear(size, inner, **named)
+            self.dropout = Dropout(dropout)
+            self.linear2 = Linear(inner, size, **named)
         self.norm_first = norm_first
         for number in range(1, parts + 1):
             setattr(self, f"norm{number}", LayerNorm(size, eps, **named))
@@ -76,6 +78,9 @@ class _Layer(Module):
         self.activation = _activation(type(self).__name__, activation)
 
     def _fed_forward(self, x: Tensor) -> Tensor:
+        if self.feed_forward is not None:
+            found: Tensor = self.feed_forward(x)
+            return found
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _added(
@@ -91,7 +96,8 @@ class TransformerEncoderLayer(_Layer):
     """Self-attention and two linear maps with an activation between, each added to its input.
 
     `norm_first` normalises before each part, else after each sum. `is_causal` in a call hides keys
-    that come later; `cache` makes a call decode step by step.
+    that come later; `cache` makes a call decode step by step. A module `feed_forward` takes the
+    place of the two linear maps: a `MixtureOfExperts`, say.
     """
 
     def __init__(
@@ -107,12 +113,15 @@ class TransformerEncoderLayer(_Layer):
         bias: bool = True,
         device: str | tuple[str, ...] | None = None,
         dtype: DTypeLike | None = None,
+        feed_forward: Module | None = None,
         **attention: Any,
     ):
         named: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, **named, **attention
         )
+        if feed_forward is not None:
+            self.feed_forward = feed_forward
         sizes = (d_model, dim_feedforward, dropout, activation, layer_norm_eps)
         self._set_up(*sizes, 2, norm_first, named)
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from adjoint.errors import AutodiffError, AxisError, ShapeError
 from adjoint.ir.arg import Arg
-from adjoint.ir.batch import Flags, Sources
+from adjoint.ir.axes import same_axes
+from adjoint.ir.batch import Flags, Sources, same_op
 from adjoint.ir.derivative import Linear, NotDifferentiable
 from adjoint.ir.dtype import DType, dtypes
-from adjoint.ir.kernel_kind import HERE
+from adjoint.ir.kernel_kind import HERE, Identity
 from adjoint.ir.member import group_of
 from adjoint.ir.mesh import Axes
 from adjoint.ir.opdef import OpDef, composite, internal
@@ -269,6 +270,28 @@ axis_index: OpDef = internal(
 )
 
 
+class StageArg(Arg):
+    stage: int
+
+
+def _to_stage(x: UOp, stage: int) -> UOp:
+    return UOp(to_stage, (x,), StageArg(stage))
+
+
+to_stage: OpDef = internal(
+    "to_stage",
+    "The same values, at a stage of a pipeline: `nn.parallel` puts it before the first layer of "
+    "each one, and the gradient that comes back there is of the same stage.",
+    "primitive",
+    arg=StageArg,
+    call=_to_stage,
+    infer=lambda src, arg: (src[0].shape, src[0].dtype),
+    ad=Linear(lambda g, x, stage: to_stage(g, stage)),
+    reference=lambda x, stage: np.asarray(x),
+    batch=same_op,
+    kernel=Identity(),
+    axes=same_axes,
+)
 COLLECTIVES = frozenset({all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute})
 
 

@@ -62,11 +62,13 @@ class ShardedBuffer(Buffer):
 
     def _whole(self) -> Array:
         sharding, shape = self.device, self.shape
-        if not sharding.dims:  # nothing to ask of the others
-            return next(iter(self.parts.values())).array()
+        if not sharding.dims and _is_alone(sharding):
+            return next(iter(self.parts.values())).array()  # nothing to ask of the others
         whole = np.empty(shape, self.dtype.np)
         with copying(repr(sharding.mesh), "host", whole.nbytes):
-            for member, part in self._all_parts().items():
+            parts = self._all_parts()
+            for member in sharding.holders:
+                part = parts[member]
                 there = region(sharding, shape, member)
                 whole[there] = part[tuple(slice(0, s.stop - s.start) for s in there)]
         return whole
@@ -74,10 +76,13 @@ class ShardedBuffer(Buffer):
     def _all_parts(self) -> dict[int, Array]:
         """The parts of all members, those of other processes too."""
         mesh = self.device.mesh
-        if len(self.parts) == mesh.size:
+        if len(self.parts) == len(self.device.holders) and _is_alone(self.device):
             return {member: part.array() for member, part in self.parts.items()}
-        ((_, part),) = self.parts.items()
-        source = np.ascontiguousarray(part.array())
+        if self.parts:
+            ((_, part),) = self.parts.items()
+            source = np.ascontiguousarray(part.array())
+        else:  # a value of another stage
+            source = np.zeros(self.device.local(self.shape), self.dtype.np)
         target = np.empty((mesh.size, *source.shape), source.dtype)
         world.member().all_gather(source, target, label="reading a sharded value")
         return dict(enumerate(target))
@@ -108,15 +113,23 @@ class ShardedBuffer(Buffer):
         return None
 
 
+def _is_alone(sharding: Sharding) -> bool:
+    """Whether no other process has a part that this one has not."""
+    return sharding.stage is None or len(own_members(sharding.mesh)) == sharding.mesh.size
+
+
 def spread_out(buffer: Buffer, sharding: Sharding) -> dict[int, Buffer]:
     """What each member of this process has of a value in a layout."""
     if isinstance(buffer, ShardedBuffer) and buffer.device == sharding:
         return buffer.parts
     mesh = sharding.mesh
+    own = [m for m in own_members(mesh) if m in sharding.holders]
     if not sharding.dims:
-        return {m: _on(buffer, mesh.devices[m]) for m in own_members(mesh)}
+        if isinstance(buffer, ShardedBuffer):
+            buffer.array()  # all members ask together, also those that keep nothing
+        return {m: _on(buffer, mesh.devices[m]) for m in own}
     array = buffer.array()
-    return {m: _part(array, sharding, m) for m in own_members(mesh)}
+    return {m: _part(array, sharding, m) for m in own}
 
 
 def _on(buffer: Buffer, device: str) -> Buffer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from adjoint.ir.expand import expand
 from adjoint.ir.function import UniqueName
-from adjoint.ir.kernel_kind import PARAMETER
+from adjoint.ir.kernel_kind import PARAMETER, Identity
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
@@ -15,6 +15,8 @@ from adjoint.ir.values import is_known
 from adjoint.sharding.order import current_order
 from adjoint.sharding.partition import Partition, kept_whole
 from adjoint.sharding.propagate import is_leaf, leaf_sharding
+
+_SHARD = OPS["shard"]
 
 
 def sharding_of(root: UOp) -> Sharding | None:
@@ -29,7 +31,18 @@ def sharding_of(root: UOp) -> Sharding | None:
     parameters = {leaf: _part_of(leaf, mesh) for leaf in leaves}
     partition = Partition(mesh, current_order(), parameters)
     partition.add([node])
-    return partition.layouts[node]
+    found = partition.layouts[node]
+    return _at_its_stage(root, found) if mesh.stages else found
+
+
+def _at_its_stage(root: UOp, layout: Sharding) -> Sharding:
+    """A layout with the stage, or the turns, of the value that a node is another name of."""
+    while type(root.op.kernel) is Identity and root.op is not _SHARD and not is_known(root):
+        root = root.src[root.op.kernel.operand]
+    known = root.arg.sharding if root.op is _SHARD else leaf_sharding(root, layout.mesh)
+    if root.op is not _SHARD and not is_leaf(root):
+        return layout
+    return Sharding(layout.mesh, layout.dims, layout.pending, known.stage, known.turns)
 
 
 def _is_given(node: UOp) -> bool:

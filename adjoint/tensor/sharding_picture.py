@@ -34,7 +34,7 @@ def cells(sharding: Sharding) -> list[list[list[int]]]:
     found: list[list[list[int]]] = [
         [[] for _ in range(sharding.parts(1))] for _ in range(sharding.parts(0))
     ]
-    for member in range(mesh.size):
+    for member in sharding.holders:
         row, column = (mesh.place(member, sharding.axes(d)) for d in (0, 1))
         found[row][column].append(member)
     return found

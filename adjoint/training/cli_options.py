@@ -34,6 +34,8 @@ class RunOptions:
     watch: str | None = None  # a folder for the logs and pages of loops
     tensorboard: bool = False  # event files there, too
     mesh: dict[str, int] | None = None  # sizes of its axes
+    microbatches: int | None = None  # of a mesh with stages
+    schedule: str | None = None  # of these
     meshes: int = 0  # asked for so far
     by_default: bool = False  # no command line said anything
     loops: int = 0  # begun so far
@@ -99,4 +101,6 @@ def mesh() -> Mesh | None:
     """The mesh of `--mesh`, or None: the program decides what it lays out there."""
     context = current()
     context.meshes += 1
-    return None if context.mesh is None else Mesh(context.mesh)
+    if context.mesh is None:
+        return None
+    return Mesh(context.mesh, microbatches=context.microbatches, schedule=context.schedule)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint import config
-from adjoint.errors import AdjointError
-from adjoint.ir.mesh import Mesh
+from adjoint.errors import AdjointError, ShardingError
+from adjoint.ir.mesh import PIPELINE_AXIS, SCHEDULES, Mesh
 from adjoint.runtime.device import Device, runnable
 from adjoint.tensor import Tensor
 from adjoint.training import cli_options
@@ -54,6 +54,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=_threads, metavar="N", help="threads that compute")
     about = "axes of a mesh: dp=2,tp=2; processes of `adjoint launch`, or simulated devices"
     parser.add_argument("--mesh", type=_mesh, metavar="AXES", help=about)
+    about = "in how many parts a batch goes through the stages along pp (default: twice as many)"
+    parser.add_argument("--microbatches", type=_microbatches, metavar="N", help=about)
+    about = "in which order stages compute: 1f1b (default) or gpipe"
+    parser.add_argument("--schedule", choices=SCHEDULES, help=about)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     about = "write a page that follows the run, and its log"
     parser.add_argument("--watch", action="store_true", help=about)
@@ -71,6 +75,10 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 def prepare(options: argparse.Namespace) -> None:
     """What is set for the whole process."""
+    asked = [n for n in ("microbatches", "schedule") if getattr(options, n, None) is not None]
+    if asked and PIPELINE_AXIS not in (options.mesh or {}):
+        problem = f"--{asked[0]} is for stages: give a mesh with them"
+        raise ShardingError("E7001", problem, op="train", help="--mesh pp=2")
     if options.device is not None:
         Device.DEFAULT = options.device
     if options.threads is not None:
@@ -95,6 +103,8 @@ def options_of(
         watch=_watched(options),
         tensorboard=options.tensorboard,
         mesh=options.mesh,
+        microbatches=options.microbatches,
+        schedule=options.schedule,
     )
 
 
@@ -106,7 +116,7 @@ def _watched(options: argparse.Namespace) -> str | None:
 
 def _repeated(options: argparse.Namespace) -> list[str]:
     """The options that a resumed run needs again."""
-    names = ("device", "steps", "seed", "checkpoint")
+    names = ("device", "steps", "seed", "checkpoint", "microbatches", "schedule")
     kept = {f"--{name}": getattr(options, name) for name in (*names, "runs")}
     if options.mesh is not None:
         kept["--mesh"] = ",".join(f"{name}={size}" for name, size in options.mesh.items())
@@ -153,6 +163,10 @@ def _count(text: str) -> int:
 
 def _seed(text: str) -> int:
     return _number(text, 0, "a number of at least 0")
+
+
+def _microbatches(text: str) -> int:
+    return _number(text, 2, "a number of at least 2")
 
 
 def _threads(text: str) -> int:

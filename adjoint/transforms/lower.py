@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from adjoint.backends.protocol import Backend
 from adjoint.codegen.c.render import LANGUAGES as CSTYLE
@@ -19,11 +19,11 @@ from adjoint.engine.measured_steps import seconds_of_steps
 from adjoint.engine.memory_limits import again_text
 from adjoint.engine.pipeline import build, compile_graph
 from adjoint.engine.program_cache import load_backend
-from adjoint.engine.realize import local_function
+from adjoint.engine.realize import local_function, pipeline_of
 from adjoint.engine.roofline import raised
 from adjoint.engine.step_costs import StepCost, costs_of, products
 from adjoint.engine.step_facts import peak_bytes, work_of
-from adjoint.errors import ArgumentError
+from adjoint.errors import ArgumentError, ShardingError
 from adjoint.ir.function import Function
 from adjoint.ir.memory_limit import MemoryLimit, limited, without_donations
 from adjoint.ir.uop import UOp
@@ -57,6 +57,7 @@ class Lowered(Displayed):
     backend: Backend
     buffers: Callable[[], list[Buffer]] | None = None  # what a call would read, if one program runs
     limit: MemoryLimit | None = None  # of a jitted function that has one
+    staged: Any = None  # its program on a mesh with stages
 
     def module(self) -> str:
         """The function as a Core module; what it reads from outside is a literal there."""
@@ -81,10 +82,20 @@ class Lowered(Displayed):
 
     def collectives(self) -> list[str]:
         """What members of a mesh say to one another, in order, with the bytes that each sends."""
+        if self.staged is not None:
+            found: list[str] = self.staged.lines()
+            return found
         nodes = [s.node for s in self.plan.steps if isinstance(s, HostStep)]
-        found = [n for n in nodes if n.op in COLLECTIVES]
+        met = [n for n in nodes if n.op in COLLECTIVES]
         kind = lambda n: f"{n.dtype.short}{list(n.src[0].shape)}"  # noqa: E731
-        return [f"{n.op.name} of {kind(n)}: {collective_text(n)}" for n in found]
+        return [f"{n.op.name} of {kind(n)}: {collective_text(n)}" for n in met]
+
+    def stages(self) -> Any:
+        """On a mesh with stages: the order of microbatches, and what each stage keeps and sends."""
+        if self.staged is None:
+            problem = f"{self.name} is on no mesh with stages"
+            raise ShardingError("E7005", problem, op="lower", help='Mesh({"pp": 2})')
+        return self.staged.report()
 
     def explain(self, measure: bool = True) -> str:
         """The steps, each with the strategy that computes it, why, and what it costs: operations on
@@ -169,10 +180,11 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
     def lowered(*args: Any, **kwargs: Any) -> Lowered:
         recorded = jitted.recording(*args, **kwargs)
         function = recorded.function
-        compiled_as: AbstractContextManager[None] = nullcontext()
+        staged, compiled_as = None, cast(AbstractContextManager[None], nullcontext())
         mesh = mesh_among((*recorded.roots, *recorded.given))
         if mesh is not None:
             function = local_function(recorded.roots, list(recorded.given), mesh)
+            staged = pipeline_of(recorded.roots, list(recorded.given), mesh)
             compiled_as = order_of_products()
         whole = (lambda *a: jitted.__wrapped__(*a, **kwargs)) if kwargs else jitted.__wrapped__
         backend = _backend(args, kwargs)
@@ -180,7 +192,8 @@ def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
         with compiled_as, limited(limit):
             plan = compile_graph(wanted_of(function), function.inputs, backend)
         buffers = recorded.buffers if mesh is None else None
-        return Lowered(name_of(fn), whole, args, function, plan, backend, buffers, limit)
+        facts = (function, plan, backend, buffers, limit, staged)
+        return Lowered(name_of(fn), whole, args, *facts)
 
     return lowered
 

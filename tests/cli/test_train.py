@@ -316,6 +316,24 @@ def test_a_mesh_on_the_command_line_reaches_the_program(adjoint_command):
     assert "nats of surprise" in out
 
 
+@pytest.mark.slow
+def test_stages_and_experts_are_asked_for_on_the_command_line(adjoint_command):
+    order = ("--microbatches", "2", "--schedule", "gpipe")
+    code, _, err = adjoint_command("train", "gpt", "--mesh", "pp=2", *order, "--steps", "1")
+    assert code == 0, err
+    code, _, err = adjoint_command(
+        "train", "gpt", "--mesh", "ep=2", "--steps", "1", "--", "--experts"
+    )
+    assert code == 0, err
+
+
+def test_microbatches_without_stages_are_refused(adjoint_command):
+    code, _, err = adjoint_command("train", "gpt", "--mesh", "dp=2", "--microbatches", "4")
+    assert code != 0
+    assert "E7001" in err
+    assert "--mesh pp=2" in err
+
+
 def test_a_mesh_that_is_none_is_wrong_usage(adjoint_command):
     code, _, err = adjoint_command("train", "gpt", "--mesh", "dp")
     assert code == 2

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import Tensor
+from adjoint import Tensor, nn
 from adjoint.cli import dispatch, launch
 from adjoint.errors import CODES, PHASES, AdjointError
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module import GradientOptions, differentiate, parse
+from adjoint.nn import parallel
 from adjoint.ops.collective import all_reduce
 from adjoint.runtime.comm import local
 
@@ -129,6 +130,8 @@ RAISES = {
     "E7004": lambda tmp: _matrix(2).shard(adjoint.Mesh(2, "d"), adjoint.P(None, "d")),
     "E7005": lambda tmp: Tensor(all_reduce(_matrix(2).uop, ("d",), 2, "sum")).realize(),
     "E7006": lambda tmp: adjoint.reduction_order("quick"),
+    "E7007": lambda tmp: parallel.shard_model(nn.Linear(2, 2), adjoint.Mesh({"pp": 2})),
+    "E7008": lambda tmp: parallel.shard_batch(adjoint.Mesh({"pp": 2}), _matrix(3)),
     "E7020": lambda tmp: _members(lambda m: m.barrier(label="") if m.rank else _reduce(m, "sum")),
     "E7021": lambda tmp: _members(lambda m: m.rank or m.barrier(label="")),
     "E7022": lambda tmp: _members(lambda m: time.sleep(0.3) if m.rank else m.barrier(label="")),

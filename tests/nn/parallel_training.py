@@ -6,6 +6,7 @@ parallel_training.py STRATEGY MESH STEPS [CHECKPOINT [RESUME]]
 import os
 import signal
 import sys
+from functools import partial
 
 import numpy as np
 
@@ -28,13 +29,25 @@ def batches(steps, first=0):
         yield rng.integers(0, CHARACTERS, (2, BATCH, LENGTH))
 
 
+def deep(characters):
+    """The example's GPT with four layers."""
+    layers, gpt.LAYERS = gpt.LAYERS, 4
+    try:
+        return gpt.GPT(characters)
+    finally:
+        gpt.LAYERS = layers
+
+
+MODELS = {"deep": deep, "experts": partial(gpt.GPT, experts=4)}
+
+
 class Run:
     """A model, its optimiser and its step on a mesh."""
 
     def __init__(self, strategy="", mesh=None):
         Tensor.manual_seed(0)
         self.mesh, self.strategy = mesh, strategy
-        self.model = gpt.GPT(CHARACTERS)
+        self.model = MODELS.get(strategy, gpt.GPT)(CHARACTERS)
         if mesh is not None:
             parallel.shard_model(self.model, mesh, sequence=strategy == "sequence")
         self.optimizer = nn.optim.AdamW(self.model.parameters(), lr=4e-3)

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, TrainingError, did_you_mean
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.mesh import Sharding
 from adjoint.nn.optim.parameters import Named, unowned
 from adjoint.nn.optim.pure import PureOptimizer, Slots, State, check_options
 from adjoint.tensor import Tensor
@@ -24,10 +25,14 @@ def _lay_out(p: Tensor, slots: Slots) -> None:
     """What is kept for a parameter on a mesh lies there as the parameter does."""
     layout = p.sharding
     for tensor in slots.values():
-        if layout is not None and layout.dims and tensor.shape == p.shape:
-            there = tensor.sharding
-            if there is None or not there.dims:
-                tensor.shard_(layout)
+        if layout is None:
+            continue
+        same, there = tensor.shape == p.shape, tensor.sharding
+        if same and layout.dims and (there is None or not there.dims):
+            tensor.shard_(layout)
+        elif layout.stage is not None and (there is None or there.stage is None):
+            dims = layout.dims if same else ()
+            tensor.shard_(Sharding(layout.mesh, dims, (), layout.stage))
 
 
 class Group:

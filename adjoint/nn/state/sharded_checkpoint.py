@@ -96,7 +96,7 @@ def _pieces(index: int, value: Any, processes: int) -> list[tuple[Region, int, i
     if not isinstance(layout, Sharding):
         return [(tuple(slice(0, n) for n in value.shape), 0, 0)]
     owners: dict[tuple[tuple[int, int], ...], list[int]] = {}
-    for number in range(layout.mesh.size):
+    for number in layout.holders:
         place = region(layout, value.shape, number)
         if all(s.stop > s.start for s in place) or 0 in value.shape:
             owners.setdefault(tuple((s.start, s.stop) for s in place), []).append(number)

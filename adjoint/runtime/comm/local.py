@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from adjoint.runtime.comm.joins import Array, join_all
 from adjoint.runtime.comm.protocol import Call, Pairs
 
 Result = TypeVar("Result")
+Letter = tuple[int, int, int]  # who sends to whom, and which of their messages
 LIMIT = 300.0  # seconds that a member waits for the others
 
 
@@ -73,6 +75,8 @@ class _World:
         self.meetings: dict[tuple[int, ...], _Meeting] = {}
         self.ended: dict[int, str] = {}
         self.waiting: dict[int, Call] = {}
+        self.mail: dict[Letter, deque[tuple[Call, Array]]] = {}
+        self.expected: dict[int, Letter] = {}  # what members wait for that receive
 
     def meeting(self, members: tuple[int, ...]) -> _Meeting:
         with self.changed:
@@ -82,6 +86,37 @@ class _World:
         with self.changed:
             self.ended.setdefault(member, how)
             self.changed.notify_all()
+
+    def post(self, letter: Letter, call: Call, array: Array) -> None:
+        """Put a message where its reader finds it, who does not wait any more then."""
+        with self.changed:
+            self.mail.setdefault(letter, deque()).append((call, array))
+            if self.expected.get(letter[1]) == letter:
+                del self.expected[letter[1]]
+                self.waiting.pop(letter[1], None)
+            self.changed.notify_all()
+
+    def take(self, letter: Letter, call: Call) -> tuple[Call, Array]:
+        """The next such message, once it is there."""
+        source, me, _ = letter
+        deadline = time.monotonic() + self.limit
+        with self.changed:
+            while not self.mail.get(letter):
+                self.waiting[me], self.expected[me] = call, letter
+                if self.all_wait():
+                    self.changed.notify_all()
+                error = self._hopeless(source, me, call, time.monotonic() >= deadline)
+                if error is not None:
+                    raise error  # it stays among those who wait: the others see what it called
+                self.changed.wait(max(deadline - time.monotonic(), 0))
+            return self.mail[letter].popleft()
+
+    def _hopeless(self, source: int, me: int, call: Call, late: bool) -> CommunicationError | None:
+        if source in self.ended:
+            return gone(me, call, source, self.ended[source])
+        if source in self.waiting and self.all_wait():
+            return protocol.tell_apart([call, _elsewhere(self.waiting[source], call)], [me, source])
+        return silent(me, call, [source], self.limit) if late else None
 
     def all_wait(self) -> bool:
         return len(self.waiting) + len(self.ended) >= self.size
@@ -218,6 +253,21 @@ class LocalMember:
         giver = next((a for a, b in call.pairs if b == self.rank), None)
         target[...] = 0 if giver is None else sources[giver]
         self._meet(call, None)
+
+    def send(self, source: Array, to: int, *, tag: int, label: str) -> None:
+        call = protocol.message_call("send", source, label)
+        members = self._meeting.members
+        self._world.post((members[self.rank], members[to], tag), call, source.copy())
+
+    def receive(self, target: Array, source: int, *, tag: int, label: str) -> None:
+        call = protocol.message_call("receive", target, label)
+        members = self._meeting.members
+        sent, array = self._world.take((members[source], members[self.rank], tag), call)
+        protocol.check_message(call, sent, members[self.rank], members[source])
+        target[...] = array
+
+    def flush(self, *, label: str) -> None:
+        """Nothing: what was sent lies where its reader finds it."""
 
     def barrier(self, *, label: str) -> None:
         self.meet(Call("barrier", label))

@@ -38,6 +38,8 @@ BLOCK = 1 << 18  # bytes of a part that are on their way at once
 FAREWELL = Call("the end of the program")
 _HASTE = 0.002  # seconds of polling without a pause
 _LAST_WORDS = 0.3  # seconds in which what a lost member has sent may still come
+_MAIL = 20_000  # the first tag of messages; groups are made with those below
+_HEADER = 512  # bytes that say what a message is
 _PATIENCE = 0.5  # seconds of waiting after which the watch is told of it
 
 
@@ -64,6 +66,7 @@ class MpiMember:
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self._groups: dict[tuple[int, ...], MpiMember] = {}
         self._calls = 0
+        self._leaving: list[tuple[Call, Any, Array]] = []  # messages that MPI may still read
 
     @property
     def bytes_sent(self) -> int:
@@ -111,6 +114,33 @@ class MpiMember:
             target[...] = 0
         receives = [self._comm.Irecv(_bytes(target), member, 1) for member in come]
         self._finish(call, [*receives, *(self._comm.Isend(_bytes(source), m, 1) for m in to)])
+
+    def send(self, source: Array, to: int, *, tag: int, label: str) -> None:
+        """What is sent is kept until MPI has it: a header that says what it is, and the values."""
+        call = protocol.message_call("send", source, label)
+        self._tidy()
+        head, body = _header(call), source.copy()
+        self._traffic.sent += source.nbytes
+        for array in (head, _bytes(body)):
+            self._leaving.append((call, self._comm.Isend(array, to, _MAIL + tag), array))
+
+    def receive(self, target: Array, source: int, *, tag: int, label: str) -> None:
+        call = protocol.message_call("receive", target, label)
+        self._calls += 1
+        head = np.empty(_HEADER, np.uint8)
+        self._finish(call, [self._comm.Irecv(head, source, _MAIL + tag)], meeting=True)
+        sent = _read_call(head.tobytes())
+        protocol.check_message(call, sent, self._members[self.rank], self._members[source])
+        self._finish(call, [self._comm.Irecv(_bytes(target), source, _MAIL + tag)])
+
+    def flush(self, *, label: str) -> None:
+        left, self._leaving = self._leaving, []
+        for call, request, _ in left:
+            self._finish(call, [request])
+
+    def _tidy(self) -> None:
+        """Forget what MPI has taken over."""
+        self._leaving = [row for row in self._leaving if not row[1].Test()]
 
     def barrier(self, *, label: str) -> None:
         self.meet(Call("barrier", label))
@@ -292,6 +322,15 @@ def _pause(waited: float) -> None:
 
 def _digest(call: Call) -> bytes:
     return hashlib.blake2b(call.signature.encode(), digest_size=16).digest()
+
+
+def _header(call: Call) -> Array:
+    """What a message is, for its reader: bytes of a fixed number."""
+    text = repr((call.collective, call.label[:200], call.kind, call.dtype, call.shape, call.pairs))
+    head = np.zeros(_HEADER, np.uint8)
+    raw = text.encode()[:_HEADER]
+    head[: len(raw)] = np.frombuffer(raw, np.uint8)
+    return head
 
 
 def _read_call(row: bytes) -> Call:

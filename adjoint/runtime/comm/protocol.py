@@ -63,6 +63,22 @@ class Communicator(Protocol):
         ...
 
 
+class Mail(Protocol):
+    """Messages between two members of a group, beside its collectives; the host's arrays."""
+
+    def send(self, source: Any, to: int, *, tag: int, label: str) -> None:
+        """Send a message, without waiting for its reader; the source may change afterwards."""
+        ...
+
+    def receive(self, target: Any, source: int, *, tag: int, label: str) -> None:
+        """`target` = the next message with this tag from a member; wait for it."""
+        ...
+
+    def flush(self, *, label: str) -> None:
+        """Wait until all that this member has sent is on its way."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a member asks of its group; members whose signatures differ cannot go on."""
@@ -119,6 +135,22 @@ def permute_call(source: Any, target: Any, pairs: Pairs, size: int, label: str) 
         if len(set(ends)) < len(ends) or not all(0 <= end < size for end in ends):
             refuse(call, f"a member sends and receives once, and is one of 0 to {size - 1}")
     return _checked(call, source, target, call.shape, call.shape)
+
+
+def message_call(kind: str, array: Any, label: str) -> Call:
+    """The call of `send` or `receive`, or the error that its arguments deserve."""
+    call = Call(kind, label, "", str(array.dtype), tuple(array.shape))
+    if not _is_dense(array):
+        refuse(call, "arrays are C-contiguous")
+    return call
+
+
+def check_message(wanted: Call, sent: Call, me: int, source: int) -> None:
+    """E7020 if what was sent is not what is received."""
+    if (wanted.dtype, wanted.shape) != (sent.dtype, sent.shape):
+        error = tell_apart([wanted, sent], [me, source])
+        assert error is not None
+        raise error
 
 
 def refuse(call: Call, problem: str) -> None:

@@ -51,6 +51,21 @@ def check_moves(member, dtype, rows):
     assert many.tobytes() == turned.tobytes()
 
 
+def check_messages(member, dtype, rows):
+    """Around a ring, two messages under each of two tags, read in another order than sent."""
+    size, me = member.size, member.rank
+    to, source = (me + 1) % size, (me - 1) % size
+    for number in range(4):
+        sent = values(me, (rows, number + 1), dtype)
+        member.send(sent, to, tag=number % 2, label="check")
+        sent[...] = 0  # a message is its own from then on
+    for number in (1, 3, 0, 2):
+        came = np.empty((rows, number + 1), sent.dtype)
+        member.receive(came, source, tag=number % 2, label="check")
+        assert came.tobytes() == values(source, (rows, number + 1), dtype).tobytes()
+    member.flush(label="check")
+
+
 def check_groups(member):
     me, size = member.rank, member.size
     pairs = member.group((me // 2 * 2, me // 2 * 2 + 1)) if size % 2 == 0 else member
@@ -78,6 +93,8 @@ def main():
     check_moves(member, "float32", LONG)
     check_moves(member, "float32", 0)
     check_groups(member)
+    for dtype, rows in (("float32", 5), ("bfloat16", 0), ("int8", LONG), ("float32", LONG)):
+        check_messages(member, dtype, rows)
     scalar = np.array(1.5)
     member.all_reduce(scalar, scalar, "sum", label="check")
     assert scalar == 1.5 * member.size

@@ -24,6 +24,11 @@ CALLS = {
     ),
     "all_to_all": lambda m, x: m.all_to_all(*[np.ones((m.size, 4))] * 2, label="train.py:7"),
     "permute": lambda m, x: m.permute(x, x, [(0, 1), (1, 0)], label="train.py:7"),
+    "receive": lambda m, x: (
+        m.send(x, 0, tag=3, label="train.py:7")
+        if m.rank == VICTIM
+        else m.receive(x, VICTIM, tag=3, label="train.py:7")
+    ),
     "barrier": lambda m, x: m.barrier(label="train.py:7"),
     "group": lambda m, x: m.group((0, 1)).barrier(label="train.py:7"),
     "end": lambda m, x: None,

@@ -10,6 +10,7 @@ import pytest
 from adjoint.errors import CommunicationError
 from adjoint.runtime.comm import local
 from adjoint.runtime.comm.joins import join_all
+from tests.runtime.comm.mpi_collectives import check_messages
 from tests.runtime.comm.values import dtype_of, tree, values
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -229,6 +230,32 @@ def test_arguments_that_do_not_fit_are_refused(call, problem):
     with pytest.raises(CommunicationError, match=problem) as caught:
         local.run(2, lambda member: call(member, np.ones(4, np.float32)))
     assert caught.value.code == "E7023"
+
+
+def test_messages_are_read_by_their_tags_in_the_order_in_which_they_were_sent():
+    local.run(3, lambda member: check_messages(member, "float32", 2))
+
+
+MESSAGES = {
+    "E7021: member 1 has returned, and member 0 cannot go on with receive": lambda m, x: None,
+    "send float32[3] (train.py:9)": lambda m, x: m.send(x[:3], 0, tag=1, label="train.py:9"),
+    "barrier (train.py:9)": lambda m, x: m.barrier(label="train.py:9"),
+    "float32[4] (train.py:9)": lambda m, x: m.receive(x, 0, tag=1, label="train.py:9"),
+}
+
+
+@pytest.mark.parametrize("text", MESSAGES)
+def test_a_message_that_does_not_come_ends_its_reader(text):
+    def body(member):
+        x = np.ones(4, np.float32)
+        if member.rank:
+            MESSAGES[text](member, x)
+        else:
+            member.receive(x, 1, tag=1, label="train.py:7")
+
+    found = raising(body, size=2)
+    assert text in found, found
+    assert "float32[4] (train.py:7)" in found
 
 
 def test_many_rounds_in_groups_that_cross():

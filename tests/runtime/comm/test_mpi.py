@@ -14,12 +14,12 @@ import pytest
 from adjoint.cli.launch import _found
 from adjoint.engine import sharded
 from adjoint.errors import CommunicationError
-from tests.nn.parallel_training import Run, mesh_of
+from tests.nn.parallel_training import MODELS, Run, mesh_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 COLLECTIVES = ["all_reduce", "long_all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
-OTHERS = ["permute", "barrier", "group"]
+OTHERS = ["permute", "receive", "barrier", "group"]
 
 
 def reason():
@@ -219,12 +219,96 @@ def test_two_processes_train_with_the_bits_of_two_simulated_devices():
         (2, "sequence", "tp=2"),
         (4, "", "dp=4"),
         (4, "", "dp=2,tp=2"),
+        (2, "", "pp=2"),
+        (4, "", "dp=2,pp=2"),
+        (4, "", "fsdp=2,pp=2"),
+        (4, "", "pp=2,tp=2"),
+        (4, "deep", "pp=4"),
+        (2, "experts", "ep=2"),
+        (4, "experts", "ep=4"),
+        (4, "experts", "dp=2,ep=2"),
     ],
 )
 def test_processes_train_with_the_bits_of_simulated_devices(size, strategy, mesh):
     here = Run(strategy, mesh_of(mesh)).losses(3)
-    np.testing.assert_allclose(here, Run().losses(3), rtol=2e-6)
+    np.testing.assert_allclose(
+        here, Run(strategy if strategy in MODELS else "").losses(3), rtol=2e-6
+    )
     assert trained(size, strategy, mesh, "3") == here
+
+
+def test_two_processes_train_in_stages_with_the_bits_of_simulated_devices():
+    here = Run("", mesh_of("pp=2")).losses(2)
+    assert trained(2, "", "pp=2", "2") == here
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("mesh", ["pp=2", "dp=2,pp=2", "pp=2,tp=2"])
+def test_stages_send_the_bytes_that_were_counted(mesh, monkeypatch):
+    programs, original = [], sharded.sharded_program
+
+    def watched(*given, **named):
+        programs.append(original(*given, **named))
+        return programs[-1]
+
+    monkeypatch.setattr(sharded, "sharded_program", watched)
+    made = mesh_of(mesh)
+    Run("", made).losses(2)
+    report = programs[-1].report()
+    code, text, _ = launch(
+        made.size, ROOT / "tests" / "nn" / "parallel_training.py", "", mesh, "3", limit=120
+    )
+    assert code == 0, text
+    sent = sorted(int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE))
+    counted = [report.stages[made.stage(m)] for m in range(made.size)]
+    assert sent == sorted(s.sent + s.collective_bytes for s in counted)
+
+
+@pytest.mark.mpi
+def test_processes_in_stages_hold_their_parameters_alone(tmp_path):
+    script = tmp_path / "held.py"
+    script.write_text(
+        "from tests.nn.parallel_training import MODELS, Run, mesh_of\n"
+        "from adjoint import distributed\n"
+        "from adjoint.ir.values import storage\n"
+        "run = Run('', mesh_of('pp=2'))\n"
+        "run.losses(1)\n"
+        "state = {**run.model.state_dict(), **run.optimizer.state_dict()}\n"
+        "own = [t for t in state.values() if t.sharding and t.sharding.stage is not None]\n"
+        "parts = [storage(t.uop).parts for t in own]\n"
+        "held = {t.sharding.stage for t, p in zip(own, parts, strict=True) if p}\n"
+        "print('rank', distributed.rank(), 'holds', sorted(held), sum(map(len, parts)), len(own))\n"
+    )
+    code, text, _ = launch(2, script)
+    assert code == 0, text
+    rows = dict(re.findall(r"^rank (\d) holds \[(\d)\]", text, re.MULTILINE))
+    assert rows == {"0": "0", "1": "1"}, text
+    counts = re.findall(r"\] (\d+) (\d+)$", text, re.MULTILINE)
+    assert sum(int(held) for held, _ in counts) == int(counts[0][1])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("mesh", ["pp=2", "dp=2,pp=2"])
+def test_a_killed_stage_is_named_and_the_run_goes_on_from_its_checkpoint(mesh, tmp_path):
+    whole, folder = Run("", mesh_of(mesh)).losses(4), str(tmp_path / "run.ckpt")
+    script = ROOT / "tests" / "nn" / "parallel_training.py"
+    size = mesh_of(mesh).size
+    code, text, seconds = launch(size, script, "", mesh, "4", folder, "2", limit=120)
+    assert code != 0
+    assert "E7021: member 1 was killed" in text, text
+    assert "microbatch" in text
+    assert seconds < 60
+    assert trained(size, "", mesh, "4", folder) == whole[2:]
+
+
+@pytest.mark.mpi
+def test_a_run_of_stages_goes_on_without_them(tmp_path):
+    whole, folder = Run("", mesh_of("dp=1")).losses(4), str(tmp_path / "run.ckpt")
+    assert trained(2, "", "pp=2", "2", folder) == whole[:2]
+    assert trained(2, "", "dp=2", "3", folder) == whole[2:3]
+    run = Run("", mesh_of("dp=1"))
+    assert run.resume(folder) == 3
+    assert run.losses(4, 3) == whole[3:]
 
 
 def test_processes_write_one_checkpoint_and_one_process_goes_on(tmp_path):
@@ -248,7 +332,9 @@ def test_after_a_process_was_killed_the_run_goes_on_from_its_checkpoint(tmp_path
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("strategy", "mesh"), [("", "tp=2"), ("zero2", "dp=2"), ("", "fsdp=2")])
+@pytest.mark.parametrize(
+    ("strategy", "mesh"), [("", "tp=2"), ("zero2", "dp=2"), ("", "fsdp=2"), ("experts", "ep=2")]
+)
 def test_processes_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch):
     programs, original = [], sharded.sharded_program
 
