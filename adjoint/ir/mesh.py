@@ -152,7 +152,7 @@ class Sharding(tuple[str, ...]):
 
     `dims[d]` are the axes along which dimension d is split, the slowest first; dimensions behind
     the last that is split are left out. `pending` are the axes along which members hold parts of
-    each element, and what joins these: sum, max, min or prod.
+    each element, the slowest first, and what joins these: sum, max, min or prod.
     """
 
     mesh: Mesh
@@ -166,7 +166,7 @@ class Sharding(tuple[str, ...]):
         made = tuple.__new__(cls, mesh.devices)
         made.mesh, made.dims = mesh, _checked_dims(mesh, dims)
         made.pending = _checked_pending(made, pending)
-        made._hash = hash((mesh, made.dims, made.pending))
+        made._hash = hash((mesh, made.dims, frozenset(made.pending)))
         return made
 
     def axes(self, dim: int) -> Axes:
@@ -208,7 +208,8 @@ class Sharding(tuple[str, ...]):
         if not isinstance(other, Sharding):
             return tuple.__eq__(self, other)
         return self is other or (
-            (self.mesh, self.dims, self.pending) == (other.mesh, other.dims, other.pending)
+            (self.mesh, self.dims) == (other.mesh, other.dims)
+            and sorted(self.pending) == sorted(other.pending)
         )
 
     def __ne__(self, other: object) -> bool:
@@ -253,7 +254,7 @@ def check_axis(mesh: Mesh, axis: Any) -> None:
 
 
 def _checked_pending(made: Sharding, pending: Iterable[tuple[str, str]]) -> Pending:
-    listed = tuple(sorted(pending, key=lambda pair: made.mesh.names.index(pair[0])))
+    listed = tuple(pending)
     for axis, kind in listed:
         check_axis(made.mesh, axis)
         if kind not in KINDS or axis in made.used:

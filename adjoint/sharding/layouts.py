@@ -28,7 +28,7 @@ def sharding_of(root: UOp) -> Sharding | None:
     leaves = [n for n in order if _is_given(n) or _is_elsewhere(n, mesh)]
     parameters = {leaf: _part_of(leaf, mesh) for leaf in leaves}
     partition = Partition(mesh, current_order(), parameters)
-    partition.add([node])
+    partition.plan([node])
     return partition.layouts[node]
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjoint.ir.expand import expand
 from adjoint.ir.kernel_kind import CONSTANT, PART, Library, Reduce, is_counting
@@ -25,11 +26,14 @@ from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.collective import axis_index, collective_permute, send_rows
 from adjoint.sharding.convert import converted, sliced_part
+from adjoint.sharding.early import joined_early
 from adjoint.sharding.indexing import counted_axis
-from adjoint.sharding.joins import reduced_part
-from adjoint.sharding.loops import is_loop, loop_part
+from adjoint.sharding.joins import fewer_pieces, has_order, joined_pieces, reduced_pieces
+from adjoint.sharding.linear import is_exact
+from adjoint.sharding.loops import LoopPlan, is_loop, loop_part, loop_plan
 from adjoint.sharding.propagate import (
     Plan,
+    is_cut,
     is_leaf,
     leaf_sharding,
     letters_of,
@@ -51,61 +55,117 @@ def kept_whole(node: UOp) -> UOp | None:
     return node if node.op is send_rows else None
 
 
+_ROUNDS = 4  # of planning: what is joined early changes what follows
 _DEEPEST = 200  # nodes above a leaf that are computed in parts for one that is wanted so
 
 
 @dataclass(slots=True, eq=False)
 class Partition:
-    """The local graph while it grows: for each node its layout and what a member has of it."""
+    """The local graph while it grows: for each node its layout and what a member has of it.
+
+    `plan` finds the layouts of all nodes, `build` makes what a member has of them.
+    """
 
     mesh: Mesh
     order: str
     parameters: Mapping[UOp, UOp]  # the local node of each leaf that is given
     layouts: dict[UOp, Sharding] = field(default_factory=dict)
+    plans: dict[UOp, Plan] = field(default_factory=dict)
     local: dict[UOp, UOp] = field(default_factory=dict)
     parts: dict[tuple[UOp, Sharding], UOp] = field(default_factory=dict)
     uses: Counter[UOp] = field(default_factory=Counter)
     given: Mapping[UOp, Sharding] = field(default_factory=dict)  # of leaves that do not say
-    results: dict[UOp, tuple[Sharding, ...]] = field(default_factory=dict)  # of loops
+    loops: dict[UOp, LoopPlan] = field(default_factory=dict)
+    early: set[UOp] = field(default_factory=set)  # joined where they are made: see `early.py`
+    apart: set[UOp] = field(default_factory=set)  # pending, and their pieces can be had
+    pieces: dict[UOp, list[UOp]] = field(default_factory=dict)
 
     def inside(self, parameters: Mapping[UOp, UOp], given: Mapping[UOp, Sharding]) -> Partition:
         """Another graph, on the same mesh in the same order."""
         return Partition(self.mesh, self.order, parameters, given=given)
 
-    def add(self, roots: Sequence[UOp]) -> None:
-        """Everything that the roots need."""
+    def plan(self, roots: Sequence[UOp]) -> list[UOp]:
+        """The layouts of everything that the roots need; the nodes, operands first."""
         order = toposort(roots, stop=self._stops)
         self.uses.update(roots)
         for node in order:
             self.uses.update(() if self._stops(node) else node.src)
+        for _ in range(_ROUNDS):
+            self.layouts.clear()
+            self.apart.clear()
+            for node in order:
+                self._plan(node)
+            early = joined_early(order, roots, self.layouts, self.plans) - self.early
+            if not early:
+                break
+            self.early |= early
+        return order
+
+    def add(self, roots: Sequence[UOp]) -> None:
+        """Everything that the roots need."""
+        self.build(self.plan(roots))
+
+    def build(self, order: Sequence[UOp]) -> None:
+        """What a member has of nodes that are planned, operands first."""
         for node in order:
-            if node not in self.local:
-                with origin_scope(node.raw_origin):
-                    self._add(node)
+            with origin_scope(node.raw_origin):
+                self._build(node)
 
     def _stops(self, node: UOp) -> bool:
-        return node in self.parameters or is_leaf(node) or node in self.local
+        return node in self.parameters or is_leaf(node)
 
-    def _add(self, node: UOp) -> None:
+    def _plan(self, node: UOp) -> None:
         if node in self.parameters:
             known = self.given.get(node)
             self.layouts[node] = leaf_sharding(node, self.mesh) if known is None else known
-            self.local[node] = self.parameters[node]
         elif is_leaf(node):
             self.layouts[node] = Sharding(self.mesh)
-            self.local[node] = _placeless(node)
         elif is_loop(node):
-            made = loop_part(self, node, expand(node.arg.body.outputs, kept_whole))
+            outputs = expand(node.arg.body.outputs, kept_whole)
+            self.loops[node] = loop_plan(self, node, outputs)
             self.layouts[node] = Sharding(self.mesh)
-            self.results[node], self.local[node] = made.results, made.node
-        elif node.op.kernel is PART and node.src[0] in self.results:
-            self.layouts[node] = self.results[node.src[0]][node.arg.index]
-            self.local[node] = self.local[node.src[0]].part(node.arg.index)
+            self.plans[node] = Plan(self.loops[node].operands, Sharding(self.mesh))
+        elif node.op.kernel is PART and node.src[0] in self.loops:
+            self.layouts[node] = self.loops[node.src[0]].results[node.arg.index]
         else:
             given = [self.layouts[s] for s in node.src]
-            plan = planned(node, given, self.mesh, self.order)
-            self.layouts[node] = plan.result
-            self.local[node] = self._built(node, plan)
+            apart = [s in self.apart for s in node.src]
+            plan = planned(node, given, self.mesh, self.order, apart)
+            self.plans[node] = plan
+            if node in self.early:
+                self.layouts[node] = plan.result.resolved()
+            else:
+                self.layouts[node] = plan.result
+                if plan.result.pending and self.order == "fixed" and self._comes_apart(node, plan):
+                    self.apart.add(node)
+
+    def _comes_apart(self, node: UOp, plan: Plan) -> bool:
+        """Whether the pieces of what is pending can be had: those of a sum that is made here, or of
+        operands that are no more than cut for it."""
+        pairs = list(zip(node.src, plan.operands, strict=True))
+        if not any(below.pending for _, below in pairs):
+            return has_order(node)
+        return all(
+            s in self.apart and is_cut(self.layouts[s], below)
+            for s, below in pairs
+            if below.pending
+        )
+
+    def _build(self, node: UOp) -> None:
+        if node in self.parameters:
+            self.local[node] = self.parameters[node]
+        elif is_leaf(node):
+            self.local[node] = _placeless(node)
+        elif node in self.loops:
+            self.local[node] = loop_part(self, node, self.loops[node])
+        elif node.op.kernel is PART and node.src[0] in self.loops:
+            self.local[node] = self.local[node.src[0]].part(node.arg.index)
+        else:
+            plan = self.plans[node]
+            local = self._built(node, plan)
+            if node in self.early:
+                local = converted(local, node.shape, plan.result, plan.result.resolved())
+            self.local[node] = local
 
     def wanted(self, node: UOp, layout: Sharding) -> UOp:
         """What a member has of a node in a layout."""
@@ -129,7 +189,7 @@ class Partition:
             return None
         if node.op.kernel is CONSTANT and node not in self.parameters:
             return _constant(node, layout)
-        if node in self.parameters or is_leaf(node) or depth > _DEEPEST:
+        if node in self.parameters or is_leaf(node) or depth > _DEEPEST or node in self.early:
             return None
         plan = self._plan_for(node, layout)
         if plan is None:
@@ -173,10 +233,50 @@ class Partition:
     def _built(self, node: UOp, plan: Plan) -> UOp:
         if node.op is _SHARD:
             return self.wanted(self._below_shards(node), plan.result)
+        if self._is_piecewise(node, plan):
+            return joined_pieces(node, self._pieces(node))
         local = [self.wanted(s, below) for s, below in zip(node.src, plan.operands, strict=True)]
         if node.op is _COPY:
             return local[0]
         return self._made(node, plan, local)
+
+    # ---- pieces of what is pending
+
+    def _is_piecewise(self, node: UOp, plan: Plan) -> bool:
+        """Whether a node rounds pieces that are joined after it."""
+        kept = any(below.pending for below in plan.operands)
+        return kept and self.order == "fixed" and not is_exact(node)
+
+    def _pieces(self, node: UOp) -> list[UOp]:
+        """The pieces that a member has of a pending sum."""
+        found = self.pieces.get(node)
+        if found is None:
+            plan = self.plans[node]
+            with origin_scope(node.raw_origin):
+                found = self._made_apart(node, plan)
+            self.pieces[node] = found
+        return found
+
+    def _made_apart(self, node: UOp, plan: Plan) -> list[UOp]:
+        """A node on each piece of its operands, as many of each as the one has that has fewest."""
+        pairs = list(zip(node.src, plan.operands, strict=True))
+        rows = [self._cut_pieces(s, below) if below.pending else [] for s, below in pairs]
+        count = min(len(row) for row in rows if row)
+        rows = [fewer_pieces(row, count) for row in rows]
+        whole = [None if below.pending else self.wanted(s, below) for s, below in pairs]
+        return [
+            self._made_of(
+                node, plan, [row[i] if row else x for row, x in zip(rows, whole, strict=True)]
+            )
+            for i in range(count)
+        ]
+
+    def _cut_pieces(self, node: UOp, layout: Sharding) -> list[UOp]:
+        old = self.layouts[node]
+        return [converted(piece, node.shape, old, layout) for piece in self._pieces(node)]
+
+    def _made_of(self, node: UOp, plan: Plan, local: list[Any]) -> UOp:
+        return local[0] if node.op is _COPY else self._made(node, plan, local)
 
     def _below_shards(self, node: UOp) -> UOp:
         """What a SHARD lays out: a layout that nothing else needs is not made on the way, so that
@@ -191,7 +291,10 @@ class Partition:
         if type(op.kernel) in (Reduce, Library) and op is not _FOLD:
             terms = letters_of(node)
             if terms is not None:
-                return reduced_part(node, terms, local, plan.operands, self.order)
+                pieces = reduced_pieces(node, terms, local, plan.operands, self.order)
+                if node in self.apart and not any(o.pending for o in plan.operands):
+                    self.pieces[node] = pieces
+                return joined_pieces(node, pieces)
         if op is send_rows and plan.result.axes(0):
             axes, size = plan.result.axes(0), plan.result.parts(0)
             return collective_permute(local[0], axes, size, node.arg.pairs)
