@@ -28,6 +28,7 @@ from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare, whole_routines
+from adjoint.schedule.overlap import overlap_collectives
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
 from adjoint.schedule.whole import taken_whole
@@ -116,11 +117,13 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
 
 @each
 def plan(schedule: Schedule, around: Around) -> Schedule:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena."""
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; collectives are
+    begun as soon as they can be, and waited for where they are needed."""
     steps = tuple(
         _planned(step, around) if isinstance(step, ControlStep) else step for step in schedule.steps
     )
-    return memory.plan_memory(replace(schedule, steps=steps), around.target.cache_line)
+    apart = overlap_collectives(replace(schedule, steps=steps), around.target.ahead_bytes)
+    return memory.plan_memory(apart, around.target.cache_line)
 
 
 def _planned(step: ControlStep, around: Around) -> ControlStep:

@@ -25,12 +25,20 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.collective import axis_index, collective_permute, send_rows
+from adjoint.sharding.along import (
+    can_slice_folded,
+    laid_along,
+    made_along,
+    slice_of_folded,
+    windows_of_padded,
+)
 from adjoint.sharding.convert import converted, sliced_part
 from adjoint.sharding.early import joined_early
 from adjoint.sharding.indexing import counted_axis
 from adjoint.sharding.joins import fewer_pieces, has_order, joined_pieces, reduced_pieces
 from adjoint.sharding.linear import is_exact
 from adjoint.sharding.loops import LoopPlan, is_loop, loop_part, loop_plan
+from adjoint.sharding.owners import made_by_owners, scattered_rows
 from adjoint.sharding.propagate import (
     Plan,
     is_cut,
@@ -46,7 +54,7 @@ from adjoint.sharding.reshapes import reshaped_dims
 _EXPAND, _RESHAPE, _SHRINK, _PAD, _FOLD, _CONST, _GATHER = (
     OPS[name] for name in ("expand", "reshape", "shrink", "pad_constant", "fold", "const", "gather")
 )
-_SHARD, _COPY = OPS["shard"], OPS["copy"]
+_SHARD, _COPY, _WINDOW = OPS["shard"], OPS["copy"], OPS["window"]
 _INDEXING = {_GATHER, OPS["scatter_add"], OPS["scatter"]}
 
 
@@ -217,6 +225,11 @@ class Partition:
             dims = Sharding(mesh, kept).dims
             return Plan((Sharding(mesh, found),), layout) if dims == layout.dims else None
         terms = letters_of(node)
+        owned = scattered_rows(node, layout)
+        if owned is not None:
+            rest = (Sharding(mesh),) * 2
+            alone = layout.used == owned.axes
+            return Plan((layout, *rest), layout, owned=owned) if alone else None
         if terms is None or node.op in _INDEXING:
             return None
         pairs = [(c, layout.axes(d)) for d, c in enumerate(terms.out)]
@@ -233,12 +246,35 @@ class Partition:
     def _built(self, node: UOp, plan: Plan) -> UOp:
         if node.op is _SHARD:
             return self.wanted(self._below_shards(node), plan.result)
+        joined = self._with_padding(node, plan)
+        if joined is not None:
+            return joined
         if self._is_piecewise(node, plan):
             return joined_pieces(node, self._pieces(node))
         local = [self.wanted(s, below) for s, below in zip(node.src, plan.operands, strict=True)]
         if node.op is _COPY:
             return local[0]
         return self._made(node, plan, local)
+
+    def _with_padding(self, node: UOp, plan: Plan) -> UOp | None:
+        """Windows of a padded value, and the slice of what is folded, in one exchange of rows."""
+        (below, *more) = (*node.src, None)
+        under = self.plans.get(below) if below is not None and plan.along else None
+        if under is None or len(more) != 1 or below in self.parameters:
+            return None
+        same = [along.dim for along in under.along] == [along.dim for along in plan.along]
+        if not same or any(along.parts == 1 for along in plan.along):
+            return None
+        split = laid_along(plan.result, plan.along)
+        x = self.wanted(below.src[0], under.operands[0])
+        if node.op is _WINDOW and below.op is _PAD and _is_plain(below, plan):
+            made = windows_of_padded(node, plan.along, below, x)
+        elif node.op is _SHRINK and below.op is _FOLD and can_slice_folded(node, plan.along, below):
+            shape = under.result.local(below.shape)
+            made = slice_of_folded(node, plan.along, below, x, shape)
+        else:
+            return None
+        return converted(made, node.shape, split, plan.result)
 
     # ---- pieces of what is pending
 
@@ -288,6 +324,10 @@ class Partition:
 
     def _made(self, node: UOp, plan: Plan, local: list[UOp]) -> UOp:
         op = node.op
+        if plan.owned is not None:
+            return made_by_owners(node, plan.owned, local)
+        if plan.along:
+            return made_along(node, plan.along, local, plan.operands, plan.result, self.order)
         if type(op.kernel) in (Reduce, Library) and op is not _FOLD:
             terms = letters_of(node)
             if terms is not None:
@@ -301,6 +341,10 @@ class Partition:
         if op in _INDEXING:
             local = _own_rows(node, local, plan)
         return UOp(op, tuple(local), _attributes(node, local, plan.result))
+
+
+def _is_plain(pad: UOp, plan: Plan) -> bool:
+    return not any(pad.arg.interior[along.dim] for along in plan.along)
 
 
 def _splits(assigned: Mapping[str, object]) -> bool:

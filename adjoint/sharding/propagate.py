@@ -21,6 +21,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
 from adjoint.ops.collective import send_rows
+from adjoint.sharding.along import Along, dims_along, is_short, laid_along
 from adjoint.sharding.indexing import indexed_axes
 from adjoint.sharding.linear import (
     EACH,
@@ -32,6 +33,7 @@ from adjoint.sharding.linear import (
     keeps,
     linear_in,
 )
+from adjoint.sharding.owners import Owned, owned_axis, owner_result, with_axis
 from adjoint.sharding.reshapes import reshaped_dims
 
 _KINDS = {
@@ -52,6 +54,8 @@ class Plan:
 
     operands: tuple[Sharding, ...]
     result: Sharding
+    along: tuple[Along, ...] = ()  # dimensions that it works along, split all the same
+    owned: Owned | None = None  # an indexed axis whose rows members have
 
 
 def leaf_sharding(node: UOp, mesh: Mesh) -> Sharding:
@@ -96,7 +100,23 @@ def planned(
     terms = letters_of(node)
     if terms is None:
         return whole_plan(node, mesh)
-    return _by_letters(node, terms, given, mesh, order, apart)
+    return _with_neighbours(node, _by_letters(node, terms, given, mesh, order, apart), given, mesh)
+
+
+def _with_neighbours(node: UOp, plan: Plan, given: Sequence[Sharding], mesh: Mesh) -> Plan:
+    """The same without a gather, if members can work along what is split."""
+    owned = owned_axis(node, given, plan.operands, plan.result, mesh)
+    if owned is not None:
+        first = with_axis(plan.operands[0], owned)
+        return Plan(
+            (first, *plan.operands[1:]), owner_result(node, plan.result, owned), owned=owned
+        )
+    along = dims_along(node, given, plan.operands, plan.result, mesh)
+    if not along or any(o.pending for o in plan.operands):
+        return plan
+    kept = [dim for dim in along if not is_short(dim)]
+    operands = tuple(laid_along(o, along) for o in plan.operands)
+    return Plan(operands, laid_along(plan.result, kept), along)
 
 
 def whole_plan(node: UOp, mesh: Mesh) -> Plan:

@@ -64,6 +64,8 @@ class MpiMember:
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self._groups: dict[tuple[int, ...], MpiMember] = {}
         self._calls = 0
+        # one thread after another may call MPI, or only the one that started it
+        self.one_thread = mpi.Query_thread() < mpi.THREAD_SERIALIZED
 
     @property
     def bytes_sent(self) -> int:
