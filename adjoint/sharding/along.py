@@ -30,7 +30,6 @@ _SHRINK, _PAD, _CAT, _FLIP, _WINDOW, _FOLD = (
 )
 _JOINS = {OPS[f"scan_{kind}"]: kind for kind in ("sum", "prod", "max", "min")}
 _NEUTRAL = {"sum": lambda d: 0, "prod": lambda d: 1, "max": lambda d: d.min, "min": lambda d: d.max}
-_FEWER = 2  # times the rows of a gather, where a part of an operand is taken alone
 _BY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
@@ -101,8 +100,8 @@ def _pays(node: UOp, along: Along) -> bool:
         split = along.split(int(x.shape[along.dim]))
         sent += rows_sent(split, wanted) + (split.rows if node.op is _FLIP else 0)
         whole += split.rows * (along.parts - 1)
-    if is_short(along):  # what was made is gathered; all of an operand may serve several slices
-        return _FEWER * (sent + along.parts - 1) <= whole
+    if is_short(along):  # what is made is gathered then
+        return sent + along.parts - 1 < whole
     return sent <= whole
 
 
