@@ -19,8 +19,6 @@ from adjoint.ir.uop import UOp
 if TYPE_CHECKING:
     from adjoint.sharding.propagate import Plan
 
-Places = dict[UOp, int]  # where something is joined, and what that costs
-
 
 def joined_early(
     order: Sequence[UOp],
@@ -34,21 +32,38 @@ def joined_early(
         return set()
     asked = _asked(order, roots, layouts, plans, pending)
     keepers = _keepers(order, plans, pending)
+    needs = _needs(plans, pending)
     early: set[UOp] = set()
-    reached: dict[UOp, Places] = {}
-    for node in reversed(order):
-        if node not in pending:
+    settled: set[UOp] = set()
+    for node in order:
+        if node not in pending or node in settled:
             continue
-        whole = 2 * _bytes(node)
-        places = dict.fromkeys([node], asked[node]) if asked.get(node) else {}
-        for keeper in keepers.get(node, ()):
-            places |= reached[keeper]
-        if whole <= sum(places.values()) and places != {node: whole}:
-            if len(places) > 1 or node in places:
-                early.add(node)
-            places = {node: whole} if node in early else places
-        reached[node] = places
+        reached = _through(node, keepers, needs)
+        if 2 * _bytes(node) < sum(asked.get(place, 0) for place in reached):
+            early.add(node)
+            settled |= reached
     return early
+
+
+def _through(
+    node: UOp, keepers: Mapping[UOp, list[UOp]], needs: Mapping[UOp, set[UOp]]
+) -> set[UOp]:
+    """The node, and what is pending because of it alone: with it joined, they are."""
+    found, new = {node}, [node]
+    while new:
+        following = dict.fromkeys(k for n in new for k in keepers.get(n, ()))
+        new = [k for k in following if k not in found and needs[k] <= found]
+        found.update(new)
+    return found
+
+
+def _needs(plans: Mapping[UOp, Plan], pending: set[UOp]) -> dict[UOp, set[UOp]]:
+    """For each pending node the pending operands that it goes on with."""
+    found = {}
+    for node in pending:
+        pairs = zip(node.src, plans[node].operands, strict=True) if node in plans else ()
+        found[node] = {source for source, below in pairs if below.pending}
+    return found
 
 
 def _asked(
