@@ -5,52 +5,27 @@ Before: x[1:], pad, cat, flip, window (a convolution), fold or a running sum alo
 over 4 members: gathered first, then computed whole by every member.
 After: the same on a member's part, after a permutation of a few rows, or of a running sum's totals.
 
-Where members would send more rows than a gather does, they gather, and keep their part. A running
-sum of floats is cut into the pieces of `joins.py` in the fixed order, so that the number of members
-does not show. What may live here: these ops. What may not: which rows go where (`neighbours.py`).
+Where members would send more rows than a gather does, they gather, and keep their part. What may
+live here: these ops. What may not: which rows go where (`neighbours.py`), or scans (`scans.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.mesh import Axes, Mesh, Sharding
+from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
-from adjoint.ops.collective import all_gather, axis_index, collective_permute
-from adjoint.sharding.convert import converted, masked, sliced_part
-from adjoint.sharding.joins import piece_count
-from adjoint.sharding.neighbours import Split, Wanted, cut, neighbours, rows_sent
+from adjoint.ops.collective import axis_index, collective_permute
+from adjoint.sharding.convert import converted, sliced_part
+from adjoint.sharding.neighbours import Along, Wanted, neighbours, rows_sent
+from adjoint.sharding.scans import SCANS, scanned
 
 _SHRINK, _PAD, _CAT, _FLIP, _WINDOW, _FOLD = (
     OPS[name] for name in ("shrink", "pad_constant", "cat", "flip", "window", "fold")
 )
-_JOINS = {OPS[f"scan_{kind}"]: kind for kind in ("sum", "prod", "max", "min")}
-_NEUTRAL = {"sum": lambda d: 0, "prod": lambda d: 1, "max": lambda d: d.min, "min": lambda d: d.max}
-_BY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
-
-
-@dataclass(frozen=True, slots=True)
-class Along:
-    """One dimension of a node, split in the operand and in the result."""
-
-    dim: int
-    axes: Axes
-    parts: int
-    old: int  # extents of the whole
-    new: int
-
-    @property
-    def rows(self) -> int:
-        """The rows of the result that a member makes."""
-        return -(-self.new // self.parts)
-
-    def split(self, extent: int) -> Split:
-        """The same of an operand with another extent."""
-        return Split(self.dim, extent, self.axes, self.parts)
 
 
 def dims_along(
@@ -90,8 +65,8 @@ def is_short(along: Along) -> bool:
 
 def _pays(node: UOp, along: Along) -> bool:
     """Whether rows of neighbours are fewer than those that a gather sends."""
-    if node.op in _JOINS or along.parts == 1:
-        return node.op in _JOINS
+    if node.op in SCANS or along.parts == 1:
+        return node.op in SCANS
     sent = whole = 0
     for number, x in enumerate(node.src):
         wanted = _wanted(node, along, number)
@@ -161,8 +136,8 @@ def made_along(
     gone = {along.dim for along in far}
     pairs = zip(node.src, local, operands, strict=True)
     given = [converted(x, s.shape, layout, _without(layout, gone)) for s, x, layout in pairs]
-    if node.op in _JOINS:
-        made = _scanned(node, near[0], given[0], order)
+    if node.op in SCANS:
+        made = scanned(node, near[0], given[0], order)
         return converted(made, node.shape, laid_along(result, near), result)
     shape = _without(laid_along(result, near), gone).local(node.shape)
     found: UOp = _MAKERS[node.op](node, near, given, shape)
@@ -324,59 +299,6 @@ def _inside(x: UOp, along: Along, begin: int, end: int) -> UOp:
     return (rows >= begin).logical_and(rows < end).expand(x.shape)
 
 
-# ---- running sums
-
-
-def _scanned(node: UOp, along: Along, x: UOp, order: str) -> UOp:
-    """Running totals of pieces, and on them those of all pieces before. Sums and products of
-    narrow floats are kept in float64 on the way, as those of a whole are."""
-    kind, dim, dtype = _JOINS[node.op], along.dim, node.dtype
-    inexact = dtype.is_float and kind in ("sum", "prod")
-    wide = dtypes.float64 if inexact else dtype
-    x = x.cast(wide)
-    if along.new % along.parts:
-        neutral = _NEUTRAL[kind](wide)
-        x = masked(x, dim, along.new, along.axes, along.parts, neutral)
-    exact = not dtype.is_inexact or kind in ("max", "min")
-    count = 1 if exact or order != "fixed" else piece_count(along.new, along.parts)
-    pieces = [UOp(node.op, (piece,), node.arg) for piece in _in_pieces(x, dim, count)]
-    before = _before(node, along, [_last(p, dim, node.arg.reverse) for p in pieces], kind)
-    join = OPS[_BY[kind]]
-    made = [join(b.expand(p.shape), p) for b, p in zip(before, pieces, strict=True)]
-    whole = made[0] if len(made) == 1 else _CAT.call(*made, dim=dim)
-    return whole.cast(dtype)
-
-
-def _before(node: UOp, along: Along, totals: list[UOp], kind: str) -> list[UOp]:
-    """For each of a member's pieces, the total of all pieces that come before it."""
-    dim, reverse = along.dim, node.arg.reverse
-    own = totals[0] if len(totals) == 1 else _CAT.call(*totals, dim=dim)
-    every = own if along.parts == 1 else all_gather(own, along.axes, along.parts, dim)
-    running = UOp(node.op, (every,), node.arg)
-    count = every.shape[dim]
-    kept = cut(running, dim, int(reverse), count - 1 + int(reverse))
-    sides = [[int(d == dim) for d in range(len(kept.shape))], [0] * len(kept.shape)]
-    neutral = _NEUTRAL[kind](running.dtype)
-    shifted = kept.pad_constant(*(reversed(sides) if reverse else sides), None, neutral)
-    mine = sliced_part(shifted, dim, along.axes, along.parts)
-    return _in_pieces(mine, dim, len(totals))
-
-
-def _in_pieces(x: UOp, dim: int, count: int) -> list[UOp]:
-    rows = x.shape[dim] // count
-    return [
-        x.shrink(
-            [(i * rows, (i + 1) * rows) if d == dim else (0, n) for d, n in enumerate(x.shape)]
-        )
-        for i in range(count)
-    ]
-
-
-def _last(x: UOp, dim: int, reverse: bool) -> UOp:
-    at = 0 if reverse else x.shape[dim] - 1
-    return cut(x, dim, at, at + 1)
-
-
 _MAKERS: dict[OpDef, Any] = {
     _SHRINK: _shrunk,
     _PAD: _padded,
@@ -384,7 +306,7 @@ _MAKERS: dict[OpDef, Any] = {
     _FLIP: _flipped,
     _WINDOW: _windows,
     _FOLD: _folded,
-    **dict.fromkeys(_JOINS),
+    **dict.fromkeys(SCANS),
 }
 
 __all__ = ["Along", "dims_along", "is_short", "laid_along", "made_along", "windows_of_padded"]

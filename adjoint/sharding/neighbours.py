@@ -40,6 +40,26 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class Along:
+    """One dimension of a node, split in the operand and in the result."""
+
+    dim: int
+    axes: Axes
+    parts: int
+    old: int  # extents of the whole
+    new: int
+
+    @property
+    def rows(self) -> int:
+        """The rows of the result that a member makes."""
+        return -(-self.new // self.parts)
+
+    def split(self, extent: int) -> Split:
+        """The same of an operand with another extent."""
+        return Split(self.dim, extent, self.axes, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """The rows [start + i * step, start + i * step + length) for the member at place i, of which
     nobody needs those from `end` on."""

@@ -24,7 +24,7 @@ from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ops.collective import axis_index, collective_permute, send_rows
+from adjoint.ops.collective import collective_permute, send_rows
 from adjoint.sharding.along import (
     can_slice_folded,
     laid_along,
@@ -34,9 +34,9 @@ from adjoint.sharding.along import (
 )
 from adjoint.sharding.convert import converted, sliced_part
 from adjoint.sharding.early import joined_early
-from adjoint.sharding.indexing import counted_axis
 from adjoint.sharding.joins import fewer_pieces, has_order, joined_pieces, reduced_pieces
 from adjoint.sharding.linear import is_exact
+from adjoint.sharding.local_nodes import attributes, constant, counted, own_rows, placeless
 from adjoint.sharding.loops import LoopPlan, is_loop, loop_part, loop_plan
 from adjoint.sharding.owners import made_by_owners, scattered_rows
 from adjoint.sharding.propagate import (
@@ -163,7 +163,7 @@ class Partition:
         if node in self.parameters:
             self.local[node] = self.parameters[node]
         elif is_leaf(node):
-            self.local[node] = _placeless(node)
+            self.local[node] = placeless(node)
         elif node in self.loops:
             self.local[node] = loop_part(self, node, self.loops[node])
         elif node.op.kernel is PART and node.src[0] in self.loops:
@@ -196,12 +196,12 @@ class Partition:
         if self.layouts[node].dims or self.layouts[node].pending or layout.pending:
             return None
         if node.op.kernel is CONSTANT and node not in self.parameters:
-            return _constant(node, layout)
+            return constant(node, layout)
         if node in self.parameters or is_leaf(node) or depth > _DEEPEST or node in self.early:
             return None
         plan = self._plan_for(node, layout)
         if plan is None:
-            return _counted(self.local[node], layout) if is_counting(node) else None
+            return counted(self.local[node], layout) if is_counting(node) else None
         local = [
             self._part_below(source, below, depth + 1)
             for source, below in zip(node.src, plan.operands, strict=True)
@@ -339,8 +339,8 @@ class Partition:
             axes, size = plan.result.axes(0), plan.result.parts(0)
             return collective_permute(local[0], axes, size, node.arg.pairs)
         if op in _INDEXING:
-            local = _own_rows(node, local, plan)
-        return UOp(op, tuple(local), _attributes(node, local, plan.result))
+            local = own_rows(node, local, plan)
+        return UOp(op, tuple(local), attributes(node, local, plan.result))
 
 
 def _is_plain(pad: UOp, plan: Plan) -> bool:
@@ -349,65 +349,6 @@ def _is_plain(pad: UOp, plan: Plan) -> bool:
 
 def _splits(assigned: Mapping[str, object]) -> bool:
     return not any(c in "1." for c in assigned)
-
-
-def _placeless(node: UOp) -> UOp:
-    """A constant on no device: the program has one."""
-    if node.op is _CONST and node.arg.device is not None:
-        made: UOp = _CONST(node.arg.value, node.arg.dtype, node.arg.shape)
-        return made
-    return node
-
-
-def _constant(node: UOp, layout: Sharding) -> UOp:
-    made: UOp = _CONST(node.arg.value, node.arg.dtype, layout.local(node.shape))
-    return made
-
-
-def _counted(local: UOp, layout: Sharding) -> UOp | None:
-    """A part of a running count: it begins where the part does."""
-    axis, reverse = local.arg.axis, local.arg.reverse
-    if reverse or len(layout.used) == 0 or layout.dims[:axis] != ((),) * axis:
-        return None
-    if len(layout.dims) != axis + 1 or not local.shape[axis]:
-        return None
-    axes, parts = layout.axes(axis), layout.parts(axis)
-    extent = -(-local.shape[axis] // parts)
-    one = local.src[0]
-    bounds = [(0, extent if d == axis else n) for d, n in enumerate(one.shape)]
-    step = one.shrink([(0, 1) if d == axis else (0, n) for d, n in enumerate(one.shape)])
-    count = UOp(local.op, (one.shrink(bounds),), local.arg)
-    before = (axis_index(axes, parts) * extent).cast(local.dtype)
-    return count + before * step.cast(local.dtype)
-
-
-def _own_rows(node: UOp, local: list[UOp], plan: Plan) -> list[UOp]:
-    """Indices that count along a split axis count a member's own rows."""
-    found = list(local)
-    for number, index in enumerate(node.src[1 : 1 + len(node.arg.axes)], 1):
-        along = counted_axis(index)
-        axis = node.arg.axes[number - 1]
-        if along is None or not plan.operands[0].axes(axis):
-            continue
-        shape = local[number].shape
-        ones: UOp = OPS["const"](1, index.dtype, (shape[along],))
-        rows = (ones.scan_sum(0) - 1).cast(index.dtype)
-        flat = [n if d == along else 1 for d, n in enumerate(shape)]
-        found[number] = rows.reshape(flat).expand(shape)
-    return found
-
-
-def _attributes(node: UOp, local: list[UOp], layout: Sharding) -> object:
-    """The node's attributes, about what a member has."""
-    op, arg = node.op, node.arg
-    if op is _EXPAND or op is _RESHAPE:
-        return arg.replace(shape=layout.local(node.shape))
-    if op is _FOLD:
-        return arg.replace(shape=layout.local(node.shape))
-    if op is _SHRINK:
-        pairs = list(zip(arg.stop, local[0].shape, node.src[0].shape, strict=True))
-        return arg.replace(stop=tuple(stop if n == old else n for stop, n, old in pairs))
-    return arg
 
 
 __all__ = ["Partition", "sliced_part"]
