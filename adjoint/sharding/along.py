@@ -44,7 +44,8 @@ def dims_along(
             continue
         old, new = int(node.src[largest].shape[dim]), int(node.shape[dim])
         if new and all(x.shape[dim] for x in node.src):
-            found.append(Along(dim, axes, mesh.extent(axes), old, new))
+            stays = node.op is not _SHRINK or 2 * new >= old
+            found.append(Along(dim, axes, mesh.extent(axes), old, new, stays))
             used.update(axes)
     return tuple(found)
 
@@ -59,12 +60,14 @@ def laid_along(layout: Sharding, dims: Sequence[Along]) -> Sharding:
 
 
 def is_short(along: Along) -> bool:
-    """Whether some members would have nothing of the result."""
-    return along.new < along.parts
+    """Whether the result is whole: it is a small part of what is sliced, or some members would have
+    nothing of it."""
+    return not along.stays or along.new < along.parts
 
 
-def _pays(node: UOp, along: Along) -> bool:
-    """Whether rows of neighbours are fewer than those that a gather sends."""
+def _pays(node: UOp, along: Along, times: int) -> bool:
+    """Whether rows of neighbours are fewer than those that a gather sends, which may serve so many
+    slices."""
     if node.op in SCANS or along.parts == 1:
         return node.op in SCANS
     sent = whole = 0
@@ -76,7 +79,7 @@ def _pays(node: UOp, along: Along) -> bool:
         sent += rows_sent(split, wanted) + (split.rows if node.op is _FLIP else 0)
         whole += split.rows * (along.parts - 1)
     if is_short(along):  # what is made is gathered then
-        return sent + along.parts - 1 < whole
+        return times * (sent + (along.parts - 1) * along.rows) < whole
     return sent <= whole
 
 
@@ -128,10 +131,12 @@ def made_along(
     operands: Sequence[Sharding],
     result: Sharding,
     order: str,
+    times: int = 1,
 ) -> UOp:
     """A node on a member's parts, which lie as `operands` say; what it makes lies as `result` says.
-    Where rows of neighbours would be more than all others, all are gathered."""
-    far = [along for along in dims if not _pays(node, along)]
+    So many slices like it use the operand. Where rows of neighbours would be more than all others,
+    all are gathered."""
+    far = [along for along in dims if not _pays(node, along, times)]
     near = [along for along in dims if along not in far]
     gone = {along.dim for along in far}
     pairs = zip(node.src, local, operands, strict=True)

@@ -48,6 +48,7 @@ class Along:
     parts: int
     old: int  # extents of the whole
     new: int
+    stays: bool = True  # split in the result too
 
     @property
     def rows(self) -> int:

@@ -27,6 +27,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.collective import collective_permute, send_rows
 from adjoint.sharding.along import (
     can_slice_folded,
+    is_short,
     laid_along,
     made_along,
     slice_of_folded,
@@ -83,6 +84,7 @@ class Partition:
     parts: dict[tuple[UOp, Sharding], UOp] = field(default_factory=dict)
     uses: Counter[UOp] = field(default_factory=Counter)
     given: Mapping[UOp, Sharding] = field(default_factory=dict)  # of leaves that do not say
+    slices: Counter[UOp] = field(default_factory=Counter)  # that are whole, of what is split
     loops: dict[UOp, LoopPlan] = field(default_factory=dict)
     early: set[UOp] = field(default_factory=set)  # joined where they are made: see `early.py`
     apart: set[UOp] = field(default_factory=set)  # pending, and their pieces can be had
@@ -107,6 +109,8 @@ class Partition:
             if not early:
                 break
             self.early |= early
+        plans = ((node, self.plans[node]) for node in order if node in self.plans)
+        self.slices.update(node.src[0] for node, plan in plans if any(map(is_short, plan.along)))
         return order
 
     def add(self, roots: Sequence[UOp]) -> None:
@@ -327,7 +331,10 @@ class Partition:
         if plan.owned is not None:
             return made_by_owners(node, plan.owned, local)
         if plan.along:
-            return made_along(node, plan.along, local, plan.operands, plan.result, self.order)
+            times = self.slices[node.src[0]]
+            return made_along(
+                node, plan.along, local, plan.operands, plan.result, self.order, times
+            )
         if type(op.kernel) in (Reduce, Library) and op is not _FOLD:
             terms = letters_of(node)
             if terms is not None:
