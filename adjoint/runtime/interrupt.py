@@ -58,7 +58,7 @@ class Job:
 
 
 def leave_behind(error: BaseException, job: Job) -> None:
-    """The work goes on, and keeps the memory that whoever meets the error leaves to it."""
+    """The work goes on, and keeps the memory that callers leave to it when they see the error."""
     setattr(error, _KEEP, job.keep)
 
 

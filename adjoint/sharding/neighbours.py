@@ -62,8 +62,8 @@ class Along:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The rows [start + i * step, start + i * step + length) for the member at place i, of which
-    nobody needs those from `end` on."""
+    """The rows [start + i * step, start + i * step + length) for the member at place i; no member
+    needs those from `end` on."""
 
     start: int
     step: int
