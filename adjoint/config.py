@@ -179,6 +179,9 @@ COLLECTIVE_LIMIT = Option(
 ALL_REDUCE = Option(
     "ALL_REDUCE", _order, "tree", "the order in which members are joined: tree, or any (MPI's own)"
 )
+OVERLAP = Option(
+    "OVERLAP", int, 1 << 16, "bytes from which a collective runs beside kernels (-1: none does)"
+)
 
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
 _MPI_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -221,4 +224,5 @@ OPTIONS: tuple[Option, ...] = (
     SILENCE,
     COLLECTIVE_LIMIT,
     ALL_REDUCE,
+    OVERLAP,
 )

@@ -151,6 +151,12 @@ class AdjointError(Exception):
         """What is wrong, in one line, without the code."""
         return f"{self.op}: {self.problem}" if self.op else self.problem
 
+    def placed(self, op: str, place: str) -> AdjointError:
+        """The same error of an op, with where it comes from; what it says of operands stays."""
+        self.op, self.problem = op, self.problem + place
+        self.args = (self._text(),)
+        return self
+
     def render(self, file: str = "") -> str:
         """The error as a command line shows it: `error[E3001]: ... --> file:line:col ...`."""
         lines = [f"error[{self.code}]: {self.message}"]

@@ -391,12 +391,14 @@ class LibraryStep:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HostStep:
-    """A node that NumPy computes on the host: linear algebra, Fourier transforms, complex."""
+    """A node that NumPy computes on the host (linear algebra, Fourier transforms, complex), or a
+    collective. One that runs `ahead` is begun here, and there at its `WaitStep`."""
 
     node: UOp
     results: tuple[int, ...]
     operands: tuple[int, ...]
     strategy: Strategy | None = None
+    ahead: bool = False
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -411,8 +413,33 @@ class HostStep:
     def __str__(self) -> str:
         call = f"{self.node.op.name}({', '.join(f's{i}' for i in self.operands)})"
         if self.node.op in COLLECTIVES:
-            return f"collective {call}: {collective_text(self.node)}"
+            begun = ", begun" if self.ahead else ""
+            return f"collective {call}: {collective_text(self.node)}{begun}"
         return f"host {call}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WaitStep:
+    """The end of a collective that was begun before. It reads what the collective uses: nothing
+    else may lie there until then."""
+
+    node: UOp
+    results: tuple[int, ...]
+    operands: tuple[int, ...]
+    strategy: Strategy | None = None
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Nothing that its collective has not."""
+        return ()
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """All slots of the collective."""
+        return (*self.results, *self.operands)
+
+    def __str__(self) -> str:
+        return f"wait for {self.node.op.name}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -450,7 +477,7 @@ def functions_of(node: UOp) -> tuple[Function, ...]:
     return tuple(value for value in node.arg if isinstance(value, Function))
 
 
-Step = KernelStep | LibraryStep | HostStep | ControlStep
+Step = KernelStep | LibraryStep | HostStep | WaitStep | ControlStep
 
 
 @dataclass(frozen=True, slots=True)

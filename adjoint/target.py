@@ -163,6 +163,8 @@ class Target:
     whole: tuple[str, ...] = ()  # composites for which it may have kernels of their own
     routines: tuple[Routines, ...] = ()
     limits: Limits = Limits()
+    carries: bool = False  # a library moves rows between devices; kernels join them
+    ahead_bytes: int | None = None  # of collectives that run beside kernels; None: none does
 
     def computes(self, op: str, dtype: object) -> bool:
         """Whether a library of the target computes the whole of such an op, of that dtype."""

@@ -29,6 +29,7 @@ from adjoint.schedule import memory
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare, whole_routines
+from adjoint.schedule.overlap import overlap_collectives
 from adjoint.schedule.simplify import simplified
 from adjoint.schedule.split_complex import split_complex
 from adjoint.schedule.whole import taken_whole
@@ -116,8 +117,9 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
 
 
 def plan(unit: Compilation) -> Compilation:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; where memory is
-    limited, steps that come again make values that are not kept."""
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; collectives are
+    begun as soon as they can be, and waited for where they are needed; where memory is limited,
+    which it is on one device alone, steps that come again make values that are not kept."""
     if unit.limit is None:
         return _loosely_planned(unit)
     return within(_tightly_planned(unit), unit.limit, _tightly_planned)
@@ -127,8 +129,10 @@ def _plan(schedule: Schedule, around: Around, tight: bool) -> Schedule:
     steps = tuple(
         _planned(step, around) if isinstance(step, ControlStep) else step for step in schedule.steps
     )
-    line = around.target.cache_line
-    return memory.plan_memory(replace(schedule, steps=steps), line, tight)
+    schedule = replace(schedule, steps=steps)
+    if not tight:
+        schedule = overlap_collectives(schedule, around.target.ahead_bytes)
+    return memory.plan_memory(schedule, around.target.cache_line, tight)
 
 
 _loosely_planned = each(partial(_plan, tight=False))

@@ -42,6 +42,7 @@ from adjoint.sharding.partition import Partition, kept_whole
 from adjoint.sharding.propagate import leaf_sharding
 
 _MOST_KEPT = 256
+Bound = tuple[GraphKey, CachedProgram]
 COLLECTIVES = collective.COLLECTIVES
 
 
@@ -114,9 +115,9 @@ class ShardedProgram:
 
     graph: LocalGraph
     places: tuple[Any, ...]
-    key: GraphKey | None  # None: by the interpreter
-    bound: CachedProgram | None
+    bound: dict[str, Bound | None]  # by backend: each GPU has one of its own
     speaks: bool
+    order: str
 
     def run(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         """The values of the roots from those of the leaves."""
@@ -154,10 +155,21 @@ class ShardedProgram:
         devices = [mesh.devices[member]] * len(self.graph.roots)
         quiet = nullcontext() if member == 0 else effects_muted()
         with running_as(Member(mesh, member, communicator)), quiet:
-            if self.bound is None or self.key is None:
+            found = self.program_for(mesh.devices[member])
+            if found is None:
                 return self._interpreted(given, devices)
-            known = [storage(leaf) for leaf in self.key.leaves[len(given) :]]
-            return self.bound.run(self.key, [*given, *known], devices)
+            key, program = found
+            known = [storage(leaf) for leaf in key.leaves[len(given) :]]
+            return program.run(key, [*given, *known], devices)
+
+    def program_for(self, device: str) -> Bound | None:
+        """What runs on a device; None: the interpreter."""
+        backend = backend_name(device)
+        if not backend:
+            return None
+        if backend not in self.bound:
+            self.bound[backend] = _program(self.graph, backend, self.order)
+        return self.bound[backend]
 
     def _interpreted(self, given: list[Buffer], devices: list[str]) -> list[Buffer]:
         function = Function(self.graph.parameters, self.graph.roots)
@@ -184,16 +196,21 @@ def sharded_program(
     if mesh.stages:
         return pipelined_program(roots, leaves, mesh, order)
     graph = local_graph(roots, leaves, mesh, order)
-    backend = backend_name(mesh.devices[0])
     default = Device.DEFAULT
     places = tuple(root.device or default for root in roots)
-    key = bound = None
-    if backend:
-        key = graph_key(graph.roots, graph.parameters, backend)
-    if key is not None:
-        with order_of_products(order):
-            bound = PROGRAMS.find(key, graph.roots)
-    return ShardedProgram(graph, places, key, bound, bool(graph.collectives))
+    made = ShardedProgram(graph, places, {}, bool(graph.collectives), order)
+    for member in own_members(mesh):
+        made.program_for(mesh.devices[member])
+    return made
+
+
+def _program(graph: LocalGraph, backend: str, order: str) -> Bound | None:
+    """The program of a member whose device the backend serves; None: the interpreter's."""
+    key = graph_key(graph.roots, graph.parameters, backend)
+    if key is None:
+        return None
+    with order_of_products(order):
+        return key, PROGRAMS.find(key, graph.roots)
 
 
 class _Kept:

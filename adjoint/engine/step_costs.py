@@ -26,6 +26,7 @@ from adjoint.stages import (
     LoopProgram,
     Schedule,
     Step,
+    WaitStep,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def flops_of(step: Step) -> int:
         case ControlStep():
             turns = getattr(step.node.arg, "length", 1)
             return sum(turns * flops_of(inner) for part in step.parts for inner in part.steps)
-        case HostStep():
+        case HostStep() | WaitStep():
             return 0
 
 

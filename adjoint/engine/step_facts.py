@@ -19,6 +19,7 @@ from adjoint.stages import (
     NodeSchedule,
     Schedule,
     Step,
+    WaitStep,
 )
 
 E = TypeVar("E", bound=AdjointError)
@@ -44,6 +45,8 @@ def work_of(schedule: Schedule, times: int = 1) -> dict[str, int]:
                 total["flops"] += times * step.call.flops
             case HostStep():
                 total["host"] += times
+            case WaitStep():
+                continue
             case ControlStep():
                 total["control"] += times
                 turns = times * getattr(step.node.arg, "length", 1)
@@ -122,6 +125,8 @@ def titles(step: Step) -> tuple[str, str]:
             return step.call.title, "library"
         case HostStep():
             return step.node.op.name, "host"
+        case WaitStep():
+            return f"wait for {step.node.op.name}", "host"
         case ControlStep():
             return step.node.op.name, "control"
 

@@ -45,6 +45,11 @@ def running_as(member: Member) -> Iterator[None]:
         _here.member = before
 
 
+def current_member() -> Member | None:
+    """The member that this thread is; None outside of programs on a mesh."""
+    return _here.member
+
+
 def group_of(op: str, axes: Axes) -> Any:
     """The communicator of this member's group along axes of its mesh."""
     member = _here.member

@@ -201,8 +201,9 @@ class Sharding(tuple[str, ...]):
 
     `dims[d]` are the axes along which dimension d is split, the slowest first; dimensions behind
     the last that is split are left out. `pending` are the axes along which members hold parts of
-    each element, and what joins these: sum, max, min or prod. With a `stage` only its members have
-    the value. With `turns` the rows of the first dimension go through the stages in microbatches.
+    each element, the slowest first, and what joins these: sum, max, min or prod. With a `stage`
+    only its members have the value. With `turns` the rows of the first dimension go through the
+    stages in microbatches.
     """
 
     mesh: Mesh
@@ -229,7 +230,7 @@ class Sharding(tuple[str, ...]):
 
     @property
     def _facts(self) -> tuple[Any, ...]:
-        return self.mesh, self.dims, self.pending, self.stage, self.turns
+        return self.mesh, self.dims, tuple(sorted(self.pending)), self.stage, self.turns
 
     @property
     def holders(self) -> tuple[int, ...]:
@@ -329,7 +330,7 @@ def check_axis(mesh: Mesh, axis: Any) -> None:
 
 
 def _checked_pending(made: Sharding, pending: Iterable[tuple[str, str]]) -> Pending:
-    listed = tuple(sorted(pending, key=lambda pair: made.mesh.names.index(pair[0])))
+    listed = tuple(pending)
     for axis, kind in listed:
         check_axis(made.mesh, axis)
         if kind not in KINDS or axis in made.used:

@@ -9,7 +9,7 @@ the communicator of its thread (`ir/member.py`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def _label(op: str, x: Array, axes: Axes) -> str:
     return f"{op} over {', '.join(axes)} of {x.dtype}{list(x.shape)}"
 
 
-def _collective(name: str, doc: str, arg: type[Arg], infer: Any, ad: Any, reference: Any) -> OpDef:
+def _collective(name: str, doc: str, arg: type[Arg], infer: Any, ad: Any) -> OpDef:
     def call(x: UOp, *attributes: Any) -> UOp:
         return UOp(record, (x,), arg(*attributes))
 
@@ -83,7 +83,7 @@ def _collective(name: str, doc: str, arg: type[Arg], infer: Any, ad: Any, refere
         call=call,
         infer=infer,
         ad=ad,
-        reference=reference,
+        reference=_reference(name, infer, arg),
         batch=_batched,
         kernel=HERE,
     )
@@ -136,47 +136,71 @@ def _divided(x: UOp, dim: int, size: int) -> int:
     return x.shape[dim] // size
 
 
-# ---- references
+# ---- what members do
 
 
-def _all_reduce_reference(x: Any, axes: Axes, size: int, by: str) -> Array:
-    source = np.ascontiguousarray(x)
-    target = np.empty_like(source)
-    group = group_of("all_reduce", axes)
-    group.all_reduce(source, target, by, label=_label("all_reduce", source, axes))
-    return target
+def speak(node: UOp, source: Array, target: Array, place: str = "") -> None:
+    """Do a collective: the values of this member in, those of the node out. `place` says where it
+    comes from, for errors."""
+    label = _label(node.op.name, source, node.arg.axes) + place
+    _SPEAK[node.op.name](source, target, node.arg, label)
 
 
-def _all_gather_reference(x: Any, axes: Axes, size: int, dim: int) -> Array:
-    source = np.ascontiguousarray(x)
-    target = np.empty((size, *source.shape), source.dtype)
-    group = group_of("all_gather", axes)
-    group.all_gather(source, target, label=_label("all_gather", source, axes))
-    return _side_by_side(target, dim)
+def _reduce(source: Array, target: Array, arg: Any, label: str) -> None:
+    group_of("all_reduce", arg.axes).all_reduce(source, target, arg.by, label=label)
 
 
-def _reduce_scatter_reference(x: Any, axes: Axes, size: int, dim: int, by: str) -> Array:
-    source = _in_parts(np.asarray(x), size, dim)
-    target = np.empty(source.shape[1:], source.dtype)
-    group = group_of("reduce_scatter", axes)
-    group.reduce_scatter(source, target, by, label=_label("reduce_scatter", source, axes))
-    return target
+def _gather(source: Array, target: Array, arg: Any, label: str) -> None:
+    rows = (arg.size, *source.shape)
+    stacked = target.reshape(rows) if _leads(source, arg.dim) else np.empty(rows, source.dtype)
+    group_of("all_gather", arg.axes).all_gather(source, stacked, label=label)
+    if not _leads(source, arg.dim):
+        np.copyto(target, _side_by_side(stacked, arg.dim))
 
 
-def _all_to_all_reference(x: Any, axes: Axes, size: int, split: int, joined: int) -> Array:
-    source = _in_parts(np.asarray(x), size, split)
-    target = np.empty_like(source)
-    group = group_of("all_to_all", axes)
-    group.all_to_all(source, target, label=_label("all_to_all", source, axes))
-    return _side_by_side(target, joined)
+def _reduce_parts(source: Array, target: Array, arg: Any, label: str) -> None:
+    parts = _in_parts(source, arg.size, arg.dim)
+    group = group_of("reduce_scatter", arg.axes)
+    group.reduce_scatter(parts, target, arg.by, label=label)
 
 
-def _permute_reference(x: Any, axes: Axes, size: int, pairs: Any) -> Array:
-    source = np.ascontiguousarray(x)
-    target = np.empty_like(source)
-    group = group_of("collective_permute", axes)
-    group.permute(source, target, pairs, label=_label("collective_permute", source, axes))
-    return target
+def _turn(source: Array, target: Array, arg: Any, label: str) -> None:
+    parts = _in_parts(source, arg.size, arg.split)
+    came = np.empty_like(parts)
+    group_of("all_to_all", arg.axes).all_to_all(parts, came, label=label)
+    np.copyto(target, _side_by_side(came, arg.joined))
+
+
+def _send(source: Array, target: Array, arg: Any, label: str) -> None:
+    group = group_of("collective_permute", arg.axes)
+    group.permute(source, target, arg.pairs, label=label)
+
+
+_SPEAK = {
+    "all_reduce": _reduce,
+    "all_gather": _gather,
+    "reduce_scatter": _reduce_parts,
+    "all_to_all": _turn,
+    "collective_permute": _send,
+}
+
+
+def _leads(x: Array, dim: int) -> bool:
+    """Whether parts side by side along a dimension lie one behind another."""
+    return all(n == 1 for n in x.shape[:dim])
+
+
+def _reference(name: str, infer: Any, kind: type[Arg]) -> Any:
+    """The reference of a collective: the same on arrays of the interpreter."""
+
+    def reference(x: Any, *given: Any, **named: Any) -> Array:
+        source, arg = np.ascontiguousarray(x), cast("Any", kind(*given, **named))
+        shape, _ = infer((source,), arg)
+        target = np.empty(shape, source.dtype)
+        _SPEAK[name](source, target, arg, _label(name, source, arg.axes))
+        return target
+
+    return reference
 
 
 def _side_by_side(stacked: Array, dim: int) -> Array:
@@ -208,7 +232,6 @@ all_reduce: OpDef = _collective(
     AllReduceArg,
     _same,
     Linear(_transposed_reduction),
-    _all_reduce_reference,
 )
 all_gather: OpDef = _collective(
     "all_gather",
@@ -216,7 +239,6 @@ all_gather: OpDef = _collective(
     AlongArg,
     _longer,
     Linear(lambda g, x, axes, size, dim: reduce_scatter(g, axes, size, dim, "sum")),
-    _all_gather_reference,
 )
 reduce_scatter: OpDef = _collective(
     "reduce_scatter",
@@ -224,7 +246,6 @@ reduce_scatter: OpDef = _collective(
     ReduceScatterArg,
     _shorter,
     Linear(lambda g, x, axes, size, dim, by: all_gather(g, axes, size, dim)),
-    _reduce_scatter_reference,
 )
 all_to_all: OpDef = _collective(
     "all_to_all",
@@ -232,7 +253,6 @@ all_to_all: OpDef = _collective(
     AllToAllArg,
     _turned,
     Linear(lambda g, x, axes, size, split, joined: all_to_all(g, axes, size, joined, split)),
-    _all_to_all_reference,
 )
 collective_permute: OpDef = _collective(
     "collective_permute",
@@ -244,7 +264,6 @@ collective_permute: OpDef = _collective(
             g, axes, size, tuple((b, a) for a, b in pairs)
         )
     ),
-    _permute_reference,
 )
 
 

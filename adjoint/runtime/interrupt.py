@@ -59,19 +59,24 @@ class Job:
             self.done.release()
 
 
-class _Runner:
+def leave_behind(error: BaseException, job: Job) -> None:
+    """The work goes on, and keeps the memory that callers leave to it when they see the error."""
+    setattr(error, _KEEP, job.keep)
+
+
+class Runner:
     """One thread that does jobs in order; None ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "adjoint-runner") -> None:
         self.jobs: SimpleQueue[Job | None] = SimpleQueue()
-        threading.Thread(target=self._serve, name="adjoint-runner", daemon=True).start()
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def _serve(self) -> None:
         while (job := self.jobs.get()) is not None:
             job.run()
 
 
-_runners: list[_Runner] = []
+_runners: list[Runner] = []
 _compiles: list[Job] = []  # that may be under way
 _lock = hold_over_fork(threading.Lock())
 if hasattr(os, "register_at_fork"):
@@ -79,10 +84,10 @@ if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_list.clear)  # threads do not survive a fork
 
 
-def _runner() -> _Runner:
+def _runner() -> Runner:
     with _lock:
         if not _runners:
-            _runners.append(_Runner())
+            _runners.append(Runner())
         return _runners[0]
 
 
@@ -174,7 +179,7 @@ def _await(job: Job) -> None:
             job.done.acquire(timeout=0.02)
 
 
-def _abandon(runner: _Runner, job: Job) -> None:
+def _abandon(runner: Runner, job: Job) -> None:
     """Leave the runner to its work; the next caller gets another."""
     with _lock:
         if runner in _runners:
@@ -223,7 +228,7 @@ def _interrupted() -> bool:
     return trace.tb_frame.f_back is None and not at_a_prompt
 
 
-def _stopped(runner: _Runner, job: Job, cancel: Callable[[], None]) -> bool:
+def _stopped(runner: Runner, job: Job, cancel: Callable[[], None]) -> bool:
     """Whether the job ends soon, however often Ctrl-C is pressed."""
     until = monotonic() + PATIENCE
     while True:

@@ -71,7 +71,8 @@ def chunk_of(extent: int, cost: int, threads: int | None = None, lanes: int = 1)
 class NativeProgram:
     """A table of steps. `keep` is what its addresses point into; `cost` is None if not known.
 
-    `flags` are the numbers that kernels inside its loops set, each with the node that sets it.
+    `flags` are the numbers that kernels inside its loops set, each with the node that sets it. A
+    `speaker` is around the runs of a table that calls back.
     """
 
     __slots__ = ("_call", "_keep", "_program", "_table", "cost", "flags")
@@ -83,6 +84,7 @@ class NativeProgram:
         cost: int | None,
         keep: Any,
         flags: Sequence[tuple[int, Any]] = (),
+        speaker: Any = None,
     ):
         self._keep, self.cost, self.flags = keep, cost, flags
         self._table = Cells(_flat(steps))
@@ -90,6 +92,8 @@ class NativeProgram:
         call = partial(with_room, partial(_entry(), self._program.address))
         short = cost is not None and cost < LONG
         self._call: Run = call if short else partial(_run_long, call, self._program)
+        if speaker is not None:
+            self._call = partial(speaker.run, self._call, partial(self._program.__setitem__, _FLAG))
 
     def run(self) -> int:
         """All steps; 0 when they are done, 1 if they were cancelled."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.errors import AdjointError, DeviceError
+from adjoint.errors import AdjointError, CommunicationError, DeviceError
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.uop import UOp
@@ -68,6 +68,8 @@ def _located(error: AdjointError, node: UOp) -> AdjointError:
     operands = [(f"operand {i}", s) for i, s in enumerate(node.src)]
     place = f" (built by {node.origin})" if node.origin is not None else ""
     op = node.op.name
+    if isinstance(error, CommunicationError):
+        return error.placed(op, place)  # its operands are members, and what they call
     if isinstance(error, RangeError):
         error = error.as_given(node)
     return type(error)(error.code, error.problem + place, op=op, operands=operands, help=error.help)

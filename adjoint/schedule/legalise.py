@@ -29,6 +29,7 @@ from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
 from adjoint.schedule.byte_products import bytes_by_library
 from adjoint.schedule.channels import channels_last
+from adjoint.schedule.collectives import collectives_as_moves
 from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
@@ -64,6 +65,8 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
             roots = pictures_last(roots, target)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
+    if target.carries:
+        roots = collectives_as_moves(roots)
     roots = with_finishes(roots, target)
     roots = rewrite_once(roots, legal_rules(target), fired)
     return roots if target.tile is None else rewrite_once(roots, across_rules(target), fired)

@@ -64,27 +64,37 @@ def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
 
 
 def _join(layout: Layout, wanted: list[Axes], pending: list[tuple[str, str]]) -> None:
-    """What is pending is joined, where the parts are wanted into parts."""
-    whole: dict[str, list[str]] = {}
-    for axis, kind in pending:
-        if not _scatter(layout, wanted, axis, kind):
-            whole.setdefault(kind, []).append(axis)
-    for kind, axes in whole.items():
-        size = layout.mesh.extent(axes)
-        if size > 1:
-            layout.node = all_reduce(layout.node, tuple(axes), size, kind)
+    """What is pending is joined, where the parts are wanted into parts. The axis that is written
+    last is joined first: so a number of axes are joined in the order of one that is as long."""
+    for kind in dict.fromkeys(kind for _, kind in pending):
+        axes = tuple(axis for axis, own in pending if own == kind)
+        while axes:
+            count = _scatter(layout, wanted, axes, kind)
+            if not count:
+                size = layout.mesh.extent(axes)
+                if size > 1:
+                    layout.node = all_reduce(layout.node, axes, size, kind)
+                break
+            axes = axes[:-count]
 
 
-def _scatter(layout: Layout, wanted: list[Axes], axis: str, kind: str) -> bool:
-    """Join along one axis by a reduction that leaves each member the part that it is to have."""
-    for dim, axes in enumerate(wanted):
-        if axes == (*layout.dims[dim], axis) and layout.is_even(axes, dim):
-            size = layout.mesh.extent((axis,))
-            if size > 1:
-                layout.node = reduce_scatter(layout.node, (axis,), size, dim, kind)
-            layout.dims[dim] = axes
-            return True
-    return False
+def _scatter(layout: Layout, wanted: list[Axes], axes: Axes, kind: str) -> int:
+    """Join along the last of the axes by a reduction that leaves each member the part that it is
+    to have, or less: that is gathered. How many axes these are."""
+    for start in range(len(axes)):
+        last = axes[start:]
+        for dim, goal in enumerate(wanted):
+            own = layout.dims[dim]
+            aimed = goal[: len(own)] == own and 0 < len(goal) - len(own) <= len(last)
+            if not aimed or goal[len(own) :] != last[: len(goal) - len(own)]:
+                continue
+            if layout.is_even((*own, *last), dim):
+                size = layout.mesh.extent(last)
+                if size > 1:
+                    layout.node = reduce_scatter(layout.node, last, size, dim, kind)
+                layout.dims[dim] = (*own, *last)
+                return len(last)
+    return 0
 
 
 def _turn(layout: Layout, wanted: list[Axes]) -> None:

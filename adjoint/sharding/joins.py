@@ -5,6 +5,9 @@ A member reduces each of its pieces, and joins them as a balanced tree; members 
 same tree. So meshes of 1, 2, 4 and 8 members give the same bits, as far as their number divides
 that of the pieces. In the fast order a member reduces its whole part.
 
+What is linear may be done to the pieces before they are joined (`linear.py`): y * 3 is 3 times each
+piece, y + z the sum of two pieces, whatever the number of members that have them.
+
 Before: reduce_sum(x, axis 0), x split over 2 members.
 After: t = reduce_sum of 4 pieces; (t0 + t1) + (t2 + t3), pending.
 """
@@ -16,12 +19,13 @@ from math import gcd
 from adjoint.ir.axes import Letters
 from adjoint.ir.kernel_kind import Library, Reduce
 from adjoint.ir.mesh import Axes, Sharding
-from adjoint.ir.opdef import OPS
+from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp
 from adjoint.ops.contract import contract
 from adjoint.sharding.convert import masked
 
 PIECES = 8
+_ADD = OPS["add"]
 
 
 def piece_count(extent: int, parts: int) -> int:
@@ -37,13 +41,13 @@ def has_order(node: UOp) -> bool:
     return type(loops) is Reduce and loops.join in ("add", "mul") and node.dtype.is_inexact
 
 
-def reduced_part(
+def reduced_pieces(
     node: UOp, terms: Letters, local: list[UOp], operands: tuple[Sharding, ...], order: str
-) -> UOp:
-    """A reduction or a contraction on what a member has of its operands."""
+) -> list[UOp]:
+    """A reduction or a contraction of what a member has of its operands, a piece at a time."""
     letter, axes, extent = _split_letter(node, terms, operands)
     if not letter:
-        return UOp(node.op, tuple(local), node.arg)
+        return [UOp(node.op, tuple(local), node.arg)]
     parts = operands[0].mesh.extent(axes)
     if extent % parts:
         local = [
@@ -51,13 +55,12 @@ def reduced_part(
         ]
     count = piece_count(extent, parts) if order == "fixed" and has_order(node) else 1
     if count == 1:
-        return UOp(node.op, tuple(local), node.arg)
-    pieces = [
+        return [UOp(node.op, tuple(local), node.arg)]
+    pairs = list(zip(terms.terms, local, strict=True))
+    return [
         UOp(node.op, tuple(_cut(t, x, letter, i, count) for t, x in pairs), node.arg)
         for i in range(count)
-        for pairs in [list(zip(terms.terms, local, strict=True))]
     ]
-    return _tree(node, pieces)
 
 
 def _split_letter(
@@ -93,14 +96,19 @@ def _cut(term: str, x: UOp, letter: str, piece: int, count: int) -> UOp:
     return x.shrink(bounds)
 
 
-def _tree(node: UOp, level: list[UOp]) -> UOp:
-    """Neighbours first, then pairs of pairs."""
+def joined_pieces(node: UOp, level: list[UOp]) -> UOp:
+    """What a member has of a reduction from its pieces."""
     kernel = node.op.kernel
     loops = kernel.loops if type(kernel) is Library else kernel
-    join = OPS[loops.join]
-    while len(level) > 1:
+    join = OPS[loops.join if type(loops) is Reduce else "add"]
+    return fewer_pieces(level, 1, join)[0]
+
+
+def fewer_pieces(level: list[UOp], count: int, join: OpDef = _ADD) -> list[UOp]:
+    """So many pieces from more: neighbours are joined first, then pairs of pairs."""
+    while len(level) > count:
         level = [join(level[i], level[i + 1]) for i in range(0, len(level), 2)]
-    return level[0]
+    return level
 
 
-__all__ = ["PIECES", "piece_count", "reduced_part"]
+__all__ = ["PIECES", "fewer_pieces", "joined_pieces", "piece_count", "reduced_pieces"]

@@ -30,7 +30,7 @@ def sharding_of(root: UOp) -> Sharding | None:
     leaves = [n for n in order if _is_given(n) or _is_elsewhere(n, mesh)]
     parameters = {leaf: _part_of(leaf, mesh) for leaf in leaves}
     partition = Partition(mesh, current_order(), parameters)
-    partition.add([node])
+    partition.plan([node])
     found = partition.layouts[node]
     return _at_its_stage(root, found) if mesh.stages else found
 

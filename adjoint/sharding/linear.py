@@ -1,14 +1,16 @@
 """What may be done before a pending reduction: which operands an op is linear in.
 
 A sum that is pending stays pending through what is linear; a maximum, minimum or product through
-what only moves elements. In the fixed order a sum is joined before anything that rounds, for
-otherwise the number of members would show in the bits; in the fast order that is of no account.
+what only moves elements. In the fixed order what rounds is done to each piece of the sum (see
+`joins.py`), for otherwise the number of members would show in the bits: sums, differences, scaled
+values and sums over other dimensions; a product would be as many products, so what it takes is
+joined first. In the fast order pieces are of no account.
 """
 
 from __future__ import annotations
 
 from adjoint.ir.derivative import Bilinear, Linear
-from adjoint.ir.kernel_kind import Identity, View, filled_value, is_filled
+from adjoint.ir.kernel_kind import Identity, Reduce, View, filled_value, is_filled
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 
@@ -17,6 +19,7 @@ _TOGETHER = {OPS[name] for name in ("add", "sub", "cat")}
 _EACH = {OPS["mul"]}
 _FIRST = {OPS[name] for name in ("true_div", "gather", "wait")}
 _MOVING = {OPS["gather"], OPS["neg"]}
+_PIECEWISE = {OPS[name] for name in ("add", "sub", "mul", "true_div")}  # cost what a join costs
 _NEVER = {OPS[name] for name in ("cast", "scatter_add", "pad_constant", "shard", "assign")}
 
 
@@ -40,17 +43,28 @@ def linear_in(node: UOp) -> str:
     return FIRST if len(node.src) == 1 else NONE
 
 
-def keeps(node: UOp, kind: str, order: str, size: int) -> bool:
+def keeps(node: UOp, kind: str, order: str, size: int, apart: bool) -> bool:
     """Whether the op may be done before so many pending elements of operands are joined, and no
-    more have to be joined then."""
+    more have to be joined then. `apart`: the pieces of the operands can be had."""
     if node.size > size:
         return False
-    exact = node.op in _MOVING or type(node.op.kernel) in (View, Identity)
     if kind != "sum":
-        return exact and node.op is not OPS["neg"] and not fills(node)
-    if not node.dtype.is_inexact:
-        return True  # integers are added without rounding, in any order
-    return exact or order == "fast"
+        return is_exact(node) and node.op is not OPS["neg"] and not fills(node)
+    if is_exact(node) or order == "fast":
+        return True
+    return apart and (node.op in _PIECEWISE or _is_sum(node))
+
+
+def is_exact(node: UOp) -> bool:
+    """Whether an op that is linear does not round: it moves elements, or they are integers, which
+    are added without rounding in any order."""
+    moves = node.op in _MOVING or type(node.op.kernel) in (View, Identity)
+    return moves or not node.dtype.is_inexact
+
+
+def _is_sum(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is Reduce and kernel.join == "add" and len(node.src) == 1
 
 
 def fills(node: UOp) -> bool:

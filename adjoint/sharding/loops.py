@@ -35,51 +35,61 @@ def is_loop(node: UOp) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoopPart:
-    """What a member runs of a loop, and how its results lie."""
+class LoopPlan:
+    """How what a loop is given lies, and what it makes; its body, planned."""
 
-    node: UOp
+    operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
+    inner: Partition
+    order: Sequence[UOp]  # the nodes of the body
+    names: list[UOp]  # the body's parameters
+    outputs: Sequence[UOp]
+    left: list[Sharding]  # how the body leaves its outputs
 
 
-def loop_part(partition: Partition, node: UOp, outputs: Sequence[UOp]) -> LoopPart:
-    """The loop of one member; `outputs` are those of its body, expanded."""
+def loop_plan(partition: Partition, node: UOp, outputs: Sequence[UOp]) -> LoopPlan:
+    """The plan of a loop; `outputs` are those of its body, expanded."""
     arg, mesh = node.arg, partition.mesh
     n, m = arg.carries, arg.sequences
     given = [partition.layouts[s].resolved() for s in node.src]
     carries, rest = given[:n], [_element(g) for g in given[n : n + m]] + given[n + m :]
     for _ in range(_ROUNDS):
-        inner, names = _inside(partition, arg.body.inputs, [*carries, *rest], outputs)
+        inner, order, names = _inside(partition, arg.body.inputs, [*carries, *rest], outputs)
         found = [inner.layouts[o].resolved() for o in outputs]
         if found[:n] == carries:
             break
         carries = found[:n]
     else:
-        inner, names = _inside(partition, arg.body.inputs, [*carries, *rest], outputs)
+        inner, order, names = _inside(partition, arg.body.inputs, [*carries, *rest], outputs)
     rows = [inner.layouts[o].resolved() for o in outputs[n:]]
-    made = [inner.wanted(o, s) for o, s in zip(outputs, [*carries, *rows], strict=True)]
+    operands = (*carries, *(_rows(mesh, s) for s in rest[:m]), *rest[m:])
+    results = (*carries, *(_rows(mesh, s) for s in rows))
+    return LoopPlan(operands, results, inner, order, names, outputs, [*carries, *rows])
+
+
+def loop_part(partition: Partition, node: UOp, plan: LoopPlan) -> UOp:
+    """The loop of one member."""
+    plan.inner.build(plan.order)
+    made = [plan.inner.wanted(o, s) for o, s in zip(plan.outputs, plan.left, strict=True)]
     indices = [x for x in toposort(made) if x.op is axis_index]
     places = [_name(f"place{i}", (), dtypes.int64) for i in range(len(indices))]
     made = substitute(made, dict(zip(indices, places, strict=True)))
-    outer = [*carries, *(_rows(mesh, s) for s in rest[:m]), *rest[m:]]
-    src = [partition.wanted(s, layout) for s, layout in zip(node.src, outer, strict=True)]
-    new = arg.replace(body=function_of([*names, *places], made))
-    results = (*carries, *(_rows(mesh, s) for s in rows))
-    return LoopPart(UOp(node.op, (*src, *indices), new), results)
+    src = [partition.wanted(s, layout) for s, layout in zip(node.src, plan.operands, strict=True)]
+    new = node.arg.replace(body=function_of([*plan.names, *places], made))
+    return UOp(node.op, (*src, *indices), new)
 
 
 def _inside(
     partition: Partition, inputs: Sequence[UOp], layouts: Sequence[Sharding], outputs: Sequence[UOp]
-) -> tuple[Partition, list[UOp]]:
-    """The body partitioned, its parameters laid out so."""
+) -> tuple[Partition, list[UOp], list[UOp]]:
+    """The body planned, its parameters laid out so; its nodes, and the parameters."""
     names = [
         _name(f"own{i}", layout.local(x.shape), x.dtype)
         for i, (x, layout) in enumerate(zip(inputs, layouts, strict=True))
     ]
     parameters = dict(zip(inputs, names, strict=True))
     inner = partition.inside(parameters, dict(zip(inputs, layouts, strict=True)))
-    inner.add(outputs)
-    return inner, names
+    return inner, inner.plan(outputs), names
 
 
 def _name(name: str, shape: Any, dtype: Any) -> UOp:

@@ -13,7 +13,7 @@ What may live here: the two graphs. What may not: stages (`stages.py`), or when 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adjoint.errors import ShardingError
 from adjoint.ir.dtype import dtypes
@@ -112,13 +112,12 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
 class _TimedPartition(Partition):
     """A partition in which no layout that a user asks for takes the rows out of their turns."""
 
-    def _add(self, node: UOp) -> None:
+    def _plan(self, node: UOp) -> None:
+        super()._plan(node)
         layout = self._in_turns(node) if node.op is _SHARD else None
-        if layout is None:
-            super()._add(node)
-        else:
+        if layout is not None:
+            self.plans[node] = replace(self.plans[node], result=layout)
             self.layouts[node] = layout
-            self.local[node] = self.wanted(self._below_shards(node), layout)
 
     def _in_turns(self, node: UOp) -> Sharding | None:
         (x,), asked = node.src, node.arg.sharding

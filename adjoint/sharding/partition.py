@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjoint.ir.expand import expand
 from adjoint.ir.kernel_kind import CONSTANT, PART, Library, Reduce, is_counting
@@ -23,13 +24,25 @@ from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp, toposort
-from adjoint.ops.collective import axis_index, collective_permute, send_rows
+from adjoint.ops.collective import collective_permute, send_rows
+from adjoint.sharding.along import (
+    can_slice_folded,
+    is_short,
+    laid_along,
+    made_along,
+    slice_of_folded,
+    windows_of_padded,
+)
 from adjoint.sharding.convert import converted, sliced_part
-from adjoint.sharding.indexing import counted_axis
-from adjoint.sharding.joins import reduced_part
-from adjoint.sharding.loops import is_loop, loop_part
+from adjoint.sharding.early import joined_early
+from adjoint.sharding.joins import fewer_pieces, has_order, joined_pieces, reduced_pieces
+from adjoint.sharding.linear import is_exact
+from adjoint.sharding.local_nodes import attributes, constant, counted, own_rows, placeless
+from adjoint.sharding.loops import LoopPlan, is_loop, loop_part, loop_plan
+from adjoint.sharding.owners import made_by_owners, scattered_rows
 from adjoint.sharding.propagate import (
     Plan,
+    is_cut,
     is_leaf,
     leaf_sharding,
     letters_of,
@@ -42,7 +55,7 @@ from adjoint.sharding.reshapes import reshaped_dims
 _EXPAND, _RESHAPE, _SHRINK, _PAD, _FOLD, _CONST, _GATHER = (
     OPS[name] for name in ("expand", "reshape", "shrink", "pad_constant", "fold", "const", "gather")
 )
-_SHARD, _COPY = OPS["shard"], OPS["copy"]
+_SHARD, _COPY, _WINDOW = OPS["shard"], OPS["copy"], OPS["window"]
 _INDEXING = {_GATHER, OPS["scatter_add"], OPS["scatter"]}
 
 
@@ -51,61 +64,120 @@ def kept_whole(node: UOp) -> UOp | None:
     return node if node.op is send_rows else None
 
 
+_ROUNDS = 4  # of planning: what is joined early changes what follows
 _DEEPEST = 200  # nodes above a leaf that are computed in parts for one that is wanted so
 
 
 @dataclass(slots=True, eq=False)
 class Partition:
-    """The local graph while it grows: for each node its layout and what a member has of it."""
+    """The local graph while it grows: for each node its layout and what a member has of it.
+
+    `plan` finds the layouts of all nodes, `build` makes what a member has of them.
+    """
 
     mesh: Mesh
     order: str
     parameters: Mapping[UOp, UOp]  # the local node of each leaf that is given
     layouts: dict[UOp, Sharding] = field(default_factory=dict)
+    plans: dict[UOp, Plan] = field(default_factory=dict)
     local: dict[UOp, UOp] = field(default_factory=dict)
     parts: dict[tuple[UOp, Sharding], UOp] = field(default_factory=dict)
     uses: Counter[UOp] = field(default_factory=Counter)
     given: Mapping[UOp, Sharding] = field(default_factory=dict)  # of leaves that do not say
-    results: dict[UOp, tuple[Sharding, ...]] = field(default_factory=dict)  # of loops
+    slices: Counter[UOp] = field(default_factory=Counter)  # that are whole, of what is split
+    loops: dict[UOp, LoopPlan] = field(default_factory=dict)
+    early: set[UOp] = field(default_factory=set)  # joined where they are made: see `early.py`
+    apart: set[UOp] = field(default_factory=set)  # pending, and their pieces can be had
+    pieces: dict[UOp, list[UOp]] = field(default_factory=dict)
 
     def inside(self, parameters: Mapping[UOp, UOp], given: Mapping[UOp, Sharding]) -> Partition:
         """Another graph, on the same mesh in the same order."""
         return Partition(self.mesh, self.order, parameters, given=given)
 
-    def add(self, roots: Sequence[UOp]) -> None:
-        """Everything that the roots need."""
+    def plan(self, roots: Sequence[UOp]) -> list[UOp]:
+        """The layouts of everything that the roots need; the nodes, operands first."""
         order = toposort(roots, stop=self._stops)
         self.uses.update(roots)
         for node in order:
             self.uses.update(() if self._stops(node) else node.src)
+        for _ in range(_ROUNDS):
+            self.layouts.clear()
+            self.apart.clear()
+            for node in order:
+                self._plan(node)
+            early = joined_early(order, roots, self.layouts, self.plans) - self.early
+            if not early:
+                break
+            self.early |= early
+        plans = ((node, self.plans[node]) for node in order if node in self.plans)
+        self.slices.update(node.src[0] for node, plan in plans if any(map(is_short, plan.along)))
+        return order
+
+    def add(self, roots: Sequence[UOp]) -> None:
+        """Everything that the roots need."""
+        self.build(self.plan(roots))
+
+    def build(self, order: Sequence[UOp]) -> None:
+        """What a member has of nodes that are planned, operands first."""
         for node in order:
-            if node not in self.local:
-                with origin_scope(node.raw_origin):
-                    self._add(node)
+            with origin_scope(node.raw_origin):
+                self._build(node)
 
     def _stops(self, node: UOp) -> bool:
-        return node in self.parameters or is_leaf(node) or node in self.local
+        return node in self.parameters or is_leaf(node)
 
-    def _add(self, node: UOp) -> None:
+    def _plan(self, node: UOp) -> None:
         if node in self.parameters:
             known = self.given.get(node)
             self.layouts[node] = leaf_sharding(node, self.mesh) if known is None else known
-            self.local[node] = self.parameters[node]
         elif is_leaf(node):
             self.layouts[node] = Sharding(self.mesh)
-            self.local[node] = _placeless(node)
         elif is_loop(node):
-            made = loop_part(self, node, expand(node.arg.body.outputs, kept_whole))
+            outputs = expand(node.arg.body.outputs, kept_whole)
+            self.loops[node] = loop_plan(self, node, outputs)
             self.layouts[node] = Sharding(self.mesh)
-            self.results[node], self.local[node] = made.results, made.node
-        elif node.op.kernel is PART and node.src[0] in self.results:
-            self.layouts[node] = self.results[node.src[0]][node.arg.index]
-            self.local[node] = self.local[node.src[0]].part(node.arg.index)
+            self.plans[node] = Plan(self.loops[node].operands, Sharding(self.mesh))
+        elif node.op.kernel is PART and node.src[0] in self.loops:
+            self.layouts[node] = self.loops[node.src[0]].results[node.arg.index]
         else:
             given = [self.layouts[s] for s in node.src]
-            plan = planned(node, given, self.mesh, self.order)
-            self.layouts[node] = plan.result
-            self.local[node] = self._built(node, plan)
+            apart = [s in self.apart for s in node.src]
+            plan = planned(node, given, self.mesh, self.order, apart)
+            self.plans[node] = plan
+            if node in self.early:
+                self.layouts[node] = plan.result.resolved()
+            else:
+                self.layouts[node] = plan.result
+                if plan.result.pending and self.order == "fixed" and self._comes_apart(node, plan):
+                    self.apart.add(node)
+
+    def _comes_apart(self, node: UOp, plan: Plan) -> bool:
+        """Whether the pieces of what is pending can be had: those of a sum that is made here, or of
+        operands that are no more than cut for it."""
+        pairs = list(zip(node.src, plan.operands, strict=True))
+        if not any(below.pending for _, below in pairs):
+            return has_order(node)
+        return all(
+            s in self.apart and is_cut(self.layouts[s], below)
+            for s, below in pairs
+            if below.pending
+        )
+
+    def _build(self, node: UOp) -> None:
+        if node in self.parameters:
+            self.local[node] = self.parameters[node]
+        elif is_leaf(node):
+            self.local[node] = placeless(node)
+        elif node in self.loops:
+            self.local[node] = loop_part(self, node, self.loops[node])
+        elif node.op.kernel is PART and node.src[0] in self.loops:
+            self.local[node] = self.local[node.src[0]].part(node.arg.index)
+        else:
+            plan = self.plans[node]
+            local = self._built(node, plan)
+            if node in self.early:
+                local = converted(local, node.shape, plan.result, plan.result.resolved())
+            self.local[node] = local
 
     def wanted(self, node: UOp, layout: Sharding) -> UOp:
         """What a member has of a node in a layout."""
@@ -128,12 +200,12 @@ class Partition:
         if self.layouts[node].dims or self.layouts[node].pending or layout.pending:
             return None
         if node.op.kernel is CONSTANT and node not in self.parameters:
-            return _constant(node, layout)
-        if node in self.parameters or is_leaf(node) or depth > _DEEPEST:
+            return constant(node, layout)
+        if node in self.parameters or is_leaf(node) or depth > _DEEPEST or node in self.early:
             return None
         plan = self._plan_for(node, layout)
         if plan is None:
-            return _counted(self.local[node], layout) if is_counting(node) else None
+            return counted(self.local[node], layout) if is_counting(node) else None
         local = [
             self._part_below(source, below, depth + 1)
             for source, below in zip(node.src, plan.operands, strict=True)
@@ -157,6 +229,11 @@ class Partition:
             dims = Sharding(mesh, kept).dims
             return Plan((Sharding(mesh, found),), layout) if dims == layout.dims else None
         terms = letters_of(node)
+        owned = scattered_rows(node, layout)
+        if owned is not None:
+            rest = (Sharding(mesh),) * 2
+            alone = layout.used == owned.axes
+            return Plan((layout, *rest), layout, owned=owned) if alone else None
         if terms is None or node.op in _INDEXING:
             return None
         pairs = [(c, layout.axes(d)) for d, c in enumerate(terms.out)]
@@ -173,10 +250,73 @@ class Partition:
     def _built(self, node: UOp, plan: Plan) -> UOp:
         if node.op is _SHARD:
             return self.wanted(self._below_shards(node), plan.result)
+        joined = self._with_padding(node, plan)
+        if joined is not None:
+            return joined
+        if self._is_piecewise(node, plan):
+            return joined_pieces(node, self._pieces(node))
         local = [self.wanted(s, below) for s, below in zip(node.src, plan.operands, strict=True)]
         if node.op is _COPY:
             return local[0]
         return self._made(node, plan, local)
+
+    def _with_padding(self, node: UOp, plan: Plan) -> UOp | None:
+        """Windows of a padded value, and the slice of what is folded, in one exchange of rows."""
+        (below, *more) = (*node.src, None)
+        under = self.plans.get(below) if below is not None and plan.along else None
+        if under is None or len(more) != 1 or below in self.parameters:
+            return None
+        same = [along.dim for along in under.along] == [along.dim for along in plan.along]
+        if not same or any(along.parts == 1 for along in plan.along):
+            return None
+        split = laid_along(plan.result, plan.along)
+        x = self.wanted(below.src[0], under.operands[0])
+        if node.op is _WINDOW and below.op is _PAD and _is_plain(below, plan):
+            made = windows_of_padded(node, plan.along, below, x)
+        elif node.op is _SHRINK and below.op is _FOLD and can_slice_folded(node, plan.along, below):
+            shape = under.result.local(below.shape)
+            made = slice_of_folded(node, plan.along, below, x, shape)
+        else:
+            return None
+        return converted(made, node.shape, split, plan.result)
+
+    # ---- pieces of what is pending
+
+    def _is_piecewise(self, node: UOp, plan: Plan) -> bool:
+        """Whether a node rounds pieces that are joined after it."""
+        kept = any(below.pending for below in plan.operands)
+        return kept and self.order == "fixed" and not is_exact(node)
+
+    def _pieces(self, node: UOp) -> list[UOp]:
+        """The pieces that a member has of a pending sum."""
+        found = self.pieces.get(node)
+        if found is None:
+            plan = self.plans[node]
+            with origin_scope(node.raw_origin):
+                found = self._made_apart(node, plan)
+            self.pieces[node] = found
+        return found
+
+    def _made_apart(self, node: UOp, plan: Plan) -> list[UOp]:
+        """A node on each piece of its operands, as many of each as the one has that has fewest."""
+        pairs = list(zip(node.src, plan.operands, strict=True))
+        rows = [self._cut_pieces(s, below) if below.pending else [] for s, below in pairs]
+        count = min(len(row) for row in rows if row)
+        rows = [fewer_pieces(row, count) for row in rows]
+        whole = [None if below.pending else self.wanted(s, below) for s, below in pairs]
+        return [
+            self._made_of(
+                node, plan, [row[i] if row else x for row, x in zip(rows, whole, strict=True)]
+            )
+            for i in range(count)
+        ]
+
+    def _cut_pieces(self, node: UOp, layout: Sharding) -> list[UOp]:
+        old = self.layouts[node]
+        return [converted(piece, node.shape, old, layout) for piece in self._pieces(node)]
+
+    def _made_of(self, node: UOp, plan: Plan, local: list[Any]) -> UOp:
+        return local[0] if node.op is _COPY else self._made(node, plan, local)
 
     def _below_shards(self, node: UOp) -> UOp:
         """What a SHARD lays out: a layout that nothing else needs is not made on the way, so that
@@ -188,79 +328,34 @@ class Partition:
 
     def _made(self, node: UOp, plan: Plan, local: list[UOp]) -> UOp:
         op = node.op
+        if plan.owned is not None:
+            return made_by_owners(node, plan.owned, local)
+        if plan.along:
+            times = self.slices[node.src[0]]
+            return made_along(
+                node, plan.along, local, plan.operands, plan.result, self.order, times
+            )
         if type(op.kernel) in (Reduce, Library) and op is not _FOLD:
             terms = letters_of(node)
             if terms is not None:
-                return reduced_part(node, terms, local, plan.operands, self.order)
+                pieces = reduced_pieces(node, terms, local, plan.operands, self.order)
+                if node in self.apart and not any(o.pending for o in plan.operands):
+                    self.pieces[node] = pieces
+                return joined_pieces(node, pieces)
         if op is send_rows and plan.result.axes(0):
             axes, size = plan.result.axes(0), plan.result.parts(0)
             return collective_permute(local[0], axes, size, node.arg.pairs)
         if op in _INDEXING:
-            local = _own_rows(node, local, plan)
-        return UOp(op, tuple(local), _attributes(node, local, plan.result))
+            local = own_rows(node, local, plan)
+        return UOp(op, tuple(local), attributes(node, local, plan.result))
+
+
+def _is_plain(pad: UOp, plan: Plan) -> bool:
+    return not any(pad.arg.interior[along.dim] for along in plan.along)
 
 
 def _splits(assigned: Mapping[str, object]) -> bool:
     return not any(c in "1." for c in assigned)
-
-
-def _placeless(node: UOp) -> UOp:
-    """A constant on no device: the program has one."""
-    if node.op is _CONST and node.arg.device is not None:
-        made: UOp = _CONST(node.arg.value, node.arg.dtype, node.arg.shape)
-        return made
-    return node
-
-
-def _constant(node: UOp, layout: Sharding) -> UOp:
-    made: UOp = _CONST(node.arg.value, node.arg.dtype, layout.local(node.shape))
-    return made
-
-
-def _counted(local: UOp, layout: Sharding) -> UOp | None:
-    """A part of a running count: it begins where the part does."""
-    axis, reverse = local.arg.axis, local.arg.reverse
-    if reverse or len(layout.used) == 0 or layout.dims[:axis] != ((),) * axis:
-        return None
-    if len(layout.dims) != axis + 1 or not local.shape[axis]:
-        return None
-    axes, parts = layout.axes(axis), layout.parts(axis)
-    extent = -(-local.shape[axis] // parts)
-    one = local.src[0]
-    bounds = [(0, extent if d == axis else n) for d, n in enumerate(one.shape)]
-    step = one.shrink([(0, 1) if d == axis else (0, n) for d, n in enumerate(one.shape)])
-    count = UOp(local.op, (one.shrink(bounds),), local.arg)
-    before = (axis_index(axes, parts) * extent).cast(local.dtype)
-    return count + before * step.cast(local.dtype)
-
-
-def _own_rows(node: UOp, local: list[UOp], plan: Plan) -> list[UOp]:
-    """Indices that count along a split axis count a member's own rows."""
-    found = list(local)
-    for number, index in enumerate(node.src[1 : 1 + len(node.arg.axes)], 1):
-        along = counted_axis(index)
-        axis = node.arg.axes[number - 1]
-        if along is None or not plan.operands[0].axes(axis):
-            continue
-        shape = local[number].shape
-        ones: UOp = OPS["const"](1, index.dtype, (shape[along],))
-        rows = (ones.scan_sum(0) - 1).cast(index.dtype)
-        flat = [n if d == along else 1 for d, n in enumerate(shape)]
-        found[number] = rows.reshape(flat).expand(shape)
-    return found
-
-
-def _attributes(node: UOp, local: list[UOp], layout: Sharding) -> object:
-    """The node's attributes, about what a member has."""
-    op, arg = node.op, node.arg
-    if op is _EXPAND or op is _RESHAPE:
-        return arg.replace(shape=layout.local(node.shape))
-    if op is _FOLD:
-        return arg.replace(shape=layout.local(node.shape))
-    if op is _SHRINK:
-        pairs = list(zip(arg.stop, local[0].shape, node.src[0].shape, strict=True))
-        return arg.replace(stop=tuple(stop if n == old else n for stop, n, old in pairs))
-    return arg
 
 
 __all__ = ["Partition", "sliced_part"]

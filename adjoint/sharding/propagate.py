@@ -21,8 +21,19 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known, storage
 from adjoint.ops.collective import send_rows
+from adjoint.sharding.along import Along, dims_along, is_short, laid_along
 from adjoint.sharding.indexing import indexed_axes
-from adjoint.sharding.linear import EACH, FIRST, NONE, TOGETHER, is_zero, keeps, linear_in
+from adjoint.sharding.linear import (
+    EACH,
+    FIRST,
+    NONE,
+    TOGETHER,
+    is_exact,
+    is_zero,
+    keeps,
+    linear_in,
+)
+from adjoint.sharding.owners import Owned, owned_axis, owner_result, with_axis
 from adjoint.sharding.reshapes import reshaped_dims
 
 _KINDS = {
@@ -43,6 +54,8 @@ class Plan:
 
     operands: tuple[Sharding, ...]
     result: Sharding
+    along: tuple[Along, ...] = ()  # dimensions that it works along, split all the same
+    owned: Owned | None = None  # an indexed axis whose rows members have
 
 
 def leaf_sharding(node: UOp, mesh: Mesh) -> Sharding:
@@ -71,8 +84,10 @@ def letters_of(node: UOp) -> Letters | None:
     return None if node.op.axes is None else node.op.axes(node)
 
 
-def planned(node: UOp, given: Sequence[Sharding], mesh: Mesh, order: str) -> Plan:
-    """The plan for a node whose operands lie as given."""
+def planned(
+    node: UOp, given: Sequence[Sharding], mesh: Mesh, order: str, apart: Sequence[bool]
+) -> Plan:
+    """The plan for a node whose operands lie as given; `apart`: whose pieces can be had."""
     if node.op is _SHARD:
         return Plan((node.arg.sharding,), node.arg.sharding)
     if node.op is _COPY:
@@ -85,7 +100,23 @@ def planned(node: UOp, given: Sequence[Sharding], mesh: Mesh, order: str) -> Pla
     terms = letters_of(node)
     if terms is None:
         return whole_plan(node, mesh)
-    return _by_letters(node, terms, given, mesh, order)
+    return _with_neighbours(node, _by_letters(node, terms, given, mesh, order, apart), given, mesh)
+
+
+def _with_neighbours(node: UOp, plan: Plan, given: Sequence[Sharding], mesh: Mesh) -> Plan:
+    """The same without a gather, if members can work along what is split."""
+    owned = owned_axis(node, given, plan.operands, plan.result, mesh)
+    if owned is not None:
+        first = with_axis(plan.operands[0], owned)
+        return Plan(
+            (first, *plan.operands[1:]), owner_result(node, plan.result, owned), owned=owned
+        )
+    along = dims_along(node, given, plan.operands, plan.result, mesh)
+    if not along or any(o.pending for o in plan.operands):
+        return plan
+    kept = [dim for dim in along if not is_short(dim)]
+    operands = tuple(laid_along(o, along) for o in plan.operands)
+    return Plan(operands, laid_along(plan.result, kept), along)
 
 
 def whole_plan(node: UOp, mesh: Mesh) -> Plan:
@@ -96,7 +127,7 @@ def whole_plan(node: UOp, mesh: Mesh) -> Plan:
 
 def _reshaped(node: UOp, x: Sharding, mesh: Mesh, order: str) -> Plan:
     kept, found = reshaped_dims(mesh, node.src[0].shape, node.shape, x.dims)
-    pending = [pair for pair in x.pending if keeps(node, pair[1], order, node.size)]
+    pending = [pair for pair in x.pending if keeps(node, pair[1], order, node.size, False)]
     return Plan((Sharding(mesh, kept, pending),), Sharding(mesh, found, pending))
 
 
@@ -110,9 +141,29 @@ Assigned = dict[str, Axes]
 
 
 def _by_letters(
-    node: UOp, terms: Letters, given: Sequence[Sharding], mesh: Mesh, order: str
+    node: UOp,
+    terms: Letters,
+    given: Sequence[Sharding],
+    mesh: Mesh,
+    order: str,
+    apart: Sequence[bool],
 ) -> Plan:
-    pending = _kept_pending(node, given, order)
+    pending = _kept_pending(node, given, order, apart)
+    plan = _split(node, terms, given, mesh, order, pending)
+    rounds = pending and order == "fixed" and not is_exact(node)
+    if rounds and not all(map(is_cut, given, plan.operands)):
+        plan = _split(node, terms, given, mesh, order, ())
+    return plan
+
+
+def _split(
+    node: UOp,
+    terms: Letters,
+    given: Sequence[Sharding],
+    mesh: Mesh,
+    order: str,
+    pending: Pending,
+) -> Plan:
     assigned = _assigned(node, terms, given, {axis for axis, _ in pending}, mesh)
     summed = [c for c in terms.summed if c in assigned]
     if len(summed) > 1 and order == "fixed":
@@ -122,6 +173,13 @@ def _by_letters(
     if summed and pending and order == "fixed":
         pending = ()
     return plan_of(node, terms, assigned, pending, given, mesh)
+
+
+def is_cut(old: Sharding, new: Sharding) -> bool:
+    """Whether what is pending is cut at most, so that each piece of it can be, for nothing."""
+    if not new.pending or old.dims == new.dims:
+        return True
+    return not old.dims
 
 
 def plan_of(
@@ -159,7 +217,9 @@ def _carries(how: str, number: int) -> bool:
     return how in (TOGETHER, EACH) or (how == FIRST and number == 0)
 
 
-def _kept_pending(node: UOp, given: Sequence[Sharding], order: str) -> Pending:
+def _kept_pending(
+    node: UOp, given: Sequence[Sharding], order: str, apart: Sequence[bool]
+) -> Pending:
     """What stays pending in the result: each operand has it, or the only one that may."""
     how = linear_in(node)
     if how == NONE or not any(g.pending for g in given):
@@ -177,9 +237,12 @@ def _kept_pending(node: UOp, given: Sequence[Sharding], order: str) -> Pending:
         if how == EACH and len(holders) != 1:
             continue
         size = sum(node.src[n].size for n in holders)
-        if keeps(node, pair[1], order, size) and _kind_allows(node, pair[1]):
+        pieces = all(apart[n] for n in holders)
+        if keeps(node, pair[1], order, size, pieces) and _kind_allows(node, pair[1]):
             found.append(pair)
-    return tuple(found)
+    # axes that are joined in one order here and in another there have other pieces
+    orders = {tuple(p for p in given[n].pending if p in found) for n in able} - {()}
+    return tuple(found) if order == "fast" or len(orders) == 1 else ()
 
 
 def _kind_allows(node: UOp, kind: str) -> bool:

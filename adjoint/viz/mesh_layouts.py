@@ -32,11 +32,11 @@ Shown = Mapping[UOp, Sequence[Sharding]]  # of a node with several results, of e
 class _Noting(Partition):
     """A partition that remembers those of the loops inside."""
 
-    loops: list[Partition] = field(default_factory=list)
+    noted: list[Partition] = field(default_factory=list)
 
     def inside(self, parameters: Mapping[UOp, UOp], given: Layouts) -> Partition:
-        made = _Noting(self.mesh, self.order, parameters, given=given, loops=self.loops)
-        self.loops.append(made)
+        made = _Noting(self.mesh, self.order, parameters, given=given, noted=self.noted)
+        self.noted.append(made)
         return made
 
 
@@ -81,9 +81,9 @@ def _on_mesh(images: Mapping[UOp, UOp], leaves: Layouts, mesh: Mesh) -> Shown:
     except AdjointError:  # what cannot be partitioned says so when it is run
         return {}
     known: dict[UOp, Sequence[Sharding]] = {}
-    for part in (*partition.loops, partition):
+    for part in (*partition.noted, partition):
         known |= {node: (layout,) for node, layout in part.layouts.items()}
-        known |= part.results
+        known |= {loop: plan.results for loop, plan in part.loops.items()}
     found = {node: known[image] for node, image in images.items()}
     for node in images:
         found |= _inside(node, known)

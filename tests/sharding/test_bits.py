@@ -83,3 +83,41 @@ def test_training_on_a_grid_has_the_losses_of_one_member():
         losses.append([step(x).item() for _ in range(4)])
     assert losses[0] == losses[1]
     assert losses[0][-1] < losses[0][0]
+
+
+LINEAR = {
+    "scaled": lambda y, z, m: y * 0.3,
+    "added": lambda y, z, m: y + z,
+    "subtracted and divided": lambda y, z, m: (y - z * 0.7) / 3,
+    "masked and moved": lambda y, z, m: (y * m).T[1:] + z.T[1:],
+    "summed": lambda y, z, m: (y * m).sum(0) / 7 + z.mean(0),
+    "used twice": lambda y, z, m: (y * 0.3).exp() + (y + z) * 0.1,
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_what_is_done_to_a_pending_sum_does_not_show_the_number_of_members(name):
+    """Of dimensions with 8 and with 4 pieces."""
+    found = set()
+    for n in (1, 2, 4):
+        mesh = line(n, kind="CPU")
+        rows = P(None, "d"), P("d")
+        x, w = (Tensor(a).shard(mesh, s) for a, s in zip((X, W1), rows, strict=True))
+        u = Tensor(values(16, 12, seed=3)).shard(mesh, P(None, "d"))
+        v = Tensor(values(12, 32, seed=4)).shard(mesh, P("d"))
+        y, z, m = x @ w, u @ v, Tensor(values(16, 32, seed=5)).shard(mesh, P())
+        found.add(LINEAR[name](y, z, m).numpy().tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("axes", [("dp", "tp"), ("tp", "dp")])
+@pytest.mark.parametrize("spec", [P(), P("dp"), P("tp"), P(("dp", "tp")), P(("tp", "dp"))])
+def test_two_axes_are_joined_in_the_order_of_the_dimension(axes, spec):
+    found = set()
+    for a, b in ((1, 1), (2, 2), (4, 1), (1, 4), (4, 2)):
+        mesh = grid(a, b, kind="CPU")
+        x = Tensor(X).shard(mesh, P(None, axes))
+        y = (x @ Tensor(W1).shard(mesh, P(axes))) * 0.3
+        assert {axis for axis, _ in y.sharding.pending} == {"dp", "tp"}
+        found.add(y.shard(mesh, spec).numpy().tobytes())
+    assert len(found) == 1

@@ -9,6 +9,7 @@ from adjoint import (
     Tensor,
     grad,
     jit,
+    lower,
     reduction_order,
     vmap,
     with_sharding_constraint,
@@ -69,19 +70,52 @@ def test_what_moves_elements_keeps_a_sum_pending(mesh, kept):
     assert collectives(y.exp()) == ["all_reduce"]
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [lambda y, z: y * 3, lambda y, z: y + z, lambda y, z: y - z, lambda y, z: y / 2],
-    ids=["scalar product", "sum", "difference", "quotient"],
-)
-def test_in_the_fast_order_what_is_linear_keeps_it_pending(mesh, kept):
-    y, z = row_parallel(mesh), row_parallel(mesh).flip(1)
-    with reduction_order("fast"):
-        assert kept(y, z).sharding.pending == PENDING
-        assert collectives(kept(y, z).exp(), order="fast") == ["all_reduce"]
+LINEAR = {
+    "scalar product": lambda y, z: y * 3,
+    "sum": lambda y, z: y + z,
+    "difference": lambda y, z: y - z,
+    "quotient": lambda y, z: y / 2,
+    "sum with itself": lambda y, z: y + y[::-1],
+    "combination": lambda y, z: (y * 2 + z * 3).T[1:3] / 7,
+    "scaled rows": lambda y, z: y * X[:, :4],
+    "sum over another dimension": lambda y, z: y.sum(0) * 2,
+}
+
+
+@pytest.mark.parametrize("order", ["fixed", "fast"])
+@pytest.mark.parametrize("name", LINEAR)
+def test_what_is_linear_keeps_a_sum_pending(mesh, name, order):
+    kept, y, z = LINEAR[name], row_parallel(mesh), row_parallel(mesh).flip(1)
+    with reduction_order(order):
+        assert kept(y, z).sharding == Sharding(mesh, (), PENDING)
+        assert collectives(kept(y, z), order=order) == ["all_reduce"]
+        assert collectives(kept(y, z).exp(), order=order) == ["all_reduce"]
         wanted = kept(X @ W, (X @ W)[:, ::-1])
         np.testing.assert_allclose(kept(y, z).numpy(), wanted, rtol=1e-5, atol=1e-5)
-    assert kept(y, z).sharding.pending == ()  # else the number of members would show in the bits
+
+
+def test_a_scaled_sum_sends_the_bytes_of_one_value(mesh):
+    x, w = on(mesh, X, None, "d"), on(mesh, W, "d")
+    graph = lower(lambda x, w: ((x @ w) * 3 + (x * x) @ w).exp())(x, w)
+    whole = 8 * 4 * 4
+    assert graph.collectives() == [
+        f"all_reduce of f32[8, 4]: sum over d, 2 members, {whole} bytes sent by each"
+    ]
+
+
+def test_what_several_need_joined_is_joined_once(mesh):
+    y = row_parallel(mesh)
+    assert collectives((y * 2).exp(), y.relu()) == ["all_reduce"]
+    assert collectives(y.T.exp(), (y.sum(0) * 2).exp(), y) == ["all_reduce"]
+    assert collectives(y.layernorm(-1)) == ["all_reduce"]
+    assert collectives(y.shard(mesh, P("d")), y.exp()) == ["all_reduce"]
+
+
+def test_a_product_with_a_pending_sum_joins_it_first(mesh):
+    """Each piece of it would take a product of its own."""
+    y = row_parallel(mesh) @ on(mesh, values(4, 4, seed=5))
+    assert y.sharding.pending == ()
+    assert collectives(y) == ["all_reduce"]
 
 
 @pytest.mark.parametrize("order", ["fixed", "fast"])

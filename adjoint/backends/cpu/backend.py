@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from adjoint import config
 from adjoint.backends.cpu.bind import NativeSteps
+from adjoint.ops.collective import COLLECTIVES
 from adjoint.runtime.compiler import Code, assembly_of, compile_sources, machine
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
@@ -33,7 +35,12 @@ class CpuBackend:
         """The CPU, with tiles as large as the registers of this one allow, which change no bit, and
         its instructions on words."""
         host = processor()
-        return replace(TARGETS["CPU"], tile=tile_of(host), matrix_units=units_of(host))
+        return replace(
+            TARGETS["CPU"],
+            tile=tile_of(host),
+            matrix_units=units_of(host),
+            ahead_bytes=config.OVERLAP.value(),
+        )
 
     def machine(self) -> bytes:
         """Of the processor, and of LLVM."""
@@ -63,10 +70,10 @@ class CpuBackend:
         return Source("assembly", source.name, assembly_of(source))
 
     def runs(self, step: Step) -> bool:
-        """All but steps of the host, and loops and branches around them."""
+        """All but steps of the host, collectives aside, and loops and branches around them."""
         if isinstance(step, ControlStep):
             return all(self.runs(inner) for part in step.parts for inner in part.steps)
-        return not isinstance(step, HostStep)
+        return not isinstance(step, HostStep) or step.node.op in COLLECTIVES
 
     def bind(
         self, steps: Sequence[Step], kernels: Mapping[LoopProgram, Code], cells: Cells

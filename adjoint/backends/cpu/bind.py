@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.cpu.collectives import Conversation, emit_collective, emit_wait
 from adjoint.backends.cpu.control_flow import BoundBody, emit_control, launch_chunk
 from adjoint.backends.cpu.step_table import Fixup, Region, Table
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
+from adjoint.ops.collective import COLLECTIVES
 from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
@@ -31,6 +33,7 @@ from adjoint.stages import (
     LoopProgram,
     Schedule,
     Step,
+    WaitStep,
 )
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
@@ -56,13 +59,16 @@ class NativeSteps:
         table, flags = Table(), list[Flag]()
         main = table.region()
         cost = self.emit(table, slots, main, flags)
-        return NativeProgram(table.flat(), len(main.steps), cost, (table.keep, self), flags)
+        keep = (table.keep, self)
+        return NativeProgram(table.flat(), len(main.steps), cost, keep, flags, table.speaker)
 
     def emit(self, table: Table, slots: Cells, region: Region, flags: list[Flag]) -> int | None:
         """Append the steps; what they cost, None if that depends on values."""
         place = len(region.steps)
         fixups: list[Fixup] = []
         total: int | None = 0
+        waits = [step.node for step in self.steps if isinstance(step, WaitStep)]
+        begun: dict[UOp, Conversation] = {}
         for number, step in enumerate(self.steps):
             match step:
                 case KernelStep():
@@ -73,6 +79,13 @@ class NativeSteps:
                 case ControlStep():
                     bodies = [body.bound(table, flags) for body in self.bodies[number]]
                     cost = emit_control(table, step, bodies, slots, region)
+                case HostStep() if step.node.op in COLLECTIVES:
+                    cells = _cells(table, (*step.results, *step.operands), (), fixups)
+                    begun[step.node] = emit_collective(table, step, cells, region, waits)
+                    cost = 0
+                case WaitStep():
+                    emit_wait(table, step, begun.pop(step.node, None), region)
+                    cost = 0
                 case HostStep():
                     raise InternalError(f"{step} is no native step")
             total = None if total is None or cost is None else total + cost
@@ -111,9 +124,13 @@ def _arguments(
     table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup]
 ) -> int:
     """The address of a kernel's argument cells, which get the addresses of these slots."""
+    return _cells(table, slots, extra, fixups).address
+
+
+def _cells(table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup]) -> Cells:
     cells = table.cells([*([0] * len(slots)), *extra])
     fixups += [(cells.cell(i), number, 0) for i, number in enumerate(slots)]
-    return cells.address
+    return cells
 
 
 def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:

@@ -37,6 +37,7 @@ class Table:
 
     regions: list[Region] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
+    speaker: Any = None  # of its collectives: see `collectives.py`
 
     def region(self) -> Region:
         """A new region, behind the others."""

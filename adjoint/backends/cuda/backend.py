@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from adjoint.backends.cuda.attention import CAPABILITY
+from adjoint.backends.cuda.collectives import collective_entry, is_carried, is_installed
 from adjoint.backends.cuda.control_flow import Machine, control_entry
 from adjoint.backends.cuda.flags import Flags, IndexFlag
 from adjoint.backends.cuda.gpu import the_gpu
@@ -64,6 +65,7 @@ class CudaBackend:
             libraries=products,
             routines=routines() if first else (),
             whole=known.whole if self._is_hopper() else (),
+            carries=is_installed(),
         )
 
     def _is_hopper(self) -> bool:
@@ -110,10 +112,11 @@ class CudaBackend:
         return Source("ptx", source.name, ptx_of(source, capability))
 
     def runs(self, step: Step) -> bool:
-        """All but steps of the host, and loops and branches around them."""
+        """All but steps of the host, collectives aside where NCCL is installed, and loops and
+        branches around them."""
         if isinstance(step, ControlStep):
             return all(self.runs(inner) for part in step.parts for inner in part.steps)
-        return not isinstance(step, HostStep)
+        return not isinstance(step, HostStep) or is_carried(step)
 
     def bind(
         self, steps: Sequence[Step], kernels: Mapping[LoopProgram, CudaKernel], cells: Cells
@@ -157,6 +160,8 @@ class CudaBackend:
                 site = self._site(step, cells)
                 row = library_row(step)
                 return Entry(row.bind(step.call, site), step.slots, row.launches)
+            case HostStep() if is_carried(step):
+                return collective_entry(step, cells, machine.gpu)
             case ControlStep():
                 return control_entry(step, cells, machine)
             case _:

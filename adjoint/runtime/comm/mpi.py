@@ -16,7 +16,7 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -34,7 +34,8 @@ from adjoint.runtime.comm.watch import Watch
 Requests = list[Any]  # of MPI
 
 SMALL = 1 << 16  # bytes, over all members, below which each joins everything by itself
-BLOCK = 1 << 18  # bytes of a part that are on their way at once
+BLOCK = 1 << 21  # bytes of a part that are on their way at once
+ROOM = 1 << 25  # bytes of memory that is kept for what comes
 FAREWELL = Call("the end of the program")
 _HASTE = 0.002  # seconds of polling without a pause
 _LAST_WORDS = 0.3  # seconds in which what a lost member has sent may still come
@@ -45,9 +46,20 @@ _PATIENCE = 0.5  # seconds of waiting after which the watch is told of it
 
 @dataclass(slots=True)
 class Traffic:
-    """Bytes of values that a process has sent, in all of its groups."""
+    """Bytes of values that a process has sent, in all of its groups, and memory for what comes:
+    new memory would be found page by page each time. One collective at a time uses it."""
 
     sent: int = 0
+    room: Array = field(default_factory=lambda: np.empty(0, np.uint8))
+
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Memory for an array, until the next is asked for."""
+        nbytes = int(np.prod(shape)) * dtype.itemsize
+        if nbytes > ROOM:
+            return np.empty(shape, dtype)
+        if nbytes > self.room.size:
+            self.room = np.empty(nbytes, np.uint8)
+        return self.room[:nbytes].view(dtype).reshape(shape)
 
 
 class MpiMember:
@@ -67,6 +79,8 @@ class MpiMember:
         self._groups: dict[tuple[int, ...], MpiMember] = {}
         self._calls = 0
         self._leaving: list[tuple[Call, Any, Array]] = []  # messages that MPI may still read
+        # one thread after another may call MPI, or only the one that started it
+        self.one_thread = mpi.Query_thread() < mpi.THREAD_SERIALIZED
 
     @property
     def bytes_sent(self) -> int:
@@ -83,7 +97,7 @@ class MpiMember:
         if config.ALL_REDUCE.value() == "any" and self._reduce_anyhow(call, source, target):
             return
         if source.nbytes * self.size <= SMALL or self.size == 1:
-            parts = np.empty((self.size, *source.shape), source.dtype)
+            parts = self._traffic.take((self.size, *source.shape), source.dtype)
             self._gather(call, source, parts)
             join_all(kind, list(parts), target)
         else:
@@ -96,7 +110,7 @@ class MpiMember:
     def reduce_scatter(self, source: Array, target: Array, kind: str, *, label: str) -> None:
         call = protocol.reduce_scatter_call(source, target, kind, self.size, label)
         self.meet(call)
-        parts = np.empty_like(source)
+        parts = self._traffic.take(source.shape, source.dtype)
         self._exchange(call, source, parts)
         join_all(kind, list(parts), target)
 
@@ -197,7 +211,8 @@ class MpiMember:
         """Each member joins one part of every block; the next blocks travel meanwhile."""
         length = max(BLOCK // source.itemsize, 1) * self.size
         blocks = [slice(at, at + length) for at in range(0, source.size, length)]
-        came = [np.empty((self.size, length // self.size), source.dtype) for _ in range(2)]
+        rows = min(length, -(-source.size // self.size) * self.size) // self.size
+        came = list(self._traffic.take((2, self.size, rows), source.dtype))
         coming = self._send_block(source[blocks[0]], came[0])
         leaving: Requests = []
         for number, block in enumerate(blocks):

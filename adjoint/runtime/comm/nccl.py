@@ -89,12 +89,18 @@ def connect(host: Any, gpu: Any, *, join: Join | None = None, nccl: Any = None) 
 class NcclMember:
     """One GPU's view of its group; a `Communicator` over `DeviceArray`s."""
 
-    def __init__(self, host: Any, gpu: Any, join: Join | None, nccl: Any):
+    def __init__(self, host: Any, gpu: Any, join: Join | None, nccl: Any, comm: Any = None):
         self._host, self._gpu, self._join, self._nccl = host, gpu, join, nccl
         self.rank, self.size = host.rank, host.size
         self._groups: dict[tuple[int, ...], NcclMember] = {}
         gpu.enter()
-        self._comm = nccl.made("ncclCommInitRank", self.size, self._unique_id(), self.rank)
+        self._comm = comm or nccl.made("ncclCommInitRank", self.size, self._unique_id(), self.rank)
+
+    def with_host(self, host: Any) -> NcclMember:
+        """The same group of GPUs, whose processes or threads meet at another communicator."""
+        if host is self._host:
+            return self
+        return NcclMember(host, self._gpu, self._join, self._nccl, self._comm)
 
     def _unique_id(self) -> UniqueId:
         """The first member's, which the host's communicator brings to the others."""

@@ -349,3 +349,42 @@ def test_processes_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch)
     assert code == 0, text
     sent = {int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE)}
     assert sent == {programs[-1].graph.bytes_sent}
+
+
+# ---- collectives beside kernels
+
+
+@pytest.mark.mpi
+def test_sums_beside_kernels_have_the_bits_of_one_process():
+    found = set()
+    for size in (1, 2):
+        code, text, _ = launch(size, HERE / "mpi_overlap.py", "well")
+        assert code == 0, text
+        rows = re.findall(r"^rank \d began (\d+): (\S+)$", text, re.MULTILINE)
+        assert len(rows) == size
+        found |= {total for _, total in rows}
+        assert {int(begun) for begun, _ in rows} == {0 if size == 1 else 18}
+    assert len(found) == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("how", "code"), [("killed", "E7021"), ("raises", "E7021")])
+def test_a_process_that_is_lost_while_sums_are_on_their_way_is_named(how, code):
+    exit_code, text, seconds = launch(2, HERE / "mpi_overlap.py", how)
+    assert exit_code != 0
+    assert code in text, text
+    assert "member 1" in text
+    assert "all_reduce" in text
+    assert seconds < 30
+    assert not left_behind(text)
+
+
+@pytest.mark.mpi
+def test_a_stopped_process_and_another_sum_are_told_apart_from_those_on_their_way():
+    for how, code in (("stopped", "E7021"), ("other", "E7020")):
+        exit_code, text, seconds = launch(2, HERE / "mpi_overlap.py", how)
+        assert exit_code != 0
+        assert code in text, text
+        assert "all_reduce" in text
+        assert seconds < 30
+        assert not left_behind(text)
