@@ -37,6 +37,11 @@ class Pool:
         self._store(text.WANTED, self.threads - 1)
         self._store(text.SPINS, _SPINS if self.threads <= available_cores() else 0)
 
+    @property
+    def stays_awake(self) -> bool:
+        """Whether there are workers that wait awake for a while: each has a core."""
+        return 1 < self.threads <= available_cores()
+
     def _store(self, field: int, value: int) -> None:
         ctypes.c_int32.from_address(self.address + field).value = value
 

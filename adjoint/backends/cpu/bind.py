@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.cpu.control_flow import BoundBody, emit_control, launch_chunk
-from adjoint.backends.cpu.step_table import Fixup, Region, Table
+from adjoint.backends.cpu.step_table import Fixup, Region, Table, kernel_row
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
-from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
@@ -121,8 +120,9 @@ def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: 
     extent, chunk = 1 if program.grid is None else int(program.grid.arg.size), launch_chunk(program)
     given = [cell_of(node) for node in program.parameters]
     arguments = _arguments(table, step.slots, given, fixups)
-    region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))
-    return program.cost * extent
+    cost = program.cost * extent
+    region.steps.append(kernel_row(code.address, arguments, extent, chunk, cost))
+    return cost
 
 
 def cell_of(node: UOp) -> int:
@@ -134,5 +134,7 @@ def _library(table: Table, step: LibraryStep, region: Region, fixups: list[Fixup
     kernel = _CALLS[type(step.call)](step.call)
     table.keep.append(kernel)
     arguments = _arguments(table, step.slots, kernel.cells, fixups)
-    region.steps.append((kinds.KERNEL, kernel.address, arguments, kernel.extent, kernel.chunk))
-    return kernel.cost * kernel.extent
+    cost = kernel.cost * kernel.extent
+    row = kernel_row(kernel.address, arguments, kernel.extent, kernel.chunk, cost)
+    region.steps.append(row)
+    return cost

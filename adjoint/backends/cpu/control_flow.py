@@ -168,7 +168,7 @@ class _Loop:
         step, length = self.body.schedule.steps[0], self.arg.length
         assert isinstance(step, KernelStep)
         cost = self.body.emit(region)
-        _, function, arguments, extent, _ = region.steps.pop()
+        _, function, arguments, extent, *_ = region.steps.pop()
         moves = dict(zip(self.moving.bumps[::2], self.moving.bumps[1::2], strict=True))
         strides = [moves.get(self.slots.cell(slot), 0) for slot in step.slots]
         strides += [0] * len(step.program.parameters)
