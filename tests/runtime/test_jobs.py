@@ -1,10 +1,11 @@
-"""Several kernels as one job of the worker pool: in order, once each, whoever comes late."""
+"""Several kernels, and turns of loops, as one job of the worker pool: in order, once each."""
 
 import threading
 
 import numpy as np
 import pytest
 
+from adjoint import Tensor, jit, scan
 from adjoint.backends.cpu import step_table
 from adjoint.backends.cpu.step_table import in_jobs, kernel_row
 from adjoint.runtime import pool_ir
@@ -155,3 +156,32 @@ def test_a_job_has_as_many_kernels_as_there_are_counters():
 
 def test_workers_that_are_asleep_have_single_kernels():
     assert jobs(rows_of((8, LITTLE), (8, LITTLE))) == [1, 1]
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 12, 34])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_turns_of_a_loop_that_follow_one_another(length, reverse):
+    values = np.random.default_rng(length).standard_normal((length, 64, 64)).astype(np.float32)
+    w, start = Tensor(values[0]), Tensor(values[-1])
+
+    def step(carry, now):
+        h, c = carry
+        c = (h @ w).tanh() * 0.5 + c
+        h = (c @ now).tanh()
+        return (h, c), h.sum(0)
+
+    def one_by_one(xs):
+        carry, rows = (start, start), []
+        order = range(length)[::-1] if reverse else range(length)
+        for i in order:
+            carry, row = step(carry, Tensor(xs[i]))
+            rows.append(row.numpy())
+        return [t.numpy() for t in carry], np.stack(rows[::-1] if reverse else rows)
+
+    run = jit(lambda xs: scan(step, (start, start), xs, reverse=reverse))
+    for xs in (values, values[::-1].copy()):
+        (h, c), rows = run(Tensor(xs))
+        wanted, wanted_rows = one_by_one(xs)
+        np.testing.assert_array_equal(h.numpy(), wanted[0])
+        np.testing.assert_array_equal(c.numpy(), wanted[1])
+        np.testing.assert_array_equal(rows.numpy(), wanted_rows)
