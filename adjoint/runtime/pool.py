@@ -10,7 +10,7 @@ import os
 import threading
 from functools import lru_cache
 
-from adjoint.runtime import libc
+from adjoint.runtime import libc, program_ir
 from adjoint.runtime import pool_ir as text
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.runtime.cores import available_cores, thread_count
@@ -87,4 +87,4 @@ def native_code() -> Code:
 
 
 def _made() -> Code:
-    return compile_source(Source("llvm", "run", text.TEXT))
+    return compile_source(Source("llvm", "run", program_ir.TEXT))

@@ -11,30 +11,8 @@ from adjoint.backends.cpu.step_table import in_jobs, kernel_row
 from adjoint.runtime import pool_ir
 from adjoint.runtime.launch import NativeProgram
 from adjoint.runtime.pool_ir import COPY, KERNEL, MOST_KERNELS
-from tests.runtime.test_pool import Adder, alone, integers
+from tests.runtime.kernels import SIZE, Adder, alone, chain, integers, last_of
 from tests.support.threads import in_threads
-
-SIZE = 600
-
-
-def chain(count: int, chunks: list[int]) -> tuple[NativeProgram, np.ndarray, np.ndarray]:
-    """Kernels in one job, each of which adds to one array the last number of the other, which
-    another thread may have written a moment ago."""
-    x, y = np.ones(SIZE, np.int64), np.zeros(SIZE, np.int64)
-    kernels = [Adder(y, x[-1:]), Adder(x, y[-1:])]
-    rows = []
-    for i in range(count):
-        row = kernels[i % 2].step(SIZE, chunks[i % len(chunks)])
-        rows.append((*row, count, SIZE) if i == 0 else row)
-    return NativeProgram(rows, count, 10, kernels), x, y
-
-
-def last_of(count: int, runs: int) -> tuple[int, int]:
-    x, y = 1, 0
-    for _ in range(runs):
-        for i in range(count):
-            x, y = (x, y + x) if i % 2 == 0 else (x + y, y)
-    return x, y
 
 
 @pytest.mark.parametrize("count", [2, 3, MOST_KERNELS])
@@ -89,7 +67,7 @@ def test_workers_that_are_late_or_tired_change_nothing(threads, spins):
     text = f"""
 from adjoint.runtime import pool_ir
 from adjoint.runtime.pool import the_pool
-from tests.runtime.test_jobs import chain, last_of
+from tests.runtime.kernels import chain, last_of
 the_pool()._store(pool_ir.SPINS, {spins})
 for count in (2, 5, 16):
     program, x, y = chain(count, [9, 200, 600])
