@@ -327,7 +327,7 @@ HOST, EXPAND, LOOP_LEVEL, MEMORY = Host(), Expand(), LoopLevel(), Memory()
 HERE, PART = Host(here=True), Part()
 RANGE, IF = LoopLevel(ends="end_range"), LoopLevel(ends="endif")
 END_RANGE, END_IF = LoopLevel(closes=True), LoopLevel(closes=True)
-GLOBAL, LOCAL, LOAD, STORE, COUNT = (LoopLevel() for _ in range(5))
+GLOBAL, LOCAL, LOAD, STORE, COUNT, ASK = (LoopLevel() for _ in range(6))
 ACCUMULATOR, PHI, AFTER, BARRIER, SINK = (LoopLevel() for _ in range(5))
 THREAD, VARIABLE = LoopLevel(), LoopLevel()  # known when a thread starts; when a kernel does
 

@@ -20,6 +20,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.margins import Block, Step
@@ -32,13 +33,25 @@ MOST_LISTED = 1 << 13  # numbers of a window
 _MORE = 2  # rows than a tile has for other products: registers that 32 leave
 _FEWEST_ROWS = 4
 _FAR = (1024, 2048)  # bytes between places, of either operand, of which caches hold few then
+_MIN = OPS["minimum"]
+_LINE = 64  # bytes of a cache
 _FEW_ROWS = 6  # with fewer, a tile is twice as wide: sums would wait for one another
 
 
 def rows_in(count: int, tile: Tile) -> int:
     """How many rows a tile has if it is to divide so many: the most that registers hold."""
-    most = tile.rows + (_MORE if tile.rows < tile.narrow_rows else 0)
-    return next(n for n in range(min(most, max(count, 1)), 0, -1) if count % n == 0)
+    most = min(_most_rows(tile), max(count, 1))
+    return next(n for n in range(most, 0, -1) if count % n == 0)
+
+
+def even_rows(count: int, tile: Tile) -> int:
+    """How many rows a tile has if as few as registers allow are to share so many evenly: the last
+    has fewer."""
+    return -(-count // -(-count // _most_rows(tile)))
+
+
+def _most_rows(tile: Tile) -> int:
+    return tile.rows + (_MORE if tile.rows < tile.narrow_rows else 0)
 
 
 def place_tile(width: int, tile: Tile) -> Tile | None:
@@ -56,6 +69,7 @@ class ListedTiles(TileLowering):
         self._offsets: dict[int, Affine] = {}  # by operand, of the number that is read
         self._lists: dict[int, UOp] = {}  # scratch, by operand
         self._reading = 0  # which operand
+        self._asked: Affine | None = None  # how far beyond what is read memory is asked for more
         super().__init__(group, tile)
 
     def _find_steps(self, which: int) -> dict[int, int] | None:
@@ -87,7 +101,10 @@ class ListedTiles(TileLowering):
         return super()._operand(which, gate)
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
-        return super().load(node, place + self._offsets.get(self._reading, ZERO), gate)
+        at = place + self._offsets.get(self._reading, ZERO)
+        if self._asked is not None:
+            self.loops.ask(self.buffers[node], self.index(at + self._asked))
+        return super().load(node, at, gate)
 
 
 class PlaceTiles(ListedTiles):
@@ -174,7 +191,7 @@ class ChannelTiles(ListedTiles):
         row = self._loops_of(self.at[1])
         self.turns = whole and bool(row) and steps[0][row[-1]] != 1
         self.packs[0] = self.packs[0] or self.turns
-        return replace(made, rows=rows) if whole else made
+        return replace(made, rows=rows if self.packs[0] else even_rows(self.rows, made))
 
     def _apart(self, steps: dict[int, int]) -> int:
         """How many bytes lie between places beside one another."""
@@ -274,7 +291,8 @@ class ChannelTiles(ListedTiles):
         return (turn * BLOCK + line) * self.tile.rows
 
     def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
-        self.turn = turn
+        self.turn, self.first = turn, tiles.first * self.tile.rows
+        self.ahead = self._find_ahead(tiles, (start, size))
         super()._add_tile(tiles, turn, rows, start, size)
 
     def _left(self, number_of: int, line: Affine) -> UOp:
@@ -283,6 +301,43 @@ class ChannelTiles(ListedTiles):
         return self.loops.load(
             self.packed, self.index(self._packed_at(self.turn, line) + number_of)
         )
+
+    def _find_ahead(self, tiles: Tiles, block: Block) -> list[Affine]:
+        """How far beyond what a tile reads of the operands it asks memory for more: one tile of
+        several for a line of all places of the next block, so that all lines which this piece
+        reads of that are asked for once and evenly. The other tiles ask for what they read."""
+        line = _LINE // self.kind.itemsize
+        lines = [tiles.share * self.tile.rows // line + 1, self.lanes // line]
+        every = tiles.share * self.together // sum(lines)
+        if not every or any(self.packs) or not self._is_periodic():
+            return []
+        number_of = self.index(self.tap * tiles.share + self.turn)
+        which, asks = number_of // every, (number_of % every).eq(0)
+        firsts = [number(0), number(lines[0])]
+        mine = [asks & (which < firsts[1]), asks & (which >= firsts[1]) & (which < sum(lines))]
+        return [
+            self._ahead(steps, block, asks, (which - first) * line)
+            for steps, first, asks in zip(self.steps.values(), firsts, mine, strict=True)
+        ]
+
+    def _ahead(self, steps: dict[int, int], block: Block, asks: UOp, more: UOp) -> Affine:
+        """How far the next block is, and so many numbers more; 0 where it is not asked for."""
+        start, size = block
+        following = UOp(_MIN, (self.index(start + size), number(self.length - size)))
+        then = var(Loaded(following, self.length))
+        far = self.index(self._distance(then, steps) + self._distance(start, steps) * -1)
+        ahead = UOp(OPS["where"], (asks, UOp(OPS["add"], (far, more)), number(0)))
+        return var(Loaded(ahead, self._span(steps) + 1))
+
+    def _ask_ahead(self) -> None:
+        """Memory is asked for what a tile is to ask for at the present place."""
+        if self.ahead:
+            self._asked = self.ahead[0]
+            self._go(self.at[1], self.first)
+            self._operand(0)
+            self._asked = self.ahead[1]
+            self._channels(number(0))
+            self._asked = None
 
     def _held(self, turn: Affine) -> Affine:
         return ZERO if self.once else (turn * self.together + self.tap) * self.tile.rows
@@ -302,6 +357,7 @@ class ChannelTiles(ListedTiles):
             self._offsets.clear()
 
     def _right(self, panel: UOp, line: Affine, lane: UOp) -> UOp:
+        self._ask_ahead()
         return super()._right(panel, line, lane) if self.packs[1] else self._channels(lane)
 
     def _channels(self, lane: UOp) -> UOp:

@@ -48,6 +48,7 @@ from adjoint.target import Tile
 
 BLOCK = 512  # products that are added one after another; then blocks are
 _FEWEST_PIECES = 16  # of the grid, so that threads share the work evenly, as long as each has
+_FEWEST_APART = 2  # of those that write lines of their own
 _FEWEST_TILES = 3  # of rows, for which it packs a panel
 PANEL_BYTES = 1 << 19  # of a panel that is packed for all blocks at once, on its thread's stack
 _TOTAL_BYTES = 9 << 14  # of the sums that a piece of the grid has at once, there too
@@ -170,8 +171,20 @@ class TileLowering(Margins):
         return replace(program, in_place=written_over(program.body))
 
     def _piece(self, piece: Affine, panels: int, parts: int) -> tuple[Affine, ...]:
-        """The batch, the panel and the part of its rows that a piece of the grid is."""
-        return unflattened(piece, (self.batch, panels, parts))
+        """The batch, the panel and the part of its rows that a piece of the grid is. What panels of
+        one place or tap each write lies between what the others do: these follow one another, so
+        that two threads do not write into the same lines of a cache."""
+        beside = self._beside_places()
+        if not beside:
+            return unflattened(piece, (self.batch, panels, parts))
+        sizes = (self.batch, parts, beside, panels // beside)
+        batch, part, inner, place = unflattened(piece, sizes)
+        return batch, place * beside + inner, part
+
+    def _beside_places(self) -> int:
+        """How many panels have one and the same place or tap each, 0 if none has."""
+        beside = self.group.sizes[self._loops_of(self.at[2])[-1]] if self.has_margin else 0
+        return 0 if beside % self.lanes else beside // self.lanes
 
     def declare_lists(self) -> None:
         """Scratch for lists that a piece of the grid makes."""
@@ -201,6 +214,8 @@ class TileLowering(Margins):
         most = _TOTAL_BYTES // (lines * self.lanes * self.kind.itemsize)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(self.fewest, pieces), highest(tiles))
+        if beside := self._beside_places():
+            share = min(share, -(-tiles * beside // _FEWEST_APART))
         parts = -(-tiles // share)
         return (share if varies(parts) else -(-tiles // parts)), parts
 

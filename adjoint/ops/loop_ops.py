@@ -23,6 +23,7 @@ from adjoint.ir.dtype import VOID, DType, PtrDType, as_dtype, dtypes, fits, poin
 from adjoint.ir.kernel_kind import (
     ACCUMULATOR,
     AFTER,
+    ASK,
     BARRIER,
     COUNT,
     END_IF,
@@ -369,6 +370,22 @@ count_up: OpDef = _kernel(
     lambda buffer, index: UOp(count_up, (buffer, _as_index(index))),
     _count_up_type,
     kernel=COUNT,
+)
+
+
+def _ask_type(src: Nodes, arg: Any) -> Types:
+    _check_access("ask", src)
+    _need("ask", len(src) == 2, "takes a buffer and an index", src, "E2007")
+    return (), VOID
+
+
+ask: OpDef = _kernel(
+    "ask",
+    "Memory is asked for the element at `index`, which will be read soon, so that it is near then. "
+    "It need not exist: nothing depends on it.",
+    lambda buffer, index: UOp(ask, (buffer, _as_index(index))),
+    _ask_type,
+    kernel=ASK,
 )
 
 

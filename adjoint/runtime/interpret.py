@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import COUNT, JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
+from adjoint.ir.kernel_kind import ASK, COUNT, JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -116,7 +116,7 @@ class _Run:
             cell = self.memory[node.src[0]][self.place(node, 1)]
             self.values[node] = cell[0]
             cell += 1
-        else:
+        elif node.op.kernel is not ASK:
             self.values[node] = _compute(node, [self.get(s) for s in node.src])
 
     def lane_of(self, phi: UOp) -> int:

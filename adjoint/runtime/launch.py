@@ -3,7 +3,8 @@
 A step is a tuple of 64-bit numbers: a kind of `pool_ir.py`, then what the kind needs. Steps of the
 program come first; the bodies of loops and branches lie behind them in the same table.
 
-    (KERNEL, function, address of its argument cells, extent of the grid, chunk)
+    (KERNEL, function, address of its argument cells, extent of the grid, chunk, kernels that are
+        one job with it, workers of use for them, scalar operations)
     (LOOP, iterations, first step, steps, address of bumps, bumps)     bump: (cell, stride in bytes)
     (WHILE, first test step, test steps, cell, first step, steps)      the cell points at a bool
     (BRANCH, cell, first step if true, steps, first step if false, steps)

@@ -10,7 +10,7 @@ import os
 import threading
 from functools import lru_cache
 
-from adjoint.runtime import libc
+from adjoint.runtime import libc, program_ir
 from adjoint.runtime import pool_ir as text
 from adjoint.runtime.compiler import Code, compile_source
 from adjoint.runtime.cores import available_cores, thread_count
@@ -36,6 +36,11 @@ class Pool:
         ctypes.memset(self.address + text.ALL_SIGNALS, 0xFF, 128)
         self._store(text.WANTED, self.threads - 1)
         self._store(text.SPINS, _SPINS if self.threads <= available_cores() else 0)
+
+    @property
+    def stays_awake(self) -> bool:
+        """Whether there are workers that wait awake for a while: each has a core."""
+        return 1 < self.threads <= available_cores()
 
     def _store(self, field: int, value: int) -> None:
         ctypes.c_int32.from_address(self.address + field).value = value
@@ -82,4 +87,4 @@ def native_code() -> Code:
 
 
 def _made() -> Code:
-    return compile_source(Source("llvm", "run", text.TEXT))
+    return compile_source(Source("llvm", "run", program_ir.TEXT))

@@ -1,9 +1,12 @@
-"""The native part of the runtime as LLVM IR: the worker pool and the interpreter of step tables.
+"""The worker pool as LLVM IR. What may not live here: tables of steps (`program_ir.py`).
 
-The pool is some lines of memory. A caller publishes a job (function, arguments, extent, chunk),
-opens it, and takes chunks from an atomic counter as the workers do: it from the first on, they from
-the last back, so that a core goes over a part of memory of its own, the same in every kernel. When
-none is left it closes the job and waits for the workers that are inside.
+The pool is some lines of memory. A caller publishes a job (rows of the table that are kernels, one
+after another), opens it, and takes chunks of each from an atomic counter as the workers do: it from
+the first on, they from the last back, so that a core goes over a part of memory of its own, the
+same in every kernel. Between two kernels of a job they wait until all chunks of the first are
+done, which its counter says too: who is late, or never comes, is not waited for. A kernel of one
+chunk inside of a job is the caller's. When none is left it closes the job and waits for the workers
+that are inside.
 
 A job says how many workers are of use, one fewer than it has chunks: the others see that in the
 word that they wait for, and stay where they are. Each worker has lines of its own (a slot), where
@@ -22,11 +25,11 @@ from adjoint.runtime.stacks import ATTRIBUTES, WORKER
 
 # Fields of the pool, in bytes from its start. The word that workers wait for counts jobs, and has
 # in its lowest 16 bits how many workers the job is for; OPEN is that word, or 0.
-GENERATION, OPEN, JOB_FUNCTION, JOB_ARGUMENTS = 0, 8, 16, 24
-JOB_EXTENT, JOB_CHUNK, JOB_FLAG, NEXT = 32, 40, 48, 128
+GENERATION, OPEN, JOB_ROWS, JOB_COUNT, JOB_FLAG = 0, 8, 16, 24, 32
 BUSY, STARTED, WANTED, WAITING, SPINS = 256, 260, 264, 268, 272
 MUTEX, DONE, THREAD, OLD_SIGNALS, ALL_SIGNALS = 384, 512, 640, 704, 832
-SLOTS = 1024  # of the workers
+COUNTERS, COUNTER_BYTES, MOST_KERNELS = 1024, 64, 16  # of the kernels of a job
+SLOTS = COUNTERS + COUNTER_BYTES * MOST_KERNELS  # of the workers
 # Fields of a slot: whether the worker is inside of a job; whether it sleeps; its number; the pool.
 INSIDE, SLEEPS, NUMBER, HOME, WORK, SLOT_BYTES = 0, 4, 8, 16, 64, 128
 _JOB = 1 << 16  # of the word: one more job
@@ -65,7 +68,10 @@ def _pause() -> tuple[str, str]:
 
 
 _DECLARE_PAUSE, _PAUSE = _pause()
-_FROM_BEHIND = 1 << 32  # of the counter of chunks: one for those who take them from the last on
+# A counter of chunks: 24 bits of those taken from the first on, 24 of those taken from the last
+# back, 16 of those that are done and were said to be.
+_FROM_BEHIND, _DONE, _TAKEN = 1 << 24, 48, (1 << 24) - 1
+MOST_CHUNKS = 1 << 15  # of a kernel that others of its job follow
 
 _DECLARATIONS = f"""
 declare i32 @pthread_attr_init(ptr)
@@ -83,25 +89,32 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 {_DECLARE_PAUSE}"""
 
 _CHUNKS = f"""
-; takes chunks until none is left or the flag is set: the caller (%one is 1) from the first on,
-; workers ({_FROM_BEHIND}) from the last back. The halves of the counter say how many either took.
-define internal void @chunks(
-    ptr %next, i64 %one, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
+; takes chunks of a kernel, which a row of the table is, until none is left or the flag is set: the
+; caller (%one is 1) from the first on, workers ({_FROM_BEHIND}) from the last back; how many it did
+define internal i64 @chunks(ptr %next, i64 %one, ptr %row, ptr %flag) {{
 entry:
-  %most = add i64 %n, %chunk
-  %past_last = sub i64 %most, 1
-  %count = sdiv i64 %past_last, %chunk
+  %p1 = getelementptr i64, ptr %row, i64 1
+  %fn = load ptr, ptr %p1
+  %p2 = getelementptr i64, ptr %row, i64 2
+  %args = load ptr, ptr %p2
+  %p3 = getelementptr i64, ptr %row, i64 3
+  %n = load i64, ptr %p3
+  %p4 = getelementptr i64, ptr %row, i64 4
+  %chunk = load i64, ptr %p4
+  %count = call i64 @chunks_of(ptr %row)
   %last = sub i64 %count, 1
   %behind = icmp ne i64 %one, 1
   br label %take
 take:
+  %did = phi i64 [0, %entry], [%more_did, %work]
   %stop = load atomic i32, ptr %flag monotonic, align 4
   %stopped = icmp ne i32 %stop, 0
   br i1 %stopped, label %done, label %more
 more:
   %taken = atomicrmw add ptr %next, i64 %one monotonic
-  %front = and i64 %taken, {_FROM_BEHIND - 1}
-  %back = lshr i64 %taken, 32
+  %front = and i64 %taken, {_TAKEN}
+  %shifted = lshr i64 %taken, 24
+  %back = and i64 %shifted, {_TAKEN}
   %both = add i64 %front, %back
   %left = icmp slt i64 %both, %count
   br i1 %left, label %work, label %done
@@ -112,11 +125,131 @@ work:
   %past = add i64 %begin, %chunk
   %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
   call void %fn(ptr %args, i64 %begin, i64 %end)
+  %more_did = add i64 %did, 1
   br label %take
 done:
-  ret void
+  ret i64 %did
+}}
+
+; how many chunks the kernel of a row has
+define internal i64 @chunks_of(ptr %row) {{
+  %p3 = getelementptr i64, ptr %row, i64 3
+  %n = load i64, ptr %p3
+  %p4 = getelementptr i64, ptr %row, i64 4
+  %chunk = load i64, ptr %p4
+  %most = add i64 %n, %chunk
+  %past_last = sub i64 %most, 1
+  %count = sdiv i64 %past_last, %chunk
+  ret i64 %count
 }}
 declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+_KERNELS = f"""
+; the kernels of a job in their order, by the caller (%one is 1) or by a worker
+define internal void @kernels(ptr %pool, ptr %rows, i64 %count, i64 %one, ptr %flag) {{
+entry:
+{_field("counters", COUNTERS)}
+  %is_caller = icmp eq i64 %one, 1
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%j, %wait]
+  %row = getelementptr [{STEP_CELLS} x i64], ptr %rows, i64 %i
+  %offset = mul i64 %i, {COUNTER_BYTES}
+  %counter = getelementptr i8, ptr %counters, i64 %offset
+  %chunks = call i64 @chunks_of(ptr %row)
+  %several = icmp sgt i64 %chunks, 1
+  %mine = or i1 %several, %is_caller
+  br i1 %mine, label %work, label %worked
+work:
+  %taken = call i64 @chunks(ptr %counter, i64 %one, ptr %row, ptr %flag)
+  br label %worked
+worked:
+  %did = phi i64 [0, %next], [%taken, %work]
+  %j = add i64 %i, 1
+  %last = icmp eq i64 %j, %count
+  br i1 %last, label %end, label %say
+say:
+  %said = shl i64 %did, {_DONE}
+  %added = atomicrmw add ptr %counter, i64 %said seq_cst
+  br i1 %is_caller, label %wait, label %tell
+tell:
+  call void @tell(ptr %pool)
+  br label %wait
+wait:
+  %done = call i1 @await_chunks(ptr %pool, ptr %counter, i64 %chunks, i1 %is_caller, ptr %flag)
+  br i1 %done, label %next, label %end
+end:
+  ret void
+}}
+
+; whether all chunks of a kernel are done: waits for that, the caller asleep after a while, a worker
+; until it is tired: then it has nothing more to do with the job
+define internal i1 @await_chunks(ptr %pool, ptr %counter, i64 %chunks, i1 %is_caller, ptr %flag) {{
+entry:
+{_field("waiting", WAITING)}{_field("spins", SPINS)}
+{_field("mutex", MUTEX)}{_field("done", DONE)}
+  %limit = load i32, ptr %spins
+  br label %spin
+spin:
+  %i = phi i32 [0, %entry], [%j, %again]
+  %all = call i1 @are_done(ptr %counter, i64 %chunks)
+  br i1 %all, label %yes, label %look
+look:
+  %stop = load atomic i32, ptr %flag monotonic, align 4
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %no, label %again
+again:
+{_PAUSE}  %j = add i32 %i, 1
+  %tired = icmp sge i32 %j, %limit
+  br i1 %tired, label %rest, label %spin
+rest:
+  br i1 %is_caller, label %sleep, label %no
+sleep:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  store atomic i32 1, ptr %waiting seq_cst, align 4
+  br label %ask
+ask:
+  %now = call i1 @are_done(ptr %counter, i64 %chunks)
+  %late = load atomic i32, ptr %flag monotonic, align 4
+  %cut = icmp ne i32 %late, 0
+  %enough = or i1 %now, %cut
+  br i1 %enough, label %rise, label %doze
+doze:
+  %rested = call i32 @pthread_cond_wait(ptr %done, ptr %mutex)
+  br label %ask
+rise:
+  store atomic i32 0, ptr %waiting seq_cst, align 4
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret i1 %now
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+define internal i1 @are_done(ptr %counter, i64 %chunks) {{
+  %word = load atomic i64, ptr %counter seq_cst, align 8
+  %done = lshr i64 %word, {_DONE}
+  %all = icmp sge i64 %done, %chunks
+  ret i1 %all
+}}
+
+; a caller that sleeps is told that something has changed
+define internal void @tell(ptr %pool) {{
+entry:
+{_field("waiting", WAITING)}{_field("mutex", MUTEX)}{_field("done", DONE)}
+  %awaited = load atomic i32, ptr %waiting seq_cst, align 4
+  %waits = icmp ne i32 %awaited, 0
+  br i1 %waits, label %call, label %end
+call:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %told = call i32 @pthread_cond_signal(ptr %done)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %end
+end:
+  ret void
+}}
 """
 
 _WORKER = f"""
@@ -169,36 +302,24 @@ define internal ptr @worker(ptr %slot) {{
 entry:
 {_field("home", HOME, "slot")}{_field("inside", INSIDE, "slot")}
   %pool = load ptr, ptr %home
-{_field("open", OPEN)}{_field("next", NEXT)}{_field("waiting", WAITING)}
-{_field("mutex", MUTEX)}{_field("done", DONE)}
-{_field("f", JOB_FUNCTION)}{_field("a", JOB_ARGUMENTS)}{_field("e", JOB_EXTENT)}
-{_field("c", JOB_CHUNK)}{_field("g", JOB_FLAG)}
+{_field("open", OPEN)}{_field("r", JOB_ROWS)}{_field("c", JOB_COUNT)}{_field("g", JOB_FLAG)}
   br label %wait
 wait:
-  %last = phi i64 [0, %entry], [%seen, %out], [%seen, %tell]
+  %last = phi i64 [0, %entry], [%seen, %out]
   %seen = call i64 @await_job(ptr %pool, ptr %slot, i64 %last)
   store atomic i32 1, ptr %inside seq_cst, align 4
   %is_open = load atomic i64, ptr %open seq_cst, align 8
   %there = icmp eq i64 %is_open, %seen
   br i1 %there, label %join, label %out
 join:
-  %fn = load ptr, ptr %f
-  %args = load ptr, ptr %a
-  %n = load i64, ptr %e
-  %chunk = load i64, ptr %c
+  %rows = load ptr, ptr %r
+  %count = load i64, ptr %c
   %flag = load ptr, ptr %g
-  call void @chunks(
-    ptr %next, i64 {_FROM_BEHIND}, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @kernels(ptr %pool, ptr %rows, i64 %count, i64 {_FROM_BEHIND}, ptr %flag)
   br label %out
 out:
   store atomic i32 0, ptr %inside seq_cst, align 4
-  %awaited = load atomic i32, ptr %waiting seq_cst, align 4
-  %waits = icmp ne i32 %awaited, 0
-  br i1 %waits, label %tell, label %wait
-tell:
-  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  %told = call i32 @pthread_cond_signal(ptr %done)
-  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  call void @tell(ptr %pool)
   br label %wait
 }}
 """
@@ -331,16 +452,19 @@ end:
   ret void
 }}
 
-; runs [0, n) in chunks: by the caller and the workers, or by the caller alone if there is one
-; chunk, no worker, or another caller
-define internal void @parallel(ptr %pool, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag) {{
+; runs kernels, rows of the table one after another: by the caller and the workers, or by the caller
+; alone if there is one kernel of one chunk, no worker, or another caller. `of_use` is how many
+; workers are, at most, for several kernels.
+define internal void @parallel(ptr %pool, ptr %rows, i64 %count, i64 %of_use, ptr %flag) {{
 entry:
   %own = alloca i64
-{_field("wanted", WANTED)}{_field("busy", BUSY)}{_field("started", STARTED)}{_field("next", NEXT)}
-{_field("open", OPEN)}{_field("generation", GENERATION)}
-{_field("f", JOB_FUNCTION)}{_field("a", JOB_ARGUMENTS)}{_field("e", JOB_EXTENT)}
-{_field("c", JOB_CHUNK)}{_field("g", JOB_FLAG)}
-  %small = icmp sle i64 %n, %chunk
+{_field("wanted", WANTED)}{_field("busy", BUSY)}{_field("started", STARTED)}
+{_field("open", OPEN)}{_field("generation", GENERATION)}{_field("counters", COUNTERS)}
+{_field("r", JOB_ROWS)}{_field("c", JOB_COUNT)}{_field("g", JOB_FLAG)}
+  %chunks = call i64 @chunks_of(ptr %rows)
+  %other_chunks = sub i64 %chunks, 1
+  %others = call i64 @llvm.smax.i64(i64 %other_chunks, i64 %of_use)
+  %small = icmp sle i64 %others, 0
   br i1 %small, label %alone, label %ask
 ask:
   %workers = load i32, ptr %wanted
@@ -351,255 +475,50 @@ try:
   %mine = extractvalue {{ i32, i1 }} %pair, 1
   br i1 %mine, label %ready, label %alone
 alone:
+  %a = phi i64 [0, %entry], [0, %ask], [0, %try], [%a.next, %alone]
   store i64 0, ptr %own
-  call void @chunks(ptr %own, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  %a.row = getelementptr [{STEP_CELLS} x i64], ptr %rows, i64 %a
+  %a.did = call i64 @chunks(ptr %own, i64 1, ptr %a.row, ptr %flag)
+  %a.next = add i64 %a, 1
+  %a.more = icmp slt i64 %a.next, %count
+  br i1 %a.more, label %alone, label %left
+left:
   ret void
 ready:
   %running = load i32, ptr %started
   %cold = icmp eq i32 %running, 0
-  br i1 %cold, label %begin, label %post
+  br i1 %cold, label %begin, label %reset
 begin:
   call void @start(ptr %pool)
-  br label %post
+  br label %reset
+reset:
+  %i = phi i64 [0, %ready], [0, %begin], [%j, %reset]
+  %offset = mul i64 %i, {COUNTER_BYTES}
+  %counter = getelementptr i8, ptr %counters, i64 %offset
+  store atomic i64 0, ptr %counter monotonic, align 8
+  %j = add i64 %i, 1
+  %further = icmp slt i64 %j, %count
+  br i1 %further, label %reset, label %post
 post:
-  %last = sub i64 %n, 1
-  %others = sdiv i64 %last, %chunk
   %all = zext i32 %workers to i64
   %useful = call i64 @llvm.smin.i64(i64 %others, i64 %all)
   %old = load atomic i64, ptr %generation monotonic, align 8
   %jobs = and i64 %old, -{_JOB}
   %more = add i64 %jobs, {_JOB}
   %word = or i64 %more, %useful
-  store atomic i64 0, ptr %next monotonic, align 8
-  store ptr %fn, ptr %f
-  store ptr %args, ptr %a
-  store i64 %n, ptr %e
-  store i64 %chunk, ptr %c
+  store ptr %rows, ptr %r
+  store i64 %count, ptr %c
   store ptr %flag, ptr %g
   store atomic i64 %word, ptr %open monotonic, align 8
   store atomic i64 %word, ptr %generation seq_cst, align 8
   call void @wake(ptr %pool, i64 %useful)
-  call void @chunks(ptr %next, i64 1, ptr %fn, ptr %args, i64 %n, i64 %chunk, ptr %flag)
+  call void @kernels(ptr %pool, ptr %rows, i64 %count, i64 1, ptr %flag)
   store atomic i64 0, ptr %open seq_cst, align 8
   call void @drain(ptr %pool, i64 %useful)
   store atomic i32 0, ptr %busy seq_cst, align 4
   ret void
 }}
+declare i64 @llvm.smax.i64(i64, i64)
 """
 
-_BUMPS = """
-; adds `times` strides to every cell of a list of (cell, stride)
-define internal void @bump(ptr %list, i64 %count, i64 %times) {
-entry:
-  br label %next
-next:
-  %i = phi i64 [0, %entry], [%j, %one]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %one, label %end
-one:
-  %pair = getelementptr { ptr, i64 }, ptr %list, i64 %i
-  %cell = load ptr, ptr %pair
-  %second = getelementptr { ptr, i64 }, ptr %list, i64 %i, i32 1
-  %stride = load i64, ptr %second
-  %by = mul i64 %stride, %times
-  %value = load i64, ptr %cell
-  %sum = add i64 %value, %by
-  store i64 %sum, ptr %cell
-  %j = add i64 %i, 1
-  br label %next
-end:
-  ret void
-}
-
-; writes slots[slot] + offset to every cell of a list of (cell, slot, offset)
-define internal void @patch(ptr %list, i64 %count, ptr %slots) {
-entry:
-  br label %next
-next:
-  %i = phi i64 [0, %entry], [%j, %one]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %one, label %end
-one:
-  %entry.0 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i
-  %entry.1 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i, i32 1
-  %entry.2 = getelementptr { ptr, i64, i64 }, ptr %list, i64 %i, i32 2
-  %cell = load ptr, ptr %entry.0
-  %slot = load i64, ptr %entry.1
-  %offset = load i64, ptr %entry.2
-  %place = getelementptr i64, ptr %slots, i64 %slot
-  %base = load i64, ptr %place
-  %address = add i64 %base, %offset
-  store i64 %address, ptr %cell
-  %j = add i64 %i, 1
-  br label %next
-end:
-  ret void
-}
-"""
-
-_TURNS = """
-; a kernel for all turns of a loop, one after another: cells (kernel, its arguments, how many,
-; turns, strides), where an argument moves on by its stride after every turn
-define void @turns(ptr %cells, i64 %begin, i64 %end) {
-entry:
-  %fn = load ptr, ptr %cells
-  %p1 = getelementptr i64, ptr %cells, i64 1
-  %given = load ptr, ptr %p1
-  %p2 = getelementptr i64, ptr %cells, i64 2
-  %count = load i64, ptr %p2
-  %p3 = getelementptr i64, ptr %cells, i64 3
-  %turns = load i64, ptr %p3
-  %p4 = getelementptr i64, ptr %cells, i64 4
-  %strides = load ptr, ptr %p4
-  %own = alloca i64, i64 %count
-  %size = mul i64 %count, 8
-  call void @llvm.memmove.p0.p0.i64(ptr %own, ptr %given, i64 %size, i1 false)
-  br label %next
-next:
-  %t = phi i64 [0, %entry], [%u, %moved]
-  %more = icmp slt i64 %t, %turns
-  br i1 %more, label %turn, label %done
-turn:
-  call void %fn(ptr %own, i64 %begin, i64 %end)
-  br label %move
-move:
-  %i = phi i64 [0, %turn], [%j, %one]
-  %some = icmp slt i64 %i, %count
-  br i1 %some, label %one, label %moved
-one:
-  %cell = getelementptr i64, ptr %own, i64 %i
-  %place = getelementptr i64, ptr %strides, i64 %i
-  %by = load i64, ptr %place
-  %old = load i64, ptr %cell
-  %new = add i64 %old, %by
-  store i64 %new, ptr %cell
-  %j = add i64 %i, 1
-  br label %move
-moved:
-  %u = add i64 %t, 1
-  br label %next
-done:
-  ret void
-}
-"""
-
-
-def _cells() -> str:
-    names = "abcde"
-    return "".join(
-        f"  %p{x} = getelementptr i64, ptr %step, i64 {i + 1}\n  %{x} = load i64, ptr %p{x}\n"
-        for i, x in enumerate(names)
-    )
-
-
-_STEPS = f"""
-; runs steps [first, first + count) of the table; 1 if the flag stopped it
-define internal i32 @steps(ptr %pool, ptr %table, i64 %first, i64 %count, ptr %flag) {{
-entry:
-  %limit = add i64 %first, %count
-  br label %next
-next:
-  %i = phi i64 [%first, %entry], [%j, %advance]
-  %more = icmp slt i64 %i, %limit
-  br i1 %more, label %check, label %fine
-fine:
-  ret i32 0
-stopped:
-  ret i32 1
-check:
-  %stop = load atomic i32, ptr %flag monotonic, align 4
-  %set = icmp ne i32 %stop, 0
-  br i1 %set, label %stopped, label %begin
-advance:
-  %j = add i64 %i, 1
-  br label %next
-begin:
-  %step = getelementptr [8 x i64], ptr %table, i64 %i
-  %kind = load i64, ptr %step
-{_cells()}
-  %a.ptr = inttoptr i64 %a to ptr
-  %b.ptr = inttoptr i64 %b to ptr
-  %c.ptr = inttoptr i64 %c to ptr
-  %d.ptr = inttoptr i64 %d to ptr
-  switch i64 %kind, label %advance [
-    i64 {KERNEL}, label %kernel
-    i64 {LOOP}, label %loop
-    i64 {WHILE}, label %while
-    i64 {BRANCH}, label %branch
-    i64 {COPY}, label %copy
-    i64 {PATCH}, label %patch
-  ]
-kernel:
-  call void @parallel(ptr %pool, ptr %a.ptr, ptr %b.ptr, i64 %c, i64 %d, ptr %flag)
-  br label %advance
-loop:
-  %t = phi i64 [0, %begin], [%u, %turned]
-  %again = icmp slt i64 %t, %a
-  br i1 %again, label %turn, label %unwind
-turn:
-  %body = call i32 @steps(ptr %pool, ptr %table, i64 %b, i64 %c, ptr %flag)
-  %body.stopped = icmp ne i32 %body, 0
-  br i1 %body.stopped, label %unwind, label %turned
-turned:
-  call void @bump(ptr %d.ptr, i64 %e, i64 1)
-  %u = add i64 %t, 1
-  br label %loop
-unwind:
-  %end = phi i32 [0, %loop], [1, %turn]
-  %back = sub i64 0, %t
-  call void @bump(ptr %d.ptr, i64 %e, i64 %back)
-  %cut = icmp ne i32 %end, 0
-  br i1 %cut, label %stopped, label %advance
-while:
-  %test = call i32 @steps(ptr %pool, ptr %table, i64 %a, i64 %b, ptr %flag)
-  %test.stopped = icmp ne i32 %test, 0
-  br i1 %test.stopped, label %stopped, label %ask
-ask:
-  %w.byte = load ptr, ptr %c.ptr
-  %w.value = load i8, ptr %w.byte
-  %w.true = icmp ne i8 %w.value, 0
-  br i1 %w.true, label %round, label %advance
-round:
-  %did = call i32 @steps(ptr %pool, ptr %table, i64 %d, i64 %e, ptr %flag)
-  %did.stopped = icmp ne i32 %did, 0
-  br i1 %did.stopped, label %stopped, label %rest
-rest:
-  %w.stop = load atomic i32, ptr %flag monotonic, align 4
-  %w.set = icmp ne i32 %w.stop, 0
-  br i1 %w.set, label %stopped, label %while
-branch:
-  %b.byte = load ptr, ptr %a.ptr
-  %b.value = load i8, ptr %b.byte
-  %b.true = icmp ne i8 %b.value, 0
-  %where = select i1 %b.true, i64 %b, i64 %d
-  %many = select i1 %b.true, i64 %c, i64 %e
-  %part = call i32 @steps(ptr %pool, ptr %table, i64 %where, i64 %many, ptr %flag)
-  %part.stopped = icmp ne i32 %part, 0
-  br i1 %part.stopped, label %stopped, label %advance
-copy:
-  %to = load ptr, ptr %a.ptr
-  %from = load ptr, ptr %b.ptr
-  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %c, i1 false)
-  br label %advance
-patch:
-  call void @patch(ptr %a.ptr, i64 %b, ptr %c.ptr)
-  br label %advance
-}}
-
-define i32 @run(ptr %program) {{
-  %pool = load ptr, ptr %program
-  %p1 = getelementptr i8, ptr %program, i64 {PROGRAM_TABLE}
-  %table = load ptr, ptr %p1
-  %p2 = getelementptr i8, ptr %program, i64 {PROGRAM_COUNT}
-  %count = load i64, ptr %p2
-  %flag = getelementptr i8, ptr %program, i64 {PROGRAM_FLAG}
-  %stopped = call i32 @steps(ptr %pool, ptr %table, i64 0, i64 %count, ptr %flag)
-  %stop = load atomic i32, ptr %flag monotonic, align 4
-  %set = icmp ne i32 %stop, 0
-  %late = zext i1 %set to i32
-  %result = or i32 %stopped, %late
-  ret i32 %result
-}}
-"""
-
-TEXT = _DECLARATIONS + _CHUNKS + _WORKER + _START + _PARALLEL + _BUMPS + _TURNS + _STEPS
+TEXT = _DECLARATIONS + _CHUNKS + _KERNELS + _WORKER + _START + _PARALLEL

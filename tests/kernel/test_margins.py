@@ -1,5 +1,6 @@
 """Products with the zeros around pictures, left out where nothing depends on them."""
 
+import ctypes
 from textwrap import dedent
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from adjoint import Tensor, grad, lower
 from adjoint.backends.cpu import BACKEND
+from adjoint.backends.cpu.bind import cell_of
 from adjoint.kernel.margins import ALIKE
+from adjoint.runtime.launch import Cells
 from tests.support.levels import levels_with_tiles
 from tests.support.processes import printed
 
@@ -121,3 +124,42 @@ def test_processors_agree():
     """
     levels = levels_with_tiles()
     assert len({printed("-c", dedent(code), ADJOINT_CPU=level) for level in levels}) == 1
+
+
+LINE = 16  # float32 of a line of the cache
+
+
+def lines_written(step, plan):
+    """Lines of the result that either half of the pieces of a kernel's grid writes."""
+    program = step.program
+    code = BACKEND.compile({program: BACKEND.render(program)})[program]
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code.address)
+    memory = [np.ones(plan.slots[i].nbytes + 64, np.int8) for i in step.slots]
+    aligned = [m[-m.ctypes.data % 64 :] for m in memory]
+    given = [cell_of(node) for node in program.parameters]
+    cells = Cells([*(m.ctypes.data for m in aligned), *given])
+    (place,) = (i for i, b in enumerate(program.buffers) if b.arg.mutable)
+    result, extent, found = aligned[place], int(program.grid.arg.size), []
+    numbers = result[: len(result) // 4 * 4].view(np.int32)
+    for begin, end in ((0, extent // 2), (extent // 2, extent)):
+        numbers[:] = 1  # a number that no product is
+        run(cells.address, begin, end)
+        found.append({int(i) // LINE for i in np.flatnonzero(numbers != 1)})
+    return found
+
+
+def test_threads_do_not_write_into_the_same_lines():
+    """Pieces of the grid that write between each other's numbers are near one another in it: by the
+    weights all taps of some channels, forward all places of some rows."""
+    x, w, g = map(Tensor, operands(channels=64))
+    for low in (lower(convolved)(x, w), lower(of_weights)(x, w, g)):
+        (step,) = (s for s in low.plan.steps if _is_tiles(s))
+        first, second = lines_written(step, low.plan)
+        assert first
+        assert second
+        assert len(first & second) <= len(first) // 16
+
+
+def _is_tiles(step):
+    strategy = getattr(step, "strategy", None)
+    return strategy is not None and strategy.name == "tiles"

@@ -44,6 +44,17 @@ def test_elementwise(lanes):
     np.testing.assert_array_equal(out, a * b + a)
 
 
+def test_memory_may_be_asked_for_what_is_not_there():
+    loops = Loops()
+    out, a = loops.buffer("out", F32, 4, True), loops.buffer("a", F32, 4)
+    with loops.loop(4) as i:
+        loops.ask(a, i + 1000)
+        loops.store(out, i, loops.load(a, i) * number(2.0, F32))
+    found = np.zeros(4, np.float32)
+    interpret(kernel(loops), [found, floats(1, 2, 3, 4)])
+    np.testing.assert_array_equal(found, floats(2, 4, 6, 8))
+
+
 def test_a_part_of_the_grid():
     a, b, out = floats(*range(7)), floats(*[1] * 7), np.zeros(7, np.float32)
     interpret(elementwise(lambda x, y: x + y, 7, grid=True), [out, a, b], {}, 2, 5)

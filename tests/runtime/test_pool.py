@@ -7,84 +7,12 @@ import threading
 import numpy as np
 import pytest
 
-from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cores import available_cores, thread_count
 from adjoint.runtime.launch import Cells, NativeProgram, chunk_of
 from adjoint.runtime.pool import Pool
-from adjoint.runtime.pool_ir import BRANCH, COPY, KERNEL, LOOP, PATCH, WHILE
-from adjoint.stages import Source
-from tests.support.processes import printed
+from adjoint.runtime.pool_ir import BRANCH, COPY, LOOP, PATCH, WHILE
+from tests.runtime.kernels import Adder, Less, address, alone, integers
 from tests.support.threads import in_threads
-
-# for i in [begin, end): x[i] += *step
-ADD = """
-define void @add(ptr %args, i64 %begin, i64 %end) {
-entry:
-  %x = load ptr, ptr %args
-  %p = getelementptr ptr, ptr %args, i64 1
-  %q = load ptr, ptr %p
-  br label %next
-next:
-  %i = phi i64 [%begin, %entry], [%j, %one]
-  %more = icmp slt i64 %i, %end
-  br i1 %more, label %one, label %done
-one:
-  %at = getelementptr i64, ptr %x, i64 %i
-  %old = load i64, ptr %at
-  %step = load i64, ptr %q
-  %new = add i64 %old, %step
-  store i64 %new, ptr %at
-  %j = add i64 %i, 1
-  br label %next
-done:
-  ret void
-}
-"""
-# *out = *a < *b
-LESS = """
-define void @less(ptr %args, i64 %begin, i64 %end) {
-  %out = load ptr, ptr %args
-  %p = getelementptr ptr, ptr %args, i64 1
-  %a = load ptr, ptr %p
-  %q = getelementptr ptr, ptr %args, i64 2
-  %b = load ptr, ptr %q
-  %x = load i64, ptr %a
-  %y = load i64, ptr %b
-  %c = icmp slt i64 %x, %y
-  %d = zext i1 %c to i8
-  store i8 %d, ptr %out
-  ret void
-}
-"""
-
-
-def address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
-
-
-class Adder:
-    """A kernel that adds `step` to each of `x`, as a step of a program."""
-
-    def __init__(self, x: np.ndarray, step: np.ndarray):
-        self.code = compile_source(Source("llvm", "add", ADD))
-        self.cells = Cells([address(x), address(step)])
-        self.keep = (x, step)
-
-    def step(self, extent: int, chunk: int | None = None) -> tuple[int, ...]:
-        return (KERNEL, self.code.address, self.cells.address, extent, chunk or max(1, extent))
-
-
-class Less:
-    def __init__(self, out: np.ndarray, a: np.ndarray, b: np.ndarray):
-        self.code = compile_source(Source("llvm", "less", LESS))
-        self.cells = Cells([address(out), address(a), address(b)])
-
-    def step(self) -> tuple[int, ...]:
-        return (KERNEL, self.code.address, self.cells.address, 1, 1)
-
-
-def integers(*values: int) -> np.ndarray:
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize("extent", [0, 1, 2, 7, 1000, 100_003])
@@ -235,28 +163,6 @@ def test_the_number_of_threads_is_a_setting(monkeypatch):
 
 
 # ---- in a process of its own
-
-PRELUDE = """
-import os, signal, sys, threading, time
-import numpy as np
-from adjoint.runtime.launch import Cells, NativeProgram
-from adjoint.runtime.pool import native_code
-from adjoint.runtime.pool_ir import KERNEL, LOOP, WHILE
-from tests.runtime.test_pool import Adder, Less, address, integers
-
-def total(x=None):
-    x = np.zeros(10000, np.int64)
-    adder = Adder(x, integers(1))
-    NativeProgram([adder.step(10000, 10)] * 20, 20, 10, adder).run()
-    return int(x.sum())
-
-def threads():
-    return len(os.listdir("/proc/self/task"))
-"""
-
-
-def alone(text: str, **settings: str) -> str:
-    return printed("-c", PRELUDE + text, **settings).strip()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -107,6 +107,15 @@ def test_gradients_have_the_bits_that_each_has_alone(channels, side, batch):
         same(found, wanted)
 
 
+def test_gradients_by_weights_ask_for_the_places_to_come():
+    x, weights = operands(count=5)
+    loss = lambda x, *w: (layers(x, w, Tensor.relu) ** 2).sum()  # noqa: E731
+    low = lower(grad(loss, argnums=(1, 2, 3)))(x, *weights)
+    assert any("= ask(" in kernel for kernel in low.kernels())
+    assert "llvm.prefetch" in low.source()
+    assert "prefetch" not in low.source("c")  # where nobody knows how
+
+
 def test_steps_between_windows_and_windows_of_one_place():
     x, weights = operands(count=6)
     skip = [Tensor(some(64, 64, 1, 1, seed=20 + i, scale=0.1)) for i in range(2)]

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from adjoint.backends.cpu.collectives import Conversation, emit_collective, emit_wait
-from adjoint.backends.cpu.control_flow import BoundBody, emit_control, launch_chunk
-from adjoint.backends.cpu.step_table import Fixup, Region, Table
+from adjoint.backends.cpu.control_flow import BoundBody, Moves, emit_control, launch_chunk
+from adjoint.backends.cpu.step_table import Fixup, Region, Table, kernel_row
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
 from adjoint.ops.collective import COLLECTIVES
-from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
@@ -62,25 +62,33 @@ class NativeSteps:
         keep = (table.keep, self)
         return NativeProgram(table.flat(), len(main.steps), cost, keep, flags, table.speaker)
 
-    def emit(self, table: Table, slots: Cells, region: Region, flags: list[Flag]) -> int | None:
-        """Append the steps; what they cost, None if that depends on values."""
+    def emit(
+        self,
+        table: Table,
+        slots: Cells,
+        region: Region,
+        flags: list[Flag],
+        turns: Sequence[Moves] = ({},),
+    ) -> int | None:
+        """Append the steps, once for each of `turns`, which says how far its slots have moved; what
+        they cost, None if that depends on values."""
         place = len(region.steps)
         fixups: list[Fixup] = []
         total: int | None = 0
         waits = [step.node for step in self.steps if isinstance(step, WaitStep)]
         begun: dict[UOp, Conversation] = {}
-        for number, step in enumerate(self.steps):
+        for moved, (number, step) in product(turns, enumerate(self.steps)):
             match step:
                 case KernelStep():
                     code = self.kernels[step.program]
-                    cost: int | None = _kernel(table, step, code, region, fixups)
+                    cost: int | None = _kernel(table, step, code, region, fixups, moved)
                 case LibraryStep():
-                    cost = _library(table, step, region, fixups)
+                    cost = _library(table, step, region, fixups, moved)
                 case ControlStep():
                     bodies = [body.bound(table, flags) for body in self.bodies[number]]
                     cost = emit_control(table, step, bodies, slots, region)
                 case HostStep() if step.node.op in COLLECTIVES:
-                    cells = _cells(table, (*step.results, *step.operands), (), fixups)
+                    cells = _cells(table, (*step.results, *step.operands), (), fixups, moved)
                     begun[step.node] = emit_collective(table, step, cells, region, waits)
                     cost = 0
                 case WaitStep():
@@ -121,25 +129,35 @@ class Body:
 
 
 def _arguments(
-    table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup]
+    table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup], moved: Moves
 ) -> int:
     """The address of a kernel's argument cells, which get the addresses of these slots."""
-    return _cells(table, slots, extra, fixups).address
+    return _cells(table, slots, extra, fixups, moved).address
 
 
-def _cells(table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup]) -> Cells:
+def _cells(
+    table: Table, slots: Sequence[int], extra: Sequence[int], fixups: list[Fixup], moved: Moves
+) -> Cells:
     cells = table.cells([*([0] * len(slots)), *extra])
-    fixups += [(cells.cell(i), number, 0) for i, number in enumerate(slots)]
+    fixups += [(cells.cell(i), number, moved.get(number, 0)) for i, number in enumerate(slots)]
     return cells
 
 
-def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: list[Fixup]) -> int:
+def _kernel(
+    table: Table,
+    step: KernelStep,
+    code: Code,
+    region: Region,
+    fixups: list[Fixup],
+    moved: Moves,
+) -> int:
     program = step.program
     extent, chunk = 1 if program.grid is None else int(program.grid.arg.size), launch_chunk(program)
     given = [cell_of(node) for node in program.parameters]
-    arguments = _arguments(table, step.slots, given, fixups)
-    region.steps.append((kinds.KERNEL, code.address, arguments, extent, chunk))
-    return program.cost * extent
+    arguments = _arguments(table, step.slots, given, fixups, moved)
+    cost = program.cost * extent
+    region.steps.append(kernel_row(code.address, arguments, extent, chunk, cost))
+    return cost
 
 
 def cell_of(node: UOp) -> int:
@@ -147,9 +165,13 @@ def cell_of(node: UOp) -> int:
     return int.from_bytes(np.array(node.arg.value, node.dtype.np).tobytes(), "little", signed=True)
 
 
-def _library(table: Table, step: LibraryStep, region: Region, fixups: list[Fixup]) -> int:
+def _library(
+    table: Table, step: LibraryStep, region: Region, fixups: list[Fixup], moved: Moves
+) -> int:
     kernel = _CALLS[type(step.call)](step.call)
     table.keep.append(kernel)
-    arguments = _arguments(table, step.slots, kernel.cells, fixups)
-    region.steps.append((kinds.KERNEL, kernel.address, arguments, kernel.extent, kernel.chunk))
-    return kernel.cost * kernel.extent
+    arguments = _arguments(table, step.slots, kernel.cells, fixups, moved)
+    cost = kernel.cost * kernel.extent
+    row = kernel_row(kernel.address, arguments, kernel.extent, kernel.chunk, cost)
+    region.steps.append(row)
+    return cost

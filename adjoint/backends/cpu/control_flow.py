@@ -3,13 +3,14 @@
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
 there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
 Elements of sequences and rows of results move on by a stride per turn. A body of one kernel whose
-pieces read of the carries what they have written themselves is one launch for all turns. What may
-live here: the three kinds.
+pieces read of the carries what they have written themselves is one launch for all turns; of a body
+of a few kernels, which need no copies, several turns follow one another in the table, so that they
+are one job of the worker pool. What may live here: the three kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,10 @@ from adjoint.errors import InternalError
 from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.launch import Cells, chunk_of
 from adjoint.runtime.pool import native_code
-from adjoint.stages import ControlStep, KernelStep, LoopProgram, Schedule
+from adjoint.stages import ControlStep, KernelStep, LibraryStep, LoopProgram, Schedule
 from adjoint.target import TARGETS
+
+Moves = Mapping[int, int]  # how many bytes slots have moved on, by their number
 
 
 def launch_chunk(program: LoopProgram, times: int = 1) -> int:
@@ -36,7 +39,7 @@ class BoundBody:
     schedule: Schedule
     slots: Cells
     given: set[int]
-    emit: Callable[[Region], int | None]
+    emit: Callable[..., int | None]  # to a region; several turns of a loop
 
     def nbytes(self, slot: int) -> int:
         """The size of one of its slots."""
@@ -152,23 +155,45 @@ class _Loop:
             region.steps.append(table.patch(fixups, self.outer))
         if not copied and len(self.step.kept) == n and _is_one_kernel(body.schedule):
             return self._in_one_launch(region)
-        turn, bumps = table.region(), table.cells(self.moving.bumps)
-        count = len(self.moving.bumps) // 2
-        region.steps.append((kinds.LOOP, self.arg.length, turn, Length(turn), bumps.address, count))
+        together = 1 if copied or len(self.step.kept) < n else self._together()
+        rounds, turn = self.arg.length // together, table.region()
+        bumps = table.cells(self._bumped(together))
+        row = (kinds.LOOP, rounds, turn, Length(turn), bumps.address, len(bumps) // 2)
+        region.steps.append(row)
         given = {p: c for p, c in copied.items() if body.schedule.outputs[p] in body.given}
         turn.steps += _copies(body, self.slots, given)  # before they are written over
-        cost = body.emit(turn)
+        cost = body.emit(turn, turns=[self._moved(t) for t in range(together)])
         made = {p: c for p, c in copied.items() if p not in given}
         turn.steps += _copies(body, self.slots, made)
         turn.steps += _advance(table, body, self.slots, carries, self.outer, self.step.kept)
-        return None if cost is None else cost * self.arg.length
+        return None if cost is None else cost * rounds
+
+    def _together(self) -> int:
+        """How many turns follow one another: as many as the kernels of a job allow."""
+        steps, length = self.body.schedule.steps, self.arg.length
+        if not all(isinstance(step, KernelStep | LibraryStep) for step in steps):
+            return 1
+        most = min(kinds.MOST_KERNELS // max(len(steps), 1), length)
+        return next((n for n in range(most, 1, -1) if length % n == 0), 1)
+
+    def _bumped(self, turns: int) -> list[int]:
+        """Cells and how far they move in so many turns."""
+        pairs = zip(self.moving.bumps[::2], self.moving.bumps[1::2], strict=True)
+        return [number for cell, stride in pairs for number in (cell, turns * stride)]
+
+    def _moved(self, turns: int) -> dict[int, int]:
+        """How far slots of the body are after so many turns from where they were."""
+        cells = {self.slots.cell(number): number for number in range(len(self.slots))}
+        bumps = self._bumped(turns)
+        pairs = zip(bumps[::2], bumps[1::2], strict=True)
+        return {cells[cell]: by for cell, by in pairs if cell in cells}
 
     def _in_one_launch(self, region: Region) -> int | None:
         """Every piece of the kernel's grid goes through all turns: its arguments move on."""
         step, length = self.body.schedule.steps[0], self.arg.length
         assert isinstance(step, KernelStep)
         cost = self.body.emit(region)
-        _, function, arguments, extent, _ = region.steps.pop()
+        _, function, arguments, extent, *_ = region.steps.pop()
         moves = dict(zip(self.moving.bumps[::2], self.moving.bumps[1::2], strict=True))
         strides = [moves.get(self.slots.cell(slot), 0) for slot in step.slots]
         strides += [0] * len(step.program.parameters)

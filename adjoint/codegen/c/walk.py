@@ -50,6 +50,7 @@ class KernelWriter(Values):
             "load": self.load,
             "store": self.store,
             "count_up": self.count_up,
+            "ask": lambda node: None,  # nothing depends on it
             "define_acc": self.define_acc,
             "phi": self.phi,
             "define_local": self.define_local,

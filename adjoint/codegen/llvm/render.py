@@ -14,7 +14,7 @@ from math import inf
 
 from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
-from adjoint.codegen.llvm.ahead import rows_ahead
+from adjoint.codegen.llvm.ahead import ask_at, rows_ahead
 from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.matrices import Matrices, Tile, TileWriter, pointer
 from adjoint.codegen.llvm.memory import from_memory, load, release, store, wide
@@ -76,6 +76,7 @@ class Renderer:
         self.rows: dict[str, Callable[[UOp], None]] = {
             "load": self.load,
             "store": self.store,
+            "ask": self.ask,
             "define_acc": self.define_acc,
             "phi": self.phi,
             "define_local": self.define_local,
@@ -178,6 +179,12 @@ class Renderer:
             return
         far = self.is_far(node.src[0])
         store(self.w, node, self.value, far, self.steps.divisor(node.src[1]) if far else 1)
+
+    def ask(self, node: UOp) -> None:
+        buffer, index = (self.value[s] for s in node.src)
+        kind = ty.memory_type(node.src[0].dtype.base)
+        at = wide(self.w, index, node.src[1].dtype).name
+        ask_at(self.w, self.w.emit(f"getelementptr {kind}, ptr {buffer.name}, i64 {at}"))
 
     def is_far(self, buffer: UOp) -> bool:
         """Whether stores to a buffer go past the caches."""

@@ -182,6 +182,9 @@ class Loops:
     def store(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
         self.here(OPS["store"](buffer, index, value, gate))
 
+    def ask(self, buffer: UOp, index: UOp) -> None:
+        self.here(OPS["ask"](buffer, index))
+
     def count_up(self, buffer: UOp, index: UOp) -> UOp:
         return self.here(OPS["count_up"](buffer, index))
 
