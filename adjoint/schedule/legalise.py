@@ -15,6 +15,7 @@ from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.exactness import products_are_steady
 from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
@@ -36,7 +37,12 @@ from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
-from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
+from adjoint.schedule.matrix_form import (
+    matrices,
+    sum_of_nothing,
+    sum_of_one,
+    sum_of_products,
+)
 from adjoint.schedule.one_hot_sums import one_hot_sum
 from adjoint.schedule.pictures import pictures_last
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
@@ -45,6 +51,7 @@ from adjoint.schedule.strategy import (
     are_many,
     are_worth_tiles,
     has_lines,
+    library_takes,
     product_dtype,
     sums_lines,
 )
@@ -337,13 +344,21 @@ def legal_rules(target: Target) -> RuleSet:
         line = sums_lines(node, target) if node.size else ""
         return node.src[0].contract(node.src[1], node.arg.spec + line).sum(-1) if line else None
 
+    def vector(node: UOp) -> UOp | None:
+        """contract(matrix, vector) = sum(matrix * vector), where no library takes them"""
+        taken = library_takes(node.dtype, target) or products_are_steady()
+        if taken or any(x.op is window for x in node.src):
+            return None
+        found = sum_of_products(node)
+        return None if found is None else settled(found)
+
     def product(node: UOp) -> UOp | None:
         """a contraction = a product of matrices between views, if loops do not add it up"""
         if has_lines(node, target):
             return None
-        least = target.limits.batched_elements
+        least, narrow = target.limits.batched_elements, target.limits.narrow_columns
         if not any(x.op is window for x in node.src) or not are_many(node, target):
-            return matrices(node, False, least)
+            return matrices(node, False, least, narrow=narrow)
         ask = (lambda made: asking(made, node, target)) if target.team is None else None
         return matrices(node, True, least, ask)
 
@@ -368,6 +383,7 @@ def legal_rules(target: Target) -> RuleSet:
             Rule("exact_contraction", _CONTRACTION, exact),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),
             Rule("contraction_in_lines", _CONTRACTION, in_lines),
+            Rule("product_with_vector", _CONTRACTION, vector),
             Rule("product_of_matrices", _CONTRACTION, product),
         )
     )

@@ -114,6 +114,11 @@ CASES = {
         given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 3, 7, 7)), "bcuv,bcuvij->cij"),
         windows(given("x", 2, 3, 7, 7)).contract(given("g", 2, 3, 5, 6), "bcuvij,bcuv->jci"),
     ],
+    "product_with_vector": [
+        given("x", 6, 4, 3).contract(given("y", 3), "bmk,k->bm"),
+        given("x", 6, 4).contract(given("y", 6, 1), "km,kn->nm"),
+        given("x", 6, 5).contract(given("y", 6, 5), "bk,bk->b"),
+    ],
     "product_of_matrices": [given("x", 6, 4, 3).contract(given("y", 5, 3), "bmk,nk->bmn")],
 }
 

@@ -1,15 +1,14 @@
 """Steps as rows of one table, which one native call works through.
 
 A schedule's slots are cells that hold addresses; a run of steps begins by writing them into the
-argument cells of its kernels. What may live here: kernels, library calls and bodies as steps of a
-table. What may not: steps that Python runs.
+argument cells of its kernels. What may live here: kernels and bodies as steps of a table. What may
+not: steps that Python runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,11 @@ from adjoint.backends.cpu.step_table import Fixup, Region, Table
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
 from adjoint.runtime import pool_ir as kinds
-from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.stages import (
     ControlStep,
-    Gemm,
     HostStep,
     KernelStep,
     LibraryStep,
@@ -35,7 +32,6 @@ from adjoint.stages import (
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 Kernels = Mapping[LoopProgram, Code]
-_CALLS: dict[type, Callable[[Any], GemmKernel]] = {Gemm: gemm_kernel}  # of libraries, by class
 
 
 class NativeSteps:
@@ -68,12 +64,10 @@ class NativeSteps:
                 case KernelStep():
                     code = self.kernels[step.program]
                     cost: int | None = _kernel(table, step, code, region, fixups)
-                case LibraryStep():
-                    cost = _library(table, step, region, fixups)
                 case ControlStep():
                     bodies = [body.bound(table, flags) for body in self.bodies[number]]
                     cost = emit_control(table, step, bodies, slots, region)
-                case HostStep():
+                case HostStep() | LibraryStep():
                     raise InternalError(f"{step} is no native step")
             total = None if total is None or cost is None else total + cost
         if fixups:
@@ -128,11 +122,3 @@ def _kernel(table: Table, step: KernelStep, code: Code, region: Region, fixups: 
 def cell_of(node: UOp) -> int:
     """A constant as the 64 bits of a cell."""
     return int.from_bytes(np.array(node.arg.value, node.dtype.np).tobytes(), "little", signed=True)
-
-
-def _library(table: Table, step: LibraryStep, region: Region, fixups: list[Fixup]) -> int:
-    kernel = _CALLS[type(step.call)](step.call)
-    table.keep.append(kernel)
-    arguments = _arguments(table, step.slots, kernel.cells, fixups)
-    region.steps.append((kinds.KERNEL, kernel.address, arguments, kernel.extent, kernel.chunk))
-    return kernel.cost * kernel.extent
