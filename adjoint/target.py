@@ -24,11 +24,10 @@ class Limits:
     joined_pieces: int = 16  # places that an element may come from, where joins are of joins
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
-    loop_products: int = 8  # that loops add up sooner than a library does
+    loop_products: int = 8  # that loops add up sooner than tiles or a library do
     batched_elements: int = 1 << 12  # of a product that is worth a call of its own in a batch
-    tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
-    tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
-    tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
+    tiled_products: int = 1 << 20  # of numbers, from which on another layout or dtype pays,
+    tiled_columns: int = 32  # of windows, if there are so many
     narrow_columns: int = 0  # of a product, below which its rows are columns if there are more
     turned_channels: int = 32  # a multiple of which pictures have that lie with channels last,
     turned_products: int = 400  # if so many are added up for each byte that changes its order

@@ -18,7 +18,7 @@ from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
 
-LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
+LIMITS = Limits(tiled_products=1, windowed_rows=2)
 UNITS = (MatrixUnit("int8", "int32", packed=4),)
 TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS, matrix_units=UNITS)
 RULES = product_rules(TARGET) + picture_rules(TARGET) + legal_rules(TARGET)
