@@ -356,7 +356,9 @@ def legal_rules(target: Target) -> RuleSet:
         """a contraction = a product of matrices between views, if loops do not add it up"""
         if has_lines(node, target):
             return None
-        least, narrow = target.limits.batched_elements, target.limits.narrow_columns
+        least = target.limits.batched_elements
+        tiled = classify.summed_size(node) > target.limits.loop_products
+        narrow = target.limits.narrow_columns if tiled else 0
         if not any(x.op is window for x in node.src) or not are_many(node, target):
             return matrices(node, False, least, narrow=narrow)
         ask = (lambda made: asking(made, node, target)) if target.team is None else None
