@@ -24,11 +24,11 @@ class Limits:
     joined_pieces: int = 16  # places that an element may come from, where joins are of joins
     long_row: int = 1 << 16  # elements; a longer row is held on to only where there are
     many_rows: int = 64  # at least so many rows
-    loop_products: int = 8  # that loops add up sooner than a library does
+    loop_products: int = 8  # that loops add up sooner than tiles or a library do
     batched_elements: int = 1 << 12  # of a product that is worth a call of its own in a batch
-    tiled_products: int = 1 << 20  # of numbers, from which on packing a panel pays,
-    tiled_rows: int = 24  # if there are so many, two tiles of the largest registers,
-    tiled_columns: int = 32  # and a panel: the same on every processor, for the bits are
+    tiled_products: int = 1 << 20  # of numbers, from which on another layout or dtype pays,
+    tiled_columns: int = 32  # of windows, if there are so many
+    narrow_columns: int = 0  # of a product, below which its rows are columns if there are more
     turned_channels: int = 32  # a multiple of which pictures have that lie with channels last,
     turned_products: int = 400  # if so many are added up for each byte that changes its order
     windowed_rows: int = 8  # that meet windows of a picture; loops read the windows for fewer
@@ -83,6 +83,7 @@ class Tile:
     row_bytes: int
     dtypes: tuple[str, ...] = ("float32", "float64")
     narrow_rows: int = 0  # of one that is half as wide, for places of pictures; 0: there is none
+    fused: bool = True  # a product and a sum are rounded once, with the bits of all such processors
 
     def lanes(self, itemsize: int) -> int:
         """Columns side by side."""
@@ -171,7 +172,6 @@ class Target:
         return any(op in r.ops and str(dtype) in r.dtypes for r in self.routines)
 
 
-_BLAS = MatrixLibrary("blas", ("float32", "float64"))
 _COMPILERS = ("cc", "gcc", "clang")
 _C = Target(
     "C",
@@ -220,8 +220,7 @@ TARGETS: dict[str, Target] = {
             True,
             True,
             "cpu",
-            libraries=(_BLAS,),
-            limits=Limits(cheap_large=12),
+            limits=Limits(cheap_large=12, narrow_columns=5),
         ),
         _C,
         _GPU,
@@ -288,14 +287,13 @@ class Processor:
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
 
 
-def tile_of(processor: Processor) -> Tile | None:
+def tile_of(processor: Processor) -> Tile:
     """What the registers of a processor hold, beside a row of the panel: by how many there are and
-    how wide they are. None where fused multiply-adds are slow: tiles are made of them."""
-    if not processor.fused:
-        return None
-    rows = 6 if processor.width == 256 else 12  # of 16 registers, or of 32
+    how wide they are."""
+    few = processor.width == 256 or not processor.fused
+    rows = 6 if few else 12  # of 16 registers, or of 32
     narrow = 16 if processor.width == 512 else 0  # a load for each product, which 16 would wait for
-    return Tile(rows, 2 * processor.width // 8, narrow_rows=narrow)
+    return Tile(rows, 2 * processor.width // 8, narrow_rows=narrow, fused=processor.fused)
 
 
 _MATRICES = Tile(32, 128)  # two by two registers of 16 lines of 16 words, and two for each operand

@@ -20,7 +20,7 @@ from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.product_order import orders_of
 from adjoint.ops.window import window
 from adjoint.schedule.classify import summed_size
-from adjoint.schedule.strategy import TILES, are_many, choose, library_takes, product_dtype
+from adjoint.schedule.strategy import TILES, choose, library_takes, product_dtype
 from adjoint.stages import Graph, Group, functions_of
 from adjoint.target import Target
 
@@ -71,7 +71,7 @@ def _by_loops(node: UOp, target: Target) -> bool:
     taken = node.dtype.is_complex or library_takes(product_dtype(node, target), target)
     short = summed_size(node) <= target.limits.loop_products
     windows = any(x.op is window for x in node.src)
-    return not taken or short or windows or are_many(node, target)
+    return not taken or short or windows
 
 
 def _without_variables(graph: Graph) -> Graph:

@@ -31,9 +31,9 @@ from adjoint.kernel.loop_stages import flat
 from adjoint.kernel.masks import Distance, Mask, kept_from
 from adjoint.kernel.panel_rows import PanelRows, Sum
 from adjoint.kernel.row_stops import is_known
-from adjoint.kernel.tiles import BLOCK
+from adjoint.kernel.tiles import BLOCK, multiply_add
 from adjoint.ops.logic import where
-from adjoint.ops.mathematics.nodes import compute_dtype, fma
+from adjoint.ops.mathematics.nodes import compute_dtype
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Target
 
@@ -57,6 +57,7 @@ class PanelLowering(PanelRows):
 
     def __init__(self, group: Group, target: Target):
         assert target.tile is not None
+        self.tile = target.tile
         node = next(n for n, _, _ in group.reduced if type(n.op.kernel) is Library)
         kind = compute_dtype(node.dtype)
         super().__init__(group, kind, target.tile.lanes(kind.itemsize))
@@ -265,7 +266,7 @@ class PanelLowering(PanelRows):
             k = self._counter(size // ways, turn) * ways
             for i, total in enumerate(totals):
                 place = self._in(Place(self.packed, job.lanes), k + i, lane)
-                value = fma(loops.load(self.packed, place), zero, total)
+                value = multiply_add(self.tile, loops.load(self.packed, place), zero, total)
                 totals[i] = loops.update(total, value, lane, turn)
         whole = reduce(lambda a, b: UOp(OPS["add"], (a, b)), totals)
         return UOp(OPS["eq"], (whole, zero))
@@ -320,7 +321,7 @@ class PanelLowering(PanelRows):
             k = self._counter(size, turn)
             right = loops.load(self.packed, self._in(Place(self.packed, job.lanes), k, lane))
             for i, total in enumerate(sums):
-                value = fma(job.left(first + i, start + k), right, total)
+                value = multiply_add(self.tile, job.left(first + i, start + k), right, total)
                 found.append(loops.update(total, value, turn))
         return found
 

@@ -102,6 +102,8 @@ class TileLowering(Margins):
         lanes, longer = (t.lanes(self.kind.itemsize) for t in (tile, lower))
         if tile.rows <= _CACHE_WAYS or varies(*self.group.sizes):
             return tile
+        if tile.narrow_rows and self.columns <= tile.narrow().lanes(self.kind.itemsize):
+            return tile.narrow()
         turns = self.node.op is contract_words and self.node.arg.exact
         collide, line = turns or self._rows_collide(), self._loops_of(self.at[2])
         if tile.narrow_rows and len(line) > 1 and self.group.sizes[line[-1]] % lanes:
@@ -516,7 +518,7 @@ class TileLowering(Margins):
     def _added(self, left: UOp, right: UOp, total: UOp) -> UOp:
         """A sum with one more product, or with those of a word."""
         if self.node.op is not contract_words:
-            return fma(left, right, total)
+            return multiply_add(self.tile, left, right, total)
         if self.in_order and not self.dots:
             total = fma(_lower_number(left), _upper_number(right), total)
             return fma(_upper_number(left), _lower_number(right), total)
@@ -616,6 +618,13 @@ class TileLowering(Margins):
     def reduction(self, node: UOp, at: At) -> UOp:
         assert self.total is not None
         return self.total
+
+
+def multiply_add(tile: Tile, left: UOp, right: UOp, total: UOp) -> UOp:
+    """A sum with one more product, rounded once where the processor does that at once."""
+    if tile.fused:
+        return fma(left, right, total)
+    return apply("add", apply("mul", left, right), total)
 
 
 # ---- words of two bfloat16

@@ -103,8 +103,16 @@ def _group(fuser: Fuser, unit: Unit) -> Group:
     rows = unit.outer if unit.reduced else None  # of a sum that went elsewhere there are none
     (outer,) = renumbered((rows or (),))
     sizes = tuple(fuser.atoms.sizes[a] for a in numbers)
-    inputs = tuple(n for n in unit.reads if n not in unit.outputs)
+    inputs = _in_order_of_use([n for n in unit.reads if n not in unit.outputs], unit)
     return Group(outputs, inputs, sizes, outer, reduced)
+
+
+def _in_order_of_use(reads: Sequence[UOp], unit: Unit) -> tuple[UOp, ...]:
+    """What a unit reads in the order in which its results ask for it, whatever else the graph has:
+    units that compute alike have one kernel."""
+    found = toposort([*unit.outputs], stop=set(reads).__contains__)
+    places = {node: place for place, node in enumerate(found)}
+    return tuple(sorted(reads, key=lambda node: places.get(node, len(places))))
 
 
 def group_key(group: Group, nodes: Sequence[UOp]) -> tuple[Any, ...]:

@@ -205,13 +205,6 @@ def below_windows(node: UOp) -> UOp | None:
     return node if found else None
 
 
-def run_length(node: UOp) -> int:
-    """How many columns of an operand are surely one axis of what is below."""
-    while node.op is reshape:
-        node = node.src[0]
-    return int(node.shape[-1])
-
-
 def _is_strided(node: UOp) -> bool:
     kernel = node.op.kernel
     return type(kernel) is View and kernel.strided

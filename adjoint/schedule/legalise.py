@@ -15,6 +15,7 @@ from typing import Any
 
 from adjoint.errors import BoundsError
 from adjoint.ir.dtype import dtypes
+from adjoint.ir.exactness import products_are_steady
 from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
@@ -37,7 +38,12 @@ from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
-from adjoint.schedule.matrix_form import matrices, sum_of_nothing, sum_of_one
+from adjoint.schedule.matrix_form import (
+    matrices,
+    sum_of_nothing,
+    sum_of_one,
+    sum_of_products,
+)
 from adjoint.schedule.one_hot_sums import one_hot_sum
 from adjoint.schedule.pictures import pictures_last
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
@@ -46,6 +52,7 @@ from adjoint.schedule.strategy import (
     are_many,
     are_worth_tiles,
     has_lines,
+    library_takes,
     product_dtype,
     sums_lines,
 )
@@ -333,13 +340,23 @@ def legal_rules(target: Target) -> RuleSet:
         line = sums_lines(node, target) if node.size else ""
         return node.src[0].contract(node.src[1], node.arg.spec + line).sum(-1) if line else None
 
+    def vector(node: UOp) -> UOp | None:
+        """contract(matrix, vector) = sum(matrix * vector), where no library takes them"""
+        taken = library_takes(node.dtype, target) or products_are_steady()
+        if taken or any(x.op is window for x in node.src):
+            return None
+        found = sum_of_products(node)
+        return None if found is None else settled(found)
+
     def product(node: UOp) -> UOp | None:
         """a contraction = a product of matrices between views, if loops do not add it up"""
         if has_lines(node, target):
             return None
         least = target.limits.batched_elements
+        tiled = classify.summed_size(node) > target.limits.loop_products
+        narrow = target.limits.narrow_columns if tiled else 0
         if not any(x.op is window for x in node.src) or not are_many(node, target):
-            return matrices(node, False, least)
+            return matrices(node, False, least, narrow=narrow)
         ask = (lambda made: asking(made, node, target)) if target.team is None else None
         return matrices(node, True, least, ask)
 
@@ -364,6 +381,7 @@ def legal_rules(target: Target) -> RuleSet:
             Rule("exact_contraction", _CONTRACTION, exact),
             Rule("contraction_of_one", _CONTRACTION, sum_of_one),
             Rule("contraction_in_lines", _CONTRACTION, in_lines),
+            Rule("product_with_vector", _CONTRACTION, vector),
             Rule("product_of_matrices", _CONTRACTION, product),
         )
     )

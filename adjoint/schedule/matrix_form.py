@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.ir import axes
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS, OpDef
-from adjoint.ir.sizes import cached, is_one
+from adjoint.ir.sizes import cached, is_one, varies
 from adjoint.ir.uop import UOp, make_node
 from adjoint.ops.movement import reshape
 from adjoint.schedule.strategy import is_matrix_product
@@ -39,15 +39,36 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
+def sum_of_products(node: UOp) -> UOp | None:
+    """a contraction of a matrix and a vector = the sum of their products, in the one tree"""
+    if not node.size or not is_matrix_product(node) or not _has_vector(node):
+        return None
+    spec = axes.parse(node.arg.spec)
+    order = spec.out + spec.summed
+    spread = _spread(node, spec, order)
+    return (spread[0] * spread[1]).sum(tuple(range(len(spec.out), len(order))))
+
+
+def _has_vector(node: UOp) -> bool:
+    """Whether one operand has no letter of its own: each element of the other is read once."""
+    spec = axes.parse(node.arg.spec)
+    return not all(
+        any(c not in other and not is_one(n) for c, n in zip(term, x.shape, strict=True))
+        for x, term, other in zip(node.src, spec.terms, spec.terms[::-1], strict=True)
+    )
+
+
 def matrices(
     node: UOp,
     repeats: bool = False,
     least: int = LEAST,
     changed: Callable[[UOp], UOp] | None = None,
+    narrow: int = 0,
 ) -> UOp | None:
     """a contraction = a product of matrices between views; `repeats`: tiles read an operand again
     for letters of the batch that it lacks; `least`: elements of one that is worth a call;
-    `changed`: what becomes of the product"""
+    `changed`: what becomes of the product; `narrow`: fewer columns than that are rows, if there are
+    more of those"""
     if not node.size or not is_matrix_product(node):
         return None
 
@@ -56,7 +77,7 @@ def matrices(
         return made if changed is None else changed(made)
 
     a, b = node.src
-    return as_matrices(node.arg.spec, (a, b), product, repeats, least)
+    return as_matrices(node.arg.spec, (a, b), product, repeats, least, narrow)
 
 
 def as_matrices(
@@ -65,10 +86,11 @@ def as_matrices(
     product: Callable[[UOp, UOp, str], UOp],
     repeats: bool = True,
     least: int = LEAST,
+    narrow: int = 0,
 ) -> UOp:
     """What `product` makes of matrices, between views that make it a contraction."""
     a, b = operands
-    form = _matrix_form(spec, a.shape, b.shape, repeats, least)
+    form = _matrix_form(spec, a.shape, b.shape, repeats, least, narrow)
     lhs, rhs = (b, a) if form.swapped else (a, b)
     found = product(_viewed(lhs, form.lhs), _viewed(rhs, form.rhs), "bmk,bkn->bmn")
     return _viewed(found, form.result)
@@ -101,14 +123,25 @@ def _is_of_one(text: str, left: Shape) -> bool:
 
 def _products(node: UOp, spec: axes.Letters) -> UOp:
     """Nothing to sum: the operands spread over the result and multiplied."""
+    left, right = _spread(node, spec, spec.out)
+    product = left * right
+    return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
+
+
+def _spread(node: UOp, spec: axes.Letters, letters: str) -> list[UOp]:
+    """The operands over these letters; others are of one element."""
+    sizes = {
+        c: n
+        for x, t in zip(node.src, spec.terms, strict=True)
+        for c, n in zip(t, x.shape, strict=True)
+    }
     spread = []
     for x, term in zip(node.src, spec.terms, strict=True):
-        order = [term.index(c) for c in spec.out if c in term]
-        order += [i for i, c in enumerate(term) if c not in spec.out]
-        shape = [x.shape[term.index(c)] if c in term else 1 for c in spec.out]
-        spread.append(x.permute(order).reshape(shape).expand(node.shape))
-    product = spread[0] * spread[1]
-    return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
+        order = [term.index(c) for c in letters if c in term]
+        order += [i for i, c in enumerate(term) if c not in letters]
+        shape = [x.shape[term.index(c)] if c in term else 1 for c in letters]
+        spread.append(x.permute(order).reshape(shape).expand([sizes[c] for c in letters]))
+    return spread
 
 
 # ---- products of matrices
@@ -133,16 +166,22 @@ def _viewed(x: UOp, views: Views) -> UOp:
 
 
 @cached(4096)
-def _matrix_form(text: str, left: Shape, right: Shape, repeats: bool, least: int) -> _MatrixForm:
+def _matrix_form(
+    text: str, left: Shape, right: Shape, repeats: bool, least: int, narrow: int = 0
+) -> _MatrixForm:
     """(batch, rows, summed) times (batch, summed, columns), and the result's axes put in order."""
     spec = axes.parse(text)
     sizes = dict(zip(spec.lhs + spec.rhs, left + right, strict=True))
     x, y = (OPS["input"](name, s, dtypes.float32, None) for name, s in (("x", left), ("y", right)))
-    (a, left_term), (b, right_term), batch, rows, columns = _divided(
+    first, second, batch, rows, columns = _divided(
         ((x, spec.lhs), (y, spec.rhs)), spec.out, sizes, repeats, least
     )
+    m, n = (prod(sizes[c] for c in group) for group in (rows, columns))
+    if not varies(m, n) and n < min(narrow, m):
+        first, second, rows, columns, m, n = second, first, columns, rows, n, m
+    (a, left_term), (b, right_term) = first, second
     summed = _summed_order(spec.summed, left_term, right_term)
-    m, k, n = (prod(sizes[c] for c in group) for group in (rows, summed, columns))
+    k = prod(sizes[c] for c in summed)
     lhs = _arranged(a, left_term, batch, rows + summed, sizes, (m, k))
     rhs = _arranged(b, right_term, batch, summed + columns, sizes, (k, n))
     product, order = lhs.contract(rhs, "bmk,bkn->bmn"), batch + rows + columns

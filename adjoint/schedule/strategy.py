@@ -37,7 +37,7 @@ from adjoint.schedule.classify import (
     product_count,
     summed_size,
 )
-from adjoint.schedule.layout import below_windows, run_length, sorts, strides_over
+from adjoint.schedule.layout import sorts
 from adjoint.stages import Strategy
 from adjoint.target import MatrixUnit, Target, Tile
 
@@ -77,24 +77,12 @@ def _is_of_lines(node: UOp, target: Target) -> bool:
     return kind_of(node) == LIBRARY and has_lines(node, target)
 
 
-_SHORTEST_RUN = 8  # columns that are worth reading side by side; else a panel is packed slowly,
-_MANY_ROWS = 1024  # which does not matter if so many rows, times the columns of a run, use it
-
-
 def is_tiled(node: UOp, target: Target) -> bool:
-    """Whether a product of matrices is large enough for tiles, and its columns lie well."""
+    """Whether a product of matrices is computed in tiles: all are, but those with vectors."""
     tile = target.tile
     if tile is None or kind_of(node) != LIBRARY or node.dtype.name not in tile.dtypes:
         return False
-    if len(node.shape) != 3:
-        return False
-    if products_are_steady():
-        return True
-    _, m, n = node.shape
-    limits, windows = target.limits, below_windows(node.src[1]) is not None
-    rows = limits.windowed_rows if windows else limits.tiled_rows
-    fills = m >= rows and n >= limits.tiled_columns
-    return fills and are_many(node, target) and (m >= _MANY_ROWS or _lies_along(node.src[1], m))
+    return len(node.shape) == 3 and not library_takes(node.dtype, target)
 
 
 def are_many(node: UOp, target: Target) -> bool:
@@ -109,16 +97,6 @@ def are_worth_tiles(node: UOp, target: Target) -> bool:
     """Whether so many numbers are multiplied that tiles of another dtype would be sooner done."""
     tile = target.tile
     return tile is not None and product_count(node) >= target.limits.tiled_products
-
-
-def _lies_along(node: UOp, rows: int) -> bool:
-    """Whether columns next to one another lie so in memory, at least some at a time, or the numbers
-    of a column do."""
-    strides = strides_over(node)
-    if strides is not None:
-        return strides[2] <= 1 or strides[1] == 1
-    run = run_length(node)
-    return run >= _SHORTEST_RUN or run * rows >= _MANY_ROWS
 
 
 def _is_of_host(node: UOp, target: Target) -> bool:
@@ -150,11 +128,11 @@ ROWS = (
     Row("algorithm", _is(SPECIAL), SPECIAL, "elements depend on one another"),
     Row("attention", _is(WHOLE), WHOLE, "scores stay in registers, and tensor cores make them"),
     _UNIT,
-    Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     Row("short product", _is_short_product, LOOPS, "loops add up so few products sooner"),
     Row("windows", _is_of_lines, LOOPS, "so few rows meet windows that these are not written"),
     _PANEL,  # of several nodes: `strategy_of`
     Row("tiles", is_tiled, TILES, "its sums stay in registers, a panel of columns in cache"),
+    Row("plain product", _has_no_library, LOOPS, "no library of the target takes the dtype"),
     PLAIN_PRODUCT,
     Row("collective", _is_collective, HOST, "members of the mesh meet there"),
     Row("host", _is_of_host, HOST, "no kernel computes it, NumPy does"),

@@ -28,7 +28,8 @@ def kernels(loss: Loss, model: Any, *batch: Any, lines: int = 24, width: int = 1
     lowered = lower(value_and_grad(loss))(model, *batch)
     counts = lowered.counts
     steps = [line for line in lowered.schedule().splitlines() if line.startswith(_STEPS)]
-    head = f"{counts['kernels']} kernels and {counts['library']} products of matrices by BLAS"
+    library = counts["library"]  # of a GPU
+    head = f"{counts['kernels']} kernels" + f" and {library} calls of a library" * (library > 0)
     work = f"{counts['flops'] / 1e6:.1f} million operations, {counts['peak'] / 1e6:.2f} MB at most"
     return f"{head}; {work}\n{shortened(chr(10).join(steps), lines, width)}"
 

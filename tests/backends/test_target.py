@@ -18,7 +18,7 @@ from adjoint.runtime.launch import chunk_of
 from adjoint.schedule.strategy import product_dtype, strategy_of
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Routines, Target, Team, Tile
 
-CPU = TARGETS["CPU"]
+CPU = replace(TARGETS["CPU"], tile=Tile(4, 32))
 
 
 def backend(**changed):
@@ -94,7 +94,7 @@ ROWS, LONG = floats(9, 300), floats(1 << 18)
 CHANGES = {
     "cores": (lambda x: x.sum(), [LONG], {"cores": 1}),
     "caches": (softmax, [floats(4, 300)], {"caches": (512,)}),
-    "cache_line": (lambda x: (x @ x.T).softmax(-1) @ x, [floats(9, 17)], {"cache_line": 512}),
+    "cache_line": (lambda x: x.sort(1)[0].cumsum(0).sum(1), [ROWS], {"cache_line": 512}),
     "index_bits": (softmax, [ROWS], {"index_bits": 32}),
     "register_bytes": (lambda x: x + 1, [LONG], {"register_bytes": 16}),
     "registers": (lambda x: x + 1, [LONG], {"registers": 0}),
@@ -103,7 +103,6 @@ CHANGES = {
     "most_lanes": (lambda x: x + 1, [LONG], {"most_lanes": 8}),
     "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
     "little_work": (lambda x: x + 1, [LONG], {"little_work": 1 << 30}),
-    "libraries": (lambda x: x @ x.T, [floats(20, 30)], {"libraries": ()}),
     "far_bytes": (lambda x: x + 1, [LONG], {"far_bytes": 1}),
     "near_bytes": (lambda x: x.sum(0), [floats(2048, 600)], {"near_bytes": 0}),
     "total_bytes": (
@@ -111,7 +110,7 @@ CHANGES = {
         [floats(4096, 600)],
         {"near_bytes": 0, "total_bytes": 1 << 12},
     ),
-    "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(4, 32)}),
+    "tile": (lambda x: x @ x, [floats(128, 128)], {"tile": Tile(6, 64)}),
     "thread_bytes": (lambda x: x + 1, [LONG], {"thread_bytes": 16}),
     "team": (softmax, [ROWS], {"team": Team(512, 32, 4)}),
     "limits.batched_elements": (
@@ -120,25 +119,24 @@ CHANGES = {
         {"limits": Limits(batched_elements=1)},
     ),
     "limits.tiled_products": (
-        lambda x: x @ x,
-        [floats(48, 48)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1)},
-    ),
-    "limits.tiled_rows": (
-        lambda x: x[:9] @ x,
-        [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_rows=4)},
+        lambda x: x.cast("int8").dot(x.cast("int8").T, dtype="int32"),
+        [4 * floats(40, 40)],
+        {"limits": Limits(tiled_products=1)},
     ),
     "limits.tiled_columns": (
-        lambda x: x @ x[:, :9],
+        lambda x: x.reshape(100, 4, 2, 2).conv2d(x[:9, :36].reshape(9, 4, 3, 3), padding=1),
         [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, tiled_columns=4)},
+        {"limits": Limits(tiled_products=1, tiled_columns=33)},
+    ),
+    "limits.narrow_columns": (
+        lambda x: x @ x[:, :3],
+        [floats(40, 40)],
+        {"limits": replace(CPU.limits, narrow_columns=0)},
     ),
     "limits.turned_channels": (
         two_layers,
         [floats(16, 144)],
         {
-            "tile": Tile(4, 32),
             "limits": Limits(tiled_products=1, turned_channels=16, turned_products=0),
         },
     ),
@@ -146,34 +144,33 @@ CHANGES = {
         two_layers,
         [floats(16, 144)],
         {
-            "tile": Tile(4, 32),
             "limits": Limits(tiled_products=1, turned_channels=8, turned_products=0),
         },
     ),
     "limits.windowed_rows": (
         lambda x: x.reshape(1, 1, 40, 40).conv2d(x[:9, :9].reshape(9, 1, 3, 3)),
         [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, windowed_rows=4)},
+        {"limits": Limits(windowed_rows=16)},
     ),
     "limits.panel_bytes": (
         attended,
         [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_rows=1, panel_bytes=999)},
+        {"limits": Limits(tiled_products=1, panel_rows=1, panel_bytes=999)},
     ),
     "limits.panel_row": (
         attended,
         [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_row=39)},
+        {"limits": Limits(tiled_products=1, panel_row=39)},
     ),
     "limits.panel_rows": (
         attended,
         [floats(40, 40)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, panel_rows=9999)},
+        {"limits": Limits(tiled_products=1, panel_rows=9999)},
     ),
     "limits.recomputed_bytes": (
         lambda x: grad(lambda x: attended(x).sum())(x),
         [floats(400, 32)],
-        {"tile": Tile(4, 32), "limits": Limits(tiled_products=1, recomputed_bytes=1)},
+        {"limits": Limits(tiled_products=1, recomputed_bytes=1)},
     ),
     "limits.kept_bytes": (
         lambda x: grad(lambda x: turned(x).sum())(x),
@@ -211,12 +208,15 @@ CHANGES = {
 }
 
 
+ORDERS = ("limits.windowed_rows", "limits.loop_products")  # of sums, which loops have of their own
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_number_makes_another_program_of_the_same_bits(name):
     fn, arrays, changed = CHANGES[name]
     assert text(fn, *arrays, **changed) != text(fn, *arrays)
     mine, other = value(fn, *arrays), value(fn, *arrays, **changed)
-    if "library" in text(fn, *arrays):
+    if name in ORDERS:
         np.testing.assert_allclose(other, mine, 1e-5, 1e-5)
     else:
         assert other.tobytes() == mine.tobytes()
@@ -224,7 +224,7 @@ def test_another_number_makes_another_program_of_the_same_bits(name):
 
 def test_every_number_of_a_target_is_tried():
     elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
-    elsewhere |= {"gpu", "routines", "whole", "dlpack", "probe_side", "probe_numbers"}
+    elsewhere |= {"gpu", "routines", "whole", "dlpack", "probe_side", "probe_numbers", "libraries"}
     tried = {name.removeprefix("limits.") for name in CHANGES}
     numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
     decide_when = {"at_once_nodes", "at_once_elements", "at_once_runs"}  # engine/test_at_once.py
@@ -321,6 +321,12 @@ def test_a_unit_that_adds_up_in_the_narrow_dtype_is_not_used():
 
 
 def test_the_reason_of_a_strategy_is_about_the_target():
-    node = (Tensor(floats(20, 30)) @ Tensor(floats(30, 40))).uop
-    for changed, row in (({}, "matrix product"), ({"libraries": ()}, "plain product")):
+    a, b = (Tensor(floats(1, *shape)).uop for shape in ((20, 30), (30, 40)))
+    node = a.contract(b, "bmk,bkn->bmn")
+    library = (MatrixLibrary("l", ("float32",)),)
+    for changed, row in (
+        ({}, "tiles"),
+        ({"libraries": library}, "matrix product"),
+        ({"tile": None}, "plain product"),
+    ):
         assert strategy_of((node,), (), replace(CPU, **changed)).name == row

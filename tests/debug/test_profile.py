@@ -69,14 +69,13 @@ def test_every_step_is_a_slice_with_its_lines_shapes_bytes_and_rates(tmp_path):
     with profile(tmp_path / "t.json"):
         bits(f(*args))
     found = slices(tmp_path / "t.json", *STEPS)
-    (product,) = [e for e in found if e["cat"] == "library" and "8x16" not in e["name"]]
-    assert product["name"] == "gemm f32 1x16x12x8"
-    assert product["args"]["lines"] == [f"matmul at {place('the product')}"]
-    assert product["args"]["shapes"] == "f32[16, 12], f32[12, 8] -> f32[1, 16, 8]"
-    assert product["args"]["bytes"] == 4 * (16 * 12 + 12 * 8 + 16 * 8)
-    assert product["args"]["flops"] == 2 * 16 * 12 * 8
-    assert product["args"]["GFLOP/s"] > 0
     kernels = [e for e in found if e["cat"] == "kernel"]
+    product = next(e for e in kernels if "f32[16, 12]" in e["args"]["shapes"])
+    assert f"matmul at {place('the product')}" in product["args"]["lines"]
+    assert product["args"]["shapes"].startswith("f32[16, 12], f32[12, 8] -> ")
+    assert product["args"]["bytes"] >= 4 * (16 * 12 + 12 * 8 + 16 * 8)
+    assert product["args"]["flops"] >= 2 * 16 * 12 * 8
+    assert product["args"]["GFLOP/s"] > 0
     soft = next(e for e in kernels if any("softmax" in line for line in e["args"]["lines"]))
     assert f"tanh at {place('the product')}" in soft["args"]["lines"]
     assert f"softmax at {place('the softmax')}" in soft["args"]["lines"]

@@ -415,7 +415,7 @@ def test_sums_of_several_blocks_that_are_negative_zeros_keep_their_sign(forced):
 
 def test_a_number_of_the_row_is_computed_again_for_the_results(monkeypatch):
     """One row: what has no axes has the same place in the loops of the row and of the results."""
-    small = dict.fromkeys(("tiled_products", "tiled_rows", "tiled_columns", "panel_rows"), 1)
+    small = dict.fromkeys(("tiled_products", "tiled_columns", "panel_rows"), 1)
     limits = replace(BACKEND.target.limits, **small, loop_products=0)
     a, b = normal(2, dtype=np.float64), normal(2, 2, dtype=np.float64)
 

@@ -324,7 +324,7 @@ def test_tiles_fit_the_registers():
 
 def test_a_sum_beside_a_product_in_tiles_is_a_kernel_of_its_own(monkeypatch):
     """The gradient by weights that a convolution and a pooling share: a product and a fold."""
-    limits = replace(BACKEND.target.limits, tiled_products=1, tiled_rows=1, tiled_columns=1)
+    limits = replace(BACKEND.target.limits, tiled_products=1, tiled_columns=1)
     limits = replace(limits, windowed_rows=1, loop_products=0, panel_rows=1)
     generator = np.random.default_rng(1)
     x, w = (generator.integers(-4, 5, n) / 8 for n in ((1, 2, 2, 2), (2, 2, 2, 1)))

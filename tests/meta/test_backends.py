@@ -10,7 +10,7 @@ from tests.meta.imports import files, sources, tree
 
 BLIND = ("engine", "schedule", "kernel", "stages")
 OWN = ("adjoint.codegen.llvm", "adjoint.codegen.c.lang", "adjoint.runtime.llvm")
-OWN += ("adjoint.runtime.compiler", "adjoint.runtime.blas", "adjoint.runtime.libc")
+OWN += ("adjoint.runtime.compiler", "adjoint.runtime.libc")
 WORDS = {*TARGETS, *ALIASES, "LLVM", "llvm", *LANGUAGES} - {"PYTHON", "c"}
 
 

@@ -210,10 +210,10 @@ def test_eight_threads_compile_at_once(monkeypatch):
     assert set(results.values()) == {0}
 
 
-def test_importing_the_runtime_loads_neither_llvm_nor_blas():
+def test_importing_the_runtime_does_not_load_llvm():
     program = """
 import sys
-import adjoint, adjoint.runtime.launch, adjoint.runtime.blas
-assert not [m for m in sys.modules if m.startswith(("llvmlite", "scipy_openblas32"))]
+import adjoint, adjoint.runtime.launch
+assert not [m for m in sys.modules if m.startswith("llvmlite")]
 """
     printed("-c", program)

@@ -127,7 +127,6 @@ def test_weights_alone_beside_their_product(limits, monkeypatch, kept):
     for row in (0, 1 << 14):
         limits(
             tiled_products=1,
-            tiled_rows=1,
             panel_rows=1,
             panel_row=row,
             recomputed_bytes=1 if row and not kept else 1 << 40,

@@ -18,7 +18,7 @@ from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
 
-LIMITS = Limits(tiled_products=1, tiled_rows=1, windowed_rows=2)
+LIMITS = Limits(tiled_products=1, windowed_rows=2)
 UNITS = (MatrixUnit("int8", "int32", packed=4),)
 TARGET = replace(TARGETS["CPU"], tile=Tile(1, 32), limits=LIMITS, matrix_units=UNITS)
 RULES = product_rules(TARGET) + picture_rules(TARGET) + legal_rules(TARGET)
@@ -113,6 +113,11 @@ CASES = {
     "contraction_in_lines": [
         given("g", 2, 3, 5, 6).contract(windows(given("x", 2, 3, 7, 7)), "bcuv,bcuvij->cij"),
         windows(given("x", 2, 3, 7, 7)).contract(given("g", 2, 3, 5, 6), "bcuvij,bcuv->jci"),
+    ],
+    "product_with_vector": [
+        given("x", 6, 4, 3).contract(given("y", 3), "bmk,k->bm"),
+        given("x", 6, 4).contract(given("y", 6, 1), "km,kn->nm"),
+        given("x", 6, 5).contract(given("y", 6, 5), "bk,bk->b"),
     ],
     "product_of_matrices": [given("x", 6, 4, 3).contract(given("y", 5, 3), "bmk,nk->bmn")],
 }

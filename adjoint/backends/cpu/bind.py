@@ -1,16 +1,15 @@
 """Steps as rows of one table, which one native call works through.
 
 A schedule's slots are cells that hold addresses; a run of steps begins by writing them into the
-argument cells of its kernels. What may live here: kernels, library calls and bodies as steps of a
-table. What may not: steps that Python runs.
+argument cells of its kernels. What may live here: kernels and bodies as steps of a table. What may
+not: steps that Python runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +19,11 @@ from adjoint.backends.cpu.step_table import Fixup, Region, Table, kernel_row
 from adjoint.errors import InternalError
 from adjoint.ir.uop import UOp
 from adjoint.ops.collective import COLLECTIVES
-from adjoint.runtime.blas import GemmKernel, gemm_kernel
 from adjoint.runtime.buffer import Buffer, constant
 from adjoint.runtime.compiler import Code
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.stages import (
     ControlStep,
-    Gemm,
     HostStep,
     KernelStep,
     LibraryStep,
@@ -38,7 +35,6 @@ from adjoint.stages import (
 
 Flag = tuple[int, UOp]  # the address of a 64-bit number that kernels set, and the node to blame
 Kernels = Mapping[LoopProgram, Code]
-_CALLS: dict[type, Callable[[Any], GemmKernel]] = {Gemm: gemm_kernel}  # of libraries, by class
 
 
 class NativeSteps:
@@ -82,8 +78,6 @@ class NativeSteps:
                 case KernelStep():
                     code = self.kernels[step.program]
                     cost: int | None = _kernel(table, step, code, region, fixups, moved)
-                case LibraryStep():
-                    cost = _library(table, step, region, fixups, moved)
                 case ControlStep():
                     bodies = [body.bound(table, flags) for body in self.bodies[number]]
                     cost = emit_control(table, step, bodies, slots, region)
@@ -94,7 +88,7 @@ class NativeSteps:
                 case WaitStep():
                     emit_wait(table, step, begun.pop(step.node, None), region)
                     cost = 0
-                case HostStep():
+                case HostStep() | LibraryStep():
                     raise InternalError(f"{step} is no native step")
             total = None if total is None or cost is None else total + cost
         if fixups:
@@ -163,15 +157,3 @@ def _kernel(
 def cell_of(node: UOp) -> int:
     """A constant as the 64 bits of a cell."""
     return int.from_bytes(np.array(node.arg.value, node.dtype.np).tobytes(), "little", signed=True)
-
-
-def _library(
-    table: Table, step: LibraryStep, region: Region, fixups: list[Fixup], moved: Moves
-) -> int:
-    kernel = _CALLS[type(step.call)](step.call)
-    table.keep.append(kernel)
-    arguments = _arguments(table, step.slots, kernel.cells, fixups, moved)
-    cost = kernel.cost * kernel.extent
-    row = kernel_row(kernel.address, arguments, kernel.extent, kernel.chunk, cost)
-    region.steps.append(row)
-    return cost

@@ -19,7 +19,7 @@ from adjoint.errors import InternalError
 from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.launch import Cells, chunk_of
 from adjoint.runtime.pool import native_code
-from adjoint.stages import ControlStep, KernelStep, LibraryStep, LoopProgram, Schedule
+from adjoint.stages import ControlStep, KernelStep, LoopProgram, Schedule
 from adjoint.target import TARGETS
 
 Moves = Mapping[int, int]  # how many bytes slots have moved on, by their number
@@ -171,7 +171,7 @@ class _Loop:
     def _together(self) -> int:
         """How many turns follow one another: as many as the kernels of a job allow."""
         steps, length = self.body.schedule.steps, self.arg.length
-        if not all(isinstance(step, KernelStep | LibraryStep) for step in steps):
+        if not all(isinstance(step, KernelStep) for step in steps):
             return 1
         most = min(kinds.MOST_KERNELS // max(len(steps), 1), length)
         return next((n for n in range(most, 1, -1) if length % n == 0), 1)

@@ -427,7 +427,6 @@ def test_a_language_without_a_dtype_says_so(language: str) -> None:
 # ---- steps that are no kernels
 
 STEPS = {
-    "matmul": ("x @ x.T", r"//   library gemm f32 1x4x9x4 \(s1, s0, s0\): s1 = s0 @ s0"),
     "on the host": ("svd(x)", r"//   host svd_reduced\(s0\)"),
     "a loop": ("scan(lambda c, y: (c + y, c * 2), x[0] * 0, x)", r"//   loop\(.*\n//     kernel "),
     "a choice": ("cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, x)", r"//   branch\("),

@@ -19,8 +19,8 @@ extern "C" __global__ void contract(float* out0, const float* in0, const float* 
           for (long long ridx4 = 0; ridx4 < n3; ridx4++) {
             long long alu11 = (ridx4+ridx1+(-1LL));
             bool alu12 = ((alu8&&(0<=alu11))&&(alu11<n0));
-            float val0 = (alu12?*(in1+(alu9+ridx4+alu1+ridx1+n4)):0.0f);
-            float val1 = *(in0+(alu10+ridx4+alu3));
+            float val0 = (alu12?*(in0+(alu9+ridx4+alu1+ridx1+n4)):0.0f);
+            float val1 = *(in1+(alu10+ridx4+alu3));
             acc0 = (acc0+((alu12?val0:0.0f)*val1));
           }
         }

@@ -10,9 +10,9 @@ start:
   %v29 = load i64, ptr %v28
   %v88 = getelementptr inbounds i64, ptr %args, i64 7
   %v89 = load i64, ptr %v88
-  %v91 = getelementptr inbounds i64, ptr %args, i64 2
+  %v91 = getelementptr inbounds i64, ptr %args, i64 1
   %v92 = load ptr, ptr %v91
-  %v98 = getelementptr inbounds i64, ptr %args, i64 1
+  %v98 = getelementptr inbounds i64, ptr %args, i64 2
   %v99 = load ptr, ptr %v98
   %v116 = getelementptr inbounds i64, ptr %args, i64 0
   %v117 = load ptr, ptr %v116

@@ -9,8 +9,8 @@ extern "C" __global__ void mul(float* out0, const float* in0, long long iteratio
 extern "C" __global__ void add(float* out0, const float* in0, const float* in1, float n0, long long iterations) {
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
-    float val0 = *(in1+ridx0);
-    float val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    float val1 = *(in1+ridx0);
     *(out0+ridx0) = ((val0*n0)+val1);
   }
 }

@@ -48,13 +48,13 @@ attributes #0 = { nounwind "no-trapping-math"="true" "min-legal-vector-width"="2
 
 define void @add(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
-  %v9 = getelementptr inbounds i64, ptr %args, i64 2
+  %v9 = getelementptr inbounds i64, ptr %args, i64 1
   %v10 = load ptr, ptr %v9
   %v13 = getelementptr inbounds i64, ptr %args, i64 3
   %v14 = load i64, ptr %v13
   %v15 = trunc i64 %v14 to i32
   %v16 = bitcast i32 %v15 to float
-  %v20 = getelementptr inbounds i64, ptr %args, i64 1
+  %v20 = getelementptr inbounds i64, ptr %args, i64 2
   %v21 = load ptr, ptr %v20
   %v25 = getelementptr inbounds i64, ptr %args, i64 0
   %v26 = load ptr, ptr %v25

@@ -12,8 +12,8 @@ void sqrt_(int64_t* args, int64_t begin, int64_t end) {
     int64_t alu0 = (ridx0*n0);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
       int64_t alu1 = (alu0+ridx1);
-      float val0 = *(in1+alu1);
-      float val1 = *(in0+ridx1);
+      float val0 = *(in0+alu1);
+      float val1 = *(in1+ridx1);
       *(out0+alu1) = sqrtf((maximum_f32(0.0f, ((val0*2.0f)+val1))-fabsf(val1)));
     }
   }

@@ -6,8 +6,8 @@ extern "C" __global__ void sqrt_(float* out0, const float* in0, const float* in1
     long long alu0 = (ridx0*n0);
     for (long long ridx1 = 0; ridx1 < n0; ridx1++) {
       long long alu1 = (alu0+ridx1);
-      float val0 = *(in1+alu1);
-      float val1 = *(in0+ridx1);
+      float val0 = *(in0+alu1);
+      float val1 = *(in1+ridx1);
       *(out0+alu1) = sqrtf((maximum_f32(0.0f, ((val0*2.0f)+val1))-fabsf(val1)));
     }
   }

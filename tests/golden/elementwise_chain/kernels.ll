@@ -2,9 +2,9 @@ define void @sqrt(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
   %v7 = getelementptr inbounds i64, ptr %args, i64 3
   %v8 = load i64, ptr %v7
-  %v20 = getelementptr inbounds i64, ptr %args, i64 2
+  %v20 = getelementptr inbounds i64, ptr %args, i64 1
   %v21 = load ptr, ptr %v20
-  %v25 = getelementptr inbounds i64, ptr %args, i64 1
+  %v25 = getelementptr inbounds i64, ptr %args, i64 2
   %v26 = load ptr, ptr %v25
   %v35 = getelementptr inbounds i64, ptr %args, i64 0
   %v36 = load ptr, ptr %v35

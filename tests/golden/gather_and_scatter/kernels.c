@@ -32,19 +32,19 @@ void expand(int64_t* args, int64_t begin, int64_t end) {
 
 void gather(int64_t* args, int64_t begin, int64_t end) {
   float* out0 = (float*)args[0];
-  const int* in0 = (const int*)args[1];
-  const float* in1 = (const float*)args[2];
+  const float* in0 = (const float*)args[1];
+  const int* in1 = (const int*)args[2];
   int64_t* flag = (int64_t*)args[3];
   int64_t n0 = args[4];
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
-    int val0 = *(in0+ridx0);
+    int val0 = *(in1+ridx0);
     int64_t alu0 = (int64_t)((val0<0)?(int)((uint32_t)val0+10u):val0);
     bool alu1 = ((alu0<10)&&(0<=alu0));
     if (!alu1) { *(flag+0) = (maximum_i64(alu0, (-36028797018963968LL))+108086391056891904LL); }
     int64_t alu2 = (ridx0*n0);
     int64_t alu3 = ((alu1?alu0:0LL)*n0);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
-      float val1 = *(in1+(ridx1+alu3));
+      float val1 = *(in0+(ridx1+alu3));
       *(out0+(alu2+ridx1)) = val1;
     }
   }

@@ -24,17 +24,17 @@ extern "C" __global__ void expand(int* out0, long long n0, long long iterations)
   }
 }
 
-extern "C" __global__ void gather(float* out0, const int* in0, const float* in1, long long* flag, long long n0, long long iterations) {
+extern "C" __global__ void gather(float* out0, const float* in0, const int* in1, long long* flag, long long n0, long long iterations) {
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
-    int val0 = *(in0+ridx0);
+    int val0 = *(in1+ridx0);
     long long alu0 = (long long)((val0<0)?(int)((unsigned int)val0+10u):val0);
     bool alu1 = ((alu0<10)&&(0<=alu0));
     if (!alu1) { *(flag+0) = (maximum_i64(alu0, (-36028797018963968LL))+108086391056891904LL); }
     long long alu2 = (ridx0*n0);
     long long alu3 = ((alu1?alu0:0LL)*n0);
     for (long long ridx1 = 0; ridx1 < n0; ridx1++) {
-      float val1 = *(in1+(ridx1+alu3));
+      float val1 = *(in0+(ridx1+alu3));
       *(out0+(alu2+ridx1)) = val1;
     }
   }

@@ -134,13 +134,13 @@ attributes #0 = { nounwind "no-trapping-math"="true" "min-legal-vector-width"="2
 
 define void @gather(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
-  %v7 = getelementptr inbounds i64, ptr %args, i64 1
+  %v7 = getelementptr inbounds i64, ptr %args, i64 2
   %v8 = load ptr, ptr %v7
   %v21 = getelementptr inbounds i64, ptr %args, i64 3
   %v22 = load ptr, ptr %v21
   %v25 = getelementptr inbounds i64, ptr %args, i64 4
   %v26 = load i64, ptr %v25
-  %v41 = getelementptr inbounds i64, ptr %args, i64 2
+  %v41 = getelementptr inbounds i64, ptr %args, i64 1
   %v42 = load ptr, ptr %v41
   %v45 = getelementptr inbounds i64, ptr %args, i64 0
   %v46 = load ptr, ptr %v45

@@ -11,7 +11,7 @@ extern "C" __global__ void add(float* out0, const float* in0, const float* in1, 
       long long lane0 = ridx1%16;
       long long alu1 = (alu0+ridx1);
       bool alu2 = ((ridx1+n1)<n0);
-      float val0 = (alu2?*(in2+(alu1+n1)):0.0f);
+      float val0 = (alu2?*(in0+(alu1+n1)):0.0f);
       float alu3 = (alu2?val0:0.0f);
       float acc1 = 0.0f;
       for (long long ridx2 = 0; ridx2 < 2; ridx2++) {
@@ -19,7 +19,7 @@ extern "C" __global__ void add(float* out0, const float* in0, const float* in1, 
         long long alu4 = (alu1+(ridx2*256));
         long long alu5 = ((ridx2*n2)+n3);
         for (long long ridx3 = 0; ridx3 < minimum_i64(alu5, 16); ridx3++) {
-          float val1 = *(in2+(alu4+(ridx3*16)));
+          float val1 = *(in0+(alu4+(ridx3*16)));
           acc2 = (acc2+val1);
         }
         float acc3 = acc2;
@@ -40,7 +40,7 @@ extern "C" __global__ void add(float* out0, const float* in0, const float* in1, 
       long long lane1 = ridx5%16;
       long long alu7 = (alu0+ridx5);
       bool alu8 = ((ridx5+n1)<n0);
-      float val2 = (alu8?*(in2+(alu7+n1)):0.0f);
+      float val2 = (alu8?*(in0+(alu7+n1)):0.0f);
       float alu9 = (val2-alu6);
       float alu10 = (alu8?(alu9*alu9):0.0f);
       float acc5 = 0.0f;
@@ -49,7 +49,7 @@ extern "C" __global__ void add(float* out0, const float* in0, const float* in1, 
         long long alu11 = (alu7+(ridx6*256));
         long long alu12 = ((ridx6*n2)+n3);
         for (long long ridx7 = 0; ridx7 < minimum_i64(alu12, 16); ridx7++) {
-          float val3 = *(in2+(alu11+(ridx7*16)));
+          float val3 = *(in0+(alu11+(ridx7*16)));
           float alu13 = (val3-alu6);
           acc6 = (acc6+(alu13*alu13));
         }
@@ -66,9 +66,9 @@ extern "C" __global__ void add(float* out0, const float* in0, const float* in1, 
     float alu14 = (1.0f/sqrtf(((acc4/n4)+n5)));
     for (long long ridx9 = 0; ridx9 < n0; ridx9++) {
       long long alu15 = (ridx9+alu0);
-      float val4 = *(in2+alu15);
+      float val4 = *(in0+alu15);
       float val5 = *(in1+ridx9);
-      float val6 = *(in0+ridx9);
+      float val6 = *(in2+ridx9);
       *(out0+alu15) = (((val4-alu6)*alu14*val5)+val6);
     }
   }

@@ -4,7 +4,7 @@ start:
   %v8 = load i64, ptr %v7
   %v11 = getelementptr inbounds i64, ptr %args, i64 5
   %v12 = load i64, ptr %v11
-  %v22 = getelementptr inbounds i64, ptr %args, i64 3
+  %v22 = getelementptr inbounds i64, ptr %args, i64 1
   %v23 = load ptr, ptr %v22
   %v33 = getelementptr inbounds i64, ptr %args, i64 6
   %v34 = load i64, ptr %v33
@@ -20,7 +20,7 @@ start:
   %v169 = bitcast i32 %v168 to float
   %v191 = getelementptr inbounds i64, ptr %args, i64 2
   %v192 = load ptr, ptr %v191
-  %v196 = getelementptr inbounds i64, ptr %args, i64 1
+  %v196 = getelementptr inbounds i64, ptr %args, i64 3
   %v197 = load ptr, ptr %v196
   %v201 = getelementptr inbounds i64, ptr %args, i64 0
   %v202 = load ptr, ptr %v201

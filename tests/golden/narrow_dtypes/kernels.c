@@ -21,12 +21,12 @@ static inline float minimum_f32(float a, float b) { return a < b || a != a ? a :
 
 void cast_(int64_t* args, int64_t begin, int64_t end) {
   int8_t* out0 = (int8_t*)args[0];
-  const int* in0 = (const int*)args[1];
-  const float* in1 = (const float*)args[2];
+  const float* in0 = (const float*)args[1];
+  const int* in1 = (const int*)args[2];
   float n0 = u32_as_f32((uint32_t)args[3]);
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
-    float val0 = *(in1+ridx0);
-    int val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    int val1 = *(in1+ridx0);
     int alu0 = (val1%3);
     int alu1 = (val1/3);
     int alu2 = ((((alu0!=0)&&((alu0^3)<0))?(int)((uint32_t)alu1-1u):alu1)%5);

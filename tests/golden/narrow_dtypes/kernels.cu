@@ -14,11 +14,11 @@ __device__ static inline float f16_to_f32(unsigned short x) {
 __device__ static inline float maximum_f32(float a, float b) { return a > b || a != a ? a : b; }
 __device__ static inline float minimum_f32(float a, float b) { return a < b || a != a ? a : b; }
 
-extern "C" __global__ void cast_(signed char* out0, const int* in0, const float* in1, float n0, long long iterations) {
+extern "C" __global__ void cast_(signed char* out0, const float* in0, const int* in1, float n0, long long iterations) {
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
-    float val0 = *(in1+ridx0);
-    int val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    int val1 = *(in1+ridx0);
     int alu0 = (val1%3);
     int alu1 = (val1/3);
     int alu2 = ((((alu0!=0)&&((alu0^3)<0))?(int)((unsigned int)alu1-1u):alu1)%5);

@@ -1,12 +1,12 @@
 define void @cast(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
-  %v9 = getelementptr inbounds i64, ptr %args, i64 2
+  %v9 = getelementptr inbounds i64, ptr %args, i64 1
   %v10 = load ptr, ptr %v9
   %v19 = getelementptr inbounds i64, ptr %args, i64 3
   %v20 = load i64, ptr %v19
   %v21 = trunc i64 %v20 to i32
   %v22 = bitcast i32 %v21 to float
-  %v32 = getelementptr inbounds i64, ptr %args, i64 1
+  %v32 = getelementptr inbounds i64, ptr %args, i64 2
   %v33 = load ptr, ptr %v32
   %v72 = getelementptr inbounds i64, ptr %args, i64 0
   %v73 = load ptr, ptr %v72

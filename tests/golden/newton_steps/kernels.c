@@ -26,8 +26,8 @@ void lt(int64_t* args, int64_t begin, int64_t end) {
   for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
   for (int64_t ridx0 = 0; ridx0 < n0; ridx0++) {
     int64_t lane0 = ridx0%8;
-    float val0 = *(in1+ridx0);
-    float val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    float val1 = *(in1+ridx0);
     acc0_lanes[lane0] = maximum_f32(acc0_lanes[lane0], fabsf(((val0*val0)-val1)));
   }
   for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = maximum_f32(acc0_lanes[k], acc0_lanes[k+n]); } }
@@ -40,8 +40,8 @@ void mul(int64_t* args, int64_t begin, int64_t end) {
   const float* in0 = (const float*)args[1];
   const float* in1 = (const float*)args[2];
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
-    float val0 = *(in1+ridx0);
-    float val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    float val1 = *(in1+ridx0);
     *(out0+ridx0) = ((val0+(val1/val0))*0.5f);
   }
 }

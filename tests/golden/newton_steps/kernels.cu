@@ -14,8 +14,8 @@ extern "C" __global__ void lt(bool* out0, const float* in0, const float* in1, lo
   for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
   for (long long ridx0 = 0; ridx0 < n0; ridx0++) {
     long long lane0 = ridx0%8;
-    float val0 = *(in1+ridx0);
-    float val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    float val1 = *(in1+ridx0);
     acc0_lanes[lane0] = maximum_f32(acc0_lanes[lane0], fabsf(((val0*val0)-val1)));
   }
   for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = maximum_f32(acc0_lanes[k], acc0_lanes[k+n]); } }
@@ -26,8 +26,8 @@ extern "C" __global__ void lt(bool* out0, const float* in0, const float* in1, lo
 extern "C" __global__ void mul(float* out0, const float* in0, const float* in1, long long iterations) {
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
-    float val0 = *(in1+ridx0);
-    float val1 = *(in0+ridx0);
+    float val0 = *(in0+ridx0);
+    float val1 = *(in1+ridx0);
     *(out0+ridx0) = ((val0+(val1/val0))*0.5f);
   }
 }

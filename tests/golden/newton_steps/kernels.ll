@@ -50,9 +50,9 @@ define void @lt(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
   %v1 = getelementptr inbounds i64, ptr %args, i64 3
   %v2 = load i64, ptr %v1
-  %v13 = getelementptr inbounds i64, ptr %args, i64 2
+  %v13 = getelementptr inbounds i64, ptr %args, i64 1
   %v14 = load ptr, ptr %v13
-  %v18 = getelementptr inbounds i64, ptr %args, i64 1
+  %v18 = getelementptr inbounds i64, ptr %args, i64 2
   %v19 = load ptr, ptr %v18
   %v70 = getelementptr inbounds i64, ptr %args, i64 4
   %v71 = load i64, ptr %v70
@@ -143,9 +143,9 @@ attributes #0 = { nounwind "no-trapping-math"="true" "min-legal-vector-width"="2
 
 define void @mul(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
-  %v9 = getelementptr inbounds i64, ptr %args, i64 2
+  %v9 = getelementptr inbounds i64, ptr %args, i64 1
   %v10 = load ptr, ptr %v9
-  %v13 = getelementptr inbounds i64, ptr %args, i64 1
+  %v13 = getelementptr inbounds i64, ptr %args, i64 2
   %v14 = load ptr, ptr %v13
   %v20 = getelementptr inbounds i64, ptr %args, i64 0
   %v21 = load ptr, ptr %v20

@@ -17,16 +17,16 @@ void mul(int64_t* args, int64_t begin, int64_t end) {
   float n1 = u32_as_f32((uint32_t)args[6]);
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
     float acc0 = 0.0f;
-    int64_t alu0 = (ridx0/2);
-    int64_t alu1 = (alu0*n0);
-    int64_t alu2 = (ridx0%2);
+    int64_t alu0 = (ridx0%2);
+    int64_t alu1 = (ridx0/2);
+    int64_t alu2 = (alu1*n0);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
-      float val0 = *(in2+(ridx1+alu1));
-      float val1 = *(in3+((ridx1*2)+alu2));
+      float val0 = *(in0+((ridx1*2)+alu0));
+      float val1 = *(in1+(ridx1+alu2));
       acc0 = (acc0+(val0*val1));
     }
-    int64_t alu3 = ((alu0*2)+alu2);
-    float val2 = *(in1+alu2);
+    int64_t alu3 = ((alu1*2)+alu0);
+    float val2 = *(in2+alu0);
     float alu4 = (acc0+val2);
     float alu5 = fabsf(alu4);
     float alu6 = (alu4*alu4);
@@ -40,7 +40,7 @@ void mul(int64_t* args, int64_t begin, int64_t end) {
     float alu14 = fmaf(fmaf(fmaf(0.001392625f, alu13, 0.008363233f), alu13, 0.041666552f), alu13, 0.16666576f);
     float alu15 = fmaf(fmaf(fmaf(fmaf(alu14, alu13, 0.5f), alu13, 1.0f), alu13, 1.0f), i32_as_f32((int)((uint32_t)f32_as_i32(alu11)<<23u)), 0.5f);
     float alu16 = copysignf(((alu5<0.625f)?alu8:(1.0f-(1.0f/alu15))), alu4);
-    float val3 = *(in0+alu3);
+    float val3 = *(in3+alu3);
     *(out0+alu3) = (n1*(2.0f*(alu16-val3))*(1.0f-(alu16*alu16)));
   }
 }
@@ -55,20 +55,20 @@ void sub(int64_t* args, int64_t begin, int64_t end) {
   float n2 = u32_as_f32((uint32_t)args[6]);
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
     float acc0 = 0.0f;
-    int64_t alu0 = (ridx0/2);
-    int64_t alu1 = (ridx0%2);
+    int64_t alu0 = (ridx0%2);
+    int64_t alu1 = (ridx0/2);
     float acc0_lanes[8];
     for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
       int64_t lane0 = ridx1%8;
-      float val0 = *(in1+((ridx1*n1)+alu0));
-      float val1 = *(in0+((ridx1*2)+alu1));
+      float val0 = *(in1+((ridx1*2)+alu0));
+      float val1 = *(in2+((ridx1*n1)+alu1));
       acc0_lanes[lane0] = (acc0_lanes[lane0]+(val0*val1));
     }
     for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = (acc0_lanes[k]+acc0_lanes[k+n]); } }
     acc0 = acc0_lanes[0];
-    int64_t alu2 = ((alu0*2)+alu1);
-    float val2 = *(in2+alu2);
+    int64_t alu2 = ((alu1*2)+alu0);
+    float val2 = *(in0+alu2);
     *(out0+alu2) = (val2-(n2*acc0));
   }
 }
@@ -85,12 +85,12 @@ void sub_1(int64_t* args, int64_t begin, int64_t end) {
     for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
       int64_t lane0 = ridx1%8;
-      float val0 = *(in0+(ridx0+(ridx1*2)));
+      float val0 = *(in1+(ridx0+(ridx1*2)));
       acc0_lanes[lane0] = (acc0_lanes[lane0]+val0);
     }
     for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = (acc0_lanes[k]+acc0_lanes[k+n]); } }
     acc0 = acc0_lanes[0];
-    float val1 = *(in1+ridx0);
+    float val1 = *(in0+ridx0);
     *(out0+ridx0) = (val1-(n1*acc0));
   }
 }

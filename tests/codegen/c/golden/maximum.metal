@@ -9,8 +9,8 @@ kernel void maximum(device int* out0, const device int* in0, const device int* i
     long alu0 = (ridx0*n0);
     for (long ridx1 = 0; ridx1 < n0; ridx1++) {
       long alu1 = (alu0+ridx1);
-      int val0 = *(in1+alu1);
-      int val1 = *(in0+(alu0+(ridx1*(-1L))+n1));
+      int val0 = *(in0+alu1);
+      int val1 = *(in1+(alu0+(ridx1*(-1L))+n1));
       *(out0+alu1) = maximum_i32(val0, val1);
     }
   }

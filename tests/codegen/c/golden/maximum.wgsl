@@ -13,8 +13,8 @@ struct Given { n0: vec2<i32>, n1: vec2<i32>, iterations: vec2<i32> }
     let alu0: i32 = (ridx0*n0);
     for (var ridx1: i32 = 0; ridx1 < n0; ridx1++) {
       let alu1: i32 = (alu0+ridx1);
-      let val0: i32 = in1[alu1];
-      let val1: i32 = in0[(alu0+(ridx1*(-1))+n1)];
+      let val0: i32 = in0[alu1];
+      let val1: i32 = in1[(alu0+(ridx1*(-1))+n1)];
       out0[alu1] = max(val0, val1);
     }
   }
