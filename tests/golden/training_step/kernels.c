@@ -17,16 +17,16 @@ void mul(int64_t* args, int64_t begin, int64_t end) {
   float n1 = u32_as_f32((uint32_t)args[6]);
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
     float acc0 = 0.0f;
-    int64_t alu0 = (ridx0%2);
-    int64_t alu1 = (ridx0/2);
-    int64_t alu2 = (alu1*n0);
+    int64_t alu0 = (ridx0/2);
+    int64_t alu1 = (alu0*n0);
+    int64_t alu2 = (ridx0%2);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
-      float val0 = *(in0+((ridx1*2)+alu0));
-      float val1 = *(in1+(ridx1+alu2));
+      float val0 = *(in0+(ridx1+alu1));
+      float val1 = *(in1+((ridx1*2)+alu2));
       acc0 = (acc0+(val0*val1));
     }
-    int64_t alu3 = ((alu1*2)+alu0);
-    float val2 = *(in2+alu0);
+    int64_t alu3 = ((alu0*2)+alu2);
+    float val2 = *(in2+alu2);
     float alu4 = (acc0+val2);
     float alu5 = fabsf(alu4);
     float alu6 = (alu4*alu4);
@@ -55,19 +55,19 @@ void sub(int64_t* args, int64_t begin, int64_t end) {
   float n2 = u32_as_f32((uint32_t)args[6]);
   for (int64_t ridx0 = begin; ridx0 < end; ridx0++) {
     float acc0 = 0.0f;
-    int64_t alu0 = (ridx0%2);
-    int64_t alu1 = (ridx0/2);
+    int64_t alu0 = (ridx0/2);
+    int64_t alu1 = (ridx0%2);
     float acc0_lanes[8];
     for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
       int64_t lane0 = ridx1%8;
-      float val0 = *(in1+((ridx1*2)+alu0));
-      float val1 = *(in2+((ridx1*n1)+alu1));
+      float val0 = *(in1+((ridx1*n1)+alu0));
+      float val1 = *(in2+((ridx1*2)+alu1));
       acc0_lanes[lane0] = (acc0_lanes[lane0]+(val0*val1));
     }
     for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = (acc0_lanes[k]+acc0_lanes[k+n]); } }
     acc0 = acc0_lanes[0];
-    int64_t alu2 = ((alu1*2)+alu0);
+    int64_t alu2 = ((alu0*2)+alu1);
     float val2 = *(in0+alu2);
     *(out0+alu2) = (val2-(n2*acc0));
   }

@@ -4,16 +4,16 @@ extern "C" __global__ void mul(float* out0, const float* in0, const float* in1, 
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
     float acc0 = 0.0f;
-    long long alu0 = (ridx0%2);
-    long long alu1 = (ridx0/2);
-    long long alu2 = (alu1*n0);
+    long long alu0 = (ridx0/2);
+    long long alu1 = (alu0*n0);
+    long long alu2 = (ridx0%2);
     for (long long ridx1 = 0; ridx1 < n0; ridx1++) {
-      float val0 = *(in0+((ridx1*2)+alu0));
-      float val1 = *(in1+(ridx1+alu2));
+      float val0 = *(in0+(ridx1+alu1));
+      float val1 = *(in1+((ridx1*2)+alu2));
       acc0 = (acc0+(val0*val1));
     }
-    long long alu3 = ((alu1*2)+alu0);
-    float val2 = *(in2+alu0);
+    long long alu3 = ((alu0*2)+alu2);
+    float val2 = *(in2+alu2);
     float alu4 = (acc0+val2);
     float alu5 = fabsf(alu4);
     float alu6 = (alu4*alu4);
@@ -36,19 +36,19 @@ extern "C" __global__ void sub(float* out0, const float* in0, const float* in1, 
   long long ridx0 = ((long long)blockIdx.x*blockDim.x+threadIdx.x);
   if (ridx0 < iterations) {
     float acc0 = 0.0f;
-    long long alu0 = (ridx0%2);
-    long long alu1 = (ridx0/2);
+    long long alu0 = (ridx0/2);
+    long long alu1 = (ridx0%2);
     float acc0_lanes[8];
     for (int k = 0; k < 8; k++) { acc0_lanes[k] = acc0; }
     for (long long ridx1 = 0; ridx1 < n0; ridx1++) {
       long long lane0 = ridx1%8;
-      float val0 = *(in1+((ridx1*2)+alu0));
-      float val1 = *(in2+((ridx1*n1)+alu1));
+      float val0 = *(in1+((ridx1*n1)+alu0));
+      float val1 = *(in2+((ridx1*2)+alu1));
       acc0_lanes[lane0] = (acc0_lanes[lane0]+(val0*val1));
     }
     for (int n = 4; n > 0; n = n/2) { for (int k = 0; k < n; k++) { acc0_lanes[k] = (acc0_lanes[k]+acc0_lanes[k+n]); } }
     acc0 = acc0_lanes[0];
-    long long alu2 = ((alu1*2)+alu0);
+    long long alu2 = ((alu0*2)+alu1);
     float val2 = *(in0+alu2);
     *(out0+alu2) = (val2-(n2*acc0));
   }

@@ -1,9 +1,9 @@
 define void @mul(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
-  %v9 = getelementptr inbounds i64, ptr %args, i64 5
-  %v10 = load i64, ptr %v9
-  %v22 = getelementptr inbounds i64, ptr %args, i64 1
-  %v23 = load ptr, ptr %v22
+  %v8 = getelementptr inbounds i64, ptr %args, i64 5
+  %v9 = load i64, ptr %v8
+  %v21 = getelementptr inbounds i64, ptr %args, i64 1
+  %v22 = load ptr, ptr %v21
   %v27 = getelementptr inbounds i64, ptr %args, i64 2
   %v28 = load ptr, ptr %v27
   %v38 = getelementptr inbounds i64, ptr %args, i64 3
@@ -22,34 +22,34 @@ start:
   br i1 %v5, label %b3, label %b4
 b3:
   %v6 = phi i64 [ %begin, %start ], [ %v91, %b16 ]
-  %v7 = urem i64 %v6, 2
-  %v8 = udiv i64 %v6, 2
-  %v11 = mul i64 %v8, %v10
-  %v12 = icmp sgt i64 %v10, 0
-  %v13 = select i1 %v12, i64 %v10, i64 0
+  %v7 = udiv i64 %v6, 2
+  %v10 = mul i64 %v7, %v9
+  %v11 = urem i64 %v6, 2
+  %v12 = icmp sgt i64 %v9, 0
+  %v13 = select i1 %v12, i64 %v9, i64 0
   %v14 = add i64 0, %v13
   %v17 = icmp slt i64 0, %v14
   br i1 %v17, label %b15, label %b16
 b15:
   %v18 = phi i64 [ 0, %b3 ], [ %v33, %b15 ]
   %v19 = phi float [ 0x0000000000000000, %b3 ], [ %v32, %b15 ]
-  %v20 = mul i64 %v18, 2
-  %v21 = add i64 %v20, %v7
-  %v24 = getelementptr inbounds float, ptr %v23, i64 %v21
-  %v25 = load float, ptr %v24
-  %v26 = add i64 %v18, %v11
+  %v20 = add i64 %v18, %v10
+  %v23 = getelementptr inbounds float, ptr %v22, i64 %v20
+  %v24 = load float, ptr %v23
+  %v25 = mul i64 %v18, 2
+  %v26 = add i64 %v25, %v11
   %v29 = getelementptr inbounds float, ptr %v28, i64 %v26
   %v30 = load float, ptr %v29
-  %v31 = fmul float %v25, %v30
+  %v31 = fmul float %v24, %v30
   %v32 = fadd float %v19, %v31
   %v33 = add i64 %v18, 1
   %v34 = icmp slt i64 %v33, %v14
   br i1 %v34, label %b15, label %b16, !llvm.loop !2
 b16:
   %v35 = phi float [ 0x0000000000000000, %b3 ], [ %v32, %b15 ]
-  %v36 = mul i64 %v8, 2
-  %v37 = add i64 %v36, %v7
-  %v40 = getelementptr inbounds float, ptr %v39, i64 %v7
+  %v36 = mul i64 %v7, 2
+  %v37 = add i64 %v36, %v11
+  %v40 = getelementptr inbounds float, ptr %v39, i64 %v11
   %v41 = load float, ptr %v40
   %v42 = fadd float %v35, %v41
   %v43 = call float @llvm.fabs.f32(float %v42)
@@ -113,12 +113,12 @@ define void @sub(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
   %v9 = getelementptr inbounds i64, ptr %args, i64 4
   %v10 = load i64, ptr %v9
-  %v23 = getelementptr inbounds i64, ptr %args, i64 2
-  %v24 = load ptr, ptr %v23
-  %v28 = getelementptr inbounds i64, ptr %args, i64 5
-  %v29 = load i64, ptr %v28
-  %v39 = getelementptr inbounds i64, ptr %args, i64 3
-  %v40 = load ptr, ptr %v39
+  %v21 = getelementptr inbounds i64, ptr %args, i64 5
+  %v22 = load i64, ptr %v21
+  %v32 = getelementptr inbounds i64, ptr %args, i64 2
+  %v33 = load ptr, ptr %v32
+  %v38 = getelementptr inbounds i64, ptr %args, i64 3
+  %v39 = load ptr, ptr %v38
   %v83 = getelementptr inbounds i64, ptr %args, i64 1
   %v84 = load ptr, ptr %v83
   %v87 = getelementptr inbounds i64, ptr %args, i64 6
@@ -127,18 +127,18 @@ start:
   %v90 = bitcast i32 %v89 to float
   %v93 = getelementptr inbounds i64, ptr %args, i64 0
   %v94 = load ptr, ptr %v93
-  %v33 = insertelement <8 x i64> poison, i64 %v29, i64 0
-  %v34 = shufflevector <8 x i64> %v33, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v26 = insertelement <8 x i64> poison, i64 %v22, i64 0
+  %v27 = shufflevector <8 x i64> %v26, <8 x i64> poison, <8 x i32> zeroinitializer
   %v1 = sub i64 %end, %begin
   %v2 = add i64 %begin, %v1
   %v5 = icmp slt i64 %begin, %v2
   br i1 %v5, label %b3, label %b4
 b3:
   %v6 = phi i64 [ %begin, %start ], [ %v96, %b51 ]
-  %v7 = urem i64 %v6, 2
-  %v8 = udiv i64 %v6, 2
-  %v36 = insertelement <8 x i64> poison, i64 %v8, i64 0
-  %v37 = shufflevector <8 x i64> %v36, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v7 = udiv i64 %v6, 2
+  %v8 = urem i64 %v6, 2
+  %v29 = insertelement <8 x i64> poison, i64 %v7, i64 0
+  %v30 = shufflevector <8 x i64> %v29, <8 x i64> poison, <8 x i32> zeroinitializer
   %v11 = icmp sgt i64 %v10, 0
   %v12 = select i1 %v11, i64 %v10, i64 0
   %v13 = add i64 0, %v12
@@ -149,19 +149,19 @@ b3:
 b16:
   %v19 = phi i64 [ 0, %b3 ], [ %v45, %b16 ]
   %v20 = phi <8 x float> [ splat (float 0x0000000000000000), %b3 ], [ %v44, %b16 ]
-  %v21 = mul i64 %v19, 2
-  %v22 = add i64 %v21, %v7
-  %v25 = getelementptr float, ptr %v24, i64 %v22
-  %v26 = getelementptr float, ptr %v25, <8 x i64> <i64 0, i64 2, i64 4, i64 6, i64 8, i64 10, i64 12, i64 14>
-  %v27 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v26, i32 4, <8 x i1> splat (i1 true), <8 x float> zeroinitializer)
-  %v30 = insertelement <8 x i64> poison, i64 %v19, i64 0
-  %v31 = shufflevector <8 x i64> %v30, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v32 = add <8 x i64> %v31, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v35 = mul <8 x i64> %v32, %v34
-  %v38 = add <8 x i64> %v35, %v37
-  %v41 = getelementptr float, ptr %v40, <8 x i64> %v38
+  %v23 = insertelement <8 x i64> poison, i64 %v19, i64 0
+  %v24 = shufflevector <8 x i64> %v23, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v25 = add <8 x i64> %v24, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v28 = mul <8 x i64> %v25, %v27
+  %v31 = add <8 x i64> %v28, %v30
+  %v34 = getelementptr float, ptr %v33, <8 x i64> %v31
+  %v35 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v34, i32 4, <8 x i1> splat (i1 true), <8 x float> zeroinitializer)
+  %v36 = mul i64 %v19, 2
+  %v37 = add i64 %v36, %v8
+  %v40 = getelementptr float, ptr %v39, i64 %v37
+  %v41 = getelementptr float, ptr %v40, <8 x i64> <i64 0, i64 2, i64 4, i64 6, i64 8, i64 10, i64 12, i64 14>
   %v42 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v41, i32 4, <8 x i1> splat (i1 true), <8 x float> zeroinitializer)
-  %v43 = fmul <8 x float> %v27, %v42
+  %v43 = fmul <8 x float> %v35, %v42
   %v44 = fadd <8 x float> %v20, %v43
   %v45 = add i64 %v19, 8
   %v46 = icmp slt i64 %v45, %v15
@@ -176,19 +176,19 @@ b50:
   %v53 = insertelement <8 x i32> poison, i32 %v52, i64 0
   %v54 = shufflevector <8 x i32> %v53, <8 x i32> poison, <8 x i32> zeroinitializer
   %v55 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v54
-  %v56 = mul i64 %v15, 2
-  %v57 = add i64 %v56, %v7
-  %v58 = getelementptr float, ptr %v24, i64 %v57
-  %v59 = getelementptr float, ptr %v58, <8 x i64> <i64 0, i64 2, i64 4, i64 6, i64 8, i64 10, i64 12, i64 14>
-  %v60 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v59, i32 4, <8 x i1> %v55, <8 x float> zeroinitializer)
-  %v61 = insertelement <8 x i64> poison, i64 %v15, i64 0
-  %v62 = shufflevector <8 x i64> %v61, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v63 = add <8 x i64> %v62, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v64 = mul <8 x i64> %v63, %v34
-  %v65 = add <8 x i64> %v64, %v37
-  %v66 = getelementptr float, ptr %v40, <8 x i64> %v65
+  %v56 = insertelement <8 x i64> poison, i64 %v15, i64 0
+  %v57 = shufflevector <8 x i64> %v56, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v58 = add <8 x i64> %v57, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v59 = mul <8 x i64> %v58, %v27
+  %v60 = add <8 x i64> %v59, %v30
+  %v61 = getelementptr float, ptr %v33, <8 x i64> %v60
+  %v62 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v61, i32 4, <8 x i1> %v55, <8 x float> zeroinitializer)
+  %v63 = mul i64 %v15, 2
+  %v64 = add i64 %v63, %v8
+  %v65 = getelementptr float, ptr %v39, i64 %v64
+  %v66 = getelementptr float, ptr %v65, <8 x i64> <i64 0, i64 2, i64 4, i64 6, i64 8, i64 10, i64 12, i64 14>
   %v67 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v66, i32 4, <8 x i1> %v55, <8 x float> zeroinitializer)
-  %v68 = fmul <8 x float> %v60, %v67
+  %v68 = fmul <8 x float> %v62, %v67
   %v69 = fadd <8 x float> %v47, %v68
   %v70 = select <8 x i1> %v55, <8 x float> %v69, <8 x float> %v47
   br label %b51
@@ -203,8 +203,8 @@ b51:
   %v78 = extractelement <2 x float> %v77, i64 0
   %v79 = extractelement <2 x float> %v77, i64 1
   %v80 = fadd float %v78, %v79
-  %v81 = mul i64 %v8, 2
-  %v82 = add i64 %v81, %v7
+  %v81 = mul i64 %v7, 2
+  %v82 = add i64 %v81, %v8
   %v85 = getelementptr inbounds float, ptr %v84, i64 %v82
   %v86 = load float, ptr %v85
   %v91 = fmul float %v90, %v80
