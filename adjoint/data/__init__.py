@@ -9,6 +9,7 @@ from adjoint.data.byte_pairs import BytePairs
 from adjoint.data.collate import collate
 from adjoint.data.dataset import Dataset, Mapped, Samples, Subset
 from adjoint.data.loader import Loader
+from adjoint.data.open_file import read_bytes
 from adjoint.data.preprocessing import Scaling, check_labels, one_hot, standardise, train_test_split
 from adjoint.data.synthetic import (
     adding,
@@ -45,6 +46,7 @@ __all__ = [
     "docstrings",
     "iris",
     "one_hot",
+    "read_bytes",
     "read_csv",
     "read_npz",
     "shapes",

@@ -26,7 +26,7 @@ def reading(path: str | os.PathLike[str], op: str) -> Iterator[Path]:
         raise FileError("E9006", f"{file} cannot be opened", op=op, help=fix) from None
 
 
-def read_bytes(path: str | os.PathLike[str], op: str) -> bytes:
+def read_bytes(path: str | os.PathLike[str], op: str = "read_bytes") -> bytes:
     """All of a file; E9006 if there is none to read."""
     with reading(path, op) as file:
         return file.read_bytes()

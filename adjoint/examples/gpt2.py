@@ -12,7 +12,6 @@ from typing import Any
 
 import adjoint
 from adjoint import Tensor, autocast, data, nn, training
-from adjoint.data.open_file import read_bytes
 
 STEPS, BATCH, LENGTH = 300, 16, 64
 PIECES, SIZES = 512, (LENGTH, 96, 4, 3)  # of a small model: places, width, heads, layers
@@ -86,7 +85,7 @@ def main() -> None:
     parser.add_argument("--weights", help="go on from these")
     parser.add_argument("--merges", help="the pieces that they know")
     options, seed = parser.parse_args(), training.seed(0)
-    text = read_bytes(options.text, "gpt2") if options.text else data.docstrings(150_000)
+    text = data.read_bytes(options.text) if options.text else data.docstrings(150_000)
     kind, merges = data.BytePairs, options.merges
     pieces = kind.from_merges(merges) if merges else kind.learn(text, PIECES)
     model = loaded(options.weights) if options.weights else GPT2(len(pieces), *SIZES)

@@ -32,12 +32,14 @@ def is_constant(node: UOp) -> bool:
     while stack:
         node = stack.pop()
         kernel = node.op.kernel
+        if sizes.living and (sizes.varies(*node.shape) or isinstance(node.arg, Varying)):
+            return False
         if kernel is not CONSTANT:
             left -= 1
             if type(kernel) not in (View, Pointwise) or node.realized is not None or not left:
                 return False
             stack += node.src
-    return not sizes.living
+    return True
 
 
 def known_value(node: UOp) -> Any:

@@ -9,7 +9,6 @@ import os
 from dataclasses import replace
 
 from adjoint.backends.cpu import BACKEND
-from adjoint.schedule import strategy
 
 VARIABLE = "FUZZ_SMALL_TILES"
 
@@ -23,4 +22,3 @@ def force() -> None:
     limits = replace(BACKEND.target.limits, **one, tiled_columns=columns, panel_bytes=40_000)
     limits = replace(limits, loop_products=0, turned_channels=1, turned_products=0, large_bytes=256)
     BACKEND.target = replace(BACKEND.target, limits=limits)
-    strategy._MANY_ROWS = 1

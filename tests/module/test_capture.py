@@ -158,7 +158,7 @@ def test_every_record_that_a_node_can_have_is_an_opcode_or_a_word_of_core():
 
 
 COLLECTIVES = {"all_gather", "all_reduce", "all_to_all", "axis_index", "collective_permute"}
-COLLECTIVES |= {"reduce_scatter", "send_rows"}
+COLLECTIVES |= {"reduce_scatter", "send_rows", "to_stage"}
 COMPILED = {  # made when a program is compiled, of the nodes that a user's graph has
     *("contract_words", "join_words", "finished_product", "convolve", "transform", "factor"),
     *("fused_attention", "fused_attention_queries", "fused_attention_keys"),

@@ -180,7 +180,8 @@ def test_a_scan_that_adds_gradients_up_computes_again_inside():
         zeros = [w * 0 for w in ws]
 
         def turn(sums, x):
-            return [s + g for s, g in zip(sums, grad(network)(ws, x), strict=True)], x.sum()
+            moved = [w - s for w, s in zip(ws, sums, strict=True)]
+            return [s + g for s, g in zip(sums, grad(network)(moved, x), strict=True)], x.sum()
 
         return scan(turn, zeros, batches)
 
@@ -238,7 +239,8 @@ def test_results_in_donated_memory_do_not_count():
     wanted = bits(jit(step)(weights(), x))
     limited = jit(step, donate_argnums=0, memory_limit=limit)
     ws = [w.realize() for w in weights()]
-    assert lower(limited)(ws, x).footprint.results == 0
+    # one that is made while its weight is still to be read has memory of its own
+    assert lower(limited)(ws, x).footprint.results <= 4 * WIDTH * WIDTH
     got = limited(ws, x)
     assert bits(got) == wanted
     assert bits(limited(got, x)) == bits(jit(step)(jit(step)(weights(), x), x))
