@@ -225,7 +225,7 @@ def test_another_number_makes_another_program_of_the_same_bits(name):
 def test_every_number_of_a_target_is_tried():
     elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
     elsewhere |= {"gpu", "routines", "whole", "dlpack", "probe_side", "probe_numbers", "libraries"}
-    elsewhere |= {"carries", "ahead_bytes"}  # of collectives: tests/backends/cpu, tests/sharding
+    elsewhere |= {"carries", "ahead_bytes"}  # of collectives: tests/sharding/test_overlap.py
     tried = {name.removeprefix("limits.") for name in CHANGES}
     numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
     decide_when = {"at_once_nodes", "at_once_elements", "at_once_runs"}  # engine/test_at_once.py

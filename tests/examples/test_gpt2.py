@@ -135,7 +135,7 @@ def test_pieces_that_the_weights_do_not_know_are_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (None, "E9006: gpt2: there is no file"),
+        (None, "E9006: read_bytes: there is no file"),
         ("", "E9003: Windows: 0 tokens have no window of 64"),
         ("short", "help: give a longer text"),
     ],
