@@ -243,8 +243,15 @@ class _Joining:
         """The joins, and the roots over what they give."""
         new: dict[UOp, UOp] = {}
         for node in toposort(roots):
+            if _is_scattered(node):
+                new[node] = node  # taken apart where its parts are gathered
+                continue
             src = tuple(new[s] for s in node.src)
-            if node.op in COLLECTIVES and MICROBATCH in node.arg.axes:
+            scattered = next((s for s in node.src if _is_scattered(s)), None)
+            if scattered is not None:
+                with origin_scope(node.raw_origin):
+                    new[node] = self._scattered_once(node, scattered, new[scattered.src[0]])
+            elif node.op in COLLECTIVES and MICROBATCH in node.arg.axes:
                 with origin_scope(node.raw_origin):
                     new[node] = self._taken_apart(node, src[0])
             else:
@@ -273,6 +280,16 @@ class _Joining:
             return all_gather(found, rest, size, dim) if rest else found
         raise _coupled(node)
 
+    def _scattered_once(self, node: UOp, scattered: UOp, source: UOp) -> UOp:
+        """What is scattered over members and microbatches and gathered over these: the sum of all
+        microbatches, scattered over members."""
+        arg = scattered.arg
+        alike = node.op is all_gather and node.arg.axes == (MICROBATCH,)
+        if not alike or node.arg.dim != arg.dim or len(arg.axes) < 2:
+            raise _coupled(scattered)
+        joined = self._join(source, arg.by, 0, source.shape)
+        return reduce_scatter(joined, arg.axes[:-1], arg.size // self.count, arg.dim, arg.by)
+
     def _join(self, source: UOp, kind: str, dim: int, shape: tuple[int, ...]) -> UOp:
         for known in self.joins:
             if (known.source, known.kind, known.dim) == (source, kind, dim):
@@ -282,6 +299,10 @@ class _Joining:
         if source in self.staged:
             self.staged.add(joined)
         return joined
+
+
+def _is_scattered(node: UOp) -> bool:
+    return node.op is reduce_scatter and node.arg.axes[-1] == MICROBATCH
 
 
 def _check_apart(graph: TimedGraph) -> None:
