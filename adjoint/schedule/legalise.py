@@ -342,8 +342,9 @@ def legal_rules(target: Target) -> RuleSet:
 
     def vector(node: UOp) -> UOp | None:
         """contract(matrix, vector) = sum(matrix * vector), where no library takes them"""
-        taken = library_takes(node.dtype, target) or products_are_steady()
-        if taken or any(x.op is window for x in node.src):
+        many = classify.summed_size(node) > target.limits.loop_products
+        taken = many and library_takes(node.dtype, target)
+        if taken or products_are_steady() or any(x.op is window for x in node.src):
             return None
         found = sum_of_products(node)
         return None if found is None else settled(found)

@@ -296,3 +296,17 @@ def test_what_a_launch_is_given_has_room(library):
         for step in lower(case.ours)(*given).plan.steps:
             if isinstance(step, LibraryStep):
                 assert len(product_times.sizes(product_of(step.call))) == len(step.slots)
+
+
+@pytest.mark.parametrize("length", [2, 3, 5, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_short_product_with_a_vector_has_the_bits_of_the_cpu(library, length, dtype):
+    """No library is called for so few terms: they are added up in the one tree, as on the CPU."""
+    x, y = RANDOM.standard_normal((2, 64, length)).astype(dtype)
+    found = {}
+    for device in ("CPU", "GPU"):
+        rows, vector = Tensor(x, device=device), Tensor(y[0], device=device)
+        results = rows @ vector, vector @ rows.T, vector @ vector, rows.T[:, :1].T @ vector
+        found[device] = [result.numpy().tobytes() for result in results]
+    assert found["GPU"] == found["CPU"]
+    assert not library.calls
