@@ -490,13 +490,23 @@ class Fuser:
                 groups.setdefault(key, []).append(unit)
         for members in groups.values():
             heads: list[Unit] = []
+            reading: dict[UOp, list[Unit]] = {}  # those that read a large value
             for unit in members:
-                fits = (h for h in reversed(heads[-_HEADS:]) if self._goes_with(h, unit))
-                head = next(fits, None)
+                same = [h for node in self._all_of(unit) for h in reading.get(node, ())[-_HEADS:]]
+                near = dict.fromkeys((*reversed(same), *reversed(heads[-_HEADS:])))
+                head = next((h for h in near if self._goes_with(h, unit)), None)
                 if head is None:
                     heads.append(unit)
-                else:
+                for node in self._all_of(unit):
+                    reading.setdefault(node, []).append(head or unit)
+                if head is not None:
                     self._merge(head, unit)
+
+    def _all_of(self, unit: Unit) -> list[UOp]:
+        """What a sum reads that has as many elements as are summed; some may fill up the last
+        block."""
+        size = next(iter(unit.reduced)).src[0].size
+        return [node for node in unit.reads if node.size <= size < 2 * node.size]
 
     def _goes_with(self, first: Unit, other: Unit) -> bool:
         if first.full or not self._meet(first, other):
@@ -506,8 +516,7 @@ class Fuser:
     def _meet(self, first: Unit, other: Unit) -> bool:
         """Whether both read one value, or none that is large and made here: else what one of them
         reads would be kept until the other is done."""
-        size = next(iter(other.reduced)).src[0].size
-        if any(node.size == size for node in first.reads.keys() & other.reads.keys()):
+        if any(node in first.reads for node in self._all_of(other)):
             return True
         made = [n for n in (*first.reads, *other.reads) if self.storage(n) in self.maker]
         return all(node.size < _KEPT for node in made)
