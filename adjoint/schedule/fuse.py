@@ -59,7 +59,8 @@ _HEADS = 4  # kernels that one more sum may join
 _STRIDED = 1 << 12  # elements of a row that a thread may read one by one, each far from the next,
 _ENOUGH_ROWS, _SHORT = 1 << 16, 64  # where so many rows have threads; else no more than this
 _FAR_STRIDED = 1 << 10  # the same for a core, of what caches do not hold
-_KEPT = 1 << 12  # numbers, of which a value takes room while it waits
+_KEPT = 1 << 12  # numbers, of which a value takes room while it waits,
+_KEPT_BY_TEAMS = 1 << 16  # where sums of blocks are many, and a launch costs as much as these
 
 
 class Fuser:
@@ -519,7 +520,7 @@ class Fuser:
         if any(node in first.reads for node in self._all_of(other)):
             return True
         made = [n for n in (*first.reads, *other.reads) if self.storage(n) in self.maker]
-        return all(node.size < _KEPT for node in made)
+        return all(node.size < (_KEPT_BY_TEAMS if self.teams else _KEPT) for node in made)
 
     def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
         if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
