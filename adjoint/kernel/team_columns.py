@@ -31,7 +31,8 @@ from adjoint.target import Target
 
 _PART = LANES * GROUP
 _STRIPS = (32, 16, 8)  # columns of a team: the fewer, the more teams there are
-_TEAMS = 128  # that there should be
+_TEAMS = 128  # that there should be,
+_MANY_TEAMS = 1024  # and these need no groups side by side to keep memory busy
 _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
 _MOST_THREADS = 512
@@ -52,16 +53,33 @@ def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bo
 class Columns:
     """The columns of a kernel: how many there are, and how many are a strip."""
 
-    def __init__(self, size: int, others: int):
+    def __init__(self, size: int, others: int, most: int):
         self.size = size
-        fits = [s for s in _STRIPS if -(-size // s) * others >= _TEAMS]
+        teams = {strip: -(-size // strip) * others for strip in _STRIPS}
+        fits = [
+            strip
+            for strip, count in teams.items()
+            if count >= (_TEAMS if strip <= most else _MANY_TEAMS)
+        ]
         self.strip = min(fits[0] if fits else _STRIPS[-1], 1 << (size - 1).bit_length())
 
     @staticmethod
     def of(frame: LoopStages, choice: Choice) -> Columns:
         """Of the run of outer loops that lanes go along."""
-        sizes = _runs(frame, choice)
-        return Columns(sizes[choice.lane], prod(sizes) // sizes[choice.lane])
+        sizes, sums = _runs(frame, choice), max(len(stage.reductions) for stage in frame.stages)
+        most = _GROUP_BYTES // (_group_bytes(_side(frame)) * sums)
+        return Columns(sizes[choice.lane], prod(sizes) // sizes[choice.lane], most)
+
+
+def _side(frame: LoopStages) -> int:
+    """Blocks that a team adds up side by side."""
+    blocks = max(-(-prod(stage.sizes) // BLOCK) for stage in frame.stages)
+    return 1 << (blocks - 1).bit_length()
+
+
+def _group_bytes(side: int) -> int:
+    """Of scratch for the sums of all groups of a column."""
+    return side * GROUP * LANES * 4
 
 
 def _runs(frame: LoopStages, choice: Choice) -> list[int]:
@@ -81,8 +99,7 @@ class TeamColumns(TeamKernel):
         assert target.team is not None
         self.lane, columns = choice.lane, Columns.of(frame, choice)
         self.size, self.strip = columns.size, columns.strip
-        self.blocks = max(-(-prod(stage.sizes) // BLOCK) for stage in frame.stages)
-        self.side = 1 << (self.blocks - 1).bit_length()
+        self.side = _side(frame)
         each = target.team.lanes if self.size % target.team.lanes == 0 else 1
         each = max(each, self.side * LANES * self.strip // 1024)
         self.apart = self._groups_apart(each)
@@ -102,7 +119,7 @@ class TeamColumns(TeamKernel):
         found = 1
         while groups % (2 * found) == 0:
             threads = self.side * 2 * found * LANES * self.strip // each
-            scratch = self.side * GROUP * LANES * self.strip * 4 * sums
+            scratch = _group_bytes(self.side) * self.strip * sums
             if threads > _MOST_THREADS or scratch > _GROUP_BYTES:
                 break
             found *= 2

@@ -118,26 +118,33 @@ class _BatchNorm(_RunningNorm):
         check_float(op, x)
         check_rank(op, x, self._ranks, self._layout)
         check_axis(op, x, 1, self.num_features, "channels")
+        wide = x.cast(promote(x.dtype, dtypes.float32))
         if self.running_mean is None or self.running_var is None or self.training:
-            mean, var = self._of_batch(x)
+            y = self._by_batch(wide)
         else:
-            mean, var = self.running_mean, self.running_var
-        scale = (var + self.eps).rsqrt()
-        wide = promote(x.dtype, dtypes.float32)
-        y = x.cast(wide).batchnorm(self.weight, self.bias, mean.cast(wide), scale.cast(wide))
+            mean, scale = self.running_mean, (self.running_var + self.eps).rsqrt()
+            known = mean.cast(wide.dtype), scale.cast(wide.dtype)
+            y = wide.batchnorm(self.weight, self.bias, *known)
         return y.cast(x.dtype) if x.dtype.itemsize < 4 else y
 
-    def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _by_batch(self, x: Tensor) -> Tensor:
+        """By the statistics of the batch, whose gradient is that of `layernorm`: two means."""
         axes = (0, *range(2, x.ndim))
         count = prod(x.shape[a] for a in axes)
         self._spread_known(x, count)
-        mean, var = (m.reshape(-1) for m in _moments(x, axes))
+        self._track(x, axes, count)
+        y, shape = x.layernorm(axes, self.eps), (self.num_features, *[1] * (x.ndim - 2))
+        y = y if self.weight is None else y * self.weight.reshape(shape)
+        return y if self.bias is None else y + self.bias.reshape(shape)
+
+    def _track(self, x: Tensor, axes: tuple[int, ...], count: int) -> None:
+        """The running statistics move towards those of the batch."""
         if self.training and self.num_batches_tracked is not None:
+            mean, var = (m.reshape(-1) for m in _moments(x, axes))
             batches = self.num_batches_tracked + 1
             update_buffers(type(self).__name__, [self.num_batches_tracked], [batches])
             factor = 1 / batches.cast(mean.dtype) if self.momentum is None else self.momentum
             self._keep(mean.detach(), var.detach() * (count / max(count - 1, 1)), factor)
-        return mean, var
 
 
 class BatchNorm(_BatchNorm):

@@ -59,7 +59,8 @@ _HEADS = 4  # kernels that one more sum may join
 _STRIDED = 1 << 12  # elements of a row that a thread may read one by one, each far from the next,
 _ENOUGH_ROWS, _SHORT = 1 << 16, 64  # where so many rows have threads; else no more than this
 _FAR_STRIDED = 1 << 10  # the same for a core, of what caches do not hold
-_KEPT = 1 << 12  # numbers, of which a value takes room while it waits
+_KEPT = 1 << 12  # numbers, of which a value takes room while it waits,
+_KEPT_BY_TEAMS = 1 << 16  # where sums of blocks are many, and a launch costs as much as these
 
 
 class Fuser:
@@ -490,13 +491,23 @@ class Fuser:
                 groups.setdefault(key, []).append(unit)
         for members in groups.values():
             heads: list[Unit] = []
+            reading: dict[UOp, list[Unit]] = {}  # those that read a large value
             for unit in members:
-                fits = (h for h in reversed(heads[-_HEADS:]) if self._goes_with(h, unit))
-                head = next(fits, None)
+                same = [h for node in self._all_of(unit) for h in reading.get(node, ())[-_HEADS:]]
+                near = dict.fromkeys((*reversed(same), *reversed(heads[-_HEADS:])))
+                head = next((h for h in near if self._goes_with(h, unit)), None)
                 if head is None:
                     heads.append(unit)
-                else:
+                for node in self._all_of(unit):
+                    reading.setdefault(node, []).append(head or unit)
+                if head is not None:
                     self._merge(head, unit)
+
+    def _all_of(self, unit: Unit) -> list[UOp]:
+        """What a sum reads that has as many elements as are summed; some may fill up the last
+        block."""
+        size = next(iter(unit.reduced)).src[0].size
+        return [node for node in unit.reads if node.size <= size < 2 * node.size]
 
     def _goes_with(self, first: Unit, other: Unit) -> bool:
         if first.full or not self._meet(first, other):
@@ -506,11 +517,10 @@ class Fuser:
     def _meet(self, first: Unit, other: Unit) -> bool:
         """Whether both read one value, or none that is large and made here: else what one of them
         reads would be kept until the other is done."""
-        size = next(iter(other.reduced)).src[0].size
-        if any(node.size == size for node in first.reads.keys() & other.reads.keys()):
+        if any(node in first.reads for node in self._all_of(other)):
             return True
         made = [n for n in (*first.reads, *other.reads) if self.storage(n) in self.maker]
-        return all(node.size < _KEPT for node in made)
+        return all(node.size < (_KEPT_BY_TEAMS if self.teams else _KEPT) for node in made)
 
     def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
         if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:

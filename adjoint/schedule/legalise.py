@@ -98,6 +98,7 @@ def _filled(node: UOp, value: Any) -> UOp:
 # ---- reductions
 
 _LONG = 1 << 15  # from so many elements on, cores that share a kernel do few results in blocks
+_LONG_COLUMN = 2 * BLOCK  # the same of columns that teams go down, block by block
 _LONGEST = 1 << 24  # from this many on, always
 _FEW = 1 << 12
 _TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
@@ -128,11 +129,13 @@ def _long(node: UOp, target: Target) -> UOp | None:
     results = 1 if _are_apart(dims) else _FEW  # else blocks would cross from row to row
     if target.team and dims[-1:] == (len(x.shape) - 1,) and count <= target.team.longest:
         results = min(results, _TEAMS)  # a team is a row's own cores
-    fewer = 4 if target.team and dims[-1:] != (len(x.shape) - 1,) else 16  # columns of a strip
-    long = count >= _LONG and node.size <= results and count >= fewer * node.size
+    columns = target.team is not None and dims[-1:] != (len(x.shape) - 1,)
+    fewer, least = (4, _LONG_COLUMN) if columns else (16, _LONG)  # columns of a strip
+    long = count >= least and node.size <= results and count >= fewer * node.size
     if not (long and target.cores != 1) and count <= _LONGEST:
         return None
-    found = _in_blocks(node, _wide(node, x), dims, count, target.limits.cheap)
+    wide = _wide(node, x)
+    found = _in_blocks(node, wide, dims, count, columns or _is_worth_keeping(wide, target))
     return found.cast(node.dtype).reshape(node.shape)
 
 
@@ -146,9 +149,10 @@ def _are_apart(dims: tuple[int, ...]) -> bool:
     return bool(dims) and dims != tuple(range(dims[0], dims[-1] + 1))
 
 
-def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int, cheap: int) -> UOp:
+def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int, fills: bool) -> UOp:
     """Before: sum of 2^20. After: sums of blocks, and their sum, which is how the tree of sums is
-    defined (`ops/tree.py`), so no bit changes. The blocks run side by side."""
+    defined (`ops/tree.py`), so no bit changes. The blocks run side by side; `fills`: a shorter last
+    one among them, filled up, and not in a kernel of its own."""
     first, last = dims[0], dims[-1]
     if _are_apart(dims):
         kept = [d for d in range(len(x.shape)) if d not in dims]
@@ -156,7 +160,7 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int, cheap: int)
     lead, rest = x.shape[:first], x.shape[last + 1 :]
     whole = count - count % BLOCK
     flat = x.reshape(*lead, count, *rest)
-    if count > whole and _is_worth_keeping(x, cheap):
+    if count > whole and fills:
         whole = count = whole + BLOCK
         flat = _filled_up(flat, first, count, reduce_of(node).start(x.dtype))
     blocks = _part(flat, first, 0, whole).reshape(*lead, whole // BLOCK, BLOCK, *rest)
@@ -166,9 +170,9 @@ def _in_blocks(node: UOp, x: UOp, dims: tuple[int, ...], count: int, cheap: int)
     return node.op(sums, (first,), False)
 
 
-def _is_worth_keeping(x: UOp, cheap: int) -> bool:
+def _is_worth_keeping(x: UOp, target: Target) -> bool:
     """Whether two kernels that read it would rather have it in memory, all of it."""
-    cost, stack, seen = 0, [x], set[UOp]()
+    cost, cheap, stack, seen = 0, target.limits.cheap, [x], set[UOp]()
     while stack and cost <= cheap:
         node = stack.pop()
         if node not in seen and classify.kind_of(node) in (classify.VIEW, classify.POINTWISE):

@@ -11,7 +11,7 @@ from adjoint.ir.kernel_kind import Library, View, is_constant
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.logic import is_copy
-from adjoint.schedule.classify import POINTWISE, REDUCE, VIEW, weight
+from adjoint.schedule.classify import POINTWISE, REDUCE, ROUTINE, VIEW, weight
 from adjoint.schedule.strategy import TILES, choose, step_kind
 from adjoint.target import Target
 
@@ -87,8 +87,10 @@ _MOST_READ = 8  # values, of which an expression's are counted
 
 def _by_memory(nodes: Sequence[UOp], known: dict[UOp, Facts], target: Target) -> dict[UOp, Facts]:
     """The facts for teams of threads: a value with several readers is stored if it is not cheap, or
-    if all of them together would read more to compute it again. What is stored is read."""
+    if all of them together would read more to compute it again. What is stored is read. A value
+    that is only wider than what it is cast from is stored as that, and cast where it is read."""
     readers, spread = _readers(nodes, known), _spread(nodes, known)
+    routines = {x for node in nodes if known[node].kind == ROUTINE for x in node.src}
     read: dict[UOp, dict[UOp, int]] = {}  # of each node: what is read from memory, bytes of each
     for node in nodes:
         below = [known[source] for source in node.src]
@@ -98,12 +100,26 @@ def _by_memory(nodes: Sequence[UOp], known: dict[UOp, Facts], target: Target) ->
         times, own = readers[node], node_bytes(node)
         repeated = node in spread
         may = found.kind == POINTWISE and not is_copy(node) and node.shape
-        if may and (times > 1 or repeated):
+        if may and node in routines:  # which read it from memory
+            found.cost, read[node] = 1, {node: own}
+        elif may and (times > 1 or repeated):
             cheap = _CHEAP if repeated else target.limits.cheap
             if found.cost > cheap or own * (1 + times) < times * sum(values.values()):
-                found.stored, found.cost = True, 1
-                read[node] = {node: own}
+                kept = _narrow(node, known)
+                known[kept].stored, known[kept].cost = True, 1
+                found.cost = 1 if kept is node else 1 + found.weight
+                read[node] = read[kept] = {kept: node_bytes(kept)}
     return known
+
+
+def _narrow(node: UOp, known: dict[UOp, Facts]) -> UOp:
+    """What of a value is stored: the float that it is cast from, if that is narrower and has all
+    of its bits; else the value."""
+    if node.op.name != "cast" or not node.dtype.is_float or not node.src[0].dtype.is_float:
+        return node
+    (source,) = node.src
+    made = known[source].kind == POINTWISE and not is_copy(source)
+    return source if made and source.dtype.itemsize < node.dtype.itemsize else node
 
 
 def _readers(nodes: Sequence[UOp], known: dict[UOp, Facts]) -> Counter[UOp]:
