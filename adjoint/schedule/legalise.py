@@ -43,6 +43,7 @@ from adjoint.schedule.matrix_form import (
     sum_of_nothing,
     sum_of_one,
     sum_of_products,
+    teams_add_up,
 )
 from adjoint.schedule.one_hot_sums import one_hot_sum
 from adjoint.schedule.pictures import pictures_last
@@ -345,9 +346,11 @@ def legal_rules(target: Target) -> RuleSet:
         return node.src[0].contract(node.src[1], node.arg.spec + line).sum(-1) if line else None
 
     def vector(node: UOp) -> UOp | None:
-        """contract(matrix, vector) = sum(matrix * vector), where no library takes them"""
+        """contract(matrix, vector) = sum(matrix * vector), where no library takes them, or teams
+        read the matrix once as it lies"""
         many = classify.summed_size(node) > target.limits.loop_products
-        taken = many and library_takes(node.dtype, target)
+        taken = many and library_takes(node.dtype, target) and not teams_add_up(node, target)
+        if taken or products_are_steady() or any(x.op is window for x in node.src):
         if taken or products_are_steady() or any(x.op is window for x in node.src):
             return None
         found = sum_of_products(node)

@@ -12,13 +12,17 @@ from math import prod
 from typing import Any
 
 from adjoint.ir import axes
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.exactness import products_are_steady
+from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.sizes import cached, is_one, varies
 from adjoint.ir.uop import UOp, make_node
-from adjoint.ops.movement import reshape
+from adjoint.ir.values import is_known
+from adjoint.ops.casts import cast
+from adjoint.ops.movement import permute, reshape
 from adjoint.schedule.strategy import is_matrix_product
-from adjoint.target import Limits
+from adjoint.target import Limits, Target
 
 Shape = tuple[int, ...]
 LEAST = Limits().batched_elements
@@ -45,8 +49,34 @@ def sum_of_products(node: UOp) -> UOp | None:
         return None
     spec = axes.parse(node.arg.spec)
     order = spec.out + spec.summed
-    spread = _spread(node, spec, order)
-    return (spread[0] * spread[1]).sum(tuple(range(len(spec.out), len(order))))
+    x, y = (x.cast(_summed_dtype(node)) for x in _spread(node, spec, order))
+    found = (x * y).sum(tuple(range(len(spec.out), len(order))))
+    return found.cast(node.dtype)
+
+
+def teams_add_up(node: UOp, target: Target) -> bool:
+    """Whether teams of the target compute a product sooner than a library, which fills its tiles
+    with one row: each number of the matrix is read once, along its rows in memory."""
+    teams = target.team is not None and not products_are_steady()
+    if not teams or not is_matrix_product(node) or not _has_vector(node):
+        return False
+    spec, (a, b) = axes.parse(node.arg.spec), node.src
+    matrix = int(b.size > a.size)
+    return _last_letter(node.src[matrix], spec.terms[matrix]) in spec.summed
+
+
+def _last_letter(x: UOp, term: str) -> str:
+    """The letter along which neighbours in memory lie."""
+    while not is_known(x) and (x.op in (permute, cast) or type(x.op.kernel) is Identity):
+        if x.op is permute:
+            term = "".join(term[x.arg.order.index(d)] for d in range(len(term)))
+        x = x.src[0]
+    return term[-1]
+
+
+def _summed_dtype(node: UOp) -> DType:
+    """The dtype of its products and sums: those of 16-bit floats are float32, rounded once."""
+    return dtypes.float32 if node.dtype.itemsize == 2 else node.dtype
 
 
 def _has_vector(node: UOp) -> bool:

@@ -29,7 +29,7 @@ from adjoint.ops.finished import KEPT
 from adjoint.ops.movement import expand, permute, reshape
 from adjoint.schedule.classify import LEAF, kind_of, summed_size
 from adjoint.schedule.layout import below_windows
-from adjoint.schedule.matrix_form import column_count, lies_in_order
+from adjoint.schedule.matrix_form import column_count, lies_in_order, teams_add_up
 from adjoint.schedule.strategy import library_takes
 from adjoint.target import Target
 
@@ -116,6 +116,8 @@ def _slope(x: UOp) -> UOp | None:
 def is_taken(node: UOp, target: Target) -> bool:
     """Whether a library computes a node as a product of matrices."""
     if node.op is not contract or not node.dtype.is_float or not library_takes(node.dtype, target):
+        return False
+    if node.size and teams_add_up(node, target):
         return False
     sizes = (*node.shape, *node.src[0].shape, *node.src[1].shape)
     if is_known(node) or varies(*sizes) or 0 in sizes:

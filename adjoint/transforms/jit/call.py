@@ -32,7 +32,7 @@ from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.guards import tensor_type
 from adjoint.transforms.jit.inputs import Inputs, stored
 from adjoint.transforms.jit.runner import Runner
-from adjoint.transforms.jit.spares import Returned, is_small, picker
+from adjoint.transforms.jit.spares import Returned, is_filled_again, is_small, picker
 from adjoint.transforms.jit.write_back import WriteBack
 from adjoint.transforms.pytree import Builder, TreeDef, tree_builder
 from adjoint.transforms.subgraph import CallArg, checkpoint_op, listed
@@ -123,9 +123,10 @@ class Compiled:
         self.tracked = True in self.flags and not self.effects
         flags = (flag if self.tracked or not flag else False for flag in self.flags)
         self.kept_flags = tuple(flags)
-        pairs = enumerate(runner.function.outputs if runner.refills else ())
-        small = [number for number, node in pairs if is_small(node)]
-        kept = () if self.donated else small
+        filled = list(enumerate(runner.function.outputs if runner.refills else ()))
+        small = [number for number, node in filled if is_small(node)]
+        again = [number for number, node in filled if is_filled_again(node)]
+        kept = () if self.donated else again if runner.elsewhere else small
         self.write_back = WriteBack(self.effects, self.captured, self.kept_flags, kept)
         given = () if self.effects or self.tracked else small
         self.returned = Returned(given, len(self.flags))

@@ -80,6 +80,11 @@ class Runner:
         """Whether the program can write its outputs into buffers that it is given."""
         return self.program is not None and self.direct and self.program.plan.simple
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the outputs lie in memory that the host cannot address."""
+        return self.program is not None and not self.program.backend.memory.addressable
+
     def run(
         self, buffers: list[Buffer], donated: Sequence[int] = (), into: Sequence[Any] = ()
     ) -> list[Buffer]:

@@ -4,9 +4,11 @@ A step that trains gives every parameter a new value, and nothing can ask for th
 its node and its memory are as good as new ones, without making them. Nothing can, if there is no
 reference to them besides the lists here. That is what is counted: after the tensors have their new
 values, and of results when the next call begins. What has no other reference then can get none.
-Only nodes that the program itself has filled are kept: two generations that change places. The
-memory of donated arguments goes to the results that are filled. What may live here: keeping them,
-and counting.
+Only nodes that the program itself has filled are kept: two generations that change places. On a GPU
+they are kept whatever their size: a graph of launches is found by the addresses in it, and freed
+memory would stay with the device anyway; when it has none left, they are let go. The memory of
+donated arguments goes to the results that are filled. What may live here: keeping them, and
+counting.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter, is_, itemgetter
 from sys import getrefcount
 from typing import Any, NamedTuple
-from weakref import getweakrefcount
+from weakref import WeakSet, getweakrefcount
 
 from adjoint.ir.uop import UOp
 from adjoint.runtime.buffer import Buffer, DonatedBuffer
+from adjoint.runtime.memory import holds_memory
 
 LARGEST = 32 * 1024  # bytes: above, arithmetic takes longer than making a buffer, and memory counts
 _KEPT = 2  # calls: the results of one are often the arguments of the next
@@ -28,8 +31,23 @@ _COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()  # without the lock c
 
 
 def is_small(node: UOp) -> bool:
-    """Whether old values of this type are kept."""
-    return _COUNTED and 0 < node.size * node.dtype.itemsize <= LARGEST
+    """Whether old values of this type are kept in the memory of the host."""
+    return is_filled_again(node) and node.size * node.dtype.itemsize <= LARGEST
+
+
+def is_filled_again(node: UOp) -> bool:
+    """Whether old values of this type are kept where size does not count."""
+    return _COUNTED and node.size > 0
+
+
+_all_spares: WeakSet[Spares] = WeakSet()
+
+
+@holds_memory
+def _let_go() -> None:
+    """Memory is out."""
+    for spares in list(_all_spares):
+        spares.let_go()
 
 
 class Generation(NamedTuple):
@@ -43,9 +61,10 @@ class Spares:
     """The generation that tensors have now, and the one that they had before, if it is free. Both
     are of some of the outputs of the program; `outputs` says which."""
 
-    __slots__ = ("_current", "_fill", "_free", "_others", "_pick", "_taken")
+    __slots__ = ("__weakref__", "_current", "_fill", "_free", "_others", "_pick", "_taken")
 
     def __init__(self, outputs: Sequence[int], total: int):
+        _all_spares.add(self)
         places = {output: place for place, output in enumerate(outputs)}
         self._others = [output for output in range(total) if output not in places]
         self._pick = picker(outputs)
@@ -58,6 +77,10 @@ class Spares:
         """The generation that is free, for this call alone; None if there is none."""
         self._taken, self._free = self._free, None
         return self._taken
+
+    def let_go(self) -> None:
+        """Keep nothing that is free."""
+        self._free = None
 
     def into(self, free: Generation | None) -> Sequence[Any]:
         """A buffer for each output, or None; nothing at all if none is free."""
@@ -167,7 +190,7 @@ def _are_alone(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
     """Whether there are no references to these but those of a generation, and of each other. The
     memory of a buffer is its alone for as long as it has no array."""
     return _are_referred_to_once(nodes, buffers) and not [
-        b for b in buffers if b._array is not None or b._block is None
+        b for b in buffers if b._array is not None or b._block is None or type(b) is not Buffer
     ]
 
 

@@ -228,6 +228,21 @@ def test_programs_at_rest_give_their_memory_up_when_it_is_out():
         assert np.array_equal(f(x).numpy(), f(x).numpy())
 
 
+def test_old_state_is_given_up_when_memory_is_out():
+    with compiled_anew(), fake_gpu(total_bytes=9 << 20):
+        state = Tensor.zeros(1 << 18, device="GPU").realize()
+
+        @jit
+        def step():
+            state.assign(state + 1)
+
+        for _ in range(4):
+            step()
+        other = Tensor.zeros(5 << 18, device="GPU").realize()  # fits beside one generation
+        assert state.numpy()[0] == 4
+        assert other.numpy()[-1] == 0
+
+
 def test_the_report_of_memory_says_what_a_gpu_keeps(gpu):
     x = (floats(1 << 16) + 1).realize()
     del x

@@ -1,0 +1,57 @@
+"""Products with one row on a GPU: sums in the one tree, with the bits of the CPU."""
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor, lower
+from adjoint.runtime.device import has_tools
+from adjoint.stages import KernelStep
+from adjoint.target import TARGETS
+from tests.anew import compiled_anew
+from tests.support.fake_cublaslt import fake_cublaslt
+from tests.support.fake_gpu import fake_gpu
+
+pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu():
+    with compiled_anew(), fake_cublaslt(), fake_gpu() as found:
+        yield found
+
+
+def floats(*shape, dtype, device, seed=0):
+    values = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    return Tensor(values, device=device).cast(dtype).realize()
+
+
+def layer(x, weight, bias):
+    return (x.linear(weight.T.detach()) + bias).relu()
+
+
+def operands(rows, dtype, device, inner=96, columns=40):
+    shapes = (1, rows, inner), (columns, inner), (columns,)
+    return [floats(*s, dtype=dtype, device=device, seed=n) for n, s in enumerate(shapes)]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("inner", [33, 96, 3072])
+def test_one_row_is_one_kernel_with_the_bits_of_the_cpu(dtype, inner):
+    found = operands(1, dtype, "GPU", inner)
+    (step,) = lower(layer)(*found).plan.steps
+    assert isinstance(step, KernelStep)
+    expected = layer(*operands(1, dtype, "CPU", inner)).cast("float64").numpy()
+    assert np.array_equal(layer(*found).cast("float64").numpy(), expected)
+
+
+def test_several_rows_are_the_librarys():
+    steps = lower(layer)(*operands(8, "bfloat16", "GPU")).plan.steps
+    assert not isinstance(steps[0], KernelStep)
+
+
+def test_a_matrix_that_is_summed_across_its_rows_is_the_librarys():
+    x = floats(1, 300, dtype="float32", device="GPU")
+    (step,) = lower(lambda x, y: x @ y)(
+        x, floats(300, 70, dtype="float32", device="GPU")
+    ).plan.steps
+    assert not isinstance(step, KernelStep)
