@@ -249,7 +249,9 @@ def print_sums(count, found):
         speed = f"{ours * 1e6:8.0f} µs  {nbytes / ours / 1e9:6.2f} GB/s"
         print(f"  {nbytes:>10} B  {speed}  {raw / ours:5.2f} of MPI's own")
     beside, waiting = found["beside"]
-    print(f"a data-parallel step of 6 layers of 512 x 512, {count} processes, 1 thread each, median")
+    print(
+        f"a data-parallel step of 6 layers of 512 x 512, {count} processes, 1 thread each, median"
+    )
     print(f"  sums beside kernels {beside * 1e3:.1f} ms, waited for {waiting * 1e3:.1f} ms")
 
 

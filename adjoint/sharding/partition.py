@@ -215,7 +215,7 @@ class Partition:
         return self._made(node, plan, local)
 
     def _repeated(self, node: UOp, layout: Sharding) -> UOp | None:
-        """What is repeated and split is moved first and repeated then: a bias, not a batch of it."""
+        """What is repeated and split is moved first, then repeated: a bias, not a batch of it."""
         old = self.layouts[node]
         if node.op is not _EXPAND or node in self.parameters or old.pending or layout.pending:
             return None

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 
 from adjoint import Mesh, Tensor, grad
