@@ -1,6 +1,7 @@
 """Many processes: bytes against the least there can be, all_reduce against MPI's own, scaling.
 
-    python -m bench.distributed
+    python -m bench.distributed  # 1 and 2 processes
+    python -m bench.distributed --processes 8  # 1, 2, 4 and 8, on as many cores
 
 A step's bytes are those that a member sends by the algorithms used: 2 (n - 1) / n of a vector for
 an all_reduce, (n - 1) / n for a reduce_scatter or an all_to_all, n - 1 of a part for an all_gather.
@@ -8,6 +9,7 @@ an all_reduce, (n - 1) / n for a reduce_scatter or an all_to_all, n - 1 of a par
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -151,7 +153,7 @@ def least(run, name, size):
         slots = BATCH // size * EXPERTS * layer.capacity(LENGTH) * gpt.WIDTH * 4
         return 2 * share * whole + share * 4 * gpt.LAYERS * slots  # two exchanges each way
     if name == "ZeRO-3":
-        return 3 * share * weights  # gathered forward and backward, scattered once
+        return 2 * share * weights  # gathered once and kept for the backward pass, scattered once
     return 2 * share * 4 * gpt.LAYERS * block  # two sums each way in every layer
 
 
@@ -215,7 +217,8 @@ def in_processes():
     rows = list(all_reduces()) if size > 1 else []
     beside = overlapped() if size > 1 else []
     times = {"strong": seconds_of_a_step(64, size), "weak": seconds_of_a_step(32 * size, size)}
-    times["stages"] = seconds_of_a_step(64, size, "pp")
+    if gpt.LAYERS % size == 0 or size == 1:
+        times["stages"] = seconds_of_a_step(64, size, "pp")
     if distributed.is_main():
         print("BENCH " + json.dumps({"all_reduce": rows, "beside": beside, **times}), flush=True)
 
@@ -231,28 +234,53 @@ def launched(count):
     return json.loads(line[6:])
 
 
-def main():
+def print_bytes():
     print("bytes that a member of 2 sends in a step of the example's GPT")
     for name, bytes_, fewest, found in strategies():
         parts = ", ".join(f"{n} {b / 1e3:.0f}" for n, b in found.items())
         print(
             f"  {name:<18} {bytes_ / 1e3:8.0f} kB  {bytes_ / fewest:5.2f} of the least   ({parts})"
         )
-    one, two = launched(1), launched(2)
-    print("all_reduce of 2 processes, float32")
-    for nbytes, ours, raw in two["all_reduce"]:
+
+
+def print_sums(count, found):
+    print(f"all_reduce of {count} processes, float32")
+    for nbytes, ours, raw in found["all_reduce"]:
         speed = f"{ours * 1e6:8.0f} µs  {nbytes / ours / 1e9:6.2f} GB/s"
         print(f"  {nbytes:>10} B  {speed}  {raw / ours:5.2f} of MPI's own")
-    beside, waiting = two["beside"]
-    print("a data-parallel step of 6 layers of 512 x 512, 2 processes, 1 thread each, median")
+    beside, waiting = found["beside"]
+    print(
+        f"a data-parallel step of 6 layers of 512 x 512, {count} processes, 1 thread each, median"
+    )
     print(f"  sums beside kernels {beside * 1e3:.1f} ms, waited for {waiting * 1e3:.1f} ms")
-    print("a step of the GPT, 1 thread a process: 1 process, 2 processes")
-    rows = ("strong", "batch 64", 1), ("weak", "batch 32 each", 2), ("stages", "batch 64", 1)
+
+
+def print_scaling(one, count, many):
+    """Strong: as much work for all; weak: as much for each; the ideal is the number of processes
+    for both, and what stages leave of it for them."""
+    rows = ("strong", "batch 64", 1), ("weak", "batch 32 each", count), ("stages", "batch 64", 1)
     for kind, what, factor in rows:
-        pair = f"{one[kind] * 1e3:.1f} ms, {two[kind] * 1e3:.1f} ms"
-        name = f"{kind} scaling" if kind != "stages" else kind
-        print(f"  {name}, {what}: {pair}: {factor * one[kind] / two[kind]:.2f}×")
+        if kind in many:
+            pair = f"{one[kind] * 1e3:.1f} ms, {many[kind] * 1e3:.1f} ms"
+            name = f"{kind} scaling" if kind != "stages" else kind
+            print(f"  {name}, {what}: {pair}: {factor * one[kind] / many[kind]:.2f}×")
+
+
+def main(most):
+    print_bytes()
+    counts = [1 << power for power in range(1, most.bit_length())]
+    one = launched(1)
+    found = {count: launched(count) for count in counts}
+    for count in dict.fromkeys((2, counts[-1])):
+        print_sums(count, found[count])
+    for count in counts:
+        print(f"a step of the GPT, 1 thread a process: 1 process, {count} processes")
+        print_scaling(one, count, found[count])
 
 
 if __name__ == "__main__":
-    in_processes() if "--inside" in sys.argv else main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--processes", type=int, default=2, help="the most, a power of 2")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    in_processes() if options.inside else main(max(options.processes, 2))

@@ -35,6 +35,7 @@ from adjoint.nn.module import Module
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.stages import stages_of
 from adjoint.nn.transformer import TransformerDecoderLayer, TransformerEncoderLayer
+from adjoint.ops.casts import laid_both_ways
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.sharded_buffer import ShardedBuffer
 from adjoint.tensor import Tensor
@@ -240,26 +241,28 @@ def _split_lengths(model: Module, mesh: Mesh) -> None:
             if not module.self_attn.batch_first:
                 problem = "lengths are split where they are the second axis: batch_first=True"
                 raise ArgumentError("E2008", problem, op="shard_model")
+            whole, split = Sharding(mesh, P(batch)), Sharding(mesh, P(batch, TENSOR_AXIS))
             norms = [getattr(module, n) for n in ("norm1", "norm2", "norm3") if hasattr(module, n)]
             for norm in norms:
-                norm.register_forward_hook(_Constraint(mesh, P(batch)))
+                norm.register_forward_hook(_Constraint(whole, split))
             if not hasattr(module, "linear2"):
                 problem = "lengths of a layer with a feed_forward of its own are not split"
                 raise ArgumentError("E2008", problem, op="shard_model")
             rows = [module.self_attn.out_proj, module.linear2]
             for part in rows:
-                part.register_forward_hook(_Constraint(mesh, P(batch, TENSOR_AXIS)))
+                part.register_forward_hook(_Constraint(split, whole))
 
 
 @dataclass(frozen=True)
 class _Constraint:
-    """A hook that lays a module's result out."""
+    """A hook that lays a module's result out, and its cotangent as the result was before: a sum is
+    scattered and its cotangent gathered, what is gathered has its cotangents' sum scattered."""
 
-    mesh: Mesh
-    spec: P
+    layout: Sharding
+    back: Sharding
 
     def __call__(self, module: Module, args: Any, result: Tensor) -> Tensor:
-        return result.shard(self.mesh, self.spec)
+        return Tensor(laid_both_ways(result.uop, self.layout, self.back))
 
 
 # ---- checks

@@ -295,6 +295,7 @@ def checkpoint_name(x: UOp, name: str) -> UOp:
 
 class ShardArg(Arg):
     sharding: Sharding
+    back: Sharding | None = None  # of the cotangent; the same where None
 
 
 def _shard(x: UOp, devices: Any, axis: Any = None) -> UOp:
@@ -328,15 +329,20 @@ def _sharding_of(x: UOp, mesh: Any, spec: Any) -> Sharding:
 
 
 def _batched_shard(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    old = node.arg.sharding
-    return UOp(node.op, src, ShardArg(Sharding(old.mesh, ((), *old.dims))))
+    moved = [s and Sharding(s.mesh, ((), *s.dims)) for s in (node.arg.sharding, node.arg.back)]
+    return UOp(node.op, src, ShardArg(*moved))
 
 
-def _sharded_back(g: UOp, x: UOp, sharding: Sharding) -> UOp:
+def _sharded_back(g: UOp, x: UOp, sharding: Sharding, back: Sharding | None) -> UOp:
     """The same layout, for nothing then moves that need not; on the operand's mesh."""
     if isinstance(x.device, Sharding) and x.device.mesh != sharding.mesh:
         return UOp(shard, (g,), ShardArg(Sharding(x.device.mesh)))
-    return UOp(shard, (g,), ShardArg(sharding))
+    return laid_both_ways(g, back or sharding, sharding if back else None)
+
+
+def laid_both_ways(x: UOp, sharding: Sharding, back: Sharding | None) -> UOp:
+    """The same values in a layout, and cotangents of them in another."""
+    return UOp(shard, (x,), ShardArg(sharding, back))
 
 
 shard: OpDef = define(
@@ -349,7 +355,7 @@ shard: OpDef = define(
     device=lambda src, arg: arg.sharding,
     ad=Linear(
         _sharded_back,
-        tangent=lambda t, y, x, sharding: UOp(shard, (t[0],), ShardArg(sharding)),
+        tangent=lambda t, y, x, sharding, back: laid_both_ways(t[0], sharding, back),
     ),
     reference=lambda x, *rest, **attrs: np.asarray(x),
     samples=given((real(4, 3), ("REF", "REF:1"), 0), (real(3), ("CPU:0", "CPU:1"), None)),

@@ -57,7 +57,7 @@ def _scattered(node: UOp) -> UOp:
     x, (axes, size, dim, by) = node.src[0], node.arg
     if size == 1 or 0 in x.shape:
         return x.shrink([(0, n) for n in node.shape])
-    parts = _in_front(x, dim, size)
+    parts = in_front(x, dim, size)
     rows = parts.reshape(size, prod(parts.shape[1:]))
     return _joined(all_to_all(rows, axes, size, 0, 0), size, by).reshape(node.shape)
 
@@ -85,14 +85,14 @@ def _turned(node: UOp) -> UOp:
     x, (axes, size, split, joined) = node.src[0], node.arg
     if (split == 0 == joined and x.shape[0] == size) or size == 1 or 0 in x.shape:
         return node
-    parts = _in_front(x, split, size)
+    parts = in_front(x, split, size)
     rows = parts.reshape(size, prod(parts.shape[1:]))
     came = all_to_all(rows, axes, size, 0, 0).reshape(parts.shape)
     order = [*range(1, joined + 1), 0, *range(joined + 1, len(parts.shape))]
     return came.permute(order).reshape(node.shape)
 
 
-def _in_front(x: UOp, dim: int, size: int) -> UOp:
+def in_front(x: UOp, dim: int, size: int) -> UOp:
     """A dimension in equal parts, which are a new first dimension."""
     shape = (*x.shape[:dim], size, x.shape[dim] // size, *x.shape[dim + 1 :])
     order = [dim, *(d for d in range(len(shape)) if d != dim)]

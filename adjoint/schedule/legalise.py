@@ -28,6 +28,7 @@ from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
+from adjoint.schedule.buckets import collectives_in_buckets
 from adjoint.schedule.byte_products import bytes_by_library
 from adjoint.schedule.channels import channels_last
 from adjoint.schedule.collectives import collectives_as_moves
@@ -73,6 +74,7 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
             roots = pictures_last(roots, target)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
+    roots = collectives_in_buckets(roots)
     if target.carries:
         roots = collectives_as_moves(roots)
     roots = with_finishes(roots, target)
@@ -350,7 +352,6 @@ def legal_rules(target: Target) -> RuleSet:
         read the matrix once as it lies"""
         many = classify.summed_size(node) > target.limits.loop_products
         taken = many and library_takes(node.dtype, target) and not teams_add_up(node, target)
-        if taken or products_are_steady() or any(x.op is window for x in node.src):
         if taken or products_are_steady() or any(x.op is window for x in node.src):
             return None
         found = sum_of_products(node)

@@ -186,6 +186,8 @@ class Partition:
             with origin_scope(node.raw_origin):
                 found = self._in_parts(node, layout, 0)
                 if found is None:
+                    found = self._repeated(node, layout)
+                if found is None:
                     old = self.layouts[node]
                     found = converted(self.local[node], node.shape, old, layout)
             self.parts[node, layout] = found
@@ -211,6 +213,16 @@ class Partition:
             for source, below in zip(node.src, plan.operands, strict=True)
         ]
         return self._made(node, plan, local)
+
+    def _repeated(self, node: UOp, layout: Sharding) -> UOp | None:
+        """What is repeated and split is moved first, then repeated: a bias, not a batch of it."""
+        old = self.layouts[node]
+        if node.op is not _EXPAND or node in self.parameters or old.pending or layout.pending:
+            return None
+        plan = self._plan_for(node, layout) if old.dims else None
+        if plan is None:
+            return None
+        return self._made(node, plan, [self.wanted(node.src[0], plan.operands[0])])
 
     def _part_below(self, node: UOp, layout: Sharding, depth: int) -> UOp:
         found = self.parts.get((node, layout))

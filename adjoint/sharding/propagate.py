@@ -44,7 +44,7 @@ _KINDS = {
     "logical_or": "max",
     "logical_and": "min",
 }
-_SHARD, _RESHAPE, _COPY = OPS["shard"], OPS["reshape"], OPS["copy"]
+_SHARD, _RESHAPE, _COPY, _EXPAND = (OPS[n] for n in ("shard", "reshape", "copy", "expand"))
 _INDEXING = {OPS[name] for name in ("gather", "scatter_add", "scatter")}
 
 
@@ -256,7 +256,7 @@ def _assigned(
     assigned: Assigned = {}
     used = set(taken)
     sizes = _extents(node, terms)
-    weight = [-prod(s.shape) * s.dtype.itemsize for s in node.src]
+    weight = [-_bytes_to_move(s) for s in node.src]
     for number in sorted(range(len(given)), key=lambda n: (weight[n], n)):
         for d, letter in enumerate(terms.terms[number]):
             axes = given[number].axes(d)
@@ -266,6 +266,13 @@ def _assigned(
                 assigned[letter] = axes
                 used.update(axes)
     return assigned
+
+
+def _bytes_to_move(node: UOp) -> int:
+    """The bytes of a value, those of a row that is repeated counted once."""
+    while node.op is _EXPAND and not is_known(node):
+        (node,) = node.src
+    return int(prod(node.shape)) * node.dtype.itemsize
 
 
 def _extents(node: UOp, terms: Letters) -> dict[str, int]:

@@ -7,6 +7,7 @@ import pytest
 
 from adjoint import ArgumentError, Mesh, P, ShapeError, Tensor, nn
 from adjoint.nn import parallel
+from bench import distributed
 from tests.nn.parallel_training import Run, mesh_of
 from tests.sharding.meshes import collectives
 
@@ -129,3 +130,20 @@ def test_an_unpacked_attention_computes_the_same():
     after = [attention(x, x, x)[0].numpy(), attention(x, other, other)[0].numpy()]
     np.testing.assert_allclose(after[0], before[0], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(after[1], before[1], rtol=1e-5, atol=1e-6)
+
+
+def sent(strategy, sizes):
+    """Bytes that a member of two sends in a step of the example's GPT, against the least."""
+    name = next(n for n, v in distributed.STRATEGIES.items() if v == (strategy, sizes))
+    run = distributed.Trained(strategy, sizes)
+    return sum(distributed.sent(distributed.graph_of(run), 2).values()) / distributed.least(
+        run, name, 2
+    )
+
+
+def test_parameters_in_parts_are_sent_and_not_what_they_are_repeated_to():
+    assert sent("", {"fsdp": 2}) < 1.2
+
+
+def test_lengths_in_parts_send_what_whole_lengths_do():
+    assert sent("sequence", {"tp": 2}) < 1.05

@@ -34,6 +34,9 @@ def join_all(kind: str, parts: Sequence[Array], out: Array) -> None:
     if len(parts) == 1:
         np.copyto(out, parts[0])
         return
+    if len(parts) == 2:
+        join(kind, parts[0], parts[1], out)
+        return
     level: list[Array] = []
     for i in range(0, len(parts), 2):
         level.append(parts[i] if i + 1 == len(parts) else _joined(kind, parts[i], parts[i + 1]))
@@ -41,10 +44,7 @@ def join_all(kind: str, parts: Sequence[Array], out: Array) -> None:
         for i in range(0, len(level) - 1, 2):
             join(kind, level[i], level[i + 1], level[i])
         level = level[::2]
-    if len(level) == 1:
-        np.copyto(out, level[0])
-    else:
-        join(kind, level[0], level[1], out)
+    join(kind, level[0], level[1], out)
 
 
 def _joined(kind: str, first: Array, second: Array) -> Array:
