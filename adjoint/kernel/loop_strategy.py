@@ -1,8 +1,8 @@
 """How the loops of a kernel run: which are joined, which run side by side, and how wide.
 
 A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
-the loop along which most memory is contiguous gets the lanes. Only the group decides, never the
-machine's load or the number of threads, so the same group always gives the same program.
+the loop along which most memory is contiguous gets the lanes. Only the group and the target
+decide, never the machine's load, so the same group always gives the same program.
 """
 
 from __future__ import annotations
