@@ -84,6 +84,7 @@ class Tile:
     dtypes: tuple[str, ...] = ("float32", "float64")
     narrow_rows: int = 0  # of one that is half as wide, for places of pictures; 0: there is none
     fused: bool = True  # a product and a sum are rounded once, with the bits of all such processors
+    sharers: int = 0  # threads for which grids are even; 0: a few, for which all are
 
     def lanes(self, itemsize: int) -> int:
         """Columns side by side."""
@@ -299,14 +300,14 @@ def tile_of(processor: Processor) -> Tile:
 _MATRICES = Tile(32, 128)  # two by two registers of 16 lines of 16 words, and two for each operand
 
 
-def units_of(processor: Processor) -> tuple[MatrixUnit, ...]:
-    """Its instructions on words. Sums of integers are those of all processors; those of bfloat16
-    are not, and are used where that is allowed (`ir/exactness.py`)."""
+def units_of(processor: Processor, sharers: int = 0) -> tuple[MatrixUnit, ...]:
+    """Its instructions on words, in grids for so many threads. Sums of integers are those of all
+    processors; those of bfloat16 are not, and are used where that is allowed
+    (`ir/exactness.py`)."""
     known = (MatrixUnit("int8", "int32", packed=4), MatrixUnit("bfloat16", "float32", packed=2))
     units = (unit for unit in known if unit.dtype in processor.dots)
-    return tuple(
-        replace(u, tile=_MATRICES if u.dtype in processor.matrices else None) for u in units
-    )
+    tile = replace(_MATRICES, sharers=sharers)
+    return tuple(replace(u, tile=tile if u.dtype in processor.matrices else None) for u in units)
 
 
 def _dots(has: Collection[str], width: int) -> tuple[str, ...]:

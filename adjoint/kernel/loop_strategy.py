@@ -1,8 +1,8 @@
 """How the loops of a kernel run: which are joined, which run side by side, and how wide.
 
 A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
-the loop along which most memory is contiguous gets the lanes. Only the group decides, never the
-machine's load or the number of threads, so the same group always gives the same program.
+the loop along which most memory is contiguous gets the lanes. Only the group and the target
+decide, never the machine's load, so the same group always gives the same program.
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
     if lanes == "outer" and width == target.most_lanes and not columns:
         width = _strip(probe, size, target)
+        if same(size, prod(frame.group.sizes[a] for a in frame.outer)):
+            width = _shared(width, size, probe, target)
     flat = bool(target.thread_bytes) and (lanes == "outer" or not frame.group.reduced)
     if flat:
         alone = len(outer) + (0 if frame.group.reduced else sum(map(len, stages))) == 1
@@ -314,6 +316,15 @@ def _columns(frame: LoopStages, probe: Probe, size: int, target: Target) -> int:
     most = min(target.total_bytes // kept, size // _STRIPS)
     width = 1 << max(most.bit_length() - 1, 0)
     return width if width >= target.most_lanes else 0
+
+
+def _shared(width: int, size: int, probe: Probe, target: Target) -> int:
+    """Lanes of sums of which there are so few that most of many threads would have none: no fewer
+    than a line of a cache holds."""
+    sharers = target.tile.sharers if target.tile else 0
+    while size // width < sharers and (width // 2) * probe.itemsize >= target.cache_line:
+        width //= 2
+    return width
 
 
 def _strip(probe: Probe, size: int, target: Target) -> int:

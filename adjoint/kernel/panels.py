@@ -31,6 +31,7 @@ from adjoint.kernel.loop_stages import flat
 from adjoint.kernel.masks import Distance, Mask, kept_from
 from adjoint.kernel.panel_rows import PanelRows, Sum
 from adjoint.kernel.row_stops import is_known
+from adjoint.kernel.sharing import Work
 from adjoint.kernel.tiles import BLOCK, multiply_add
 from adjoint.ops.logic import where
 from adjoint.ops.mathematics.nodes import compute_dtype
@@ -73,6 +74,11 @@ class PanelLowering(PanelRows):
     def _shares(self, most: int) -> tuple[int, int]:
         """Tiles of rows in a piece of the grid, and pieces of a member of the batch."""
         tiles = -(-self.rows // self.step)
+        if self.tile.sharers and not varies(*self.group.sizes):
+            operations = self._cost_of(self.step)
+            work = Work(tiles, self.batch, 1, operations, self.tile.sharers)
+            share = -(-tiles // work.parts(1, most))
+            return share, -(-tiles // share)
         even = max(_FEWEST_TILES, tiles * highest(self.batch) // _FEWEST_PIECES)
         parts = -(-tiles // min(most, even, tiles))
         return -(-tiles // parts), parts
@@ -113,8 +119,11 @@ class PanelLowering(PanelRows):
 
     def _cost(self) -> int:
         """Of a piece of the grid."""
+        return self._cost_of(self.share * self.step)
+
+    def _cost_of(self, rows: int) -> int:
         first = sum(2 * self._count(part) for part in self.first) * self.width
-        return (first + 2 * self.width * self.columns) * self.share * self.step
+        return (first + 2 * self.width * self.columns) * rows
 
     def _used_later(self) -> list[UOp]:
         """Reductions of rows that the results of the second product are made with."""

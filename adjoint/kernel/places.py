@@ -26,7 +26,7 @@ from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.margins import Block, Step
 from adjoint.kernel.tiles import BLOCK, Steps, TileLowering, Tiles
 from adjoint.ops.window import window
-from adjoint.stages import Group
+from adjoint.stages import Group, LoopProgram
 from adjoint.target import Tile
 
 MOST_LISTED = 1 << 13  # numbers of a window
@@ -193,6 +193,24 @@ class ChannelTiles(ListedTiles):
         self.packs[0] = self.packs[0] or self.turns
         return replace(made, rows=rows if self.packs[0] else even_rows(self.rows, made))
 
+    def program(self, name: str) -> LoopProgram:
+        if self.tile.sharers:
+            self.together = self._work().together(self._most_tiles())
+        return super().program(name)
+
+    def _taps(self) -> int:
+        return self.columns // self.width
+
+    def _piece(self, piece: Affine, panels: int, parts: int) -> tuple[Affine, ...]:
+        """The taps that a piece does follow one another."""
+        if self.together == self._taps():
+            self.first_tap = ZERO
+            return super()._piece(piece, panels, parts)
+        sizes = (self.batch, self._taps() // self.together, self.width // self.lanes, parts)
+        batch, taps, at_panel, part = unflattened(piece, sizes)
+        self.first_tap = taps * self.together
+        return batch, at_panel, part
+
     def _apart(self, steps: dict[int, int]) -> int:
         """How many bytes lie between places beside one another."""
         apart = [steps[a] for a in self._loops_of(self._k())]
@@ -254,7 +272,8 @@ class ChannelTiles(ListedTiles):
         if self.packs[0]:
             self._pack_rows(tiles, (start, size))
         with self.loops.loop(self.together) as turn:
-            self.tap = self._counter(self.together, turn)
+            self.turn_of_tap = self._counter(self.together, turn)
+            self.tap = self.first_tap + self.turn_of_tap
             self.channel = self.index(tiles.panel_at * self.lanes)
             if self.packs[1]:
                 self._pack_places(tiles, (start, size))
@@ -311,7 +330,7 @@ class ChannelTiles(ListedTiles):
         every = tiles.share * self.together // sum(lines)
         if not every or any(self.packs) or not self._is_periodic():
             return []
-        number_of = self.index(self.tap * tiles.share + self.turn)
+        number_of = self.index(self.turn_of_tap * tiles.share + self.turn)
         which, asks = number_of // every, (number_of % every).eq(0)
         firsts = [number(0), number(lines[0])]
         mine = [asks & (which < firsts[1]), asks & (which >= firsts[1]) & (which < sum(lines))]
@@ -340,7 +359,7 @@ class ChannelTiles(ListedTiles):
             self._asked = None
 
     def _held(self, turn: Affine) -> Affine:
-        return ZERO if self.once else (turn * self.together + self.tap) * self.tile.rows
+        return ZERO if self.once else (turn * self.together + self.turn_of_tap) * self.tile.rows
 
     def _steps(self, block: Block, listed: UOp | None) -> Steps:
         return self._along_places(block)

@@ -32,6 +32,7 @@ from adjoint.kernel.in_place import written_over
 from adjoint.kernel.index_maps import At, Gate, reduced_operands, within
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.margins import Block, Margins, Step
+from adjoint.kernel.sharing import Work
 from adjoint.ops.logic import question_of, where
 from adjoint.ops.mathematics.nodes import (
     apply,
@@ -212,14 +213,30 @@ class TileLowering(Margins):
         """Tiles of rows in a piece of the grid, and pieces beside one another in a panel."""
         tiles = -(-self.rows // self.tile.rows)
         panels = self.batch * -(-self.columns // self.lanes) // self.together
-        lines = self.tile.rows * self.sums * self.together
-        most = _TOTAL_BYTES // (lines * self.lanes * self.kind.itemsize)
+        most = self._most_tiles() // self.together
+        if self.tile.sharers and not varies(tiles, panels, self.length):
+            share = -(-tiles // self._work().parts(self.together, most))
+            return share, -(-tiles // share)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(self.fewest, pieces), highest(tiles))
         if beside := self._beside_places():
             share = min(share, -(-tiles * beside // _FEWEST_APART))
         parts = -(-tiles // share)
         return (share if varies(parts) else -(-tiles // parts)), parts
+
+    def _most_tiles(self) -> int:
+        """Of which a piece of the grid can hold the sums."""
+        return _TOTAL_BYTES // (self.tile.rows * self.sums * self.lanes * self.kind.itemsize)
+
+    def _work(self) -> Work:
+        rows, taps = self.tile.rows, self._taps()
+        panels = self.batch * -(-self.columns // self.lanes) // taps
+        operations = 2 * self.length * self.numbers * rows * self.lanes
+        return Work(-(-self.rows // rows), panels, taps, operations, self.tile.sharers)
+
+    def _taps(self) -> int:
+        """Panels of the same columns, that a piece of the grid may do block by block."""
+        return 1
 
     def _lanes(self, at_panel: Affine) -> UOp | None:
         """How many columns the panel has, where the last has fewer."""

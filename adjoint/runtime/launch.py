@@ -30,6 +30,8 @@ from adjoint.runtime.stacks import with_room
 
 LONG = 100_000_000  # scalar operations from which a run must be possible to interrupt: some 50 ms
 CHUNK = 40_000  # scalar operations of a chunk: some 10 µs, many times the price of sharing it
+_FEW_THREADS = 4  # of which none waits long for another
+_TURNS = 8  # of chunks that a thread has
 _FLAG = text.PROGRAM_FLAG // 8
 Run = Callable[[], int]
 
@@ -62,11 +64,28 @@ def chunk_of(extent: int, cost: int, threads: int | None = None, lanes: int = 1)
     whole groups of lanes make up."""
     least = -(-CHUNK // max(1, cost))
     count = the_pool().threads if threads is None else threads
-    share = -(-extent // (8 * count))
+    share = -(-extent // (_TURNS * count))
     most = max(1, LONG // max(1, cost))
     if extent <= least:
         return max(1, extent)
-    return max(1, min(-(-min(max(least, share), most) // lanes) * lanes, extent))
+    wanted = _even(extent, min(max(least, share), most), count)
+    return max(1, min(-(-wanted // lanes) * lanes, extent))
+
+
+def _even(extent: int, chunk: int, threads: int) -> int:
+    """A chunk that is no longer, and at least half as long, with which the busiest thread has
+    least; as it was for few threads, or fewer chunks than threads."""
+    chunks = -(-extent // chunk)
+    if threads <= _FEW_THREADS or chunks <= threads:
+        return chunk
+    turns = -(-chunks // threads)
+    ways = [-(-extent // (n * threads)) for n in range(turns, 2 * min(turns, _TURNS) + 1)]
+
+    def busiest(way: int) -> int:
+        pieces = -(-extent // way)
+        return -(-pieces // threads) * way
+
+    return min([chunk, *ways], key=busiest)
 
 
 class NativeProgram:

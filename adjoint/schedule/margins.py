@@ -16,6 +16,7 @@ from adjoint.ir.uop import UOp
 from adjoint.kernel.margins import ALIKE
 from adjoint.ops.logic import with_question
 from adjoint.ops.movement import flip, pad_constant, permute, reshape, shrink
+from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule.matrix_form import is_swapped
 from adjoint.schedule.strategy import is_tiled
@@ -66,8 +67,14 @@ def asking(product: UOp, node: UOp, target: Target) -> UOp:
     if not is_tiled(product, target):
         return product
     rows, columns = product.src
-    finite = (_all_of(node.src[1 - which]) * 0.0).sum().eq(0.0)  # zero times each is zero then
+    finite = _total(_all_of(node.src[1 - which]) * 0.0).eq(0.0)  # zero times each is zero then
     return with_question(rows, finite).contract(columns, product.arg.spec)
+
+
+def _total(x: UOp) -> UOp:
+    """The sum of all elements; of blocks first, which threads share, where it is one of blocks."""
+    blocks, left = divmod(x.size, BLOCK)
+    return x.sum() if left or blocks < 2 else x.reshape(blocks, BLOCK).sum((1,)).sum()
 
 
 def _all_of(x: UOp) -> UOp:

@@ -13,6 +13,7 @@ from adjoint import config
 from adjoint.backends.cpu.bind import NativeSteps
 from adjoint.ops.collective import COLLECTIVES
 from adjoint.runtime.compiler import Code, assembly_of, compile_sources, machine
+from adjoint.runtime.cores import thread_count
 from adjoint.runtime.launch import Cells, NativeProgram
 from adjoint.runtime.memory import HOST
 from adjoint.runtime.pool import begin_native_code
@@ -22,6 +23,7 @@ from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
 from adjoint.target import TARGETS, Target, tile_of, units_of
 
 _LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is like
+_FEW_THREADS = 4  # that share sixteen pieces evenly enough
 
 
 class CpuBackend:
@@ -32,19 +34,19 @@ class CpuBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The CPU, with tiles as large as the registers of this one allow, which change no bit, and
-        its instructions on words."""
-        host = processor()
+        """The CPU, with tiles as large as the registers of this one allow, in pieces that threads
+        share evenly, which change no bit, and its instructions on words."""
+        host, sharers = processor(), _sharers()
         return replace(
             TARGETS["CPU"],
-            tile=tile_of(host),
-            matrix_units=units_of(host),
+            tile=replace(tile_of(host), sharers=sharers),
+            matrix_units=units_of(host, sharers),
             ahead_bytes=config.OVERLAP.value(),
         )
 
     def machine(self) -> bytes:
-        """Of the processor, and of LLVM."""
-        return machine()
+        """Of the processor, of LLVM, and of threads that are many."""
+        return machine() + (b"%d" % _sharers() if _sharers() else b"")
 
     def about(self) -> str:
         """The processor."""
@@ -85,6 +87,11 @@ class CpuBackend:
         """A native call returns when it is done: there is nothing to wait for."""
 
     timed = staticmethod(by_the_clock)
+
+
+def _sharers() -> int:
+    """Threads for which grids are cut, 0 for few."""
+    return thread_count() if thread_count() > _FEW_THREADS else 0
 
 
 def _has_little_to_do(program: LoopProgram) -> bool:

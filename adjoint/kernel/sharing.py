@@ -1,0 +1,60 @@
+"""How the tiles of a product are dealt to threads: none waits long for the last piece.
+
+The grid of a kernel has as many pieces as its text says, whoever runs it. Two or four threads share
+sixteen evenly enough; for more of them (`Tile.sharers`) there are as many pieces as make the
+busiest thread ready soonest. Which tiles are one piece changes no bit. What may live here: sizes of
+pieces. What may not: what a piece does (`tiles.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_PACKING = 0.4  # of the time of a tile: what it takes to read a panel, or the rows of a tile
+_WORTH = 0.97  # of the time, below which more pieces are made: each reads its panels again
+_LITTLE = 1 << 18  # scalar operations of a piece that is worth a thread
+_ROUNDS = 8  # of pieces for each thread: more are even enough, however they are cut
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What threads share: tiles of rows, for each of some panels, of each of which there are some
+    taps; a tile has so many scalar operations."""
+
+    tiles: int
+    panels: int
+    taps: int
+    operations: int
+    sharers: int
+
+    def parts(self, together: int, most: int) -> int:
+        """Into how many parts the tiles go, of `most` at most, with so many taps in a piece."""
+        fewest = -(-self.tiles // most)
+        even = _ROUNDS * self.sharers // (self.panels * self.taps // together) + 1
+        worth = self.tiles * together * self.operations // _LITTLE
+        ways = range(fewest, max(fewest, min(self.tiles, even, worth)) + 1)
+        return _soonest((self._seconds(together, parts), parts) for parts in ways)
+
+    def together(self, most: int) -> int:
+        """How many taps a piece does, of `most` tiles at most."""
+        ways = (n for n in range(self.taps, 0, -1) if self.taps % n == 0)
+        return _soonest((self._soonest_of(n, max(most // n, 1)), n) for n in ways)
+
+    def _soonest_of(self, together: int, most: int) -> float:
+        return self._seconds(together, self.parts(together, most))
+
+    def _seconds(self, together: int, parts: int) -> float:
+        """What the busiest thread takes, in tiles."""
+        pieces, share = self.panels * (self.taps // together) * parts, -(-self.tiles // parts)
+        read = together + (share if self.taps > 1 else 0)
+        return -(-pieces // self.sharers) * (share * together + _PACKING * read)
+
+
+def _soonest(ways: Iterable[tuple[float, int]]) -> int:
+    """The first of which no later one is so much sooner that it is worth more pieces."""
+    (best, found), *others = ways
+    for seconds, way in others:
+        if seconds < best * _WORTH:
+            best, found = seconds, way
+    return found
