@@ -1,7 +1,7 @@
 """How the tiles of a product are dealt to threads: none waits long for the last piece.
 
-The grid of a kernel has as many pieces as its text says, whoever runs it. Two or four threads share
-sixteen evenly enough; for more of them (`Tile.sharers`) there are as many pieces as make the
+The grid of a kernel has as many pieces as its text says. Two or four threads share sixteen evenly
+enough; for more of them (`Tile.sharers`) there are as many pieces as make the
 busiest thread ready soonest. Which tiles are one piece changes no bit. What may live here: sizes of
 pieces. What may not: what a piece does (`tiles.py`).
 """

@@ -214,13 +214,13 @@ class TileLowering(Margins):
         tiles = -(-self.rows // self.tile.rows)
         panels = self.batch * -(-self.columns // self.lanes) // self.together
         most = self._most_tiles() // self.together
+        if beside := self._beside_places():
+            most = min(most, -(-tiles * beside // _FEWEST_APART))
         if self.tile.sharers and not varies(tiles, panels, self.length):
             share = -(-tiles // self._work().parts(self.together, most))
             return share, -(-tiles // share)
         pieces = highest(tiles) * highest(panels) // _FEWEST_PIECES
         share = min(most, max(self.fewest, pieces), highest(tiles))
-        if beside := self._beside_places():
-            share = min(share, -(-tiles * beside // _FEWEST_APART))
         parts = -(-tiles // share)
         return (share if varies(parts) else -(-tiles // parts)), parts
 
