@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -30,7 +31,9 @@ EXAMPLES = """\
 The processes ask `adjoint.distributed` who they are. A scheduler's own mpirun or srun starts them
 as well: `mpirun -n 4 python train.py`."""
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # of Linux's prctl
-_OPEN_MPI = ["--oversubscribe", "--bind-to", "none", "--runtime-options", "recoverable,continuous"]
+_OPEN_MPI = ["--oversubscribe", "--bind-to", "none"]
+_KEEP_ON = ["--runtime-options", "recoverable,continuous"]  # though a process was lost
+_KEEP_ON_4 = ["--enable-recovery", "--continuous"]  # the same before Open MPI 5
 _PATIENCE = 10.0  # seconds that mpirun has for ending what it started
 
 
@@ -86,7 +89,10 @@ def _found(given: str | None) -> str:
 def _own_options(mpirun: str) -> list[str]:
     """What makes Open MPI leave it to the processes to say who was lost."""
     text = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
-    return _OPEN_MPI if "Open MPI" in text else []
+    found = re.search(r"Open MPI\D*(\d+)", text)
+    if found is None:
+        return []
+    return _OPEN_MPI + (_KEEP_ON if int(found[1]) >= 5 else _KEEP_ON_4)
 
 
 def _program(options: argparse.Namespace) -> list[str]:

@@ -279,6 +279,8 @@ class TeamRenderer(ThreadRenderer):
     def halved(self, acc: UOp, join: Join) -> Value:
         w, own = self.w, self.own_lanes(join.lanes)
         name, threads = self.value[acc].name, self.active(join.lanes)
+        if threads > WARP and acc.dtype is dtypes.float32 and join.op in _EXTREMES:
+            return self.halved_by_warps(acc, join)
         if threads > WARP:
             name, threads = self.through_memory(acc, join, name), WARP
         while threads > 1:
@@ -288,6 +290,41 @@ class TeamRenderer(ThreadRenderer):
             name = self.join(join, acc, pair, own)
         self.value[acc] = Value(name, None if own > 1 else 0, w.level)
         return super().halved(acc, Join(join.op, own))
+
+    def halved_by_warps(self, acc: UOp, join: Join) -> Value:
+        """The largest or smallest, whose order does not matter: of each thread, of its warp, and
+        of all warps at last, which by then have one value each."""
+        w, warps = self.w, self.active(join.lanes) // WARP
+        name, lanes = self.value[acc].name, self.own_lanes(join.lanes)
+        while lanes > 1:
+            kind = ty.type_of(acc.dtype, lanes)
+            lanes //= 2
+            halves = [self.part(kind, name, at, lanes) for at in (0, lanes)]
+            name = self.join(join, acc, halves, lanes)
+        name = self.of_warps(self.shuffled_down(acc, join, name, WARP), warps)
+        return Value(self.shuffled_down(acc, join, name, warps), 0, w.level)
+
+    def shuffled_down(self, acc: UOp, join: Join, name: str, threads: int) -> str:
+        """The values of so many neighbouring threads as one, which all of them have."""
+        while threads > 1:
+            threads //= 2
+            other = shuffled(self.w, name, acc.dtype, 1, threads, self.members)
+            name = self.join(join, acc, [name, other], 1)
+        return name
+
+    def of_warps(self, name: str, warps: int) -> str:
+        """By way of shared memory what so many warps have: neighbouring threads get that of one
+        warp each, and of the first again when there are no more."""
+        w = self.w
+        base = f"getelementptr i8, {_SHARED} {self.memory}, i32 {self.joining}"
+        area, number = w.emit(base), w.emit(f"lshr i32 {self.thread}, 5")
+        self.barrier()
+        mine = w.emit(f"getelementptr float, {_SHARED} {area}, i32 {number}")
+        w.effect(f"store float {name}, {_SHARED} {mine}, align 4")
+        self.barrier()
+        lane = w.emit(f"and i32 {self.thread}, {warps - 1}")
+        place = w.emit(f"getelementptr float, {_SHARED} {area}, i32 {lane}")
+        return w.emit(f"load float, {_SHARED} {place}, align 4")
 
     def in_order(self, acc: UOp, join: Join, name: str, other: str, distance: int) -> list[str]:
         """The value of the lower thread first, where that matters: of zeros of both signs, the

@@ -164,3 +164,9 @@ def test_columns_are_on_their_way_together():
     assert ".maxnreg 64" in ptx
     loads = re.search(r"(?:ld\.global\S*\.v4(?:(?!add\.rn).)*){16}", ptx, re.DOTALL)
     assert loads is not None
+
+
+def test_the_largest_of_a_row_is_found_by_warps_before_scratch_is_asked():
+    _, ptx = only(floats(600, 4096).max(-1))
+    assert ptx.count("ld.shared") == 1
+    assert ptx.count("shfl.sync") == 5 + 1  # within a warp, and between two
