@@ -42,10 +42,12 @@ MAIN = None
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Around:
-    """What a pass over one part may ask: what it is compiled for, the functions inside it."""
+    """What a pass over one part may ask: what it is compiled for, the functions inside it, and
+    whether memory is limited."""
 
     target: Target
     made: Mapping[Function, Any]
+    limited: bool
 
 
 def each(work: Callable[[Any, Around], Any]) -> Callable[[Compilation], Compilation]:
@@ -53,7 +55,7 @@ def each(work: Callable[[Any, Around], Any]) -> Callable[[Compilation], Compilat
 
     def over_all(unit: Compilation) -> Compilation:
         made: dict[Any, Any] = {}
-        around = Around(unit.backend.target, made)
+        around = Around(unit.backend.target, made, unit.limit is not None)
         for name, part in unit.parts.items():
             made[name] = work(part, around)
         return replace(unit, parts=made)

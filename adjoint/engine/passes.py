@@ -26,6 +26,7 @@ from adjoint.ir.values import is_known
 from adjoint.kernel.optimise import optimised
 from adjoint.runtime.spans import span
 from adjoint.schedule import memory
+from adjoint.schedule.buckets import collectives_in_buckets
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
 from adjoint.schedule.legalise import prepare, whole_routines
@@ -82,8 +83,10 @@ def simplify(graph: Graph, around: Around) -> Graph:
 def legalise(graph: Graph, around: Around) -> Graph:
     """Before: complex arithmetic, argmax(x), contract(a, b, "bqhd,bkhd->bhqk").
     After: real arithmetic; max, eq and min; a product of matrices between views."""
-    real = split_complex(whole_routines(graph.roots, around.target))
-    return replace(graph, roots=tuple(prepare(real, around.target)))
+    roots = split_complex(whole_routines(graph.roots, around.target))
+    if not around.limited:  # values that wait for one another lie in memory together
+        roots = collectives_in_buckets(roots)
+    return replace(graph, roots=tuple(prepare(roots, around.target)))
 
 
 @each

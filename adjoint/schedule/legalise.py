@@ -28,7 +28,6 @@ from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
 from adjoint.schedule.across import across_rules
-from adjoint.schedule.buckets import collectives_in_buckets
 from adjoint.schedule.byte_products import bytes_by_library
 from adjoint.schedule.channels import channels_last
 from adjoint.schedule.collectives import collectives_as_moves
@@ -74,7 +73,6 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
             roots = pictures_last(roots, target)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
-    roots = collectives_in_buckets(roots)
     if target.carries:
         roots = collectives_as_moves(roots)
     roots = with_finishes(roots, target)

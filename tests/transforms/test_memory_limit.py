@@ -256,7 +256,8 @@ def test_a_sharded_program_keeps_to_the_limit_on_every_member():
     lowered = lower(limited)(ws, x)
     assert lowered.footprint.total <= limit
     assert lowered.recomputed()
-    assert lowered.collectives() == lower(plain)(ws, x).collectives()
+    roomy = jit(value_and_grad(network), memory_limit="1TB")  # in both, none waits for others
+    assert lowered.collectives() == lower(roomy)(ws, x).collectives()
 
 
 def test_what_is_printed_is_printed_once(capsys):

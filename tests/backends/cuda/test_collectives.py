@@ -1,9 +1,5 @@
 """Programs of GPUs with collectives: over fake GPUs and a fake NCCL, the bits of the CPU."""
 
-import threading
-from contextlib import contextmanager
-from typing import ClassVar
-
 import numpy as np
 import pytest
 
@@ -13,44 +9,12 @@ from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import toposort
 from adjoint.ops.collective import COLLECTIVES, all_gather, all_reduce, all_to_all, reduce_scatter
-from adjoint.runtime.comm import nccl
 from adjoint.runtime.device import has_tools
 from adjoint.schedule.collectives import collectives_as_moves
 from adjoint.target import TARGETS
-from tests.anew import compiled_anew
-from tests.support.fake_gpu import fake_gpus
-from tests.support.fake_nccl import FakeNccl, Wires
+from tests.support.wired_gpus import Nccl, installed
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
-
-
-class Nccl(threading.local):
-    """A fake of NCCL for every thread, which share the wires."""
-
-    wires = Wires()
-    every: ClassVar[list] = []
-    loaded = True
-
-    def __init__(self):
-        self._own = FakeNccl(self.wires)
-        self.every.append(self._own)
-        self.made, self.call = self._own.made, self._own.call
-
-    @classmethod
-    def calls(cls):
-        return [name for fake in cls.every for name in fake.calls]
-
-
-@contextmanager
-def installed(size):
-    fake = Nccl()
-    library, nccl.library = nccl.library, lambda: fake
-    try:
-        with compiled_anew(), fake_gpus(size) as gpus:
-            yield gpus
-    finally:
-        nccl.library = library
-        steps._groups.clear()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from adjoint import Mesh, Tensor, grad
@@ -18,9 +19,9 @@ from adjoint.runtime.comm import nccl, world
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
-from tests.backends.cuda.test_collectives import Nccl, installed, values
+from tests.support.wired_gpus import Nccl, installed
 
-X = values(6, 8)
+X = np.random.default_rng(0).standard_normal((6, 8)).astype(np.float32)
 
 
 def told(x, node, *attributes):

@@ -160,7 +160,7 @@ def test_gates_are_asked_only_where_a_row_may_end():
 
 
 def test_columns_are_on_their_way_together():
-    (ptx,) = texts(floats(8192, 64).sum(0)).values()
+    (ptx,) = texts(floats(4096, 64).sum(0)).values()
     assert ".maxnreg 64" in ptx
     loads = re.search(r"(?:ld\.global\S*\.v4(?:(?!add\.rn).)*){16}", ptx, re.DOTALL)
     assert loads is not None
