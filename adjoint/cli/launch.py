@@ -33,7 +33,7 @@ as well: `mpirun -n 4 python train.py`."""
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # of Linux's prctl
 _OPEN_MPI = ["--oversubscribe", "--bind-to", "none"]
 _KEEP_ON = ["--runtime-options", "recoverable,continuous"]  # though a process was lost
-_KEEP_ON_4 = ["--enable-recovery", "--continuous"]  # the same before Open MPI 5
+_KEEPS_ON = 5  # the version from which on Open MPI that keeps on tells of it by its exit code
 _PATIENCE = 10.0  # seconds that mpirun has for ending what it started
 
 
@@ -87,12 +87,13 @@ def _found(given: str | None) -> str:
 
 
 def _own_options(mpirun: str) -> list[str]:
-    """What makes Open MPI leave it to the processes to say who was lost."""
+    """What makes Open MPI leave it to the processes to say who was lost. Version 4 would end such a
+    run as if all were well, so it ends the others itself; they have told by then."""
     text = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"Open MPI\D*(\d+)", text)
     if found is None:
         return []
-    return _OPEN_MPI + (_KEEP_ON if int(found[1]) >= 5 else _KEEP_ON_4)
+    return _OPEN_MPI + (_KEEP_ON if int(found[1]) >= _KEEPS_ON else [])
 
 
 def _program(options: argparse.Namespace) -> list[str]:
