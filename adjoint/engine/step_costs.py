@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from adjoint.engine.roofline import Roofline  # which compiles what it measures
 
 _MANY = 10**7
-_ONE = ("add", "sub", "mul", "true_div", "sqrt", "maximum", "minimum", "neg")
+_ONE = ("add", "sub", "mul", "true_div", "inverse", "sqrt", "maximum", "minimum", "neg")
 _OPERATIONS = {OPS[name]: 1 for name in _ONE} | {OPS["fma"]: 2}
 
 

@@ -409,6 +409,22 @@ fma: OpDef = _kernel(
 )
 
 
+def _inverse_type(src: Nodes, arg: Any) -> Types:
+    _need("inverse", len(src) == 1, "takes one operand", src, "E2007")
+    kind = src[0].dtype
+    _need("inverse", isinstance(kind, DType) and kind.is_float, "divides floats", src, "E2005")
+    return src[0].shape, kind
+
+
+inverse: OpDef = _kernel(
+    "inverse",
+    "`1 / x` as IEEE rounds it, for NaN and for numbers of 2^-60 to 2^60 alone: where a division "
+    "takes many instructions it need not look at the ends of the range.",
+    lambda x: UOp(inverse, (x,)),
+    _inverse_type,
+)
+
+
 class DotArg(Arg):
     dtype: DType  # of the numbers in a word: int8, where those of the first are uint8; bfloat16
 

@@ -203,6 +203,7 @@ _BASIC: dict[str, Callable[..., Any]] = {
     "sub": np.subtract,
     "mul": _either(np.multiply, np.logical_and),
     "neg": np.negative,
+    "inverse": lambda x: np.true_divide(x.dtype.type(1), x),
     "true_div": np.true_divide,
     "lt": np.less,
     "le": np.less_equal,

@@ -59,7 +59,7 @@ _ONLY = {  # the kinds of operands that renderers know beside those that every o
     **dict.fromkeys(("idiv", "fmod", "lshift", "rshift"), "iu"),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), "iu"),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "b"),
-    **dict.fromkeys(("fma", "true_div", "sqrt", "floor", "ceil", "trunc", "round"), "f"),
+    **dict.fromkeys(("fma", "true_div", "inverse", "sqrt", "floor", "ceil", "trunc", "round"), "f"),
     "copysign": "f",
 }
 
@@ -141,6 +141,11 @@ def _moderate(x):
     return (np.abs(x) > 1e-120) & (np.abs(x) < 1e120)
 
 
+def _inverse(x):
+    assert np.all(np.isnan(x) | ((np.abs(x) >= 2.0**-60) & (np.abs(x) <= 2.0**60)))
+    return np.true_divide(x.dtype.type(1), x)
+
+
 _CASTS = {"cast": _cast, "bitcast": _bitcast}
 _BASIC = _CASTS | {
     "add": np.add,
@@ -149,6 +154,7 @@ _BASIC = _CASTS | {
     "neg": np.negative,
     "fma": _fma,
     "true_div": np.true_divide,
+    "inverse": _inverse,
     "sqrt": np.sqrt,
     "abs": np.abs,
     "maximum": np.maximum,

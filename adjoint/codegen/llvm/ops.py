@@ -168,6 +168,12 @@ def _abs_int(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
     return w.emit(form.text % (names[0], "false"))
 
 
+def _inverse(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
+    one = ty.constant(1, dtype)
+    ones = one if lanes == 1 else f"splat ({ty.scalar_type(dtype)} {one})"
+    return w.emit(f"fdiv {ty.type_of(dtype, lanes)} {ones}, {names[0]}")
+
+
 def _same(w: Writer, dtype: DType, names: Names, lanes: int) -> str:
     return names[0]
 
@@ -178,6 +184,7 @@ _SPECIAL: dict[tuple[str, str], Rows] = {
     ("abs", "i"): _abs_int,
     ("abs", "u"): _same,
     ("abs", "b"): _same,
+    ("inverse", "f"): _inverse,
     **{("bitwise_not", k): _flip for k in _BITS},
 }
 

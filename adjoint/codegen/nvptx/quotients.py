@@ -1,4 +1,4 @@
-"""Many quotients of float32 with one divisor, as IEEE rounds them.
+"""Quotients of float32, as IEEE rounds them, in fewer instructions than the processor's.
 
 With r, the rounded reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a
 fused multiply-add finds exactly; the second correction rounds to the nearest (Markstein's theorem),
@@ -62,16 +62,30 @@ def power_over(w: Writer, power: float, s: str, lanes: int) -> str:
     """power / s, where power is one of two, for each lane: the reciprocal, corrected once, is
     rounded as IEEE says if its exponent is not near the ends."""
     one, f = _Floats(w, dtypes.float32, 1), _Floats(w, dtypes.float32, lanes)
-    parts = [_lane(w, s, lane, lanes) for lane in range(lanes)]
-    found = [w.emit(w.call("float", _RECIPROCAL, f"float {part}")) for part in parts]
+    parts, found = _approximate(w, s, lanes)
     # A divisor that is too small has a reciprocal that is too large.
     sizes = _added(one, [one.call("fabs", part) for part in [*parts, *found]])
     fits = one.do("fcmp ole", sizes, _LARGE)
-    inverse = found[0] if lanes == 1 else _together(w, found)
-    minus = w.emit(f"fneg {f.type} {s}")
-    inverse = f.call("fma", f.call("fma", minus, inverse, f.number(1.0)), inverse, inverse)
-    q = f.do("fmul", inverse, power)
+    q = f.do("fmul", _corrected(f, s, found), power)
     return _or_exact(f, fits, q, f.number(power), s)
+
+
+def inverse_of(w: Writer, s: str, lanes: int) -> str:
+    """1 / s for each lane, whose exponent is known to be moderate."""
+    return _corrected(_Floats(w, dtypes.float32, lanes), s, _approximate(w, s, lanes)[1])
+
+
+def _approximate(w: Writer, s: str, lanes: int) -> tuple[list[str], list[str]]:
+    """The lanes, and their reciprocals as the processor thinks that they are."""
+    parts = [_lane(w, s, lane, lanes) for lane in range(lanes)]
+    return parts, [w.emit(w.call("float", _RECIPROCAL, f"float {part}")) for part in parts]
+
+
+def _corrected(f: _Floats, s: str, found: list[str]) -> str:
+    """The reciprocals as IEEE rounds them."""
+    inverse = found[0] if len(found) == 1 else _together(f.w, found)
+    minus = f.w.emit(f"fneg {f.type} {s}")
+    return f.call("fma", f.call("fma", minus, inverse, f.number(1.0)), inverse, inverse)
 
 
 def _added(one: _Floats, values: list[str]) -> str:

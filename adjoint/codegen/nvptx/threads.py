@@ -16,7 +16,7 @@ from adjoint.codegen.nvptx.early_loads import early_nodes
 from adjoint.codegen.nvptx.even_lanes import even_text
 from adjoint.codegen.nvptx.geometry import Geometry, geometry_of, kernel_name
 from adjoint.codegen.nvptx.memory import Place, load, store
-from adjoint.codegen.nvptx.quotients import is_power_of_two, power_over
+from adjoint.codegen.nvptx.quotients import inverse_of, is_power_of_two, power_over
 from adjoint.codegen.nvptx.turns import TurnBounds
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import GLOBAL, LOAD, STORE
@@ -132,6 +132,8 @@ class ThreadRenderer(Renderer):
         w = self.w
         if node.op.name == "lt" and self.bounds.is_less(node):
             return Value(ty.constant(True, node.dtype), 0, 0, True)
+        if node.op.name == "inverse" and node.dtype is dtypes.float32:
+            return self.inverse(node, operands[0])
         if w.lanes > 1:
             found = even_text(node, operands, w.lanes, self.multiples)
             if found is not None:
@@ -141,6 +143,13 @@ class ThreadRenderer(Renderer):
                 quotient = power_over(w, power, w.vector(operands[1], node.dtype), w.lanes)
                 return Value(quotient, None, w.level)
         return super().compute(node, operands)
+
+    def inverse(self, node: UOp, operand: Value) -> Value:
+        """1 / x, where that needs no look at the ends of the range."""
+        if operand.stride is None:
+            x, lanes = self.w.vector(operand, node.dtype), self.w.lanes
+            return Value(inverse_of(self.w, x, lanes), None, self.w.level)
+        return Value(inverse_of(self.w, operand.name, 1), 0, self.w.level)
 
     def is_power_over(self, node: UOp, operands: list[Value]) -> bool:
         """Whether a known power of two is divided by what differs from lane to lane."""

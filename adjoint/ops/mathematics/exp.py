@@ -21,6 +21,7 @@ from adjoint.ops.mathematics.nodes import (
     fitted,
     fma,
     format_of,
+    inverse,
     like,
     minus,
     over,
@@ -170,7 +171,7 @@ def tanh_of(x: UOp) -> UOp:
     doubled = plus(bound, bound)
     n, exponent = _nearest(doubled, _LOG2_E, form, form.bias - 1)
     half_power = bits(shifted_left(exponent, form.mantissa), form.dtype)
-    large = minus(1.0, over(1.0, fma(_grown(_rest(doubled, n)), half_power, 0.5)))
+    large = minus(1.0, inverse(fma(_grown(_rest(doubled, n)), half_power, 0.5)))
     small = fma(times(fitted(z, TANH), z), a, a)
     return with_sign(where(test("lt", a, 0.625), small, large), x)
 

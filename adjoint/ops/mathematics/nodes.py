@@ -147,6 +147,11 @@ def over(a: Any, b: Any) -> UOp:
     return apply("true_div", a, _operand(b, a))
 
 
+def inverse(x: UOp) -> UOp:
+    """1 / x for NaN and numbers of 2^-60 to 2^60."""
+    return apply("inverse", x)
+
+
 def absolute(x: UOp) -> UOp:
     """|x|."""
     return apply("abs", x)

@@ -39,7 +39,7 @@ void mul(int64_t* args, int64_t begin, int64_t end) {
     float alu13 = fmaf(alu12, 1.9046542e-09f, fmaf(alu12, (-0.6931472f), alu10));
     float alu14 = fmaf(fmaf(fmaf(0.001392625f, alu13, 0.008363233f), alu13, 0.041666552f), alu13, 0.16666576f);
     float alu15 = fmaf(fmaf(fmaf(fmaf(alu14, alu13, 0.5f), alu13, 1.0f), alu13, 1.0f), i32_as_f32((int)((uint32_t)f32_as_i32(alu11)<<23u)), 0.5f);
-    float alu16 = copysignf(((alu5<0.625f)?alu8:(1.0f-(1.0f/alu15))), alu4);
+    float alu16 = copysignf(((alu5<0.625f)?alu8:(1.0f-(1/alu15))), alu4);
     float val3 = *(in3+alu3);
     *(out0+alu3) = (n1*(2.0f*(alu16-val3))*(1.0f-(alu16*alu16)));
   }
