@@ -319,7 +319,7 @@ def _pinv_reference(x: Any, rcond: float | None = None) -> Array:
 def _pinv_jvp(t: Any, y: UOp, x: UOp, rcond: float | None) -> UOp:
     """Golub and Pereyra (1973): right wherever the rank does not change nearby, and where no value
     is left out that is not zero."""
-    if rcond is not None:
+    if rcond is not None and 0 not in x.shape[-2:]:  # without singular values none is left out
         return _truncated_jvp(t[0], x, rcond)
     turned = mH(t[0])
     rows = y @ mH(y) @ turned
@@ -367,6 +367,7 @@ pinv = define(
         (real(2, 2, 3), 1e-3),
         (real(0, 3, 2),),
         (real(3, 0),),
+        (real(2, 0, 3), 0.5),
         rough(np.ones((3, 2))),
         (np.array([[1.0, 0.3], [0.2, 0.1]]), 0.2),
         (real(4, 3, lo=-1, hi=1), 0.3),
