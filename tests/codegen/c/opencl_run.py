@@ -22,11 +22,18 @@ OPTIONS = ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w"]
 
 
 def device() -> Any:
-    """A device, if there is one that computes in double precision."""
+    """A device, if there is one that computes in double precision, and whose compiler works: one
+    that does not know the processor compiles nothing."""
     every = [d for p in cl.get_platforms() for d in p.get_devices()]
     if not every:
         raise SystemExit("there is no OpenCL device")
-    return max(every, key=lambda d: bool(d.double_fp_config))
+    found = max(every, key=lambda d: bool(d.double_fp_config))
+    try:
+        cl.Program(cl.Context([found]), "kernel void none() {}").build(OPTIONS)
+    except cl.RuntimeError as error:
+        said = str(error).strip().rpartition("\n")[2]
+        raise SystemExit(f"the OpenCL device {found.name} compiles nothing: {said}") from None
+    return found
 
 
 def run(context: Any, queue: Any, kernel: Any, call: dict[str, Any]) -> list[Any]:
@@ -62,4 +69,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 3:
         main(*sys.argv[1:])
     else:
-        print(json.dumps({"name": device().name, "doubles": bool(device().double_fp_config)}))
+        found = device()
+        print(json.dumps({"name": found.name, "doubles": bool(found.double_fp_config)}))

@@ -38,12 +38,14 @@ GRAPHS, CHUNK = 600, 200
 @pytest.fixture(scope="session")
 def opencl():
     """A Python that finds an OpenCL device, and whether that has doubles."""
-    named = os.environ.get("ADJOINT_OPENCL_PYTHON")
+    named, said = os.environ.get("ADJOINT_OPENCL_PYTHON"), []
     places = [named] if named else [str(ROOT / ".opencl/venv/bin/python"), sys.executable]
     for place in places:
         if Path(place).exists() and (found := run(place)).returncode == 0:
             return place, json.loads(found.stdout)["doubles"]
-    pytest.skip(WITHOUT)
+        elif Path(place).exists():
+            said.append(found.stderr.strip().rpartition("\n")[2])
+    pytest.skip("; ".join([WITHOUT, *said]))
 
 
 def run(python, *arguments):
