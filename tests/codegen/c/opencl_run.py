@@ -31,7 +31,8 @@ def device() -> Any:
     try:
         cl.Program(cl.Context([found]), "kernel void none() {}").build(OPTIONS)
     except cl.RuntimeError as error:
-        said = str(error).strip().rpartition("\n")[2]
+        lines = str(error).splitlines()
+        said = next((line for line in lines if line.startswith("error")), lines[0])
         raise SystemExit(f"the OpenCL device {found.name} compiles nothing: {said}") from None
     return found
 
