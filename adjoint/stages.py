@@ -111,6 +111,7 @@ class LoopProgram:
     far: tuple[int, ...] = ()  # buffers that are longer than the caches: nothing of one stays there
     threads: int = 1  # a team, over which the lanes of its loops are spread, where a target has any
     registers: int = 0  # of such a thread, at most; 0: as a row needs that it holds
+    joint: bool = False  # a launch may give it several sets of cells, each with a grid of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ class KernelStep:
     flag: tuple[int, UOp] | None = None  # the slot that tells of a bad index, and whose index it is
     places: tuple[Any, ...] = ()  # raw origins of all that it computes, sources first
     strategy: Strategy | None = None
+    joint: int = 0  # steps in a row with one such number run at one time; 0: it runs alone
 
     @property
     def writes(self) -> tuple[int, ...]:

@@ -47,6 +47,7 @@ class Limits:
     at_once_elements: int = 1 << 14  # with no more in a value
     at_once_runs: int = 32  # so often: compiling it costs as much as that
     scratch_groups: int = 64  # pieces of its grid that share such buffers, row by row
+    joint_bytes: int = 0  # of a value of kernels that are launched together; 0: none are
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ _GPU = Target(
         cheap=16,
         local_bytes=0,
         scratch_groups=1 << 14,
+        joint_bytes=1 << 20,
         ranked_row=512,
         longest_ranked=512,
     ),

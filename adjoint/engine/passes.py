@@ -29,6 +29,7 @@ from adjoint.schedule import memory
 from adjoint.schedule.buckets import collectives_in_buckets
 from adjoint.schedule.classify import CONTROL, kind_of
 from adjoint.schedule.groups import Fused, choose_strategies, fuse_groups
+from adjoint.schedule.joint_launches import launch_together
 from adjoint.schedule.legalise import prepare, whole_routines
 from adjoint.schedule.overlap import overlap_collectives
 from adjoint.schedule.simplify import simplified
@@ -120,8 +121,8 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
 
 
 def plan(unit: Compilation) -> Compilation:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; collectives are
-    begun as soon as they can be, and waited for where they are needed; where memory is limited,
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; small kernels are
+    launched together where launches cost more than they do, collectives are begun as soon as they can be, and waited for where they are needed; where memory is limited,
     which it is on one device alone, steps that come again make values that are not kept."""
     if unit.limit is None:
         return _loosely_planned(unit)
@@ -134,6 +135,7 @@ def _plan(schedule: Schedule, around: Around, tight: bool) -> Schedule:
     )
     schedule = replace(schedule, steps=steps)
     if not tight:
+        schedule = launch_together(schedule, around.target.limits.joint_bytes)
         schedule = overlap_collectives(schedule, around.target.ahead_bytes)
     return memory.plan_memory(schedule, around.target.cache_line, tight)
 

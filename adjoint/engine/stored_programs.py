@@ -238,12 +238,13 @@ def _function(inputs: Any, outputs: Any) -> Function:
     return Function(_stand_ins(inputs), _stand_ins(outputs))
 
 
-_OF_A_LAUNCH = ("name", "buffers", "variables", "grid", "cost", "parameters", "in_place", "most")
+_OF_A_LAUNCH = ("name", "buffers", "variables", "grid", "cost")
+_OF_A_LAUNCH += ("parameters", "in_place", "most", "joint")
 
 
 def _launched(name: str, buffers: Any, variables: Any, grid: Any, cost: int, *rest: Any) -> Any:
     """A kernel as a launch sees it: who asks for its loops finds None, and fails."""
-    parameters, in_place, most = rest
+    parameters, in_place, most, joint = rest
     gone: Any = None
     loops = LoopProgram(name, buffers, variables, gone, grid, cost)
-    return replace(loops, parameters=parameters, in_place=in_place, most=most)
+    return replace(loops, parameters=parameters, in_place=in_place, most=most, joint=joint)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import accumulate
 
+from adjoint.schedule.joint_launches import in_one_launch
 from adjoint.stages import KernelStep, LibraryStep, Schedule, Step
 
 
@@ -48,19 +49,30 @@ def lifetimes(schedule: Schedule) -> tuple[dict[int, Lifetime], dict[int, int]]:
 
 
 class _Uses:
-    """The first and the last step that uses each slot, and the slots that live outside a run."""
+    """The first and the last step that uses each slot, and the slots that live outside a run. Of
+    steps that run at one time all use what one of them uses."""
 
     def __init__(self, schedule: Schedule):
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
-        for number, step in enumerate(schedule.steps):
-            for slot in slots_of(step):
-                self.first.setdefault(slot, number)
-                self.last[slot] = number
+        self.users: dict[int, dict[int, None]] = {}  # the steps
+        self.group: dict[int, list[int]] = {}  # of every step those that run at one time with it
+        for group in in_one_launch(schedule.steps):
+            self.group |= dict.fromkeys(group, group)
+            for number in group:
+                for slot in slots_of(schedule.steps[number]):
+                    self.first.setdefault(slot, group[0])
+                    self.last[slot] = group[-1]
+                    self.users.setdefault(slot, {})[number] = None
+        for step in schedule.steps:
             if isinstance(step, KernelStep) and step.flag is not None:
                 self.first[step.flag[0]], self.last[step.flag[0]] = 0, len(schedule.steps)
         constants = (i for i, _ in schedule.constants)
         self.outside = {*schedule.inputs, *constants, *schedule.outputs}
+
+    def is_alone(self, slot: int, number: int) -> bool:
+        """Whether no step uses a slot at the time at which this one does."""
+        return all(n == number or n not in self.users[slot] for n in self.group[number])
 
 
 def slots_of(step: Step) -> tuple[int, ...]:
@@ -79,8 +91,10 @@ def _homes(schedule: Schedule, use: _Uses) -> dict[int, int]:
             continue
         for result, operand in step.program.in_place:
             new, old = step.slots[result], step.slots[operand]
-            dies = use.last[old] == number and use.first[new] == number and old not in taken
-            if dies and new not in home and not {new, old} & use.outside:
+            group = use.group[number]
+            dies = use.last[old] == group[-1] and use.first[new] == group[0] and old not in taken
+            alone = use.is_alone(old, number) and use.is_alone(new, number)
+            if dies and alone and new not in home and not {new, old} & use.outside:
                 home[new] = home.get(old, old)
                 taken.add(old)
     return home
@@ -96,45 +110,62 @@ def donations(schedule: Schedule, donated: Sequence[int]) -> list[tuple[int, int
     that writes the output reads, each element before its place is written.
     """
     free = [i for i in donated if schedule.inputs[i] not in schedule.outputs]
-    pairs = []
+    pairs, order = [], _Order(schedule)
     for place, number in enumerate(schedule.outputs):
         slot = schedule.slots[number]
         if slot.offset is not None or schedule.outputs.index(number) != place:
             continue
         for i in free:
             source = schedule.inputs[i]
-            if schedule.slots[source].nbytes == slot.nbytes and _is_free(schedule, source, number):
+            if schedule.slots[source].nbytes == slot.nbytes and order.is_free(source, number):
                 pairs.append((place, i))
                 free.remove(i)
                 break
     return pairs
 
 
-def _is_free(schedule: Schedule, source: int, number: int) -> bool:
-    """Whether no step reads the input any more, or only the kernel that writes over it."""
-    steps = schedule.steps
-    last = max((n for n, step in enumerate(steps) if source in step.reads), default=-1)
-    first = min((n for n, step in enumerate(steps) if number in step.writes), default=-1)
-    if last != first or last < 0:
-        return last < first
-    step = steps[first]
-    if not isinstance(step, KernelStep):
-        return False
-    return any(
-        (step.slots[out], step.slots[read]) == (number, source)
-        for out, read in step.program.in_place
-    )
+class _Order:
+    """Which steps read a slot, and which is the first that writes it."""
+
+    def __init__(self, schedule: Schedule):
+        self.steps = schedule.steps
+        self.end = {n: group[-1] for group in in_one_launch(self.steps) for n in group}
+        self.readers: dict[int, list[int]] = {}
+        self.writer: dict[int, int] = {}
+        for number, step in enumerate(self.steps):
+            for slot in dict.fromkeys(step.reads):
+                self.readers.setdefault(slot, []).append(number)
+            for slot in step.writes:
+                self.writer.setdefault(slot, number)
+
+    def is_free(self, source: int, result: int) -> bool:
+        """Whether no step reads the source any more when the result is written, or only the kernel
+        that writes it, over what it has read."""
+        readers, writer = self.readers.get(source, []), self.writer.get(result)
+        if writer is None:
+            return False
+        end = self.end[writer]
+        together = [n for n in readers if self.end[n] == end]
+        if not together:
+            return max(readers, default=-1) < writer
+        step = self.steps[writer]
+        if together != [writer] or readers[-1] > end or not isinstance(step, KernelStep):
+            return False
+        return any(
+            (step.slots[out], step.slots[read]) == (result, source)
+            for out, read in step.program.in_place
+        )
 
 
 def carries_in_place(schedule: Schedule, carries: int) -> tuple[int, ...]:
     """The carries of a loop whose new value a turn may write where the old one lies. Rows that are
     old values have been copied before."""
-    found, outputs = [], schedule.outputs
+    found, outputs, order = [], schedule.outputs, _Order(schedule)
     given = {*schedule.inputs, *(i for i, _ in schedule.constants)}
     for place in range(carries):
         old, new = schedule.inputs[place], outputs[place]
         alone = new not in given and outputs.count(new) == 1 and old not in outputs[:carries]
-        if alone and schedule.slots[new].offset is None and _is_free(schedule, old, new):
+        if alone and schedule.slots[new].offset is None and order.is_free(old, new):
             found.append(place)
     return tuple(found)
 

@@ -12,6 +12,7 @@ same order. What may live here: the order of steps. What may not: threads, or wh
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import accumulate
@@ -48,7 +49,7 @@ class _Order:
         self.ready: list[tuple[bool, int]] = []  # collectives first, then by number
         self.flying: deque[int] = deque()
         self.made: list[tuple[int, bool]] = []  # (step, whether it is the wait for it)
-        for number, needs in enumerate(_needs(steps)):
+        for number, needs in enumerate(needs_of(steps)):
             self.missing.append(len(needs))
             for before in needs:
                 self.followers[before].append(number)
@@ -99,7 +100,7 @@ class _Order:
         return found
 
 
-def _needs(steps: tuple[Step, ...]) -> list[set[int]]:
+def needs_of(steps: Sequence[Step]) -> list[set[int]]:
     """For each step those before it that write what it uses, or use what it writes."""
     writer: dict[int, int] = {}
     users: dict[int, list[int]] = {}

@@ -20,7 +20,9 @@ from adjoint.backends.cuda.kernels import Kernels
 from adjoint.codegen.c.render import LANGUAGES
 from adjoint.codegen.c.render import render as as_c
 from adjoint.codegen.llvm.render import render
+from adjoint.codegen.nvptx.joint import NO_BLOCK, rows_of
 from adjoint.codegen.nvptx.matrix.attention_frame import LANGUAGE
+from adjoint.codegen.nvptx.threads import arguments_of
 from adjoint.engine.program_cache import PROGRAMS, load_backend
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError, no_such_gpu
@@ -167,11 +169,11 @@ class FakeGpu:
         return 32, 2048 // threads
 
     def node(self, function, geometry, parameters):
-        return partial(function.run, geometry[0]), parameters
+        return partial(function.run, geometry[0]), partial(function.read, parameters)
 
     def launcher(self, function, geometry, parameters):
         name, run = f"launch {function.name}", partial(function.run, geometry[0])
-        return lambda: self._do(name, run, read_cells(parameters))
+        return lambda: self._do(name, run, function.read(parameters))
 
     def record(self, calls):
         assert not self.recording, "one graph at a time"
@@ -206,9 +208,9 @@ class FakeGraph:
 
     def set_kernel(self, number, node):
         self.gpu.calls.append("set")
-        run, parameters = node
+        run, read = node
         name, _, _ = self._launches[self.nodes[number]]
-        self._launches[self.nodes[number]] = name, run, (read_cells(parameters),)
+        self._launches[self.nodes[number]] = name, run, (read(),)
 
 
 class FakeFunction:
@@ -216,8 +218,27 @@ class FakeFunction:
 
     def __init__(self, name):
         self.name, self.code, self.buffers, self.source = name, None, 0, None
+        self.row = 0  # numbers of a row, where a launch has a table of them
+
+    def read(self, parameters):
+        """The arguments of a launch, as the driver copies them."""
+        if not self.row:
+            return read_cells(parameters)
+        count = self.row * rows_of(self.row - 2)
+        return list((ctypes.c_int64 * count).from_address(parameters[0]))
 
     def run(self, blocks, values):
+        if not self.row:
+            self.run_one(blocks, values)
+            return
+        rows = [values[i : i + self.row] for i in range(0, len(values), self.row)]
+        rows = [row for row in rows if row[-1] < NO_BLOCK]
+        ends = [row[-1] for row in rows[1:]] + [blocks]
+        for row, end in zip(rows, ends, strict=True):
+            assert 0 <= row[-1] < end <= blocks, f"{self.name}: no blocks of its own"
+            self.run_one(end - row[-1], row[:-1])
+
+    def run_one(self, blocks, values):
         if self.source is not None:
             hopper.run(self.source, blocks, values, hopper.HostMemory())
             return
@@ -251,6 +272,7 @@ class FakeBackend(CudaBackend):
             if kernel.function.code is None and program.body is not None:
                 kernel.function.code = _code(program)
                 kernel.function.buffers = len(program.buffers)
+                kernel.function.row = arguments_of(program) + 2 if program.joint else 0
         return made
 
 

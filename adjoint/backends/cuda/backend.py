@@ -5,7 +5,7 @@ What may live here: the protocol's methods. What may not: how any one of them is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -16,8 +16,9 @@ from adjoint.backends.cuda.flags import Flags, IndexFlag
 from adjoint.backends.cuda.gpu import the_gpu
 from adjoint.backends.cuda.graphs import Entry
 from adjoint.backends.cuda.installed import routines
+from adjoint.backends.cuda.joint import joint_entries
 from adjoint.backends.cuda.kernels import CudaKernel, Kernels
-from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry
+from adjoint.backends.cuda.launch import CudaLaunch, WatchedLaunch, kernel_entry, own_numbers
 from adjoint.backends.cuda.library_calls import Site, library_row
 from adjoint.backends.cuda.memory import CudaBlock, CudaMemory
 from adjoint.backends.cuda.products import CUBLASLT
@@ -28,6 +29,7 @@ from adjoint.runtime.cublaslt import WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.ptx import ptx_of
+from adjoint.schedule.joint_launches import in_one_launch
 from adjoint.stages import (
     ControlStep,
     HostStep,
@@ -139,8 +141,37 @@ class CudaBackend:
         machine = Machine(
             self._gpu(), self.device, self.memory, partial(self._entries, kernels), flags
         )
-        found = [self._entry(step, kernels, cells, machine) for step in steps]
+        found: list[Entry | None] = []
+        for group in in_one_launch(steps):
+            first = steps[group[0]]
+            if isinstance(first, KernelStep) and first.program.joint:
+                found += self._joint([steps[n] for n in group], kernels, cells, machine)
+            else:
+                found.append(self._entry(first, kernels, cells, machine))
         return [entry for entry in found if entry is not None]
+
+    def _joint(
+        self,
+        steps: Sequence[Step],
+        kernels: Mapping[LoopProgram, CudaKernel],
+        cells: Cells,
+        machine: Machine,
+    ) -> Iterator[Entry]:
+        """Steps that run at one time, those of one kernel as one launch."""
+        by_kernel: dict[CudaKernel, list[tuple[KernelStep, list[int]]]] = {}
+        for step in steps:
+            assert isinstance(step, KernelStep)
+            self._watch_index(step, cells, machine)
+            by_kernel.setdefault(kernels[step.program], []).append((step, own_numbers(step)))
+        for kernel, parts in by_kernel.items():
+            yield from joint_entries(parts, kernel, cells, machine.gpu)
+
+    def _watch_index(self, step: KernelStep, cells: Cells, machine: Machine) -> None:
+        """The slot where a kernel says that an index is out of range is a flag of the host's."""
+        if step.flag is not None:
+            number, node = step.flag
+            machine.flags.append(self.flags.flag(node))
+            cells[number] = machine.flags[-1].address
 
     def _entry(
         self,
@@ -151,10 +182,7 @@ class CudaBackend:
     ) -> Entry | None:
         match step:
             case KernelStep():
-                if step.flag is not None:
-                    number, node = step.flag
-                    machine.flags.append(self.flags.flag(node))
-                    cells[number] = machine.flags[-1].address
+                self._watch_index(step, cells, machine)
                 return kernel_entry(step, kernels[step.program], cells, machine.gpu)
             case LibraryStep():
                 site = self._site(step, cells)

@@ -33,6 +33,7 @@ class Entry:
     launches: int = 1  # 0: the host waits for something in it, or it cannot be recorded
     node: Any = None  # as a kernel of a graph; None for what is no single kernel
     keep: Any = None  # what the driver reads when it is launched
+    ready: Call | None = None  # what is to be done before the driver reads the node's arguments
 
 
 def in_graphs(entries: Sequence[Entry | None], cells: Cells, gpu: Driver) -> list[Call]:
@@ -120,7 +121,10 @@ class GraphRow:
             del self._graphs[old]
             return self._is_recorded(key)
         for number in changed:
-            known.graph.set_kernel(number, self._entries[number].node)
+            entry = self._entries[number]
+            if entry.ready is not None:
+                entry.ready()
+            known.graph.set_kernel(number, entry.node)
         known.values = self._values[:]
         del self._graphs[old]
         self._graphs[key] = known

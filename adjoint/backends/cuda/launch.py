@@ -67,18 +67,23 @@ class WatchedLaunch(CudaLaunch):
 
 def kernel_entry(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver) -> Entry | None:
     """What launches a kernel on the slots of a run; a grid without iterations is no launch."""
-    program, geometry = step.program, kernel.geometry
-    extent = 1 if program.grid is None else int(program.grid.arg.size)
-    own = Cells([*map(_bits, program.parameters), extent])
+    geometry, own = kernel.geometry, Cells(own_numbers(step))
     places = [slots.cell(number) for number in step.slots]
     places += [own.cell(i) for i in range(len(own))]
     parameters = (ctypes.c_void_p * len(places))(*places)
-    sizes = geometry.blocks(extent), geometry.threads, geometry.shared
+    sizes = geometry.blocks(own[-1]), geometry.threads, geometry.shared
     if not sizes[0]:
         return None
     launch = gpu.launcher(kernel.function, sizes, parameters)
     node = gpu.node(kernel.function, sizes, parameters)
     return Entry(launch, step.slots, node=node, keep=(own, slots, kernel))
+
+
+def own_numbers(step: KernelStep) -> list[int]:
+    """What a launch is given beside addresses: the parameters, and the size of the grid."""
+    program = step.program
+    extent = 1 if program.grid is None else int(program.grid.arg.size)
+    return [*map(_bits, program.parameters), extent]
 
 
 def _bits(node: UOp) -> int:

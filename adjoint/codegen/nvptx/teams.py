@@ -70,6 +70,7 @@ class TeamRenderer(ThreadRenderer):
 
     def start(self) -> None:
         w, team = self.w, self.team
+        self.begin()
         thread = self.special("tid.x", "i32")
         self.thread, place = thread, "0"
         if self.geometry.pieces > 1:
@@ -87,7 +88,7 @@ class TeamRenderer(ThreadRenderer):
     def start_piece(self, place: str) -> None:
         if self.program.grid is not None:
             w, kind = self.w, ty.type_of(self.program.grid.dtype)
-            block = self.special("ctaid.x", kind)
+            block = self.block_number(kind)
             wide = place if kind == "i32" or place == "0" else w.emit(f"zext i32 {place} to {kind}")
             first = w.emit(f"mul {kind} {block}, {self.geometry.pieces}")
             self.piece = w.emit(f"add {kind} {first}, {wide}")

@@ -15,6 +15,7 @@ from adjoint.codegen.nvptx.alignment import Multiples
 from adjoint.codegen.nvptx.early_loads import early_nodes
 from adjoint.codegen.nvptx.even_lanes import even_text
 from adjoint.codegen.nvptx.geometry import Geometry, geometry_of, kernel_name
+from adjoint.codegen.nvptx.joint import Table
 from adjoint.codegen.nvptx.memory import Place, load, store
 from adjoint.codegen.nvptx.quotients import inverse_of, is_power_of_two, power_over
 from adjoint.codegen.nvptx.turns import TurnBounds
@@ -38,6 +39,11 @@ _GLOBAL_POINTER = "ptr addrspace(1)"
 PROCESSOR = Processor("gpu", 128, half=True, fused=True, rounding=True, bfloat=True, fence="")
 
 
+def arguments_of(program: LoopProgram) -> int:
+    """How many cells a launch gives a kernel, beside the end of its grid."""
+    return len(program.buffers) + len(program.variables) + len(program.parameters)
+
+
 class ThreadRenderer(Renderer):
     """One walk over the blocks of a program, for a thread that does one piece."""
 
@@ -55,17 +61,35 @@ class ThreadRenderer(Renderer):
         self.turns: dict[UOp, list[int]] = {}  # of a loop that are still to be written out
         self.streamed = 0  # loads that are made early
         self.early: list[dict[UOp, Value]] = []  # what the turns of a loop have loaded before it
+        self.table = Table(self.w, arguments_of(program)) if program.joint else None
+        self.own_block = ""  # the number of this block, if a launch has several sets of arguments
 
     # ---- the function
 
     def start(self) -> None:
         """Which piece this thread does."""
+        self.begin()
         if self.program.grid is not None:
             kind = ty.type_of(self.program.grid.dtype)
-            thread, block = (self.special(name, kind) for name in ("tid.x", "ctaid.x"))
+            thread, block = self.special("tid.x", kind), self.block_number(kind)
             each = self.geometry.pieces * self.geometry.turns
             first = self.w.emit(f"mul {kind} {block}, {each}")
             self.piece = self.w.emit(f"add {kind} {first}, {thread}")
+
+    def begin(self) -> None:
+        """Where a launch has several sets of arguments, find those of this block."""
+        if self.table is not None:
+            own = self.special("ctaid.x", "i32")
+            self.own_block = self.table.read(len(self.program.buffers), own)
+            self.w.entry += self.w.lines  # before all that is made of arguments there
+            self.w.lines = []
+
+    def block_number(self, kind: str) -> str:
+        """Of this block among those that have its arguments."""
+        if not self.own_block:
+            return self.special("ctaid.x", kind)
+        w = self.w
+        return self.own_block if kind == "i32" else w.emit(f"zext i32 {self.own_block} to {kind}")
 
     def special(self, name: str, kind: str) -> str:
         """A number that every thread has of its own."""
@@ -78,9 +102,12 @@ class ThreadRenderer(Renderer):
         buffers = [
             f"{_GLOBAL_POINTER} align 16 {self.shares()}%a{i}" for i in range(len(program.buffers))
         ]
-        count = len(program.variables) + len(program.parameters)
-        numbers = [f"i64 %a{len(program.buffers) + i}" for i in range(count)]
+        numbers = [
+            f"i64 %a{i}" for i in range(len(program.buffers), arguments_of(program))
+        ]
         inputs = ", ".join([*buffers, *numbers, "i64 %end"])
+        if self.table is not None:
+            inputs = self.table.parameter()
         head = f"define ptx_kernel void @{kernel_name(program.name)}({inputs})"
         comments = [f"; {line}" for line in program.lines]
         body = flatten(["start:", w.entry, w.lines], [])

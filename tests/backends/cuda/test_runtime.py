@@ -177,8 +177,8 @@ def test_large_state_lies_in_two_places_in_turn(gpu):
     """Freed blocks of one size go round among several tensors: more sets of addresses than graphs
     are kept, were not each tensor to get its old memory back."""
     with on("GPU"):
-        rows = [Tensor.zeros(64, 256).realize() for _ in range(6)]
-        held = [Tensor.zeros(64, 256).realize() for _ in range(3)]
+        rows = [Tensor.zeros(1024, 512).realize() for _ in range(6)]  # too large to wait
+        held = [Tensor.zeros(1024, 512).realize() for _ in range(3)]
 
         @jit
         def step(number):
