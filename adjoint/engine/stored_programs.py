@@ -238,8 +238,10 @@ def _function(inputs: Any, outputs: Any) -> Function:
     return Function(_stand_ins(inputs), _stand_ins(outputs))
 
 
-_OF_A_LAUNCH = ("name", "buffers", "variables", "grid", "cost")
-_OF_A_LAUNCH += ("parameters", "in_place", "most", "joint")
+_OF_A_LAUNCH = (
+    *("name", "buffers", "variables", "grid", "cost"),
+    *("parameters", "in_place", "most", "joint"),
+)
 
 
 def _launched(name: str, buffers: Any, variables: Any, grid: Any, cost: int, *rest: Any) -> Any:

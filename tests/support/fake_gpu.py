@@ -219,6 +219,7 @@ class FakeFunction:
     def __init__(self, name):
         self.name, self.code, self.buffers, self.source = name, None, 0, None
         self.row = 0  # numbers of a row, where a launch has a table of them
+        self.backwards = False
 
     def read(self, parameters):
         """The arguments of a launch, as the driver copies them."""
@@ -234,7 +235,9 @@ class FakeFunction:
         rows = [values[i : i + self.row] for i in range(0, len(values), self.row)]
         rows = [row for row in rows if row[-1] < NO_BLOCK]
         ends = [row[-1] for row in rows[1:]] + [blocks]
-        for row, end in zip(rows, ends, strict=True):
+        parts = list(zip(rows, ends, strict=True))
+        self.backwards = not self.backwards  # a GPU runs them in any order
+        for row, end in reversed(parts) if self.backwards else parts:
             assert 0 <= row[-1] < end <= blocks, f"{self.name}: no blocks of its own"
             self.run_one(end - row[-1], row[:-1])
 

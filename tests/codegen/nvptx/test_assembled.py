@@ -4,6 +4,7 @@
 """
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,11 +26,16 @@ def floats(*shape):
     return Tensor(rng.standard_normal(shape).astype(np.float32), device="CPU")
 
 
-def sources(*tensors):
-    """The kernels that a GPU would run, as LLVM IR."""
+def programs(*tensors):
+    """The kernels that a GPU would run."""
     roots = [t.uop for t in tensors]
     known = [node for node in toposort(roots) if is_known(node)]
-    return [render(p) for p in compile_graph(roots, known, BACKEND).programs()]
+    return list(compile_graph(roots, known, BACKEND).programs())
+
+
+def sources(*tensors):
+    """The same as LLVM IR."""
+    return [render(p) for p in programs(*tensors)]
 
 
 def only(*tensors, capability=90):
@@ -48,6 +54,19 @@ def test_the_assembler_takes_every_kernel(name, tmp_path):
     found = fn(floats(*shape))
     for source in sources(*(found if isinstance(found, (list, tuple)) else [found])):
         done = assembled(ptx_of(source, 90), tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+@needs_assembler
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_assembler_takes_kernels_that_are_launched_together(name, tmp_path):
+    fn, shape = PROGRAMS[name]
+    found = fn(floats(*shape))
+    for program in programs(*(found if isinstance(found, (list, tuple)) else [found])):
+        ptx = ptx_of(render(replace(program, joint=True)), 90)
+        assert ptx.count(".param ") == 1  # a table, which is read in place
+        assert ".local" not in ptx
+        done = assembled(ptx, tmp_path)
         assert done.returncode == 0, done.stderr
 
 
