@@ -4,8 +4,9 @@
     print(by_kind(rows), slowest(rows, 25), sep="\n\n")
 
 Every step of the program is between two events of the GPU's stream, all of them recorded while the
-GPU is still busy with runs before, so that no launch is waited for. The floor of a step is the
-longer of two times: its bytes at the memory's speed, its products at the tensor cores'.
+GPU is still busy with runs before, so that no launch is waited for; where the host was held up all
+the same, the median of several runs does not show it. The floor of a step is the longer of two
+times: its bytes at the memory's speed, its products at the tensor cores'.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 from typing import Any, NamedTuple
 
 from adjoint import counters
@@ -24,6 +26,7 @@ from adjoint.stages import Attention, Convolution, Gemm, KernelStep, LibraryStep
 
 BYTES, PRODUCTS = 4.2e12, {2: 790e12, 4: 50e12, 8: 55e12}  # a second, on an H200
 AHEAD = 2  # runs that keep the GPU busy while launches of the timed run are queued
+RUNS = 5
 
 
 class Row(NamedTuple):
@@ -64,13 +67,23 @@ def timed(call: Callable[[], Any]) -> list[Row]:
     timed_steps.TimedLaunch.__init__ = noted  # type: ignore[method-assign]
     try:
         _recorded(call, recorder)  # its launches are made
-        moments.clear()
-        for _ in range(AHEAD):
-            call()
-        _recorded(call, recorder)
+        runs = [_run(call, recorder, moments) for _ in range(RUNS)]
     finally:
         timed_steps.TimedLaunch.__init__ = made  # type: ignore[method-assign]
-    return [_row(*moment) for moment in moments]
+    return [row_of(step, schedule, median(times)) for (step, schedule, times) in _by_step(runs)]
+
+
+def _run(call: Callable[[], Any], recorder: Any, moments: list[Any]) -> list[Any]:
+    """The steps of a run, each with its milliseconds."""
+    moments.clear()
+    for _ in range(AHEAD):
+        call()
+    _recorded(call, recorder)
+    return [(step, schedule, gpu.milliseconds(*ends)) for step, schedule, gpu, ends in moments]
+
+
+def _by_step(runs: list[list[Any]]) -> list[tuple[Step, Schedule, list[float]]]:
+    return [(*row[0][:2], [ms for _, _, ms in row]) for row in zip(*runs, strict=True)]
 
 
 def _recorded(call: Callable[[], Any], recorder: Any) -> None:
@@ -136,10 +149,6 @@ def floor_of(flops: int, nbytes: int, itemsize: int, is_product: bool) -> float:
     """The least milliseconds."""
     arithmetic = flops / PRODUCTS.get(itemsize, 50e12) if is_product else 0.0
     return 1e3 * max(arithmetic, nbytes / BYTES)
-
-
-def _row(step: Step, schedule: Schedule, gpu: Any, moments: Any) -> Row:
-    return row_of(step, schedule, gpu.milliseconds(*moments))
 
 
 def row_of(step: Step, schedule: Schedule, milliseconds: float) -> Row:

@@ -16,16 +16,8 @@ from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, 
 from typing import Any
 
 from adjoint.errors import DeviceError, InternalError
-from adjoint.runtime.cuda_calls import (
-    DriverError,
-    device_count,
-    driver_library,
-    driver_version,
-    problem,
-    remedy,
-)
-from adjoint.runtime.cuda_graphs import Graph, KernelNode, OverlappedLaunch, last_node
-from adjoint.runtime.ptx import OVERLAPS
+from adjoint.runtime.cuda_calls import DriverError, device_count, driver_library, problem, remedy
+from adjoint.runtime.cuda_graphs import Graph, KernelNode, last_node
 
 __all__ = ["Driver", "DriverError", "Event", "device_count", "no_such_gpu", "problem", "remedy"]
 
@@ -36,7 +28,6 @@ _PTX, _DYNAMIC_SHARED = 1, 8  # a kind of code to link; an attribute of a functi
 _REGISTERS = 4  # an attribute of a function
 _NON_BLOCKING, _RELAXED = 1, 2  # a kind of stream; what others may do while one is recorded
 _NOT_READY = 600
-_KNOWS_OVERLAPS = 12030  # the CUDA whose graphs have launches that overlap
 _ORDINAL = 9  # an attribute of a pointer: the number of its device
 _SPIN, _LONGEST_NAP = 0.002, 0.005  # seconds of asking without a pause; of a pause
 _LOG = 8192  # bytes of what the assembler says
@@ -80,7 +71,6 @@ class Driver:
             raise no_such_gpu(ordinal, count)
         self._call, self._alone, self._lost = library, count == 1, False
         self.lock, self.recording = threading.RLock(), False
-        self.overlapping = False  # whether kernels that are recorded may begin early
         self._later: list[tuple[str, Any]] = []
         self.events: list[c_void_p] = []  # that no one holds, to be used again
         os.register_at_fork(after_in_child=self._lose)
@@ -100,7 +90,6 @@ class Driver:
         self.capability = 10 * major + minor
         self.shared_bytes = self.attribute(_SHARED_BYTES)
         self.processors = self.attribute(_PROCESSORS)
-        self.overlaps = self.capability >= OVERLAPS and driver_version() >= _KNOWS_OVERLAPS
 
     def _lose(self) -> None:
         self._lost = True
@@ -331,17 +320,13 @@ class Driver:
     ) -> Callable[[], None]:
         """What launches a kernel, again and again: so many blocks, threads of each, bytes of shared
         memory, and an array of the places of its arguments. Who launches it has the lock, and has
-        entered. In a graph it may begin while the launch before it ends."""
+        entered."""
         blocks, threads, shared = geometry
         sizes = map(c_uint, (blocks, 1, 1, threads, 1, 1, shared))
         arguments = (function, *sizes, self.stream, parameters, None)
         call, failed = self._call.raw("cuLaunchKernel"), self._call.error
 
         def launch() -> None:
-            if self.overlapping:
-                how = OverlappedLaunch.of(geometry, self.stream.value)
-                self._call.cuLaunchKernelEx(byref(how), function, parameters, None)
-                return
             code = call(*arguments)
             if code:
                 raise failed("cuLaunchKernel", code)
@@ -365,18 +350,6 @@ class Driver:
 
     def record(self, calls: Sequence[Callable[[], None]]) -> Graph:
         """What these calls launch, as a graph. The caller has the lock."""
-        self.overlapping = self.overlaps
-        try:
-            return self._recorded(calls)
-        except DriverError:
-            if not self.overlaps:
-                raise
-            self.overlapping = False
-            return self._recorded(calls)
-        finally:
-            self.overlapping = False
-
-    def _recorded(self, calls: Sequence[Callable[[], None]]) -> Graph:
         self.enter()
         own, recorder = self.stream.value, self._recorder
         nodes, graph = list[int](), c_void_p()

@@ -58,7 +58,6 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "cuFuncSetAttribute": (c_void_p, c_int, c_int),
     "cuFuncGetAttribute": (_N, c_int, c_void_p),
     "cuLaunchKernel": (c_void_p, *([c_uint] * 7), c_void_p, c_void_p, c_void_p),
-    "cuLaunchKernelEx": (c_void_p, c_void_p, c_void_p, c_void_p),
     "cuEventCreate": (_H, c_uint),
     "cuEventRecord": (c_void_p, c_void_p),
     "cuEventSynchronize": (c_void_p,),
@@ -163,9 +162,10 @@ def problem() -> str:
         return library
     if not device_count():
         return "the NVIDIA driver finds no GPU"
-    version = driver_version()
-    if version < _OLDEST:
-        found, wanted = (f"{v // 1000}.{v % 1000 // 10}" for v in (version, _OLDEST))
+    version = c_int()
+    library.cuDriverGetVersion(byref(version))
+    if version.value < _OLDEST:
+        found, wanted = (f"{v // 1000}.{v % 1000 // 10}" for v in (version.value, _OLDEST))
         return f"the NVIDIA driver is of CUDA {found}; {wanted} or newer is needed"
     return ""
 
@@ -183,14 +183,6 @@ def described(number: int) -> tuple[str, int, str]:
         library.cuDeviceGetAttribute(byref(value), attribute, device)
         found.append(str(value.value))
     return text.value.decode(), size.value, ".".join(found)
-
-
-def driver_version() -> int:
-    """Of the CUDA that the driver knows: 12000 for 12.0."""
-    library, version = driver_library(), c_int()
-    assert not isinstance(library, str)
-    library.cuDriverGetVersion(byref(version))
-    return version.value
 
 
 def has_driver() -> bool:

@@ -1,8 +1,7 @@
 """Graphs of launches: recorded once, launched by one call, again and again.
 
 A graph has the addresses that its launches had; those of a kernel can be set anew. What may live
-here: graphs, and launches in them, as the driver has them. What may not: which launches are one
-(`backends/cuda`).
+here: graphs as the driver has them. What may not: which launches are one (`backends/cuda`).
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any
 
 from adjoint.errors import InternalError
-
-_OVERLAPS = 6  # the attribute of a launch that the one before need not have ended
 
 
 class KernelNode(ctypes.Structure):
@@ -40,34 +37,6 @@ class KernelNode(ctypes.Structure):
         made = cls(function, grid, block, shared, ctypes.addressof(parameters))
         made.keep = parameters
         return made
-
-
-class _Attribute(ctypes.Structure):
-    """Something that is said of a launch."""
-
-    _fields_ = (("number", c_int), ("pad", c_int), ("value", c_int * 16))
-
-
-class OverlappedLaunch(ctypes.Structure):
-    """How a kernel is launched that waits by itself for those before it, and so may begin while
-    they end."""
-
-    _fields_ = (
-        ("grid", c_uint * 3),
-        ("block", c_uint * 3),
-        ("shared", c_uint),
-        ("stream", c_void_p),
-        ("attributes", ctypes.POINTER(_Attribute)),
-        ("count", c_uint),
-    )
-
-    @classmethod
-    def of(cls, geometry: Sequence[int], stream: int | None) -> OverlappedLaunch:
-        """So many blocks, threads of each, bytes of shared memory."""
-        blocks, threads, shared = geometry
-        grid, block = (c_uint * 3)(blocks, 1, 1), (c_uint * 3)(threads, 1, 1)
-        said = _Attribute(_OVERLAPS, 0, (c_int * 16)(1))
-        return cls(grid, block, shared, stream, ctypes.pointer(said), 1)
 
 
 def last_node(call: Any, stream: c_void_p) -> int:

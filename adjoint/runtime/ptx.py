@@ -1,12 +1,7 @@
-"""LLVM IR for an NVIDIA GPU → PTX, by LLVM alone: no toolkit is needed.
-
-Where a GPU can, every kernel says that the next one may be started, and waits for those before it
-ahead of its first access of memory: a launch that is told so begins while the one before ends.
-"""
+"""LLVM IR for an NVIDIA GPU → PTX, by LLVM alone: no toolkit is needed."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -14,20 +9,10 @@ from adjoint.errors import InternalError
 from adjoint.runtime.llvm import engine
 from adjoint.stages import Source
 
-OVERLAPS = 90  # the capability from which on kernels wait for those before them by themselves
 # The newest GPUs that LLVM is asked for; code for one runs on those after it.
 _KNOWN = {70: "+ptx70", 75: "+ptx70", 80: "+ptx70", 86: "+ptx71", 89: "+ptx78", 90: "+ptx78"}
 # Code with instructions of one GPU alone, by the language of its source.
 _ALONE = {"nvptx sm_90a": ("sm_90a", "+ptx80")}
-
-_KERNEL = re.compile(r"^define ptx_kernel [^\n]*\{\n\w+:\n", re.MULTILINE)
-_WAITS = """\
-  call void asm sideeffect "griddepcontrol.launch_dependents;", ""()
-  call void asm sideeffect "griddepcontrol.wait;", "~{memory}"()
-"""
-_ACCESS = re.compile(r"^\s*(?:@%?!?p\d+ )?(?:ld|st|atom|red|cp)\.(?!param)", re.MULTILINE)
-# A load of what nothing writes may be moved to before the wait, when something still does.
-_UNORDERED = ("ld.global.nc.", "ld.global.")
 
 
 def architecture(capability: int) -> int:
@@ -60,23 +45,13 @@ def is_for_one(source: Source) -> bool:
 
 def ptx_of(source: Source, capability: int) -> str:
     """The source as PTX; LLVM contracts nothing and flushes nothing unless the text says so."""
-    if capability < OVERLAPS:
-        return _assembly(source, source.text, capability)
-    text = _assembly(source, _KERNEL.sub(lambda head: head[0] + _WAITS, source.text), capability)
-    first = _ACCESS.search(text)
-    if first is not None and first.start() < text.find("griddepcontrol.wait"):
-        raise InternalError(f"kernel {source.name} accesses memory before it waits")
-    return text.replace(*_UNORDERED)
-
-
-def _assembly(source: Source, text: str, capability: int) -> str:
     llvm = engine()
     try:
         with llvm.lock:
             machine = _machine(*_processor(source, capability))
             with (
                 llvm.llvm.create_context() as context,
-                llvm.llvm.parse_assembly(text, context) as module,
+                llvm.llvm.parse_assembly(source.text, context) as module,
             ):
                 module.data_layout = str(machine.target_data)
                 module.verify()

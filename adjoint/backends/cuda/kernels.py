@@ -18,7 +18,7 @@ from adjoint.runtime.ptx import is_for_one, ptx_of
 from adjoint.runtime.spans import span
 from adjoint.stages import Source
 
-FORMAT = 2  # of what is kept on disk
+FORMAT = 1  # of what is kept on disk
 _COMMENT = re.compile(r"^;.*\n?", re.MULTILINE)
 
 
