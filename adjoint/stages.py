@@ -7,8 +7,9 @@ A `Schedule` is steps in the order they run, over numbered slots of memory; a ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 from typing import Any, Protocol
 
@@ -480,6 +481,17 @@ def functions_of(node: UOp) -> tuple[Function, ...]:
 
 
 Step = KernelStep | LibraryStep | HostStep | WaitStep | ControlStep
+
+
+def in_one_launch(steps: Sequence[Step]) -> list[list[int]]:
+    """The numbers of the steps, those in a row that may run at one time in one list."""
+
+    def launch(number: int) -> tuple[int, int]:
+        step = steps[number]
+        joint = step.joint if isinstance(step, KernelStep) else 0
+        return (joint, 0) if joint else (0, number)
+
+    return [list(group) for _, group in groupby(range(len(steps)), launch)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from adjoint.schedule.overlap import needs_of
 from adjoint.stages import KernelStep, LoopProgram, Schedule, Step
@@ -32,17 +31,6 @@ def launch_together(schedule: Schedule, most_bytes: int) -> Schedule:
     groups = _Order(schedule.steps, kinds).groups()
     steps = tuple(step for group in _joined(schedule.steps, groups) for step in group)
     return replace(schedule, steps=steps)
-
-
-def in_one_launch(steps: Sequence[Step]) -> list[list[int]]:
-    """The numbers of the steps, those in a row that may run at one time together."""
-
-    def launch(number: int) -> tuple[int, int]:
-        step = steps[number]
-        joint = step.joint if isinstance(step, KernelStep) else 0
-        return (joint, 0) if joint else (0, number)
-
-    return [list(group) for _, group in groupby(range(len(steps)), launch)]
 
 
 def _kind(step: Step, schedule: Schedule, most_bytes: int) -> Hashable | None:

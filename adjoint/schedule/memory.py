@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import accumulate
 
-from adjoint.schedule.joint_launches import in_one_launch
-from adjoint.stages import KernelStep, LibraryStep, Schedule, Step
+from adjoint.stages import KernelStep, LibraryStep, Schedule, Step, in_one_launch
 
 
 def plan_memory(schedule: Schedule, align: int, tight: bool = False) -> Schedule:

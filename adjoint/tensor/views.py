@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -22,7 +23,9 @@ from adjoint.ir.function import input_like
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
+from adjoint.ir.weak import Dropping, drop
 from adjoint.ops.movement import inverse, padded
+from adjoint.runtime.memory import holds_memory
 from adjoint.tensor import marked
 from adjoint.tensor.tracing import note_move, open_scopes
 
@@ -36,7 +39,8 @@ class Storage:
 
     def __init__(self, root: Any):
         self.node: UOp = root.uop
-        self.root: weakref.ref[Any] = weakref.ref(root, partial(_root_gone, weakref.ref(self)))
+        self.root: Dropping[Any] = Dropping(root, drop)
+        self.root.drop = partial(_orphans.append, weakref.ref(self))
         self.handles: list[weakref.ref[Any]] = [self.root]
         self.limit = 16
 
@@ -70,14 +74,23 @@ class Storage:
                 handle._requires_grad = True
 
 
-def _root_gone(storage: weakref.ref[Storage], root: Any) -> None:
-    """Called when the whole's own handle is gone: a view that is left alone needs no tie, and must
-    not keep the whole's graph alive."""
-    found = storage()
-    with writing:
-        left = [] if found is None else list(found.living())
-        if len(left) == 1 and has_node(left[0]):
-            _untie(left[0])
+# Values whose own handle is gone. It goes at any moment, at which no Python code may run that an
+# interrupt could be lost in (`ir/weak.py`): what follows from that is done a little later.
+_orphans: deque[weakref.ref[Storage]] = deque()
+
+
+@holds_memory
+def untie_orphans() -> None:
+    """A view that is left alone needs no tie, and must not keep the whole's graph alive."""
+    while _orphans:
+        try:
+            found = _orphans.popleft()()
+        except IndexError:  # another thread has taken the last
+            return
+        with writing:
+            left = [] if found is None else list(found.living())
+            if len(left) == 1 and has_node(left[0]):
+                _untie(left[0])
 
 
 class Tie:
@@ -188,6 +201,7 @@ def tie(
 
 
 def _tie_of_whole(root: Any) -> Tie:
+    untie_orphans()
     made = Tie()
     made.storage, made.prev, made.call = Storage(root), None, None
     made.cut = made.repeats = False
@@ -344,6 +358,7 @@ def same_value(tensor: Any, node: UOp) -> None:
 
 def settled(tensor: Any, node: UOp) -> None:
     """The tensor was computed: the node is its value without a history."""
+    untie_orphans()
     marked.moves(tensor)
     put_back(tensor, node)
     tie = tensor._tie

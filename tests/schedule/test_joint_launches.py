@@ -7,8 +7,8 @@ import pytest
 
 from adjoint import Tensor, jit, lower, nn
 from adjoint.runtime.device import has_tools
-from adjoint.schedule.joint_launches import in_one_launch
 from adjoint.schedule.memory import donations
+from adjoint.stages import in_one_launch
 from adjoint.target import TARGETS
 from tests.anew import compiled_anew
 from tests.support.devices import on
@@ -118,7 +118,7 @@ def test_values_of_one_launch_lie_apart(gpu):
         schedule = lower(step)(some(16, 20)).plan
     joint = [group for group in in_one_launch(schedule.steps) if len(group) > 1]
     assert joint
-    taken = {output: place for output, place in donations(schedule, range(len(schedule.inputs)))}
+    taken = dict(donations(schedule, range(len(schedule.inputs))))
     for group in joint:
         for number in group:
             step = schedule.steps[number]

@@ -5,7 +5,9 @@ captured state, and with the view itself captured.
 """
 
 import itertools
+import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -515,9 +517,24 @@ def test_a_counter_may_be_advanced_inside_vmap():
 def test_a_view_that_is_left_alone_does_not_keep_the_graph_of_its_base():
     loss = (Tensor(X) * 2).sum()
     kept = loss.detach().realize()
+    whole = weakref.ref(kept._tie.storage)
     del loss
+    Tensor(X).exp().realize()  # the next value that is computed
     assert kept._tie is None
+    assert whole() is None
     assert kept.uop.src == ()
+
+
+def test_no_python_code_runs_when_the_handle_of_a_base_goes():
+    """An interrupt that comes then would be lost: Python ignores what is raised there."""
+    base = Tensor(X)
+    view = base[1:]
+    seen = []
+    sys.setprofile(lambda frame, event, arg: seen.append(event))
+    del base
+    sys.setprofile(None)
+    assert "call" not in seen
+    assert view.tolist() == X[1:].tolist()
 
 
 def test_many_views_of_one_base_are_forgotten():

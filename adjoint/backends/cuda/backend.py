@@ -29,7 +29,6 @@ from adjoint.runtime.cublaslt import WORKSPACE, library
 from adjoint.runtime.cuda import Driver
 from adjoint.runtime.launch import Cells
 from adjoint.runtime.ptx import ptx_of
-from adjoint.schedule.joint_launches import in_one_launch
 from adjoint.stages import (
     ControlStep,
     HostStep,
@@ -38,6 +37,7 @@ from adjoint.stages import (
     LoopProgram,
     Source,
     Step,
+    in_one_launch,
 )
 from adjoint.target import TARGETS, Target
 

@@ -32,7 +32,7 @@ class Table:
         return f"ptr byval({self.kind}) align 8 %table"
 
     def read(self, buffers: int, block: str) -> str:
-        """Give the arguments their names, in the entry block; the number of the block in its row."""
+        """Give the arguments their names; the number of the block in its row."""
         row = self._row(block)
         w = self.w
         for i in range(self.count):

@@ -102,9 +102,7 @@ class ThreadRenderer(Renderer):
         buffers = [
             f"{_GLOBAL_POINTER} align 16 {self.shares()}%a{i}" for i in range(len(program.buffers))
         ]
-        numbers = [
-            f"i64 %a{i}" for i in range(len(program.buffers), arguments_of(program))
-        ]
+        numbers = [f"i64 %a{i}" for i in range(len(program.buffers), arguments_of(program))]
         inputs = ", ".join([*buffers, *numbers, "i64 %end"])
         if self.table is not None:
             inputs = self.table.parameter()
