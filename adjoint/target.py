@@ -86,6 +86,8 @@ class Tile:
     narrow_rows: int = 0  # of one that is half as wide, for places of pictures; 0: there is none
     fused: bool = True  # a product and a sum are rounded once, with the bits of all such processors
     sharers: int = 0  # threads for which grids are even; 0: a few, for which all are
+    long_rows: bool = False  # half as many rows, twice as long, are sooner wherever that fits
+    lines_ahead: int = 0  # of a far operand, that are asked for before they are packed
 
     def lanes(self, itemsize: int) -> int:
         """Columns side by side."""
@@ -288,15 +290,23 @@ class Processor:
     matrices: tuple[str, ...] = ()  # those of which it does so for matrices of words
     bfloat: bool = False  # rounds float32 to bfloat16, two at a time; a NaN is any NaN then
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
+    intel: bool = False
+
+
+_LINES_AHEAD = 16  # that memory has under way at once
 
 
 def tile_of(processor: Processor) -> Tile:
     """What the registers of a processor hold, beside a row of the panel: by how many there are and
-    how wide they are."""
+    how wide they are. Intel's read fewer numbers of rows for a product in long tiles, and find
+    lines that lie apart only if they are asked for them."""
     few = processor.width == 256 or not processor.fused
     rows = 6 if few else 12  # of 16 registers, or of 32
     narrow = 16 if processor.width == 512 else 0  # a load for each product, which 16 would wait for
-    return Tile(rows, 2 * processor.width // 8, narrow_rows=narrow, fused=processor.fused)
+    tile = Tile(rows, 2 * processor.width // 8, narrow_rows=narrow, fused=processor.fused)
+    if few or not processor.intel:
+        return tile
+    return replace(tile, long_rows=True, lines_ahead=_LINES_AHEAD)
 
 
 _MATRICES = Tile(32, 128)  # two by two registers of 16 lines of 16 words, and two for each operand
@@ -363,6 +373,7 @@ _NAMED = {
     "znver5": ("x86-64-v4", "avx512_bf16 avx512_vp2intersect avx_vnni gfni movdiri sha_ni sse4a"),
 }
 ARM64 = Processor("generic", 128, False, True, True, fence="")
+_INTEL = ("skylake-avx512", "cascadelake", "icelake-server", "sapphirerapids")
 _ARM = ("generic", "apple-m1", "apple-m2", "apple-m3", "cortex-a72", "cortex-a76", "neoverse-n1")
 
 
@@ -370,7 +381,8 @@ def _named(name: str, level: str, more: str) -> Processor:
     like = _LEVELS[level]
     needs = (*like.needs, *more.split())
     dots, matrices = _dots(needs, like.width), _matrices(needs)
-    return replace(like, name=name, needs=needs, dots=dots, matrices=matrices)
+    intel = name in _INTEL
+    return replace(like, name=name, needs=needs, dots=dots, matrices=matrices, intel=intel)
 
 
 PROCESSORS: dict[str, dict[str, Processor]] = {
@@ -395,7 +407,7 @@ def known_processor(name: str, machine: str, has: Collection[str]) -> Processor:
     return known[name]
 
 
-def native_processor(machine: str, has: Collection[str]) -> Processor:
+def native_processor(machine: str, has: Collection[str], intel: bool = False) -> Processor:
     """The processor that the kernel of the system describes; LLVM adds its name and features."""
     if machine == "aarch64":
         return replace(ARM64, name="native")
@@ -404,4 +416,6 @@ def native_processor(machine: str, has: Collection[str]) -> Processor:
     width = 512 if set(_V4) <= set(has) else 256 if "avx2" in has else 128
     half, fused, rounding = "f16c" in has and width > 128, "fma" in has, "sse4_1" in has
     dots, matrices = _dots(has, width), _matrices(has)
-    return Processor("native", width, half, fused, rounding, dots=dots, matrices=matrices)
+    return Processor(
+        "native", width, half, fused, rounding, dots=dots, matrices=matrices, intel=intel
+    )

@@ -1,4 +1,4 @@
-"""Columns of a product's right operand that lie apart, packed by way of registers.
+"""What a kernel packs: columns that lie apart by way of registers, lines that are asked for first.
 
 Before: packed[k, j] = x[j, k], a number at a time. After: squares of lines, which renderers load as
 vectors and transpose (`codegen/llvm/squares.py`); what is left of a line, number by number.
@@ -34,6 +34,7 @@ class Packing(Elements):
         self.atoms = dict.fromkeys(range(len(group.sizes)), ZERO)  # where each loop is
         self.places: list[Affine] = []  # where memory was read
         self._gates: dict[UOp, Gate] = {}  # under which conditions
+        self._asked: Affine | None = None  # how far beyond what is read memory is asked for more
         for i, (node, _) in enumerate(group.outputs):
             self.buffers[node, "out"] = self.loops.buffer(f"out{i}", node.dtype, node.size, True)
         for i, node in enumerate(group.inputs):
@@ -57,6 +58,8 @@ class Packing(Elements):
         return total
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
+        if self._asked is not None:
+            self.loops.ask(self.buffers[node], self.index(place + self._asked))
         self.places.append(place)
         value = super().load(node, place, gate)
         self._gates[value] = gate

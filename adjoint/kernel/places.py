@@ -69,7 +69,6 @@ class ListedTiles(TileLowering):
         self._offsets: dict[int, Affine] = {}  # by operand, of the number that is read
         self._lists: dict[int, UOp] = {}  # scratch, by operand
         self._reading = 0  # which operand
-        self._asked: Affine | None = None  # how far beyond what is read memory is asked for more
         super().__init__(group, tile)
 
     def _find_steps(self, which: int) -> dict[int, int] | None:
@@ -101,10 +100,7 @@ class ListedTiles(TileLowering):
         return super()._operand(which, gate)
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
-        at = place + self._offsets.get(self._reading, ZERO)
-        if self._asked is not None:
-            self.loops.ask(self.buffers[node], self.index(at + self._asked))
-        return super().load(node, at, gate)
+        return super().load(node, place + self._offsets.get(self._reading, ZERO), gate)
 
 
 class PlaceTiles(ListedTiles):

@@ -57,6 +57,12 @@ _FEW_RUNS = 4  # of a picture's lines, that are read side by side
 _FEW_TAPS = 9  # of a window, that are written out
 _CACHE_WAYS = 8  # lines that the nearest cache holds of those that lie a multiple of
 _CACHE_PLACES = 4096  # bytes apart
+_LONG_ROWS = 0.9  # of the time of tiles of short ones, where processors have such a preference
+_FAR_BYTES = 1 << 20  # of an operand that lies beyond the caches of a core
+_LINE_BYTES = 64
+_FEWEST_LINES = (
+    4  # from one that is packed to the next, that processors do not ask for by themselves
+)
 
 
 Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and where there is one
@@ -78,6 +84,7 @@ class TileLowering(Margins):
         self.kind = compute_dtype(self.node.dtype)
         self.total: UOp | None = None  # of the element that is being finished
         self._runs: dict[int, int | None] = {}  # by operand
+        self._lines_ahead: tuple[int, int] | None = None  # of what is packed
         self.batch, self.rows, self.columns = map(self._length, self.at)
         self.has_margin = self.sooner and self.find_margin()
         fits = matrices is not None and self._fills(matrices) and self._rows_are_lines()
@@ -109,10 +116,12 @@ class TileLowering(Margins):
         collide, line = turns or self._rows_collide(), self._loops_of(self.at[2])
         if tile.narrow_rows and len(line) > 1 and self.group.sizes[line[-1]] % lanes:
             return tile if collide else tile.narrow()
-        filled = -(-self.columns // longer) * longer == -(-self.columns // lanes) * lanes
+        short, long = (-(-self.columns // n) * n for n in (lanes, longer))
         if self.has_margin and self.group.sizes[line[-1]] % longer:
             return tile  # a panel has one place
-        return lower if filled and collide else tile
+        if tile.long_rows and len(line) == 1 and long * _LONG_ROWS <= short:
+            return lower
+        return lower if long == short and collide else tile
 
     def _fills(self, matrices: Tile) -> bool:
         """Whether the registers of a matrix unit, half as high as a tile, are always full."""
@@ -349,9 +358,45 @@ class TileLowering(Margins):
 
     def _pack_columns(self, tiles: Tiles, block: Block | None) -> None:
         loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
+        self._lines_ahead = self._find_lines_ahead()
         with loops.loop(lanes, lanes, self._lanes(tiles.panel_at)) as lane:
             self._go(self.at[2], first + self._counter(lanes, lane))
             self._pack_lines(tiles, block, lane)
+
+    def _find_lines_ahead(self) -> tuple[int, int] | None:
+        """How far beyond a line of the right operand those lie that are asked for when it is
+        packed, and how many columns a line of the cache has; None if lines do not lie at one
+        distance, far apart."""
+        k, column = IndexVar(self.longest), IndexVar(self.columns)
+        probe, size = self._probe_right(k, column), 0
+        if self.tile.lines_ahead and len(probe.memory) == 1 and not probe.others:
+            (size,) = probe.bytes.values()
+        step, beside = (probe.memory[0].factor(x) if size else None for x in (k, column))
+        far = size * self.longest * self.columns * self.batch >= _FAR_BYTES
+        if not step or beside != 1 or not far or step * size < _LINE_BYTES * _FEWEST_LINES:
+            return None
+        return step * self.tile.lines_ahead, _LINE_BYTES // size
+
+    def _probe_right(self, k: IndexVar, column: IndexVar) -> Probe:
+        """Where the right operand is read."""
+        before, probe = dict(self.atoms), Probe(self.group.inputs)
+        if not varies(*self.group.sizes):
+            self._go(self.at[2], var(column))
+            self._go([a for axis in self.summed for a in axis], var(k))
+            probe.value(self.node.src[1], self._places()[1])
+        self.atoms = before
+        return probe
+
+    def _ask_for_lines(self, tiles: Tiles) -> None:
+        """Memory is asked for lines that are packed soon."""
+        if self._lines_ahead is None:
+            return
+        before, (ahead, columns) = dict(self.atoms), self._lines_ahead
+        self._asked = Affine(ahead)
+        for column in range(0, self.lanes, columns):
+            self._go(self.at[2], tiles.panel_at * self.lanes + column)
+            self._operand(1)
+        self.atoms, self._asked = before, None
 
     def _pack_runs(self, tiles: Tiles, block: Block | None) -> None:
         """The same where columns are places of a picture: run by run along its last axis, so that
@@ -421,6 +466,7 @@ class TileLowering(Margins):
             self._pack_nested(tiles, [a for axis in self.summed for a in axis], ZERO, at, read)
             return
         with self._along(block, self._run(1)) as (k, _):
+            self._ask_for_lines(tiles)
             place = self._beside(k + block[0] * -1, at)
             self.loops.store(tiles.panel, place, read())
 
@@ -430,6 +476,7 @@ class TileLowering(Margins):
         """A loop for each axis that is summed, the last innermost: no index is divided. The taps of
         a small window are written out: what says whether they exist is found before the loops."""
         if not atoms:
+            self._ask_for_lines(tiles)
             self.loops.store(tiles.panel, self._beside(k, at), read())
             return
         (first, *rest), size = atoms, self.group.sizes[atoms[0]]

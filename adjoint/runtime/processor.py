@@ -34,7 +34,7 @@ def processor() -> Processor:
     """What kernels of this process are compiled for."""
     name, kind = config.CPU.value(), machine_kind()
     if name == "native":
-        return native_processor(kind, features())
+        return native_processor(kind, features(), "GenuineIntel" in description())
     return known_processor(name, kind, features())
 
 

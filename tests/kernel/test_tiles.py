@@ -339,6 +339,42 @@ def test_a_sum_beside_a_product_in_tiles_is_a_kernel_of_its_own(monkeypatch):
         PROGRAMS.clear()
 
 
+LONG = {
+    "whole": ((96, 300), (300, 128)),
+    "left over": ((67, 530), (530, 321)),
+    "one column more": ((40, 1100), (1100, 257)),
+    "batches": ((3, 30, 200), (3, 200, 192)),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"), covering(list(LONG), ["float32", "float64", "bfloat16"], together=1)
+)
+def test_tiles_of_long_rows_and_lines_that_are_asked_for_change_no_bit(monkeypatch, case, dtype):
+    random = np.random.default_rng(0)
+    x, w = (Tensor(random.standard_normal(s) * 9).cast(dtype).realize() for s in LONG[case])
+
+    def products():
+        PROGRAMS.clear()
+        made = lower(lambda x, w: (x @ w, x @ w[..., ::-1]))(x, w)
+        return str(made.kernels()), [(x @ w).numpy(), (x @ w[..., ::-1]).numpy()]
+
+    wide = 2 * BACKEND.target.tile.row_bytes // x.dtype.itemsize
+    tile = replace(BACKEND.target.tile, long_rows=False, lines_ahead=0)
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, tile=tile))
+    text, wanted = products()
+    assert "ask(" not in text
+    tile = replace(tile, long_rows=True, lines_ahead=16)
+    monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, tile=tile))
+    monkeypatch.setattr(tiles, "_FAR_BYTES", 1)
+    text, found = products()
+    PROGRAMS.clear()
+    assert "ask(" in text
+    assert f"{wide} side by side" in text or dtype == "bfloat16"
+    for a, b in zip(found, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
 # ---- lines of pictures
 
 LINES = {
