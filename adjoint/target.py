@@ -155,6 +155,7 @@ class Target:
     caches: tuple[int, ...] = (1 << 16,)  # bytes that stay near a core, the nearest first
     cache_line: int = 64  # bytes; every value begins on one
     far_bytes: int = 32 << 20  # of a value that no cache holds until it is read again
+    far_squares: tuple[int, int] = (32, 2)  # of a piece of a transposition: of the result's lines
     index_bits: int = 64  # of the indices of a kernel, where all of them fit
     matrix_units: tuple[MatrixUnit, ...] = ()
     tile: Tile | None = None  # of a product; None: kernels write none in tiles
@@ -291,6 +292,14 @@ class Processor:
     bfloat: bool = False  # rounds float32 to bfloat16, two at a time; a NaN is any NaN then
     fence: str = "llvm.x86.sse.sfence"  # behind stores past the caches; "": it has no such stores
     intel: bool = False
+
+
+def far_squares_of(processor: Processor) -> tuple[int, int]:
+    """How many squares of a transposition of far memory are a piece of the grid: along lines of the
+    result, and along those of the operand. Two lines of a cache come together. Intel's follow 32
+    lines of the operand by themselves as long as these go on; for others 2 KB of a line of the
+    result are written at once."""
+    return (2, 16) if processor.intel else (32, 2)
 
 
 _LINES_AHEAD = 16  # that memory has under way at once

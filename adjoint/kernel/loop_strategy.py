@@ -220,7 +220,7 @@ def _tiled(
         line = target.cache_line // max(probe.bytes.get(x, 1) for x in along)
         strip = min(line, target.most_lanes, 1 << (side.bit_length() - 1))
         far = prod(v.size for v in counters.stages[0].vars) * probe.itemsize >= target.far_bytes
-        squares = _FAR_SQUARES if far else choice.squares
+        squares = target.far_squares if far else choice.squares
         return replace(choice, tile=number, strip=strip, square=True, width=strip, squares=squares)
     return choice
 
@@ -241,9 +241,6 @@ def _size(members: Sequence[IndexVar]) -> int:
 
 
 _ALONG = 4
-# Of memory, two lines of the cache come together, and 2 KB of a line of the result are written; in
-# a cache, lines that lie a power of two apart would push one another out.
-_FAR_SQUARES = (32, 2)
 _SMALLER = 8  # times, and how wide an element is counts for nothing
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share

@@ -104,6 +104,11 @@ CHANGES = {
     "fewest_lanes": (lambda x: x + 1, [LONG], {"fewest_lanes": 64}),
     "little_work": (lambda x: x + 1, [LONG], {"little_work": 1 << 30}),
     "far_bytes": (lambda x: x + 1, [LONG], {"far_bytes": 1}),
+    "far_squares": (
+        lambda x: x.T.contiguous(),
+        [floats(600, 600)],
+        {"far_bytes": 1, "far_squares": (2, 16)},
+    ),
     "near_bytes": (lambda x: x.sum(0), [floats(2048, 600)], {"near_bytes": 0}),
     "total_bytes": (
         lambda x: x.sum(0),
@@ -226,6 +231,7 @@ def test_every_number_of_a_target_is_tried():
     elsewhere = {"name", "doc", "host_memory", "runs", "backend", "tools", "limits", "matrix_units"}
     elsewhere |= {"gpu", "routines", "whole", "dlpack", "probe_side", "probe_numbers", "libraries"}
     elsewhere |= {"carries", "ahead_bytes"}  # of collectives: tests/sharding/test_overlap.py
+    elsewhere |= {"joint_bytes"}  # of launches of a GPU: tests/schedule/test_joint_launches.py
     tried = {name.removeprefix("limits.") for name in CHANGES}
     numbers = {f.name for f in (*fields(Target), *fields(Limits))} - elsewhere
     decide_when = {"at_once_nodes", "at_once_elements", "at_once_runs"}  # engine/test_at_once.py

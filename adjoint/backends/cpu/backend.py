@@ -20,7 +20,7 @@ from adjoint.runtime.pool import begin_native_code
 from adjoint.runtime.processor import description, processor
 from adjoint.runtime.spans import by_the_clock
 from adjoint.stages import ControlStep, HostStep, LoopProgram, Source, Step
-from adjoint.target import TARGETS, Target, tile_of, units_of
+from adjoint.target import TARGETS, Target, far_squares_of, tile_of, units_of
 
 _LITTLE_WORK = 1 << 14  # scalar operations: microseconds, whatever the code is like
 _FEW_THREADS = 4  # that share sixteen pieces evenly enough
@@ -35,12 +35,14 @@ class CpuBackend:
     @cached_property
     def target(self) -> Target:
         """The CPU, with tiles as large as the registers of this one allow, in pieces that threads
-        share evenly, which change no bit, and its instructions on words."""
+        share evenly and that follow memory as it does, which change no bit, and its instructions
+        on words."""
         host, sharers = processor(), _sharers()
         return replace(
             TARGETS["CPU"],
             tile=replace(tile_of(host), sharers=sharers),
             matrix_units=units_of(host, sharers),
+            far_squares=far_squares_of(host),
             ahead_bytes=config.OVERLAP.value(),
         )
 

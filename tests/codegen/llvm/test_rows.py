@@ -30,6 +30,10 @@ class LargeBackend(CpuBackend):
     target = LARGE
 
 
+class AlongBackend(CpuBackend):
+    target = replace(LARGE, far_squares=(2, 16))  # pieces go along lines of the operand
+
+
 def values(dtype, *shape):
     return (RNG.standard_normal(shape) * 50).astype(dtype)
 
@@ -73,7 +77,7 @@ def found_by(run, program, arrays, wanted, by=0):
 
 
 DTYPES = ("bool", "int8", "uint16", "float16", "int32", "float32", "int64", "float64")
-SHAPES = ((64, 64), (65, 67), (16, 100), (130, 17))
+SHAPES = ((64, 64), (65, 67), (16, 100), (130, 17), (37, 600))
 
 
 def squares(program):
@@ -82,9 +86,10 @@ def squares(program):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_transpose_of_any_element_is_one_of_registers(dtype, shape):
+@pytest.mark.parametrize("backend", [LargeBackend, AlongBackend])
+def test_a_transpose_of_any_element_is_one_of_registers(backend, dtype, shape):
     x = values(dtype, *shape)
-    program = only_kernel(lambda x: x.T.contiguous(), x)
+    program = only_kernel(lambda x: x.T.contiguous(), x, backend=backend)
     assert squares(program)
     wanted = np.ascontiguousarray(x.T)
     found_by(lambda *a: interpret(program, a), program, [x], wanted)
