@@ -60,9 +60,7 @@ _CACHE_PLACES = 4096  # bytes apart
 _LONG_ROWS = 0.9  # of the time of tiles of short ones, where processors have such a preference
 _FAR_BYTES = 1 << 20  # of an operand that lies beyond the caches of a core
 _LINE_BYTES = 64
-_FEWEST_LINES = (
-    4  # from one that is packed to the next, that processors do not ask for by themselves
-)
+_FEWEST_LINES = 4  # of the cache, to the next one that is packed: processors look no further
 
 
 Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and where there is one
