@@ -29,10 +29,11 @@ from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.index_maps import ElementWalk, reduced_operands
 from adjoint.kernel.loop_stages import flat
 from adjoint.kernel.masks import Distance, Mask, kept_from
+from adjoint.kernel.multiply_add import multiply_add
 from adjoint.kernel.panel_rows import PanelRows, Sum
 from adjoint.kernel.row_stops import is_known
 from adjoint.kernel.sharing import Work
-from adjoint.kernel.tiles import BLOCK, multiply_add
+from adjoint.kernel.tiles import BLOCK
 from adjoint.ops.logic import where
 from adjoint.ops.mathematics.nodes import compute_dtype
 from adjoint.stages import Group, LoopProgram

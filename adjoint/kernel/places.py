@@ -24,7 +24,8 @@ from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_strategy import Probe
 from adjoint.kernel.margins import Block, Step
-from adjoint.kernel.tiles import BLOCK, Steps, TileLowering, Tiles
+from adjoint.kernel.panel_packing import Tiles
+from adjoint.kernel.tiles import BLOCK, Steps, TileLowering
 from adjoint.ops.window import window
 from adjoint.stages import Group, LoopProgram
 from adjoint.target import Tile
@@ -64,6 +65,7 @@ class ListedTiles(TileLowering):
     """One kernel being written, that lists where numbers lie; if it does not fit, another does."""
 
     fits = False
+    always_packs = True
 
     def __init__(self, group: Group, tile: Tile):
         self._offsets: dict[int, Affine] = {}  # by operand, of the number that is read
@@ -260,7 +262,7 @@ class ChannelTiles(ListedTiles):
         """The channels of a tap, next to one another for each place of a block."""
         with self.loops.loop(self.lanes, self.lanes) as lane, self._along_places(block) as (k, _):
             place = self._beside(k + block[0] * -1, lane)
-            self.loops.store(tiles.panel, place, self._channels(lane))
+            self.loops.store(tiles.packed, place, self._channels(lane))
 
     def _add_block(self, tiles: Tiles, start: Affine, size: int, last: Affine) -> None:
         if not self._is_periodic():
@@ -371,9 +373,9 @@ class ChannelTiles(ListedTiles):
             yield start + at, (turn,)
             self._offsets.clear()
 
-    def _right(self, panel: UOp, line: Affine, lane: UOp) -> UOp:
+    def _right(self, tiles: Tiles, line: Affine, lane: UOp) -> UOp:
         self._ask_ahead()
-        return super()._right(panel, line, lane) if self.packs[1] else self._channels(lane)
+        return super()._right(tiles, line, lane) if self.packs[1] else self._channels(lane)
 
     def _channels(self, lane: UOp) -> UOp:
         """Those of the present place and tap."""

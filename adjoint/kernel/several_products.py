@@ -17,8 +17,9 @@ from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At
 from adjoint.kernel.loop_strategy import Probe
+from adjoint.kernel.panel_packing import Tiles
 from adjoint.kernel.places import ChannelTiles, PlaceTiles
-from adjoint.kernel.tiles import PANEL_BYTES, TileLowering, Tiles
+from adjoint.kernel.tiles import PANEL_BYTES, TileLowering
 from adjoint.ops.words import contract_words
 from adjoint.stages import Group, Index, LoopProgram
 from adjoint.target import Target, Tile
@@ -81,6 +82,7 @@ class SeveralProducts(TileLowering):
 
     start = 0
     sooner = False  # the sums of all products are there at the end
+    always_packs = True
 
     def __init__(self, group: Group, tile: Tile):
         super().__init__(group, tile)

@@ -11,7 +11,7 @@ from adjoint import Tensor, Variable, counters, grad, jit, lower
 from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.ir.opdef import OPS
-from adjoint.kernel import tiles
+from adjoint.kernel import panel_packing, tile_choice
 from adjoint.kernel.tiles import BLOCK
 from adjoint.schedule.strategy import choose
 from adjoint.target import PROCESSORS, TARGETS, tile_of
@@ -366,13 +366,51 @@ def test_tiles_of_long_rows_and_lines_that_are_asked_for_change_no_bit(monkeypat
     assert "ask(" not in text
     tile = replace(tile, long_rows=True, lines_ahead=16)
     monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, tile=tile))
-    monkeypatch.setattr(tiles, "_FAR_BYTES", 1)
+    monkeypatch.setattr(panel_packing, "_FAR_BYTES", 1)
+    monkeypatch.setattr(tile_choice, "_NEAR_BYTES", 0)
+    monkeypatch.setattr(tile_choice, "_FEW_TILES", 0)
     text, found = products()
     PROGRAMS.clear()
-    assert "ask(" in text
-    assert f"{wide} side by side" in text or dtype == "bfloat16"
+    words = dtype == "bfloat16"  # where there is an instruction for them: of two lines each
+    assert "ask(" in text or words
+    assert f"{wide} side by side" in text or words
     for a, b in zip(found, wanted, strict=True):
         assert a.tobytes() == b.tobytes()
+
+
+NEAR = {
+    "one tile": ((5, 40), (40, 64)),
+    "few tiles of a far operand": ((10, 700), (700, 2048)),
+    "some of a near one": ((131, 300), (300, 128)),
+    "blocks of k": ((70, 1100), (1100, 64)),
+    "batches": ((3, 30, 200), (3, 200, 192)),
+    "one for all batches": ((3, 50, 200), (200, 64)),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"), covering(list(NEAR), ["float32", "float64"], together=1)
+)
+def test_a_right_operand_that_is_near_is_read_where_it_lies_with_the_same_bits(
+    monkeypatch, case, dtype
+):
+    random = np.random.default_rng(1)
+    x, w = (Tensor(random.standard_normal(s) * 9).cast(dtype).realize() for s in NEAR[case])
+
+    plain, scaled = lambda x, w: (x @ w).relu(), lambda x, w: x @ (w * 2)
+
+    def products():
+        PROGRAMS.clear()
+        return [lower(fn)(x, w).kernels()[-1].count(": Ptr<f") for fn in (plain, scaled)]
+
+    assert products() == [4, 5]  # three arrays, sums, and a panel where numbers are made first
+    found = [fn(x, w).numpy() for fn in (plain, scaled)]
+    monkeypatch.setattr(tile_choice, "_NEAR_BYTES", 0)
+    monkeypatch.setattr(tile_choice, "_FEW_TILES", 0)
+    assert products() == [5, 5]
+    for a, b in zip(found, [fn(x, w).numpy() for fn in (plain, scaled)], strict=True):
+        assert a.tobytes() == b.tobytes()
+    PROGRAMS.clear()
 
 
 # ---- lines of pictures
@@ -394,7 +432,7 @@ def with_tiles(monkeypatch, narrow_rows, runs, fn, *args):
     """What a function gives with narrow tiles or without, and lines read side by side or not."""
     tile = replace(BACKEND.target.tile, narrow_rows=narrow_rows)
     monkeypatch.setattr(BACKEND, "target", replace(BACKEND.target, tile=tile))
-    monkeypatch.setattr(tiles, "_FEW_RUNS", runs)
+    monkeypatch.setattr(panel_packing, "_FEW_RUNS", runs)
     PROGRAMS.clear()
     try:
         return [found.numpy() for found in fn(*args)]
