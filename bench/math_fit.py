@@ -38,7 +38,6 @@ log2_rest = in_square(
 )
 sin_tail = in_square(lambda r: (mp.sin(r) - r) / r**3, -mp.mpf(1) / 6)
 cos_tail = in_square(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4, mp.mpf(1) / 24)
-tan_tail = in_square(lambda r: (mp.tan(r) - r) / r**3, mp.mpf(1) / 3)
 tanh_tail = in_square(lambda x: (mp.tanh(x) - x) / x**3, -mp.mpf(1) / 3)
 sinh_tail = in_square(lambda x: (mp.sinh(x) - x) / x**3, mp.mpf(1) / 6)
 atan_tail = in_square(lambda x: (mp.atan(x) - x) / x**3, -mp.mpf(1) / 3)

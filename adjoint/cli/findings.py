@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -14,6 +13,3 @@ class Finding:
     status: str
     text: str
     fix: str = ""
-
-
-Check = Callable[[], Iterator[Finding]]

@@ -157,7 +157,7 @@ class Run:
             values.update(zip(piece.outputs, found, strict=True))
         for transfer in program.cut.sends.get(place, ()):
             self._send(transfer, values, turn.microbatch)
-        self._keep(turn, values, piece)
+        self._keep(turn, values)
 
     def _begun(self, microbatch: int) -> Values:
         """What a member has of a microbatch: its rows, and its place."""
@@ -172,7 +172,7 @@ class Run:
         own = buffer.array()[microbatch * rows : (microbatch + 1) * rows]
         return Buffer(np.ascontiguousarray(own), self.device)
 
-    def _keep(self, turn: Turn, values: Values, piece: Piece | None) -> None:
+    def _keep(self, turn: Turn, values: Values) -> None:
         """Add up what is joined, and forget what is not needed any more."""
         if turn.direction == BACKWARD:
             for join_, total in self.sums.items():

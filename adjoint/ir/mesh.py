@@ -266,11 +266,6 @@ class Sharding(tuple[str, ...]):
         """The same as `shard` takes it."""
         return P(*((a[0] if len(a) == 1 else a) if a else None for a in self.dims))
 
-    @property
-    def is_replicated(self) -> bool:
-        """Whether every member has the whole value."""
-        return not self.dims and not self.pending and self.stage is None
-
     def resolved(self) -> Sharding:
         """The same with nothing pending."""
         if not self.pending:

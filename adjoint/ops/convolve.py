@@ -41,11 +41,6 @@ def last_order(rank: int) -> Shape:
     return (0, *range(2, rank), 1)
 
 
-def first_order(rank: int) -> Shape:
-    """The order that undoes it."""
-    return (0, rank - 1, *range(1, rank - 1))
-
-
 def three_shapes(
     arg: ConvolveArg, first: Shape, second: Shape, result: Shape
 ) -> tuple[Shape, Shape, Shape]:

@@ -18,12 +18,11 @@ from adjoint.ir.opdef import OPS, OpDef, internal
 from adjoint.ir.uop import UOp
 from adjoint.ops.contract import contract_map, contract_sizes, contracted_shape
 
-MATRICES = "bmk,bkn->bmn"
 KEPT = "kept"  # a step: what is there so far is a second result
 
 
 class FinishedArg(Arg):
-    spec: str  # MATRICES
+    spec: str  # "bmk,bkn->bmn"
     dtype: DType  # of the result
     factor: float
     adds: bool  # a matrix, the third operand

@@ -301,12 +301,6 @@ class Driver:
         self.enter()
         return self._handle("cuModuleLoadData", ctypes.cast(c_char_p(image), c_void_p))
 
-    def unload(self, module: Any) -> None:
-        """Give a module up."""
-        if not self._lost:
-            self.enter()
-            self._call.cuModuleUnload(module)
-
     def function(self, module: Any, name: str, shared: int) -> Any:
         """A kernel of a module that uses so many bytes of shared memory."""
         self.enter()

@@ -13,9 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 
-from adjoint.errors import InternalError
-from adjoint.ir.kernel_kind import Gather, Part, Reduce, View, is_constant, is_counting
-from adjoint.ir.sizes import highest
+from adjoint.ir.kernel_kind import Gather, View, is_constant, is_counting
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.scatter import read_by
 from adjoint.ops.logic import is_copy, question_of
@@ -31,11 +29,14 @@ from adjoint.schedule.classify import (
     VIEW,
     WHOLE,
 )
-from adjoint.schedule.early import results_early
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
+from adjoint.schedule.makers import Makers
 from adjoint.schedule.node_facts import facts_of, is_large
 from adjoint.schedule.panel_units import PanelUnits
+from adjoint.schedule.row_units import RowUnits
+from adjoint.schedule.siblings import Siblings
+from adjoint.schedule.unit_order import ordered
 from adjoint.schedule.units import Order, Unit
 from adjoint.schedule.whole import whole_base
 from adjoint.target import Target
@@ -55,12 +56,6 @@ INSIDE, BESIDE, OWN, STEP, THROUGH = (
 
 _PRODUCTS = 4  # that a kernel of tiles may hold, or columns of one
 _STEPS = 8  # products with one right operand: of an unrolled loop, whose kernels are to be alike
-_HEADS = 4  # kernels that one more sum may join
-_STRIDED = 1 << 12  # elements of a row that a thread may read one by one, each far from the next,
-_ENOUGH_ROWS, _SHORT = 1 << 16, 64  # where so many rows have threads; else no more than this
-_FAR_STRIDED = 1 << 10  # the same for a core, of what caches do not hold
-_KEPT = 1 << 12  # numbers, of which a value takes room while it waits,
-_KEPT_BY_TEAMS = 1 << 16  # where sums of blocks are many, and a launch costs as much as these
 
 
 class Fuser:
@@ -72,24 +67,24 @@ class Fuser:
         self.facts = facts_of(roots, target)
         self.atoms = Atoms()
         self.panels = PanelUnits(self.facts, self.atoms, target)
+        self.rows = RowUnits(self.atoms, target)
         self.uses: dict[UOp, Uses] = {}
         self.needs: dict[UOp, Needs] = {r: {None: None} for r in roots}
         self.units: dict[Unit, None] = {}
         self.steps = Order()
-        self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
+        self.makers = Makers()
         tiled = [node for node, facts in self.facts.items() if facts.tiled]
         self.factors = Counter(node.src[1] for node in tiled)  # and how many products have each
         self.finished: dict[UOp, Index] = {}  # where the results of products in tiles are used
         self.sorting: dict[UOp, Unit] = {}  # steps that can give these indices as well
-        self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
         self.reasons: dict[UOp, Reason] = {}  # what became of each node, and why
 
     def run(self) -> list[Unit]:
         """The units, in an order in which they can run."""
         for node in reversed(self.facts):
             self._place(node)
-        self._merge_siblings()
-        return self._ordered()
+        Siblings(self.units, self.steps, self.makers, self.teams).merge()
+        return ordered(self.units, self.facts, self.makers)
 
     # ---- placing a node
 
@@ -132,7 +127,7 @@ class Fuser:
 
     def _place_view(self, node: UOp, uses: Uses, needs: Needs) -> None:
         if needs and _aliases(node):
-            self.alias[node] = node.src[0]
+            self.makers.alias[node] = node.src[0]
             self.needs.setdefault(node.src[0], {}).update(needs)
             for unit in needs:
                 if unit is not None:
@@ -152,7 +147,7 @@ class Fuser:
 
     def _place_memory(self, node: UOp, uses: Uses, needs: Needs) -> None:
         """The operand's bytes under another type: kernels read them there."""
-        self.alias[node] = node.src[0]
+        self.makers.alias[node] = node.src[0]
         self._reads(node, uses)
         self._want(node.src[0], uses, needs)
 
@@ -237,7 +232,7 @@ class Fuser:
             unit, index = host
             unit.outputs[node] = index
             self.steps.widen(unit, self.facts[node].level)
-            self.maker[node] = unit
+            self.makers.maker[node] = unit
             for other, at in settled:
                 if other is unit:
                     self._flow(node, unit, at)
@@ -266,11 +261,13 @@ class Fuser:
             return ""  # what comes with a question is in memory, and so is the answer
         if len(units) > 1:
             again = self.panels.make_again(node, units)
-            if again and all(self._once(unit, index) for unit, index in uses):
+            if again and all(self.rows.computes_once(unit, index) for unit, index in uses):
                 return ""
             return "several kernels read it, and computing it again costs more than memory"
         for unit, index in uses:
-            if not self._once(unit, index) and not (facts.reduces and self._makes_row(unit, index)):
+            if self.rows.computes_once(unit, index):
+                continue
+            if not facts.reduces or not self.rows.makes_row(unit, index):
                 return "its consumer would compute the same element many times"
         if len(uses) == 1 or next(iter(units)).outer is not None:
             return ""
@@ -286,7 +283,7 @@ class Fuser:
             )
         if len(uses) != 1:
             return "it is summed once, and read in several places"
-        rows = all(self._makes_row(unit, index) for unit, index in uses)
+        rows = all(self.rows.makes_row(unit, index) for unit, index in uses)
         return "" if rows else "its results are no rows of the kernel that reads them"
 
     def _multiplies(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
@@ -301,7 +298,7 @@ class Fuser:
         if unit.tiled:
             fits = self._goes_beside(node, unit, place)
         else:
-            fits = self._is_plain(unit, place) and self._makes_row(unit, place)
+            fits = self.rows.is_plain(unit, place) and self.rows.makes_row(unit, place)
         if fits:
             self.finished[node] = place
         return fits
@@ -330,75 +327,6 @@ class Fuser:
         tangled = self.atoms.tangled
         return any(unit.full or tangled(index) for unit, index in uses)
 
-    def _once(self, unit: Unit, index: Index) -> bool:
-        """Whether computing at this index does nothing twice that could be done once."""
-        if len(unit.outputs) == 1 and index in map(self.atoms.settled, unit.outputs.values()):
-            return True
-        found = self.atoms.roots(index)
-        if found is None:
-            return False
-        if not found:  # a single number: computed before all loops
-            return True
-        if unit.outer is not None and found.issubset(self.atoms.whole(unit.outer)):
-            return True
-        return self._domain(unit) <= found or self._loops(unit, found)
-
-    def _loops(self, unit: Unit, found: set[int]) -> bool:
-        """Whether the index is a row and the loops of one of the unit's reductions."""
-        outer = set(self.atoms.whole(unit.outer or ()))
-        return any(
-            outer.union(*self.atoms.settled(loops)) <= found for _, loops in unit.reduced.values()
-        )
-
-    def _domain(self, unit: Unit) -> set[int]:
-        """The counters of the largest of its results."""
-        settled = self.atoms.settled
-        sets = [set(chain(*settled(index))) for index in unit.outputs.values()]
-        return max(sets, key=len) if sets else set()
-
-    def _is_plain(self, unit: Unit, index: Index) -> bool:
-        """Whether a kernel without sums computes its elements each from the one at this index."""
-        found, settled = set(chain(*index)), self.atoms.settled
-        alone = unit.outer is None and not unit.reduced and not unit.checks
-        return alone and all(found == set(chain(*settled(i))) for i in unit.outputs.values())
-
-    def _makes_row(self, unit: Unit, index: Index) -> bool:
-        """Whether something at this index can be a row of the kernel; if so, it is from now on."""
-        if unit.tiled:
-            return False
-        found = set(chain(*index))
-        if not self.atoms.images.keys().isdisjoint(found):
-            return False
-        if unit.outer is not None:
-            return set(self.atoms.whole(unit.outer)) == found
-        domain = self._domain(unit)
-        if not found <= domain:
-            return False
-        if found < domain and any(map(is_copy, unit.outputs)):  # which lies across rows
-            return False
-        rows, row = (highest(self.atoms.count(some)) for some in (found, domain - found))
-        limits = self.limits
-        if row > limits.long_row and rows < limits.many_rows:
-            return False
-        if row > self._most_across(unit, rows) and self._lies_across(unit, found):
-            return False
-        unit.outer = tuple(sorted(found))
-        return True
-
-    def _most_across(self, unit: Unit, rows: int) -> int:
-        """Elements of a row that may lie across rows: they are read once for each sum. A thread has
-        some of these rows, so that there must be many of them."""
-        if self.teams:
-            return _STRIDED if rows >= _ENOUGH_ROWS else _SHORT
-        far = any(is_large(node, self.target) for node in unit.outputs)
-        return _FAR_STRIDED if far else self.limits.long_row
-
-    def _lies_across(self, unit: Unit, row: set[int]) -> bool:
-        """Whether the elements of a row would lie apart, where those of different rows lie side by
-        side: neighbouring threads would read far memory."""
-        last = [axis for index in unit.outputs.values() for axis in [a for a in index if a][-1:]]
-        return any(not row.isdisjoint(axis) for axis in self.atoms.settled(tuple(last)))
-
     def _host(
         self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None], needs: Needs
     ) -> tuple[Unit, Index] | None:
@@ -412,7 +340,7 @@ class Fuser:
                 continue
             if kind == REDUCE and any(u is unit and at != index for u, at in uses):
                 continue  # a kernel sums it once; other places would need it in memory
-            if self.facts[node].tiled and not self._is_plain(unit, index):
+            if self.facts[node].tiled and not self.rows.is_plain(unit, index):
                 continue
             if unit.tiled and type(node.op.kernel) is Gather:
                 continue
@@ -421,10 +349,10 @@ class Fuser:
             if kind == REDUCE and not self.panels.may_hold(node, unit):
                 continue
             row = unit.outer is not None and inside == set(self.atoms.whole(unit.outer))
-            wide = (self._domain(unit), self.panels.counters(unit))
+            wide = (self.rows.domain(unit), self.panels.counters(unit))
             fits = row or (kind == POINTWISE and inside in wide)
             if not row and (kind == REDUCE or self._is_of_row(node)):
-                fits = fits or (unit.outer is None and self._makes_row(unit, index))
+                fits = fits or (unit.outer is None and self.rows.makes_row(unit, index))
             others = (u for u in (*units, *needs) if u is not None and u is not unit)
             if fits and not unit.full and not any(map(self.steps.before, others, repeat(unit))):
                 return unit, index
@@ -442,7 +370,7 @@ class Fuser:
         if self.facts[node].kind == REDUCE:
             unit.outer = tuple(chain(*index))
         self.units[unit] = None
-        self.maker[node] = unit
+        self.makers.maker[node] = unit
         if self.facts[node].kind != LEAF:
             self._flow(node, unit, index)
 
@@ -464,138 +392,20 @@ class Fuser:
         """The node is a result of the step: its only one, or the indices beside sorted values."""
         unit.outputs[node] = ()
         self.steps.widen(unit, self.facts[node].level)
-        self.maker[node] = unit
+        self.makers.maker[node] = unit
         self._reads(node, uses)
         self._link(node, uses, needs)
 
     def _link(
         self, node: UOp, uses: Iterable[tuple[Unit, Index]], needs: Iterable[Unit | None]
     ) -> None:
-        maker = self.maker[node]
+        maker = self.makers.maker[node]
         users = dict.fromkeys((*(u for u, _ in uses), *needs))
         others = [unit for unit in users if unit is not None and unit is not maker]
         self.steps.link(maker, others)
         for unit in others:
             indirect = unit.kind == "kernel" and unit in needs  # its parts or bytes are read
             (unit.waits if indirect else unit.reads)[node] = None
-
-    # ---- kernels side by side
-
-    def _merge_siblings(self) -> None:
-        """Reductions over the same loops are one kernel: the gradients of scale and shift. One that
-        is full is left as it is, and the next begins another, which is mostly like it."""
-        groups: dict[tuple[object, ...], list[Unit]] = {}
-        for unit in self.units:
-            key = self._sibling_key(unit)
-            if key is not None:
-                groups.setdefault(key, []).append(unit)
-        for members in groups.values():
-            heads: list[Unit] = []
-            reading: dict[UOp, list[Unit]] = {}  # those that read a large value
-            for unit in members:
-                same = [h for node in self._all_of(unit) for h in reading.get(node, ())[-_HEADS:]]
-                near = dict.fromkeys((*reversed(same), *reversed(heads[-_HEADS:])))
-                head = next((h for h in near if self._goes_with(h, unit)), None)
-                if head is None:
-                    heads.append(unit)
-                for node in self._all_of(unit):
-                    reading.setdefault(node, []).append(head or unit)
-                if head is not None:
-                    self._merge(head, unit)
-
-    def _all_of(self, unit: Unit) -> list[UOp]:
-        """What a sum reads that has as many elements as are summed; some may fill up the last
-        block."""
-        size = next(iter(unit.reduced)).src[0].size
-        return [node for node in unit.reads if node.size <= size < 2 * node.size]
-
-    def _goes_with(self, first: Unit, other: Unit) -> bool:
-        if first.full or not self._meet(first, other):
-            return False
-        return not self.steps.before(first, other) and not self.steps.before(other, first)
-
-    def _meet(self, first: Unit, other: Unit) -> bool:
-        """Whether both read one value, or none that is large and made here: else what one of them
-        reads would be kept until the other is done."""
-        if any(node in first.reads for node in self._all_of(other)):
-            return True
-        made = [n for n in (*first.reads, *other.reads) if self.storage(n) in self.maker]
-        return all(node.size < (_KEPT_BY_TEAMS if self.teams else _KEPT) for node in made)
-
-    def _sibling_key(self, unit: Unit) -> tuple[object, ...] | None:
-        if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
-            return None
-        (node,), (root,) = unit.reduced, unit.outputs
-        kernel = node.op.kernel
-        if node is not root or type(kernel) is not Reduce or kernel.index_map is not None:
-            return None
-        return node.src[0].shape, node.arg
-
-    def _merge(self, first: Unit, other: Unit) -> None:
-        """The other's counters become the first's; its result one more of the first."""
-        (node,), mine = other.reduced, next(iter(first.reduced))
-        index = first.outputs[mine]
-        first.outputs[node] = index
-        first.reduced[node] = first.reduced[mine]
-        first.reads.update(other.reads)
-        first.waits.update(other.waits)
-        first.members += other.members
-        first.weight += other.weight
-        self.steps.replace(other, first)
-        self.maker[node] = first
-        del self.units[other]
-
-    # ---- order
-
-    def _ordered(self) -> list[Unit]:
-        """Makers before users; among those that are ready, in the order of the graph.
-
-        What a unit waits for comes first as well, unless that needs a unit which is waiting.
-        """
-        place = {node: i for i, node in enumerate(self.facts)}
-        rank = {u: min(place[n] for n in u.outputs) for u in self.units}
-        opened: set[Unit] = set()
-        done: dict[Unit, None] = {}
-        stack = sorted(rank, key=rank.__getitem__, reverse=True)
-        while stack:
-            unit = stack[-1]
-            if unit in opened:
-                stack.pop()
-                done.setdefault(unit)
-                continue
-            opened.add(unit)
-            first = self._makers(unit.reads) - {unit}
-            if any(m in opened and m not in done for m in first):
-                raise InternalError("two kernels need one another")
-            waits = self._makers(unit.waits) - opened - first
-            first |= {m for m in waits if not self._needs_any(m, opened - done.keys(), done)}
-            missing = [m for m in first if m not in done]
-            stack.extend(sorted(missing, key=rank.__getitem__, reverse=True))
-        before = {u: (self._makers(u.reads) | self._makers(u.waits)) - {u} for u in done}
-        return results_early(list(done), before)
-
-    def _needs_any(self, unit: Unit, wanted: set[Unit], done: dict[Unit, None]) -> bool:
-        """Whether the unit reads, through others that are not done, what one of these makes."""
-        seen, stack = {unit}, [unit]
-        while stack:
-            for maker in self._makers(stack.pop().reads):
-                if maker in wanted:
-                    return True
-                if maker not in seen and maker not in done:
-                    seen.add(maker)
-                    stack.append(maker)
-        return False
-
-    def _makers(self, nodes: Iterable[UOp]) -> set[Unit]:
-        """The units in whose memory these nodes lie."""
-        stored = map(self.storage, nodes)
-        return {self.maker[node] for node in stored if node in self.maker}
-
-    def storage(self, node: UOp) -> UOp:
-        """The node in whose memory this one lies."""
-        while node in self.alias or type(node.op.kernel) is Part:
-            node = self.alias[node] if node in self.alias else node.src[0]
-        return node
 
 
 def _asked(needs: Needs) -> str:

@@ -59,7 +59,7 @@ def fuse_groups(graph: Graph, target: Target) -> Fused:
     fuser = Fuser(graph.roots, target)
     units = fuser.run()
     work = tuple(_work(fuser, unit) for unit in units)
-    return Fused(graph, work, fuser.alias, fuser.reasons)
+    return Fused(graph, work, fuser.makers.alias, fuser.reasons)
 
 
 def choose_strategies(fused: Fused, target: Target) -> Fused:

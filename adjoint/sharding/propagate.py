@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from adjoint.ir.axes import Letters, letters
-from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, Host, Identity, Library, Reduce, kernel_of
+from adjoint.ir.kernel_kind import CONSTANT, PARAMETER, Host, Library, Reduce, kernel_of
 from adjoint.ir.mesh import Axes, Mesh, Pending, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
@@ -262,7 +261,7 @@ def _assigned(
             axes = given[number].axes(d)
             if not axes or letter in "1." or letter in assigned or used.intersection(axes):
                 continue
-            if _can_split(node, letter, terms, sizes[letter], mesh.extent(axes)):
+            if _can_split(node, sizes[letter], mesh.extent(axes)):
                 assigned[letter] = axes
                 used.update(axes)
     return assigned
@@ -283,16 +282,10 @@ def _extents(node: UOp, terms: Letters) -> dict[str, int]:
     return found
 
 
-def _can_split(node: UOp, letter: str, terms: Letters, extent: int, parts: int) -> bool:
+def _can_split(node: UOp, extent: int, parts: int) -> bool:
     """Filled-up parts hold anything: what could refuse that is not given it."""
     kernel = kernel_of(node)
     uneven = extent % parts != 0
     if isinstance(kernel, Host) and node.op.level != "both":
         return not uneven
     return not (uneven and node.op in _INDEXING)
-
-
-def is_moved(node: UOp) -> bool:
-    """Whether a node only says where its operand is."""
-    kernel: Any = node.op.kernel
-    return type(kernel) is Identity and kernel.places

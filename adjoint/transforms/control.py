@@ -27,7 +27,6 @@ from adjoint.transforms.loops import LoopArg, WhileArg, branch, loop, while_op
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from adjoint.transforms.vmap import vmap
 
-Leaves = list[Tensor]
 _SAME_TREE = "return the same nesting, containers and keys"
 
 

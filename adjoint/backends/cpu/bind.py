@@ -86,7 +86,7 @@ class NativeSteps:
                     begun[step.node] = emit_collective(table, step, cells, region, waits)
                     cost = 0
                 case WaitStep():
-                    emit_wait(table, step, begun.pop(step.node, None), region)
+                    emit_wait(table, begun.pop(step.node, None), region)
                     cost = 0
                 case HostStep() | LibraryStep():
                     raise InternalError(f"{step} is no native step")

@@ -24,7 +24,7 @@ from adjoint.runtime import pool_ir as kinds
 from adjoint.runtime.comm.courier import Courier
 from adjoint.runtime.interrupt import Job
 from adjoint.runtime.launch import Cells
-from adjoint.stages import HostStep, WaitStep
+from adjoint.stages import HostStep
 
 Array = np.ndarray[Any, Any]
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -148,7 +148,7 @@ def emit_collective(
     return call
 
 
-def emit_wait(table: Table, step: WaitStep, call: Conversation | None, region: Region) -> None:
+def emit_wait(table: Table, call: Conversation | None, region: Region) -> None:
     """Append the end of a collective that was begun in the same table."""
     if call is not None:
         region.steps.append(speaker_of(table).row(call.end, table))

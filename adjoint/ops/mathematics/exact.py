@@ -50,7 +50,7 @@ def unsigned_of(dtype: DType) -> DType:
 # ---- integer division
 
 
-def _guarded(a: UOp, b: UOp) -> tuple[UOp, UOp | None]:
+def _guarded(b: UOp) -> tuple[UOp, UOp | None]:
     """A divisor that cannot fail, and whether it was 0; None if it is known not to be.
 
     -1 becomes 1 too: the least integer divided by -1 overflows, and the others are negated after.
@@ -65,7 +65,7 @@ def _guarded(a: UOp, b: UOp) -> tuple[UOp, UOp | None]:
 
 def idiv(a: UOp, b: UOp) -> UOp:
     """The quotient rounded towards zero; 0 for a divisor of 0."""
-    safe, zero = _guarded(a, b)
+    safe, zero = _guarded(b)
     quotient = apply("idiv", a, safe)
     if zero is None:
         return quotient
@@ -76,7 +76,7 @@ def idiv(a: UOp, b: UOp) -> UOp:
 
 def fmod(a: UOp, b: UOp) -> UOp:
     """The remainder with the sign of the dividend; 0 for a divisor of 0."""
-    return apply("fmod", a, _guarded(a, b)[0])  # the remainder by 1 is 0
+    return apply("fmod", a, _guarded(b)[0])  # the remainder by 1 is 0
 
 
 def _uneven(remainder: UOp, b: UOp) -> UOp:

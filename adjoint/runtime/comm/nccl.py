@@ -60,7 +60,6 @@ _MOVE = (c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p)
 _CALLS: dict[str, tuple[Any, ...]] = {
     "ncclGetUniqueId": (POINTER(UniqueId),),
     "ncclCommInitRank": (POINTER(c_void_p), c_int, UniqueId, c_int),
-    "ncclCommAbort": (c_void_p,),
     "ncclAllReduce": (c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
     "ncclReduceScatter": (c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
     "ncclAllGather": (c_void_p, c_void_p, c_size_t, c_int, c_void_p, c_void_p),
@@ -111,10 +110,6 @@ class NcclMember:
             mine[:] = np.frombuffer(bytes(made), np.uint8)
         self._host.all_gather(mine, all_, label="a new group of GPUs")
         return UniqueId.from_buffer_copy(all_[0].tobytes())
-
-    def abort(self) -> None:
-        """End what is under way, after a member was lost."""
-        self._nccl.call("ncclCommAbort", self._comm)
 
     def group(self, members: tuple[int, ...]) -> NcclMember:
         if members not in self._groups:

@@ -63,22 +63,6 @@ class Communicator(Protocol):
         ...
 
 
-class Mail(Protocol):
-    """Messages between two members of a group, beside its collectives; the host's arrays."""
-
-    def send(self, source: Any, to: int, *, tag: int, label: str) -> None:
-        """Send a message, without waiting for its reader; the source may change afterwards."""
-        ...
-
-    def receive(self, target: Any, source: int, *, tag: int, label: str) -> None:
-        """`target` = the next message with this tag from a member; wait for it."""
-        ...
-
-    def flush(self, *, label: str) -> None:
-        """Wait until all that this member has sent is on its way."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a member asks of its group; members whose signatures differ cannot go on."""

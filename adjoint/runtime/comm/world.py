@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adjoint import config
 from adjoint.runtime.comm import local
@@ -39,14 +39,6 @@ def simulate(
 def _as_member(function: Callable[[], Result], member: Communicator) -> Result:
     _here.member = member
     return function()
-
-
-@cache
-def gpu_member(gpu: Any) -> Communicator:
-    """The same member for arrays of its GPU, whose bytes NCCL carries."""
-    from adjoint.runtime.comm import nccl
-
-    return nccl.connect(member(), gpu)
 
 
 @cache

@@ -1,0 +1,32 @@
+"""Which step makes what lies in memory, while kernels are being formed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adjoint.ir.kernel_kind import Part
+from adjoint.ir.uop import UOp
+from adjoint.schedule.units import Unit
+
+
+class Makers:
+    """The steps by what they make, and whose memory other nodes are."""
+
+    def __init__(self) -> None:
+        self.maker: dict[UOp, Unit] = {}  # of every node in memory that is computed here
+        self.alias: dict[UOp, UOp] = {}  # nodes that are another node's memory
+
+    def storage(self, node: UOp) -> UOp:
+        """The node in whose memory this one lies."""
+        while node in self.alias or type(node.op.kernel) is Part:
+            node = self.alias[node] if node in self.alias else node.src[0]
+        return node
+
+    def of(self, nodes: Iterable[UOp]) -> set[Unit]:
+        """The units in whose memory these nodes lie."""
+        stored = map(self.storage, nodes)
+        return {self.maker[node] for node in stored if node in self.maker}
+
+    def makes(self, node: UOp) -> bool:
+        """Whether the node lies in memory that is computed here."""
+        return self.storage(node) in self.maker

@@ -1,0 +1,89 @@
+"""Sums over the same loops, which become one kernel.
+
+Before: a kernel for the gradient of a scale, and one for that of a shift. After: one, which reads
+the cotangent once.
+"""
+
+from __future__ import annotations
+
+from adjoint.ir.kernel_kind import Reduce
+from adjoint.ir.uop import UOp
+from adjoint.schedule.makers import Makers
+from adjoint.schedule.units import Order, Unit
+
+_HEADS = 4  # kernels that one more sum may join
+_KEPT = 1 << 12  # numbers, of which a value takes room while it waits,
+_KEPT_BY_TEAMS = 1 << 16  # where sums of blocks are many, and a launch costs as much as these
+
+
+class Siblings:
+    """The kernels of one schedule, of which some are joined."""
+
+    def __init__(self, units: dict[Unit, None], steps: Order, makers: Makers, teams: bool):
+        self.units, self.steps, self.makers, self.teams = units, steps, makers, teams
+
+    def merge(self) -> None:
+        """Reductions over the same loops are one kernel: the gradients of scale and shift. One that
+        is full is left as it is, and the next begins another, which is mostly like it."""
+        groups: dict[tuple[object, ...], list[Unit]] = {}
+        for unit in self.units:
+            key = _sibling_key(unit)
+            if key is not None:
+                groups.setdefault(key, []).append(unit)
+        for members in groups.values():
+            heads: list[Unit] = []
+            reading: dict[UOp, list[Unit]] = {}  # those that read a large value
+            for unit in members:
+                same = [h for node in _all_of(unit) for h in reading.get(node, ())[-_HEADS:]]
+                near = dict.fromkeys((*reversed(same), *reversed(heads[-_HEADS:])))
+                head = next((h for h in near if self._goes_with(h, unit)), None)
+                if head is None:
+                    heads.append(unit)
+                for node in _all_of(unit):
+                    reading.setdefault(node, []).append(head or unit)
+                if head is not None:
+                    self._join(head, unit)
+
+    def _goes_with(self, first: Unit, other: Unit) -> bool:
+        if first.full or not self._meet(first, other):
+            return False
+        return not self.steps.before(first, other) and not self.steps.before(other, first)
+
+    def _meet(self, first: Unit, other: Unit) -> bool:
+        """Whether both read one value, or none that is large and made here: else what one of them
+        reads would be kept until the other is done."""
+        if any(node in first.reads for node in _all_of(other)):
+            return True
+        made = [n for n in (*first.reads, *other.reads) if self.makers.makes(n)]
+        return all(node.size < (_KEPT_BY_TEAMS if self.teams else _KEPT) for node in made)
+
+    def _join(self, first: Unit, other: Unit) -> None:
+        """The other's counters become the first's; its result one more of the first."""
+        (node,), mine = other.reduced, next(iter(first.reduced))
+        index = first.outputs[mine]
+        first.outputs[node] = index
+        first.reduced[node] = first.reduced[mine]
+        first.reads.update(other.reads)
+        first.waits.update(other.waits)
+        first.members += other.members
+        first.weight += other.weight
+        self.steps.replace(other, first)
+        self.makers.maker[node] = first
+        del self.units[other]
+
+
+def _sibling_key(unit: Unit) -> tuple[object, ...] | None:
+    if unit.kind != "kernel" or len(unit.outputs) != 1 or len(unit.reduced) != 1:
+        return None
+    (node,), (root,) = unit.reduced, unit.outputs
+    kernel = node.op.kernel
+    if node is not root or type(kernel) is not Reduce or kernel.index_map is not None:
+        return None
+    return node.src[0].shape, node.arg
+
+
+def _all_of(unit: Unit) -> list[UOp]:
+    """What a sum reads that has as many elements as are summed; some may fill up the last
+    block."""
+    size = next(iter(unit.reduced)).src[0].size
+    return [node for node in unit.reads if node.size <= size < 2 * node.size]
