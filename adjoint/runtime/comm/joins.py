@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.errors import InternalError
 
 Array = np.ndarray[Any, Any]
+CHUNK = 1 << 16  # bytes of a part that are joined at a time: those of eight members stay in a cache
 _UFUNCS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
 
 
@@ -31,23 +32,27 @@ def join_all(kind: str, parts: Sequence[Array], out: Array) -> None:
     """`out`, which overlaps no part, = the parts of members 0, 1, 2, … joined."""
     if not parts:
         raise InternalError("there is nothing to join")
-    if len(parts) == 1:
-        np.copyto(out, parts[0])
+    if len(parts) <= 2:  # nothing lies between
+        _join_level(kind, list(parts), out, out)
         return
-    if len(parts) == 2:
-        join(kind, parts[0], parts[1], out)
-        return
-    level: list[Array] = []
-    for i in range(0, len(parts), 2):
-        level.append(parts[i] if i + 1 == len(parts) else _joined(kind, parts[i], parts[i + 1]))
+    if not out.flags.c_contiguous:
+        raise InternalError("parts are joined into memory that lies in a row")
+    flat, rows = out.reshape(-1), [part.reshape(-1) for part in parts]
+    length = max(CHUNK // out.itemsize, 1)
+    between = np.empty((len(parts) // 2, min(length, out.size)), out.dtype)
+    for begin in range(0, out.size, length):
+        here = slice(begin, begin + length)
+        _join_level(kind, [row[here] for row in rows], between, flat[here])
+
+
+def _join_level(kind: str, level: list[Array], between: Array, out: Array) -> None:
+    """Neighbours are joined in `between`, until there are two; the parts stay as they are."""
     while len(level) > 2:
-        for i in range(0, len(level) - 1, 2):
-            join(kind, level[i], level[i + 1], level[i])
-        level = level[::2]
-    join(kind, level[0], level[1], out)
-
-
-def _joined(kind: str, first: Array, second: Array) -> Array:
-    made = np.empty_like(first)
-    join(kind, first, second, made)
-    return made
+        joined = list(between[: len(level) // 2, : out.size])
+        for i, half in enumerate(joined):
+            join(kind, level[2 * i], level[2 * i + 1], half)
+        level = joined + level[2 * len(joined) :]
+    if len(level) == 2:
+        join(kind, level[0], level[1], out)
+    else:
+        np.copyto(out, level[0])

@@ -34,7 +34,7 @@ from adjoint.runtime.comm.watch import Watch
 Requests = list[Any]  # of MPI
 
 SMALL = 1 << 16  # bytes, over all members, below which each joins everything by itself
-BLOCK = 1 << 21  # bytes of a part that are on their way at once
+BLOCK = 1 << 22  # bytes of a vector that are on their way at once
 ROOM = 1 << 25  # bytes of memory that is kept for what comes
 FAREWELL = Call("the end of the program")
 _HASTE = 0.002  # seconds of polling without a pause
@@ -209,7 +209,7 @@ class MpiMember:
 
     def _reduce_in_blocks(self, call: Call, source: Array, target: Array) -> None:
         """Each member joins one part of every block; the next blocks travel meanwhile."""
-        length = max(BLOCK // source.itemsize, 1) * self.size
+        length = max(BLOCK // source.itemsize // self.size, 1) * self.size
         blocks = [slice(at, at + length) for at in range(0, source.size, length)]
         rows = min(length, -(-source.size // self.size) * self.size) // self.size
         came = list(self._traffic.take((2, self.size, rows), source.dtype))

@@ -9,7 +9,7 @@ import pytest
 
 from adjoint.errors import CommunicationError
 from adjoint.runtime.comm import local
-from adjoint.runtime.comm.joins import join_all
+from adjoint.runtime.comm.joins import CHUNK, join_all
 from tests.runtime.comm.mpi_collectives import check_messages
 from tests.runtime.comm.values import dtype_of, tree, values
 
@@ -58,6 +58,16 @@ def test_sums_of_16_bits_are_rounded_once_per_addition():
     out = np.empty(1, ml_dtypes.bfloat16)
     join_all("sum", parts, out)
     assert out[0] == 258  # (256 + 1 -> 256) + (1 + 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 8])
+def test_long_parts_are_joined_in_the_same_tree(size):
+    shape = (2, CHUNK // 4 + 5)  # of which no part of the memory is a multiple
+    parts = [values(rank, shape) for rank in range(size)]
+    before, out = [part.copy() for part in parts], np.empty(shape, np.float32)
+    join_all("sum", parts, out)
+    assert out.tobytes() == tree("sum", before).tobytes()
+    assert all((part == old).all() for part, old in zip(parts, before, strict=True))
 
 
 @pytest.mark.parametrize("size", SIZES)
