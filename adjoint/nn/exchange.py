@@ -6,7 +6,7 @@ After: the same values, experts split over `ep`, as their weights are; then back
 A microbatch has some rows of every member along `ep`, which do not lie side by side in the batch.
 So on a mesh with stages rows are laid out as a grid, (other axes, ep, turns, rows), in which `ep`
 and turns split dimensions of their own; experts meet them in the order of turns. No row needs
-another, so that shows in nothing but random draws inside of an `activation`.
+another, so nothing shows it but draws, which depend on the place of an element: they are refused.
 
 What may live here: how slots lie, and the weights that they meet. What may not: routing, or what
 experts compute (`experts.py`).
@@ -14,10 +14,14 @@ experts compute (`experts.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from adjoint.errors import ShardingError
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.tensor import Tensor
+from adjoint.tensor.random import stream
 
 ROWS, EXPERTS = ("dp", "fsdp", "ep"), "ep"  # axes of a mesh
 
@@ -55,6 +59,17 @@ class Exchange:
         rows = others_of(self.mesh)
         kept = [tuple(a for a in axes if a not in rows) for axes in layout.dims]
         return weight.shard(Sharding(self.mesh, kept))
+
+    @contextmanager
+    def without_draws(self) -> Iterator[None]:
+        """Refuse what would draw other numbers for a row than one device does."""
+        before = stream.drawn
+        yield
+        if self.grid is not None and stream.drawn != before:
+            problem = f"an activation draws random numbers, and on {self.mesh!r} experts meet rows "
+            problem += "in the order of microbatches: draws would be those of other rows"
+            fix = f"draw behind the mixture, or leave {EXPERTS!r} out: stages have experts whole"
+            raise ShardingError("E7006", problem, op="MixtureOfExperts", help=fix)
 
     @property
     def _layouts(self) -> tuple[Sharding, Sharding]:

@@ -163,8 +163,9 @@ class MixtureOfExperts(Module):
         exchange = exchange_of(self.weight1, int(x.shape[0]))
         if exchange is None:
             return self._computed(x, *weights)
-        there = exchange.to_experts(x)
-        return exchange.to_rows(self._computed(there, *map(exchange.own, weights)))
+        with exchange.without_draws():
+            found = self._computed(exchange.to_experts(x), *map(exchange.own, weights))
+        return exchange.to_rows(found)
 
     def _computed(self, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
         hidden = Tensor.einsum("recf,efh->rech", x, w1) + b1.unsqueeze(1)

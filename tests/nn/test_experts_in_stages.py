@@ -256,3 +256,31 @@ def test_tokens_of_several_microbatches_that_compete_are_refused(way):
         model(parallel.shard_batch(mesh, arrays(16)[0])).item()
     assert raised.value.code == "E7007"
     assert raised.value.help
+
+
+def test_draws_of_experts_are_refused_and_draws_behind_them_are_those_of_one_device():
+    class Dropped(Layer):
+        def __init__(self, activation):
+            super().__init__(activation=activation)
+            self.drop = nn.Dropout(0.5)
+
+        def forward(self, x):
+            return self.drop(super().forward(x))
+
+    def value(activation, place, training=True):
+        Tensor.manual_seed(0)
+        model = nn.Sequential(Dropped(activation), Dropped(activation)).train(training)
+        parallel.shard_model(model, place)
+        x = parallel.shard_batch(place, Tensor(arrays(16)[0]))
+        return model(x).square().sum().item()
+
+    mesh, drop = Mesh({"ep": 2, "pp": 2}), nn.Dropout(0.5)
+    assert value(None, mesh) == pytest.approx(value(None, None), rel=1e-6)
+    with pytest.raises(ShardingError, match="draws random numbers") as raised:
+        value(drop, mesh)
+    assert raised.value.code == "E7006"
+    assert "behind the mixture" in raised.value.help
+    expected = value(drop, None)
+    assert value(drop, Mesh({"ep": 2})) == pytest.approx(expected, rel=1e-6)
+    assert value(drop, Mesh({"pp": 2})) == pytest.approx(expected, rel=1e-6)
+    value(drop, mesh, training=False)
