@@ -1,7 +1,8 @@
 """Mixtures of experts: a router sends each token to a few of many feed-forward networks.
 
 What may live here: the layer, and the loss that keeps its experts busy. What may not: how experts
-are spread over members (`parallel.py`); the layer only follows how its weights lie.
+are spread over members (`parallel.py`), or how tokens get there (`exchange.py`); the layer only
+follows how its weights lie.
 
 Rows of a batch are routed each by itself, so neither the mesh nor the rest of the batch changes
 what a token meets. Where the weights are split over members by experts, tokens go to their experts
@@ -18,14 +19,12 @@ from typing import Any
 
 from adjoint.errors import ArgumentError
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.mesh import Sharding
 from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
+from adjoint.nn.exchange import exchange_of
 from adjoint.nn.linear import Linear, uniform_start
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
 from adjoint.tensor.types import DTypeLike
-
-ROWS, EXPERTS = ("dp", "fsdp", "ep"), "ep"  # axes of a mesh
 
 
 class AuxiliaryLosses:
@@ -111,8 +110,7 @@ class MixtureOfExperts(Module):
         check_axis("MixtureOfExperts", x, -1, self.features, "features")
         rows = x if x.ndim == 3 else x.unsqueeze(0)
         weights, places, taken = self._routed(rows)
-        sent = self._sent(rows, places, taken)
-        answers = self._turned(self._computed(self._turned(sent, True)), False)
+        answers = self._answered(self._sent(rows, places, taken))
         found = self._weighted(answers, weights, places, taken)
         return found if x.ndim == 3 else found.squeeze(0)
 
@@ -159,31 +157,28 @@ class MixtureOfExperts(Module):
         kept = full.unsqueeze(-1).where(picked, 0)
         return kept.reshape(rows, self.num_experts, capacity, self.features)
 
-    def _computed(self, x: Tensor) -> Tensor:
-        """Every expert's network on its slots."""
-        hidden = Tensor.einsum("recf,efh->rech", x, self.weight1) + self.bias1.unsqueeze(1)
+    def _answered(self, x: Tensor) -> Tensor:
+        """Every expert's network on its slots, where its weights are."""
+        weights = (self.weight1, self.bias1, self.weight2, self.bias2)
+        exchange = exchange_of(self.weight1, int(x.shape[0]))
+        if exchange is None:
+            return self._computed(x, *weights)
+        with exchange.without_draws():
+            found = self._computed(exchange.to_experts(x), *map(exchange.own, weights))
+        return exchange.to_rows(found)
+
+    def _computed(self, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
+        hidden = Tensor.einsum("recf,efh->rech", x, w1) + b1.unsqueeze(1)
         active = hidden.gelu() if self.activation is None else self.activation(hidden)
-        return Tensor.einsum("rech,ehf->recf", active, self.weight2) + self.bias2.unsqueeze(1)
+        return Tensor.einsum("rech,ehf->recf", active, w2) + b2.unsqueeze(1)
 
     def _weighted(self, answers: Tensor, weights: Tensor, places: Tensor, taken: Tensor) -> Tensor:
         rows, length, count = (int(n) for n in weights.shape)
-        flat = answers.reshape(rows, -1, self.features)
+        flat = answers.reshape(rows, self.num_experts * self.capacity(length), self.features)
         own = _rows_of(flat, taken.where(places, 0).reshape(rows, length * count))
         own = own.reshape(rows, length, count, self.features)
         kept = taken.unsqueeze(-1).where(own, 0)
         return (kept * weights.unsqueeze(-1)).sum(2)
-
-    def _turned(self, x: Tensor, to_experts: bool) -> Tensor:
-        """Slots split by rows, as tokens are, become split by experts, as weights are, or back."""
-        layout = self.weight1.sharding
-        if layout is None or EXPERTS not in layout.axes(0):
-            return x
-        rows = tuple(axis for axis in ROWS if axis in layout.mesh.names)
-        by_rows = Sharding(layout.mesh, (rows,))
-        others = tuple(axis for axis in rows if axis != EXPERTS)
-        by_experts = Sharding(layout.mesh, (others, (EXPERTS,)))
-        first, then = (by_rows, by_experts) if to_experts else (by_experts, by_rows)
-        return x.shard(first).shard(then)
 
 
 def _rows_of(x: Tensor, index: Tensor) -> Tensor:

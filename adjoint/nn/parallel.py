@@ -30,7 +30,8 @@ from adjoint.errors import ArgumentError, ShardingError, did_you_mean
 from adjoint.ir.mesh import PIPELINE_AXIS, Mesh, P, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.nn.attention import MultiheadAttention
-from adjoint.nn.experts import EXPERTS, ROWS, MixtureOfExperts
+from adjoint.nn.exchange import EXPERTS, ROWS, rows_of
+from adjoint.nn.experts import MixtureOfExperts
 from adjoint.nn.module import Module
 from adjoint.nn.optim.optimizer import Optimizer
 from adjoint.nn.stages import stages_of
@@ -134,7 +135,7 @@ def shard_batch(mesh: Mesh | None, *batch: Any, local: bool = False) -> Any:
     """
     if mesh is None:
         return batch[0] if len(batch) == 1 else batch
-    axes = tuple(axis for axis in BATCH_AXES if axis in mesh.names)
+    axes = rows_of(mesh)
     place = _from_part if local else _from_whole
     found = tuple(tree_map(lambda v: place(v, mesh, axes), part) for part in batch)
     return found[0] if len(found) == 1 else found
@@ -212,10 +213,6 @@ def _expert_parallel(model: Module, mesh: Mesh) -> dict[str, P]:
     """Members have experts of every mixture."""
     mixtures = [(n, m) for n, m in model.named_modules() if isinstance(m, MixtureOfExperts)]
     members = mesh.extent((EXPERT_AXIS,))
-    if mesh.stages:
-        problem = f"{mesh!r} has stages and experts: rows of microbatches do not lie side by side"
-        fix = f"leave {EXPERT_AXIS!r} out (stages then have their experts whole), or 'pp'"
-        raise ShardingError("E7006", problem, op="shard_model", help=fix)
     if not mixtures:
         problem = f"{mesh!r} splits experts along {EXPERT_AXIS!r}, and the model has none"
         fix = "nn.MixtureOfExperts is the layer that has them"

@@ -46,9 +46,8 @@ def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
     """What a member has of a value in another layout."""
     if old == new:
         return local
-    mesh = old.mesh
-    layout = Layout(local, shape, mesh, [old.axes(d) for d in range(len(shape))])
-    wanted = [new.axes(d) for d in range(len(shape))]
+    layout = Layout(local, shape, old.mesh, _dims(old, shape))
+    wanted = _dims(new, shape)
     _join(layout, wanted, [pair for pair in old.pending if pair not in new.pending])
     _turn(layout, wanted)
     for dim, axes in enumerate(wanted):
@@ -61,6 +60,15 @@ def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
     if layout.dims != wanted:
         raise InternalError(f"no way from {old} to {new} for a value of {list(shape)}")
     return layout.node
+
+
+def _dims(layout: Sharding, shape: Shape) -> list[Axes]:
+    """The axes of every dimension, but for those of one member: they split nothing."""
+    mesh = layout.mesh
+    return [
+        tuple(axis for axis in layout.axes(d) if mesh.extent((axis,)) > 1)
+        for d in range(len(shape))
+    ]
 
 
 def _join(layout: Layout, wanted: list[Axes], pending: list[tuple[str, str]]) -> None:

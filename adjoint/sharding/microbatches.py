@@ -180,7 +180,8 @@ def _retimed(
     """Layouts on the timed mesh: of a stage, a mark; of what comes in turns, rows in turns.
 
     What a microbatch needs of a parameter whose parts members of the batch have is gathered for it,
-    once: were its dimensions kept split, the rows of microbatches would be gathered instead.
+    once: were its dimensions kept split, the rows of microbatches would be gathered instead. One
+    that is laid out where it is used stays so, as experts do beside tokens that come to them.
     """
     rows = {axis for leaf in turning for axis in layouts[leaf].used}
     new: dict[UOp, UOp] = {}
@@ -250,7 +251,7 @@ class _Joining:
             scattered = next((s for s in node.src if _is_scattered(s)), None)
             if scattered is not None:
                 with origin_scope(node.raw_origin):
-                    new[node] = self._scattered_once(node, scattered, new[scattered.src[0]])
+                    new[node] = self._scattered_once(node, scattered, new)
             elif node.op in COLLECTIVES and MICROBATCH in node.arg.axes:
                 with origin_scope(node.raw_origin):
                     new[node] = self._taken_apart(node, src[0])
@@ -280,15 +281,24 @@ class _Joining:
             return all_gather(found, rest, size, dim) if rest else found
         raise _coupled(node)
 
-    def _scattered_once(self, node: UOp, scattered: UOp, source: UOp) -> UOp:
+    def _scattered_once(self, node: UOp, scattered: UOp, new: Mapping[UOp, UOp]) -> UOp:
         """What is scattered over members and microbatches and gathered over these: the sum of all
-        microbatches, scattered over members."""
-        arg = scattered.arg
-        alike = node.op is all_gather and node.arg.axes == (MICROBATCH,)
-        if not alike or node.arg.dim != arg.dim or len(arg.axes) < 2:
+        microbatches, scattered over members, and gathered over those that it was gathered over."""
+        summed = []
+        while scattered.op is all_reduce:
+            summed.append(scattered)
+            (scattered,) = scattered.src
+        arg, gone = scattered.arg, node.arg.axes if node.op is all_gather else ()
+        alike = gone and gone == arg.axes[-len(gone) :] and node.arg.dim == arg.dim
+        if not alike or len(arg.axes) < 2:
             raise _coupled(scattered)
-        joined = self._join(source, arg.by, 0, source.shape)
-        return reduce_scatter(joined, arg.axes[:-1], arg.size // self.count, arg.dim, arg.by)
+        source = new[scattered.src[0]]
+        found = self._join(source, arg.by, 0, source.shape)
+        found = reduce_scatter(found, arg.axes[:-1], arg.size // self.count, arg.dim, arg.by)
+        for above in reversed(summed):
+            found = rebuild(above, (found,))
+        rest, size = gone[:-1], node.arg.size // self.count
+        return all_gather(found, rest, size, arg.dim) if rest else found
 
     def _join(self, source: UOp, kind: str, dim: int, shape: tuple[int, ...]) -> UOp:
         for known in self.joins:
@@ -302,6 +312,9 @@ class _Joining:
 
 
 def _is_scattered(node: UOp) -> bool:
+    """A part of a sum over microbatches and members, summed over other members or not yet."""
+    while node.op is all_reduce and MICROBATCH not in node.arg.axes:
+        (node,) = node.src
     return node.op is reduce_scatter and node.arg.axes[-1] == MICROBATCH
 
 

@@ -58,6 +58,11 @@ class _Stream:
         with self._lock:
             self.seed, self._drawn = seed & 0xFFFFFFFFFFFFFFFF, dict(drawn)
 
+    @property
+    def drawn(self) -> int:
+        """How many keys have been drawn, of all devices."""
+        return sum(self._drawn.values())
+
     @contextmanager
     def untouched(self) -> Iterator[None]:
         """What is drawn inside is drawn again afterwards."""

@@ -321,10 +321,11 @@ def test_stages_and_experts_are_asked_for_on_the_command_line(adjoint_command):
     order = ("--microbatches", "2", "--schedule", "gpipe")
     code, _, err = adjoint_command("train", "gpt", "--mesh", "pp=2", *order, "--steps", "1")
     assert code == 0, err
-    code, _, err = adjoint_command(
-        "train", "gpt", "--mesh", "ep=2", "--steps", "1", "--", "--experts"
-    )
-    assert code == 0, err
+    for mesh in ("ep=2", "ep=2,pp=2"):
+        code, _, err = adjoint_command(
+            "train", "gpt", "--mesh", mesh, "--steps", "1", "--", "--experts"
+        )
+        assert code == 0, err
 
 
 def test_microbatches_without_stages_are_refused(adjoint_command):

@@ -45,6 +45,11 @@ def test_schedules_and_numbers_of_microbatches_show_in_no_bit():
     assert Run("", Mesh({"pp": 2}, microbatches=8)).losses(2) == first
 
 
+def test_parameters_in_parts_on_members_that_repeat_them_have_the_same_bits():
+    mesh = Mesh({"dp": 2, "fsdp": 2, "pp": 2}, microbatches=2)
+    assert Run("", mesh).losses(2) == Run("", mesh_of("dp=4")).losses(2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["zero1", "zero2"])
 def test_states_of_stages_in_parts_have_the_same_losses(strategy):

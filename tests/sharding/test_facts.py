@@ -181,6 +181,17 @@ def test_an_axis_that_changes_dimensions_is_an_all_to_all(mesh):
     assert (y.numpy() == X).all()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "met"),
+    [((("two", "one"),), P(None, "two"), ["all_to_all"]), ((("one", "two"),), P("two", "one"), [])],
+)
+def test_an_axis_of_one_member_is_in_the_way_of_none(old, new, met):
+    mesh = Mesh((1, 2), ("one", "two"), ["REF:0", "REF:1"])
+    y = on(mesh, X, *old).shard(mesh, new)
+    assert collectives(y) == met
+    assert (y.numpy() == X).all()
+
+
 def test_a_whole_value_is_cut_without_communication(mesh):
     y = on(mesh, X).shard(mesh, P("d"))
     assert collectives(y) == []

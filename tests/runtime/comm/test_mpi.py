@@ -227,6 +227,7 @@ def test_two_processes_train_with_the_bits_of_two_simulated_devices():
         (2, "experts", "ep=2"),
         (4, "experts", "ep=4"),
         (4, "experts", "dp=2,ep=2"),
+        (4, "experts", "ep=2,pp=2"),
     ],
 )
 def test_processes_train_with_the_bits_of_simulated_devices(size, strategy, mesh):
@@ -243,8 +244,11 @@ def test_two_processes_train_in_stages_with_the_bits_of_simulated_devices():
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("mesh", ["pp=2", "dp=2,pp=2", "pp=2,tp=2"])
-def test_stages_send_the_bytes_that_were_counted(mesh, monkeypatch):
+@pytest.mark.parametrize(
+    ("strategy", "mesh"),
+    [("", "pp=2"), ("", "dp=2,pp=2"), ("", "pp=2,tp=2"), ("experts", "ep=2,pp=2")],
+)
+def test_stages_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch):
     programs, original = [], sharded.sharded_program
 
     def watched(*given, **named):
@@ -253,11 +257,10 @@ def test_stages_send_the_bytes_that_were_counted(mesh, monkeypatch):
 
     monkeypatch.setattr(sharded, "sharded_program", watched)
     made = mesh_of(mesh)
-    Run("", made).losses(2)
+    Run(strategy, made).losses(2)
     report = programs[-1].report()
-    code, text, _ = launch(
-        made.size, ROOT / "tests" / "nn" / "parallel_training.py", "", mesh, "3", limit=120
-    )
+    program = ROOT / "tests" / "nn" / "parallel_training.py"
+    code, text, _ = launch(made.size, program, strategy, mesh, "3", limit=120)
     assert code == 0, text
     sent = sorted(int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE))
     counted = [report.stages[made.stage(m)] for m in range(made.size)]
@@ -309,6 +312,15 @@ def test_a_run_of_stages_goes_on_without_them(tmp_path):
     run = Run("", mesh_of("dp=1"))
     assert run.resume(folder) == 3
     assert run.losses(4, 3) == whole[3:]
+
+
+@pytest.mark.mpi
+def test_a_run_of_experts_in_stages_goes_on_in_one_process(tmp_path):
+    whole, folder = Run("experts", mesh_of("ep=2,pp=2")).losses(3), str(tmp_path / "run.ckpt")
+    assert trained(4, "experts", "ep=2,pp=2", "2", folder) == whole[:2]
+    run = Run("experts", mesh_of("ep=2,pp=2"))
+    assert run.resume(folder) == 2
+    assert run.losses(3, 2) == whole[2:]
 
 
 def test_processes_write_one_checkpoint_and_one_process_goes_on(tmp_path):
