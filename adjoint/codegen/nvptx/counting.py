@@ -15,20 +15,19 @@ _LOWER = "llvm.nvvm.read.ptx.sreg.lanemask.lt"
 def counted_up(w: Writer, buffer: str, index: str, size: int) -> str:
     """What this thread counts: what was there, and the lower threads with the same index. The
     first of them stores what there is after all."""
-    alike = _alike(w, index, (size - 1).bit_length())
-    lower = w.emit(w.call("i32", _LOWER))
-    before = _bits(w, w.emit(f"and i32 {alike}, {lower}"))
+    alike = alike_threads(w, index, (size - 1).bit_length())
+    before = bits_of(w, w.emit(f"and i32 {alike}, {lower_threads(w)}"))
     cell = _cell(w, buffer, index)
     old = w.emit(f"load i32, {cell}, align 4")
-    after = w.emit(f"add i32 {old}, {_bits(w, alike)}")
-    _wait(w)
+    after = w.emit(f"add i32 {old}, {bits_of(w, alike)}")
+    wait(w)
     first, body, rest = w.emit(f"icmp eq i32 {before}, 0"), w.new_label(), w.new_label()
     w.effect(f"br i1 {first}, label %{body}, label %{rest}")
     w.start_block(body)
     w.effect(f"store i32 {after}, {cell}, align 4")
     w.effect(f"br label %{rest}")
     w.start_block(rest)
-    _wait(w)
+    wait(w)
     return w.emit(f"add i32 {old}, {before}")
 
 
@@ -37,16 +36,26 @@ def counted(w: Writer, buffer: str, index: str) -> None:
     w.emit(f"atomicrmw add {_cell(w, buffer, index)}, i32 1 monotonic")
 
 
-def _alike(w: Writer, index: str, bits: int) -> str:
+def alike_threads(w: Writer, index: str, bits: int) -> str:
     """The threads with the same index, as bits."""
     found = "-1"
     for bit in range(bits):
         own = w.emit(f"icmp ne i32 {w.emit(f'and i32 {index}, {1 << bit}')}, 0")
-        theirs = w.emit(w.call("i32", _BALLOT, _ALL, f"i1 {own}"))
+        theirs = ballot(w, own)
         turned = w.emit(f"xor i32 {theirs}, -1")
         same = w.emit(f"select i1 {own}, i32 {theirs}, i32 {turned}")
         found = w.emit(f"and i32 {found}, {same}")
     return found
+
+
+def ballot(w: Writer, truth: str) -> str:
+    """The threads for which it holds, as bits."""
+    return w.emit(w.call("i32", _BALLOT, _ALL, f"i1 {truth}"))
+
+
+def lower_threads(w: Writer) -> str:
+    """Those before this one, as bits."""
+    return w.emit(w.call("i32", _LOWER))
 
 
 def _cell(w: Writer, buffer: str, index: str) -> str:
@@ -54,10 +63,11 @@ def _cell(w: Writer, buffer: str, index: str) -> str:
     return f"{buffer.rpartition(' ')[0]} {place}"
 
 
-def _bits(w: Writer, mask: str) -> str:
+def bits_of(w: Writer, mask: str) -> str:
     """How many are set."""
     return w.emit(w.call("i32", "llvm.ctpop.i32", f"i32 {mask}"))
 
 
-def _wait(w: Writer) -> None:
+def wait(w: Writer) -> None:
+    """What the threads of the warp wrote to scratch until here is there."""
     w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", _ALL))

@@ -16,6 +16,14 @@ from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.bucket_scatter import (
+    DIGIT,
+    FEWEST,
+    MOST,
+    BucketLoops,
+    Places,
+    summed_as,
+)
 from adjoint.kernel.algorithms.loops import (
     AlgorithmSteps,
     Loops,
@@ -27,7 +35,7 @@ from adjoint.kernel.algorithms.radix_sort import CountLoops, Ends, RadixSteps, R
 from adjoint.kernel.algorithms.scan import combined, held
 from adjoint.kernel.algorithms.scatter import ScatterLayout, checked, flag_code, read_by
 from adjoint.stages import LoopProgram
-from adjoint.target import Target
+from adjoint.target import Target, Team
 
 Terms = tuple[tuple[UOp, int], ...]  # of an index
 _FEWEST = 64  # updates that are worth sorting
@@ -100,6 +108,35 @@ class _ScatterEnds(Ends):
     def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
         tile.loops.store(tile.named["sorted"], place, key, inside)
         tile.loops.store(tile.named["order"], place, at, inside)
+
+
+class _BucketEnds(_ScatterEnds):
+    """From indices to buckets: what is ordered is a cell of a bucket, and the number itself."""
+
+    def __init__(self, scatter: _Scatter, places: Places) -> None:
+        super().__init__(scatter)
+        self.places = places
+
+    def define_results(self, tile: TileLoops) -> None:
+        s = self.scatter
+        tile.buffer("cells", dtypes.uint16, s.count, s.sorted, True)
+        tile.buffer("values", dtypes.int32, s.count, s.order, True)
+
+    def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
+        place = super().first(tile, row, k, inside)
+        cell = self.places.cell(self.places.inside(place))
+        key = (cell << DIGIT) | self.places.bucket(place)
+        return (place < self.scatter.places).where(key, -1)
+
+    def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
+        s, wide = self.scatter, summed_as(self.scatter.node.dtype)
+        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
+        return tile.loops.load(tile.named["updates"], safe).cast(wide).bitcast(dtypes.int32)
+
+    def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
+        cell = (key >> DIGIT).cast(dtypes.uint16)
+        tile.loops.store(tile.named["cells"], place, cell, inside)
+        tile.loops.store(tile.named["values"], place, at, inside)
 
 
 def _starts(s: _Scatter, name: str) -> LoopProgram:
@@ -245,6 +282,29 @@ def _few(s: _Scatter) -> AlgorithmSteps | None:
     return AlgorithmSteps(((program, places),), flag=True)
 
 
+def _is_for_buckets(s: _Scatter) -> bool:
+    """Whether numbers are added, each to a place of its own, as many as the cells of buckets."""
+    plain = s.updates.size == s.count and s.places == s.node.size
+    plain = plain and tuple(s.node.arg.axes) == tuple(sorted(s.node.arg.axes))
+    dtype = s.node.dtype
+    adds = s.node.op.kernel.join(s.node) == "add" and s.updates.dtype is dtype
+    narrow = not dtype.is_bool and not dtype.is_complex and dtype.itemsize <= 4
+    return plain and adds and narrow and FEWEST <= s.places <= MOST and s.count >= FEWEST
+
+
+def _by_buckets(s: _Scatter, target: Target, team: Team) -> AlgorithmSteps:
+    steps, places = RadixSteps(s.node, target, s.first_scratch), Places(s.places)
+    s.sorted, s.order = steps.memory(dtypes.uint16, s.count), steps.memory(dtypes.int32, s.count)
+    s.carried = True
+    rows = Rows(1, s.count, DIGIT, dtypes.int32)
+    before = steps.sort(rows, _BucketEnds(s, places))
+    loops = BucketLoops(s.node, rows, places, team, s.x is not None)
+    given = () if s.x is None else (1,)
+    program = loops.program(f"{s.node.op.name}_buckets")
+    steps.parts.append((program, (0, *given, s.sorted, s.order, before)))
+    return AlgorithmSteps(tuple(steps.parts), tuple(steps.scratch), flag=True)
+
+
 def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
     """The kernels of a scatter for teams; None where they are no sooner than plain loops."""
     if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
@@ -254,6 +314,8 @@ def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
         return None
     if s.count < _FEWEST:
         return _few(s)
+    if _is_for_buckets(s):
+        return _by_buckets(s, target, target.team)
     steps = RadixSteps(node, target, s.first_scratch)
     s.sorted, s.order = (steps.memory(dtypes.int32, s.count) for _ in range(2))
     starts = steps.memory(dtypes.int32, s.places + 1)

@@ -1,0 +1,229 @@
+"""SCATTER_ADD of single numbers to many places: one partition into buckets, which teams add up.
+
+Two parts. First every update, a number with its place, goes to the bucket of its place, stably: one
+round of `radix_sort.py`, whose digit is the bucket. Then a team has a bucket and, in scratch, the
+sums of its places; it takes the updates of the bucket piece by piece, in their order:
+    the updates of a piece go to the warp that has their places, stably, within scratch
+    each warp adds its own to the sums, one after another (SUM_UP)
+So every place has its additions in the order of its updates, whatever their distribution. What may
+live here: which place is whose, and both kernels; when this way is taken: `team_scatter.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS, Loops, number
+from adjoint.kernel.algorithms.radix_sort import WARP, Rows, WarpCounts
+from adjoint.kernel.algorithms.scan import held
+from adjoint.stages import LoopProgram
+from adjoint.target import Team
+
+DIGIT = 8  # bits of a bucket: one round
+BUCKETS = 1 << DIGIT  # on 132 processors, two teams each
+THREADS = 512  # of a team
+_WARPS, _WARP_BITS = THREADS // WARP, 4
+_LINE = 3  # bits of places that lie in a sector of memory, 32 bytes
+_STEPS = 12  # updates of a thread in a piece
+_SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
+_NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
+FEWEST, MOST = 1 << 14, 1 << 22  # places: a warp's are in scratch, and there are enough for it
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Which place has which bucket and which cell there; the cells of a warp follow one another.
+
+    Places of a sector have one bucket, so that it is written once. Neighbouring sectors have others,
+    and so do those a power of two apart: the bits above are folded into the bucket, and likewise
+    into the warp. Only what many updates have in common, one place, cannot be shared.
+    """
+
+    count: int
+
+    @property
+    def bits(self) -> int:
+        """Of a cell."""
+        return (self.count - 1).bit_length() - DIGIT
+
+    @property
+    def cells(self) -> int:
+        """Of a bucket."""
+        return 1 << self.bits
+
+    @property
+    def share(self) -> int:
+        """Cells of a warp."""
+        return self.cells // _WARPS
+
+    def bucket(self, place: UOp) -> UOp:
+        sector = place >> _LINE
+        return (sector ^ (sector >> DIGIT)) & (BUCKETS - 1)
+
+    def inside(self, place: UOp) -> UOp:
+        """The number of a place among those of its bucket, in their order but for some bits."""
+        return ((place >> (_LINE + DIGIT)) << _LINE) | (place & ((1 << _LINE) - 1))
+
+    def cell(self, inside: UOp) -> UOp:
+        """Neighbours are in different banks of scratch."""
+        above = inside >> _WARP_BITS
+        warp = (inside ^ above ^ (above >> _WARP_BITS)) & (_WARPS - 1)
+        return (warp << (self.bits - _WARP_BITS)) | (above ^ (warp & (self.share - 1)))
+
+    def place(self, bucket: UOp, inside: UOp) -> UOp:
+        above = inside >> _LINE
+        sector = (above << DIGIT) | ((bucket ^ above) & (BUCKETS - 1))
+        return (sector << _LINE) | (inside & ((1 << _LINE) - 1))
+
+
+def summed_as(dtype: DType) -> DType:
+    """The dtype that sums have in scratch: whole numbers of any width wrap around alike."""
+    return held(dtype) if dtype.is_float else dtypes.uint32
+
+
+def piece_of(places: Places, team: Team) -> int:
+    """Updates that a team orders at a time, where two teams share a processor's scratch."""
+    room = team.scratch_bytes // 2 - 4 * places.cells - _SPARE
+    each = 2 * (dtypes.uint16.itemsize + dtypes.int32.itemsize)
+    return max(1, min(_STEPS, room // (each * THREADS))) * THREADS
+
+
+class BucketLoops:
+    """The kernel in which a team has a bucket, while it is written."""
+
+    def __init__(self, node: UOp, rows: Rows, places: Places, team: Team, is_given: bool) -> None:
+        self.node, self.rows, self.places = node, rows, places
+        self.kind = summed_as(node.dtype)
+        self.piece = piece_of(places, team)
+        self.loops = loops = Loops(dtypes.int32)
+        self.out = loops.buffer("out", node.dtype, places.count, True)
+        self.x = loops.buffer("x", node.dtype, places.count) if is_given else None
+        self.cells = loops.buffer("cells", dtypes.uint16, rows.n)
+        self.values = loops.buffer("values", dtypes.int32, rows.n)
+        self.before = loops.buffer("before", dtypes.int32, BUCKETS * rows.tiles)
+
+    def program(self, name: str) -> LoopProgram:
+        """The whole."""
+        loops, n = self.loops, self.rows.n
+        with loops.grid(BUCKETS) as bucket:
+            self.sums = loops.local("sums", self.kind, self.places.cells)
+            self._scratch()
+            self._begin(bucket)
+            first, end = self._updates(bucket)
+            pieces = (end - first + (self.piece - 1)) // self.piece
+            with loops.loop(-(-n // self.piece), count=pieces) as i:
+                begin = first + i * self.piece
+                self._order(begin, (end - begin).minimum(self.piece))
+            self._end(bucket)
+        made = loops.program(self.node, name, 8 * max(n // BUCKETS, 1))
+        return replace(made, threads=THREADS, registers=FEW_REGISTERS)
+
+    def _scratch(self) -> None:
+        local, size = self.loops.local, self.piece
+        self.given = local("cells_given", dtypes.uint16, size), local("given", dtypes.int32, size)
+        self.ordered = (
+            local("cells_ordered", dtypes.uint16, size),
+            local("ordered", dtypes.int32, size),
+        )
+        self.counts = WarpCounts(self.loops, _WARPS, THREADS)
+        self.begins = local("begins", dtypes.int32, self.counts.digits)
+
+    def _updates(self, bucket: UOp) -> tuple[UOp, UOp]:
+        """Where those of a bucket begin and end."""
+        loops, tiles = self.loops, self.rows.tiles
+        following = (bucket + 1).minimum(BUCKETS - 1)
+        end = loops.load(self.before, following * tiles)
+        end = bucket.eq(BUCKETS - 1).where(number(self.rows.n, dtypes.int32), end)
+        return loops.load(self.before, bucket * tiles), end
+
+    # ---- what lies at the places, before and after
+
+    def _begin(self, bucket: UOp) -> None:
+        x = self.node.src[0]
+        with self.loops.loop(self.places.cells, self._lanes()) as inside:
+            place = self.places.place(bucket, inside)
+            if self.x is None:
+                old = number(x.arg.value, x.dtype)
+            else:
+                old = self.loops.load(self.x, (place < self.places.count).where(place, 0))
+            self.loops.store(self.sums, self.places.cell(inside), old.cast(self.kind))
+
+    def _end(self, bucket: UOp) -> None:
+        with self.loops.loop(self.places.cells, self._lanes()) as inside:
+            place = self.places.place(bucket, inside)
+            total = self.loops.load(self.sums, self.places.cell(inside)).cast(self.node.dtype)
+            self.loops.store(self.out, place, total, place < self.places.count)
+
+    def _lanes(self) -> int:
+        return min(self.places.cells, THREADS)
+
+    # ---- a piece
+
+    def _order(self, begin: UOp, count: UOp) -> None:
+        """The updates from there on: to scratch, to the warps that have their places, and there."""
+        self._read(begin, count)
+        self.counts.clear()
+        self._count()
+        self.counts.add_up(lambda warp, base: self.loops.store(self.begins, warp, base + 0))
+        self._move()
+        self._sum(count)
+
+    def _at(self, t: UOp, step: UOp) -> UOp:
+        """A warp has a part of the piece, in which neighbours have neighbours."""
+        part = self.piece // _WARPS
+        return (t // WARP) * part + step * WARP + t % WARP
+
+    def _read(self, begin: UOp, count: UOp) -> None:
+        """Behind the last update there are some that go nowhere: they come last."""
+        loops, (cells, values) = self.loops, self.given
+        with loops.loop(THREADS, THREADS) as t, loops.loop(self.piece // THREADS) as step:
+            at = self._at(t, step)
+            inside = at < count
+            k = inside.where(begin + at, 0)
+            cell = inside.where(loops.load(self.cells, k), number(_NOWHERE, dtypes.uint16))
+            loops.store(cells, at, cell)
+            loops.store(values, at, loops.load(self.values, k))
+
+    def _warp(self, cell: UOp) -> UOp:
+        """The warp that has the place."""
+        shift = self.places.bits - _WARP_BITS
+        return (cell.cast(dtypes.int32) >> shift) & (_WARPS - 1)
+
+    def _count(self) -> None:
+        loops = self.loops
+        with loops.loop(THREADS, THREADS) as t, loops.loop(self.piece // THREADS) as step:
+            cell = loops.load(self.given[0], self._at(t, step))
+            loops.count_up(self.counts.counts, self.counts.cell(t, self._warp(cell)))
+
+    def _move(self) -> None:
+        loops = self.loops
+        with loops.loop(self.piece // THREADS) as step, loops.loop(THREADS, THREADS) as t:
+            cell, value = (loops.load(memory, self._at(t, step)) for memory in self.given)
+            place = loops.count_up(self.counts.counts, self.counts.cell(t, self._warp(cell)))
+            loops.store(self.ordered[0], place, cell)
+            loops.store(self.ordered[1], place, value)
+
+    def _sum(self, count: UOp) -> None:
+        """Every warp goes through its own; as often as the one with the most has to."""
+        loops = self.loops
+        most = loops.register(number(0, dtypes.int32))
+        with loops.loop(_WARPS, _WARPS) as warp:
+            first, end = self._part(warp, count)
+            longest = loops.update(most, most.maximum(end - first), warp)
+        turns = (longest + (WARP - 1)) // WARP
+        with loops.loop(self.piece // WARP, count=turns) as i, loops.loop(THREADS, THREADS) as t:
+            first, end = self._part(t // WARP, count)
+            at = first + i * WARP + t % WARP
+            safe = (at < end).where(at, 0)
+            cell, value = (loops.load(memory, safe) for memory in self.ordered)
+            cell = cell.cast(dtypes.int32)
+            inside = (at < end).logical_and(cell < self.places.cells)
+            value = value.bitcast(self.kind)
+            loops.sum_up(self.sums, inside.where(cell, 0), value, inside)
+
+    def _part(self, warp: UOp, count: UOp) -> tuple[UOp, UOp]:
+        """Where the updates of a warp begin and end."""
+        end = self.loops.load(self.begins, warp + 1).minimum(count)
+        return self.loops.load(self.begins, warp), end
