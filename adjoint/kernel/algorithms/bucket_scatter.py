@@ -11,76 +11,20 @@ live here: which place is whose, and both kernels; when this way is taken: `team
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.buckets import BUCKETS, WARP_BITS, WARPS, Places, summed_as
 from adjoint.kernel.algorithms.loops import FEW_REGISTERS, Loops, number
 from adjoint.kernel.algorithms.radix_sort import WARP, Rows, WarpCounts
-from adjoint.kernel.algorithms.scan import held
 from adjoint.stages import LoopProgram
 from adjoint.target import Team
 
-DIGIT = 8  # bits of a bucket: one round
-BUCKETS = 1 << DIGIT  # on 132 processors, two teams each
-THREADS = 512  # of a team
-_WARPS, _WARP_BITS = THREADS // WARP, 4
-_LINE = 3  # bits of places that lie in a sector of memory, 32 bytes
+THREADS = WARP * WARPS  # of a team
 _STEPS = 12  # updates of a thread in a piece
 _SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
 _NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
-FEWEST, MOST = 1 << 14, 1 << 22  # places: a warp's are in scratch, and there are enough for it
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Which place has which bucket and which cell there; the cells of a warp follow one another.
-
-    Places of a sector have one bucket, so that it is written once. Neighbouring sectors have others,
-    and so do those a power of two apart: the bits above are folded into the bucket, and likewise
-    into the warp. Only what many updates have in common, one place, cannot be shared.
-    """
-
-    count: int
-
-    @property
-    def bits(self) -> int:
-        """Of a cell."""
-        return (self.count - 1).bit_length() - DIGIT
-
-    @property
-    def cells(self) -> int:
-        """Of a bucket."""
-        return 1 << self.bits
-
-    @property
-    def share(self) -> int:
-        """Cells of a warp."""
-        return self.cells // _WARPS
-
-    def bucket(self, place: UOp) -> UOp:
-        sector = place >> _LINE
-        return (sector ^ (sector >> DIGIT)) & (BUCKETS - 1)
-
-    def inside(self, place: UOp) -> UOp:
-        """The number of a place among those of its bucket, in their order but for some bits."""
-        return ((place >> (_LINE + DIGIT)) << _LINE) | (place & ((1 << _LINE) - 1))
-
-    def cell(self, inside: UOp) -> UOp:
-        """Neighbours are in different banks of scratch."""
-        above = inside >> _WARP_BITS
-        warp = (inside ^ above ^ (above >> _WARP_BITS)) & (_WARPS - 1)
-        return (warp << (self.bits - _WARP_BITS)) | (above ^ (warp & (self.share - 1)))
-
-    def place(self, bucket: UOp, inside: UOp) -> UOp:
-        above = inside >> _LINE
-        sector = (above << DIGIT) | ((bucket ^ above) & (BUCKETS - 1))
-        return (sector << _LINE) | (inside & ((1 << _LINE) - 1))
-
-
-def summed_as(dtype: DType) -> DType:
-    """The dtype that sums have in scratch: whole numbers of any width wrap around alike."""
-    return held(dtype) if dtype.is_float else dtypes.uint32
 
 
 def piece_of(places: Places, team: Team) -> int:
@@ -127,7 +71,7 @@ class BucketLoops:
             local("cells_ordered", dtypes.uint16, size),
             local("ordered", dtypes.int32, size),
         )
-        self.counts = WarpCounts(self.loops, _WARPS, THREADS)
+        self.counts = WarpCounts(self.loops, WARPS, THREADS)
         self.begins = local("begins", dtypes.int32, self.counts.digits)
 
     def _updates(self, bucket: UOp) -> tuple[UOp, UOp]:
@@ -172,7 +116,7 @@ class BucketLoops:
 
     def _at(self, t: UOp, step: UOp) -> UOp:
         """A warp has a part of the piece, in which neighbours have neighbours."""
-        part = self.piece // _WARPS
+        part = self.piece // WARPS
         return (t // WARP) * part + step * WARP + t % WARP
 
     def _read(self, begin: UOp, count: UOp) -> None:
@@ -188,8 +132,8 @@ class BucketLoops:
 
     def _warp(self, cell: UOp) -> UOp:
         """The warp that has the place."""
-        shift = self.places.bits - _WARP_BITS
-        return (cell.cast(dtypes.int32) >> shift) & (_WARPS - 1)
+        shift = self.places.bits - WARP_BITS
+        return (cell.cast(dtypes.int32) >> shift) & (WARPS - 1)
 
     def _count(self) -> None:
         loops = self.loops
@@ -209,7 +153,7 @@ class BucketLoops:
         """Every warp goes through its own; as often as the one with the most has to."""
         loops = self.loops
         most = loops.register(number(0, dtypes.int32))
-        with loops.loop(_WARPS, _WARPS) as warp:
+        with loops.loop(WARPS, WARPS) as warp:
             first, end = self._part(warp, count)
             longest = loops.update(most, most.maximum(end - first), warp)
         turns = (longest + (WARP - 1)) // WARP

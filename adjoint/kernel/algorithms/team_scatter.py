@@ -16,14 +16,8 @@ from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.bucket_scatter import (
-    DIGIT,
-    FEWEST,
-    MOST,
-    BucketLoops,
-    Places,
-    summed_as,
-)
+from adjoint.kernel.algorithms.bucket_scatter import BucketLoops
+from adjoint.kernel.algorithms.buckets import DIGIT, Places, goes_by_buckets, summed_as
 from adjoint.kernel.algorithms.loops import (
     AlgorithmSteps,
     Loops,
@@ -34,6 +28,7 @@ from adjoint.kernel.algorithms.loops import (
 from adjoint.kernel.algorithms.radix_sort import CountLoops, Ends, RadixSteps, Rows, TileLoops
 from adjoint.kernel.algorithms.scan import combined, held
 from adjoint.kernel.algorithms.scatter import ScatterLayout, checked, flag_code, read_by
+from adjoint.ops.indexing import wrapped
 from adjoint.stages import LoopProgram
 from adjoint.target import Target, Team
 
@@ -47,12 +42,14 @@ class _Scatter:
 
     def __init__(self, node: UOp, target: Target) -> None:
         x, *indices, updates = node.src
-        self.node, self.indices, self.updates = node, indices, updates
+        read = read_by(node, target)
+        self.node, self.indices, self.updates = node, read[-1 - len(indices) : -1], updates
+        self.wraps = [given is not index for given, index in zip(self.indices, indices, strict=True)]
         self.layout = ScatterLayout.of(x, node.arg.axes, target)
         self.extents = [x.shape[a] for a in node.arg.axes]
         self.places = prod(self.extents)
         self.count = prod(indices[0].shape)
-        self.x = x if x in read_by(node) else None
+        self.x = x if len(read) == len(node.src) else None
         self.first_index = 1 + (self.x is not None)
         self.updates_place = self.first_index + len(indices)
         self.first_scratch = self.updates_place + 1
@@ -89,6 +86,8 @@ class _ScatterEnds(Ends):
         safe = inside.where(k, 0)
         for i, (axis, extent) in enumerate(zip(s.node.arg.axes, s.extents, strict=True)):
             index = tile.loops.load(tile.named[f"index{i}"], safe)
+            if s.wraps[i]:
+                index = wrapped(index, extent)
             wide, good = checked(index, extent)
             place = place * extent + good.where(wide, 0).cast(dtypes.int32)
             if "flag" in tile.named:
@@ -282,16 +281,6 @@ def _few(s: _Scatter) -> AlgorithmSteps | None:
     return AlgorithmSteps(((program, places),), flag=True)
 
 
-def _is_for_buckets(s: _Scatter) -> bool:
-    """Whether numbers are added, each to a place of its own, as many as the cells of buckets."""
-    plain = s.updates.size == s.count and s.places == s.node.size
-    plain = plain and tuple(s.node.arg.axes) == tuple(sorted(s.node.arg.axes))
-    dtype = s.node.dtype
-    adds = s.node.op.kernel.join(s.node) == "add" and s.updates.dtype is dtype
-    narrow = not dtype.is_bool and not dtype.is_complex and dtype.itemsize <= 4
-    return plain and adds and narrow and FEWEST <= s.places <= MOST and s.count >= FEWEST
-
-
 def _by_buckets(s: _Scatter, target: Target, team: Team) -> AlgorithmSteps:
     steps, places = RadixSteps(s.node, target, s.first_scratch), Places(s.places)
     s.sorted, s.order = steps.memory(dtypes.uint16, s.count), steps.memory(dtypes.int32, s.count)
@@ -314,7 +303,7 @@ def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
         return None
     if s.count < _FEWEST:
         return _few(s)
-    if _is_for_buckets(s):
+    if goes_by_buckets(node):
         return _by_buckets(s, target, target.team)
     steps = RadixSteps(node, target, s.first_scratch)
     s.sorted, s.order = (steps.memory(dtypes.int32, s.count) for _ in range(2))
