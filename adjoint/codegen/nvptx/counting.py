@@ -5,10 +5,16 @@ Who has the same index is asked bit by bit: `match.any` takes longer the more in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adjoint.codegen.llvm.writer import Writer
 
 _ALL = "i32 -1"  # threads of a warp
 _BALLOT = "llvm.nvvm.vote.ballot.sync"
+# Where a bit is set, the threads that have it stay, else those that have not: so written, seven bits
+# go to predicates in one instruction, where LLVM's own text takes two shifts and masks for each.
+_BIT = "and.b32 {name}, $1, {bit}; setp.ne.u32 p, {name}, 0; "
+_BIT += "vote.sync.ballot.b32 {name}, p, 0xffffffff; @!p not.b32 {name}, {name};"
 _LOWER = "llvm.nvvm.read.ptx.sreg.lanemask.lt"
 
 
@@ -38,14 +44,22 @@ def counted(w: Writer, buffer: str, index: str) -> None:
 
 def alike_threads(w: Writer, index: str, bits: int) -> str:
     """The threads with the same index, as bits."""
-    found = "-1"
-    for bit in range(bits):
-        own = w.emit(f"icmp ne i32 {w.emit(f'and i32 {index}, {1 << bit}')}, 0")
-        theirs = ballot(w, own)
-        turned = w.emit(f"xor i32 {theirs}, -1")
-        same = w.emit(f"select i1 {own}, i32 {theirs}, i32 {turned}")
-        found = w.emit(f"and i32 {found}, {same}")
-    return found
+    if not bits:
+        return "-1"
+    lines = [_BIT.format(name="$0", bit=1), *_pairs(range(1, bits))]
+    text = "{ .reg .pred p; .reg .b32 m, n; " + " ".join(lines) + " }"
+    return w.emit(f'call i32 asm sideeffect "{text}", "=&r,r"(i32 {index}) convergent')
+
+
+def _pairs(bits: range) -> Iterator[str]:
+    """What more bits say, two at a time: an operation has three operands."""
+    for bit in bits[::2]:
+        yield _BIT.format(name="m", bit=1 << bit)
+        if bit + 1 in bits:
+            yield _BIT.format(name="n", bit=1 << bit + 1)
+            yield "lop3.b32 $0, $0, m, n, 0x80;"
+        else:
+            yield "and.b32 $0, $0, m;"
 
 
 def ballot(w: Writer, truth: str) -> str:
