@@ -59,6 +59,15 @@ class _Scatter:
         self.sorted, self.order = -1, -1
 
 
+def _in_words(index: UOp, extent: int) -> tuple[UOp, UOp]:
+    """`checked`, where fewer bits say the same: one comparison, since below 0 is far above."""
+    if index.dtype.itemsize < 8:
+        word = index.cast(dtypes.int32)
+        return word, word.bitcast(dtypes.uint32) < extent
+    wide, good = checked(index, extent)
+    return wide.cast(dtypes.int32), good
+
+
 class _ScatterEnds(Ends):
     """From indices to places, in their order."""
 
@@ -82,20 +91,25 @@ class _ScatterEnds(Ends):
         tile.buffer("order", dtypes.int32, s.count, s.order, True)
 
     def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
+        place, every = self.place(tile, k, inside)
+        return every.where(place, self.scatter.places)
+
+    def place(self, tile: TileLoops, k: UOp, inside: UOp) -> tuple[UOp, UOp]:
+        """Where update k goes, and whether all of its indices are good; a bad one is told."""
         s, place, every = self.scatter, number(0, dtypes.int32), None
         safe = inside.where(k, 0)
         for i, (axis, extent) in enumerate(zip(s.node.arg.axes, s.extents, strict=True)):
             index = tile.loops.load(tile.named[f"index{i}"], safe)
             if s.wraps[i]:
                 index = wrapped(index, extent)
-            wide, good = checked(index, extent)
-            place = place * extent + good.where(wide, 0).cast(dtypes.int32)
+            short, good = _in_words(index, extent)
+            place = place * extent + good.where(short, 0)
             if "flag" in tile.named:
                 bad = good.logical_not().logical_and(inside)
                 tile.loops.store(tile.named["flag"], number(0), flag_code(axis, index), bad)
             every = good if every is None else every.logical_and(good)
         assert every is not None
-        return every.where(place, s.places)
+        return place, every
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
         s = self.scatter
@@ -122,10 +136,9 @@ class _BucketEnds(_ScatterEnds):
         tile.buffer("values", dtypes.int32, s.count, s.order, True)
 
     def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
-        place = super().first(tile, row, k, inside)
+        place, every = self.place(tile, k, inside)
         cell = self.places.cell(self.places.inside(place))
-        key = (cell << DIGIT) | self.places.bucket(place)
-        return (place < self.scatter.places).where(key, -1)
+        return every.where((cell << DIGIT) | self.places.bucket(place), -1)
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
         s, wide = self.scatter, summed_as(self.scatter.node.dtype)
