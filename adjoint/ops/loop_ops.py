@@ -381,7 +381,8 @@ def _sum_up(buffer: UOp, index: Any, value: UOp, gate: UOp | None = None) -> UOp
 
 def _sum_up_type(src: Nodes, arg: Any) -> Types:
     kind = _check_access("sum_up", src)
-    _need("sum_up", len(src) in (3, 4), "takes a buffer, an index, a value and a gate", src, "E2007")
+    taken = "takes a buffer, an index, a value and a gate"
+    _need("sum_up", len(src) in (3, 4), taken, src, "E2007")
     _need("sum_up", kind.mutable, "the buffer is read-only", src)
     _need("sum_up", src[2].dtype is kind.base, "the value has another dtype", src, "E2004")
     plain = kind.base in (dtypes.float32, dtypes.uint32)
@@ -392,10 +393,10 @@ def _sum_up_type(src: Nodes, arg: Any) -> Types:
 
 sum_up: OpDef = _kernel(
     "sum_up",
-    "A value is added to what lies at `index`. The lanes of a loop do so one after another in their "
-    "order, so that a sum has one order of additions. Every 32 lanes have a part of the buffer that "
-    "no others touch meanwhile, the first part the first lanes, and so on. With a gate, only where "
-    "it holds.",
+    "A value is added to what lies at `index`. The lanes of a loop do so one after another in "
+    "their order, so that a sum has one order of additions. Every 32 lanes have a part of the "
+    "buffer that no others touch meanwhile, the first part the first lanes, and so on. With a "
+    "gate, only where it holds.",
     _sum_up,
     _sum_up_type,
     kernel=SUM,

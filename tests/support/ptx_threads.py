@@ -1,8 +1,9 @@
-"""The threads of a block, by the PTX of a kernel: one instruction after another, all threads at once.
+"""The threads of a block, by the PTX of a kernel: one instruction, all threads at once.
 
 Of the threads those go on that are furthest behind, so that they meet again behind a branch; what
-whole warps do together waits for all of one, a barrier for all of the block. Only what the tests' kernels use is known; it says nothing of time, nor of what warps do to one another between
-two barriers: here they are all equally fast.
+whole warps do together waits for all of one, a barrier for all of the block. Only what the tests'
+kernels use is known. It says nothing of time, nor of what warps do to one another between two
+barriers: here they are all equally fast.
 """
 
 from __future__ import annotations

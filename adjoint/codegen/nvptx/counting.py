@@ -11,8 +11,8 @@ from adjoint.codegen.llvm.writer import Writer
 
 _ALL = "i32 -1"  # threads of a warp
 _BALLOT = "llvm.nvvm.vote.ballot.sync"
-# Where a bit is set, the threads that have it stay, else those that have not: so written, seven bits
-# go to predicates in one instruction, where LLVM's own text takes two shifts and masks for each.
+# Where a bit is set, the threads that have it stay, else those that have not. So written, seven
+# bits go to predicates in one instruction; LLVM's own text shifts and masks for each.
 _BIT = "and.b32 {name}, $1, {bit}; setp.ne.u32 p, {name}, 0; "
 _BIT += "vote.sync.ballot.b32 {name}, p, 0xffffffff; @!p not.b32 {name}, {name};"
 _LOWER = "llvm.nvvm.read.ptx.sreg.lanemask.lt"

@@ -6,7 +6,8 @@ sums of its places; it takes the updates of the bucket piece by piece, in their 
     the updates of a piece go to the warp that has their places, stably, within scratch
     each warp adds its own to the sums, one after another (SUM_UP)
 So every place has its additions in the order of its updates, whatever their distribution. What may
-live here: which place is whose, and both kernels; when this way is taken: `team_scatter.py`.
+live here: what the partition is given, and the kernel of the buckets; which place is in which, and
+when this way is taken: `buckets.py`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,19 @@ from dataclasses import replace
 
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.buckets import BUCKETS, WARP_BITS, WARPS, Places, summed_as
-from adjoint.kernel.algorithms.loops import FEW_REGISTERS, Loops, number
-from adjoint.kernel.algorithms.radix_sort import WARP, Rows, WarpCounts
+from adjoint.kernel.algorithms.buckets import (
+    BUCKETS,
+    DIGIT,
+    WARP_BITS,
+    WARPS,
+    Places,
+    summed_as,
+)
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS, AlgorithmSteps, Loops, number
+from adjoint.kernel.algorithms.radix_sort import WARP, RadixSteps, Rows, TileLoops, WarpCounts
+from adjoint.kernel.algorithms.scatter_ends import Scatter, ScatterEnds
 from adjoint.stages import LoopProgram
-from adjoint.target import Team
+from adjoint.target import Target, Team
 
 THREADS = WARP * WARPS  # of a team
 _STEPS = 12  # updates of a thread in a piece
@@ -171,3 +180,48 @@ class BucketLoops:
         """Where the updates of a warp begin and end."""
         end = self.loops.load(self.begins, warp + 1).minimum(count)
         return self.loops.load(self.begins, warp), end
+
+
+# ---- the partition, and all kernels
+
+
+class _BucketEnds(ScatterEnds):
+    """From indices to buckets: what is ordered is a cell of a bucket, and the number itself."""
+
+    def __init__(self, scatter: Scatter, places: Places) -> None:
+        super().__init__(scatter)
+        self.places = places
+
+    def define_results(self, tile: TileLoops) -> None:
+        s = self.scatter
+        tile.buffer("cells", dtypes.uint16, s.count, s.sorted, True)
+        tile.buffer("values", dtypes.int32, s.count, s.order, True)
+
+    def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
+        place, every = self.place(tile, k, inside)
+        cell = self.places.cell(self.places.inside(place))
+        return every.where((cell << DIGIT) | self.places.bucket(place), -1)
+
+    def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
+        s, wide = self.scatter, summed_as(self.scatter.node.dtype)
+        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
+        return tile.loops.load(tile.named["updates"], safe).cast(wide).bitcast(dtypes.int32)
+
+    def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
+        cell = (key >> DIGIT).cast(dtypes.uint16)
+        tile.loops.store(tile.named["cells"], place, cell, inside)
+        tile.loops.store(tile.named["values"], place, at, inside)
+
+
+def by_buckets(s: Scatter, target: Target, team: Team) -> AlgorithmSteps:
+    """The kernels of a scatter that goes by buckets."""
+    steps, places = RadixSteps(s.node, target, s.first_scratch), Places(s.places)
+    s.sorted, s.order = steps.memory(dtypes.uint16, s.count), steps.memory(dtypes.int32, s.count)
+    s.carried = True
+    rows = Rows(1, s.count, DIGIT, dtypes.int32)
+    before = steps.sort(rows, _BucketEnds(s, places))
+    loops = BucketLoops(s.node, rows, places, team, s.x is not None)
+    given = () if s.x is None else (1,)
+    program = loops.program(f"{s.node.op.name}_buckets")
+    steps.parts.append((program, (0, *given, s.sorted, s.order, before)))
+    return AlgorithmSteps(tuple(steps.parts), tuple(steps.scratch), flag=True)

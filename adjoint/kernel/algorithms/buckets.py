@@ -39,9 +39,9 @@ def goes_by_buckets(node: UOp) -> bool:
 class Places:
     """Which place has which bucket and which cell there; the cells of a warp follow one another.
 
-    Places of a sector have one bucket, so that it is written once. Neighbouring sectors have others,
-    and so do those a power of two apart: the bits above are folded into the bucket, and likewise
-    into the warp. Only what many updates have in common, one place, cannot be shared.
+    Places of a sector have one bucket, so that it is written once. Neighbouring sectors have
+    others, and so do those a power of two apart: the bits above are folded into the bucket, and
+    likewise into the warp. Only what many updates have in common, one place, cannot be shared.
     """
 
     count: int

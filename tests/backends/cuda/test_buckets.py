@@ -1,4 +1,4 @@
-"""Sums by index of single numbers over a fake GPU: updates go to buckets, and have the CPU's bits."""
+"""Sums by index of single numbers, over a fake GPU: by buckets, with the bits of the CPU."""
 
 import numpy as np
 import pytest
@@ -101,9 +101,8 @@ def test_the_gradient_of_a_gather_has_buckets(gpu):
     assert np.array_equal(found[0].view(np.int32), found[1].view(np.int32))
 
 
-@pytest.mark.parametrize("bad", [PLACES, -PLACES - 1, 2**31 - 1])
-def test_an_index_out_of_range_is_told_as_it_was_given(gpu, bad):
-    index = indices("anywhere", PLACES, COUNT)
+def test_an_index_out_of_range_is_told_as_it_was_given(gpu):
+    index, bad = indices("anywhere", PLACES, COUNT), -PLACES - 1
     index[COUNT // 2] = bad
     g = Tensor(np.ones(COUNT, np.float32), "GPU")
     with pytest.raises(IndexError, match=f"index {bad} is out of range for axis 0"):

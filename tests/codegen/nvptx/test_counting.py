@@ -12,7 +12,7 @@ from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.ptx import ptx_of
 from tests.codegen.nvptx.assembler import assembled, needs_assembler
-from tests.codegen.nvptx.test_assembled import programs
+from tests.codegen.nvptx.compiled import programs
 from tests.support.ptx_threads import run
 
 THREADS, SHARE = 64, 24
