@@ -84,7 +84,7 @@ class _Block:
             return self.special(text).astype(kind)
         if text == "shared_memory":
             return np.zeros(self.threads, kind)
-        if text[0] == "%" or text in "pmn":
+        if text[0] == "%" or text in "pwmn":
             found = self.registers[text]
             return found if found.dtype == kind else _seen(found, kind)
         if text.startswith("0f"):

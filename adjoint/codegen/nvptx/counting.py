@@ -11,10 +11,12 @@ from adjoint.codegen.llvm.writer import Writer
 
 _ALL = "i32 -1"  # threads of a warp
 _BALLOT = "llvm.nvvm.vote.ballot.sync"
-# Where a bit is set, the threads that have it stay, else those that have not. So written, seven
-# bits go to predicates in one instruction; LLVM's own text shifts and masks for each.
-_BIT = "and.b32 {name}, $1, {bit}; setp.ne.u32 p, {name}, 0; "
+# Where a bit is set, the threads that have it stay, else those that have not. So written, the bits of
+# a word go to predicates in one instruction; LLVM's own text shifts and masks for each. There are
+# seven predicates, and the assembler gives up where it would need more: four bits at a time.
+_BIT = "and.b32 {name}, w, {bit}; setp.ne.u32 p, {name}, 0; "
 _BIT += "vote.sync.ballot.b32 {name}, p, 0xffffffff; @!p not.b32 {name}, {name};"
+_TOGETHER = 4
 _LOWER = "llvm.nvvm.read.ptx.sreg.lanemask.lt"
 
 
@@ -46,20 +48,26 @@ def alike_threads(w: Writer, index: str, bits: int) -> str:
     """The threads with the same index, as bits."""
     if not bits:
         return "-1"
-    lines = [_BIT.format(name="$0", bit=1), *_pairs(range(1, bits))]
-    text = "{ .reg .pred p; .reg .b32 m, n; " + " ".join(lines) + " }"
+    lines = ["mov.b32 w, $1;", _BIT.format(name="$0", bit=1), *_pairs(range(1, bits))]
+    text = "{ .reg .pred p; .reg .b32 w, m, n; " + " ".join(lines) + " }"
     return w.emit(f'call i32 asm sideeffect "{text}", "=&r,r"(i32 {index}) convergent')
 
 
 def _pairs(bits: range) -> Iterator[str]:
     """What more bits say, two at a time: an operation has three operands."""
     for bit in bits[::2]:
-        yield _BIT.format(name="m", bit=1 << bit)
+        yield from _bit("m", bit)
         if bit + 1 in bits:
-            yield _BIT.format(name="n", bit=1 << bit + 1)
+            yield from _bit("n", bit + 1)
             yield "lop3.b32 $0, $0, m, n, 0x80;"
         else:
             yield "and.b32 $0, $0, m;"
+
+
+def _bit(name: str, bit: int) -> Iterator[str]:
+    if bit % _TOGETHER == 0:
+        yield f"shr.u32 w, w, {_TOGETHER};"
+    yield _BIT.format(name=name, bit=1 << bit % _TOGETHER)
 
 
 def ballot(w: Writer, truth: str) -> str:

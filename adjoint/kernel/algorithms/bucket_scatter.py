@@ -12,6 +12,8 @@ when this way is taken: `buckets.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from adjoint.ir.dtype import dtypes
@@ -31,7 +33,8 @@ from adjoint.stages import LoopProgram
 from adjoint.target import Target, Team
 
 THREADS = WARP * WARPS  # of a team
-_STEPS = 12  # updates of a thread in a piece
+_STEPS = 16  # updates of a thread in a piece, if scratch has room
+_AT_ONCE = 4  # places of a thread that are read or written together
 _SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
 _NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
 
@@ -95,7 +98,7 @@ class BucketLoops:
 
     def _begin(self, bucket: UOp) -> None:
         x = self.node.src[0]
-        with self.loops.loop(self.places.cells, self._lanes()) as inside:
+        with self._insides() as inside:
             place = self.places.place(bucket, inside)
             if self.x is None:
                 old = number(x.arg.value, x.dtype)
@@ -104,13 +107,21 @@ class BucketLoops:
             self.loops.store(self.sums, self.places.cell(inside), old.cast(self.kind))
 
     def _end(self, bucket: UOp) -> None:
-        with self.loops.loop(self.places.cells, self._lanes()) as inside:
+        with self._insides() as inside:
             place = self.places.place(bucket, inside)
             total = self.loops.load(self.sums, self.places.cell(inside)).cast(self.node.dtype)
             self.loops.store(self.out, place, total, place < self.places.count)
 
-    def _lanes(self) -> int:
-        return min(self.places.cells, THREADS)
+    @contextmanager
+    def _insides(self) -> Iterator[UOp]:
+        """Every place of a bucket, a few at a time: were all written out, registers would hold
+        where each is from the beginning to the end."""
+        loops, cells = self.loops, self.places.cells
+        lanes = min(cells, THREADS)
+        steps = min(cells // lanes, _AT_ONCE)
+        turns = cells // (lanes * steps)
+        with loops.loop(turns) as turn, loops.loop(lanes, lanes) as t, loops.loop(steps) as step:
+            yield (turn * steps + step) * lanes + t
 
     # ---- a piece
 
