@@ -11,8 +11,8 @@ from adjoint.codegen.llvm.writer import Writer
 
 _ALL = "i32 -1"  # threads of a warp
 _BALLOT = "llvm.nvvm.vote.ballot.sync"
-# Where a bit is set, the threads that have it stay, else those that have not. So written, the bits of
-# a word go to predicates in one instruction; LLVM's own text shifts and masks for each. There are
+# Where a bit is set, the threads that have it stay, else those that have not. So written, bits of a
+# word go to predicates in one instruction; LLVM's own text shifts and masks for each. There are
 # seven predicates, and the assembler gives up where it would need more: four bits at a time.
 _BIT = "and.b32 {name}, w, {bit}; setp.ne.u32 p, {name}, 0; "
 _BIT += "vote.sync.ballot.b32 {name}, p, 0xffffffff; @!p not.b32 {name}, {name};"
