@@ -128,12 +128,14 @@ class TeamRenderer(ThreadRenderer):
         return lanes // self.own_lanes(lanes)
 
     def barrier(self) -> None:
-        """All threads of the team have done what comes before."""
+        """All threads of the team have done what comes before; once, where nothing came since."""
         w = self.w
         if self.team > WARP:
-            w.effect(w.call("void", "llvm.nvvm.barrier0"))
+            text = w.call("void", "llvm.nvvm.barrier0")
         else:
-            w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}"))
+            text = w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}")
+        if next((line for line in reversed(w.lines) if isinstance(line, str)), "") != f"  {text}":
+            w.effect(text)
 
     def count_up(self, node: UOp) -> None:
         memory, place, share = self.cell_of_warp(node)

@@ -130,9 +130,11 @@ class BucketLoops:
         self._read(begin, count)
         self.counts.clear()
         self._count()
-        self.counts.add_up(lambda warp, base: self.loops.store(self.begins, warp, base + 0))
+        self.counts.add_up(
+            lambda warp, base: self.loops.store(self.begins, warp, base.minimum(count))
+        )
         self._move()
-        self._sum(count)
+        self._sum()
 
     def _at(self, t: UOp, step: UOp) -> UOp:
         """A warp has a part of the piece, in which neighbours have neighbours."""
@@ -169,16 +171,16 @@ class BucketLoops:
             loops.store(self.ordered[0], place, cell)
             loops.store(self.ordered[1], place, value)
 
-    def _sum(self, count: UOp) -> None:
+    def _sum(self) -> None:
         """Every warp goes through its own; as often as the one with the most has to."""
         loops = self.loops
         most = loops.register(number(0, dtypes.int32))
         with loops.loop(WARPS, WARPS) as warp:
-            first, end = self._part(warp, count)
+            first, end = self._part(warp)
             longest = loops.update(most, most.maximum(end - first), warp)
         turns = (longest + (WARP - 1)) // WARP
         with loops.loop(self.piece // WARP, count=turns) as i, loops.loop(THREADS, THREADS) as t:
-            first, end = self._part(t // WARP, count)
+            first, end = self._part(t // WARP)
             at = first + i * WARP + t % WARP
             safe = (at < end).where(at, 0)
             cell, value = (loops.load(memory, safe) for memory in self.ordered)
@@ -187,10 +189,9 @@ class BucketLoops:
             value = value.bitcast(self.kind)
             loops.sum_up(self.sums, inside.where(cell, 0), value, inside)
 
-    def _part(self, warp: UOp, count: UOp) -> tuple[UOp, UOp]:
+    def _part(self, warp: UOp) -> tuple[UOp, UOp]:
         """Where the updates of a warp begin and end."""
-        end = self.loops.load(self.begins, warp + 1).minimum(count)
-        return self.loops.load(self.begins, warp), end
+        return self.loops.load(self.begins, warp), self.loops.load(self.begins, warp + 1)
 
 
 # ---- the partition, and all kernels
