@@ -206,7 +206,8 @@ def read_by(node: UOp, target: Target) -> tuple[UOp, ...]:
     alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
     read = node.src[1:] if alone else node.src
     if target.team is not None and goes_by_buckets(node):
-        return tuple(unwrapped(s) if s in node.src[1:-1] else s for s in read)
+        first = len(read) - len(node.src[1:])  # x, where that is read, is no index
+        return (*read[:first], *map(unwrapped, read[first:-1]), read[-1])
     return read
 
 

@@ -121,6 +121,21 @@ def test_few_places_few_updates_and_wide_numbers_are_sorted(gpu, places, count, 
     assert "buckets" not in text
 
 
+def test_indices_that_are_summed_onto_themselves_are_read_twice(gpu):
+    """The same node is what lies there, where it goes, and what is added: one of them unwrapped."""
+    n = 1 << 14
+    index = (np.arange(n, dtype=np.int32) * 7) % n - n // 2
+    found = []
+    for device in ("CPU", "GPU"):
+        fn = lambda i: (w := (i < 0).where(i + n, i)).index_add(0, i, w)  # noqa: E731
+        found.append(fn(Tensor(index, device)).numpy())
+    at = index % n
+    expected = at.copy()
+    np.add.at(expected, at, at)
+    assert np.array_equal(found[0], expected)
+    assert np.array_equal(found[1], expected)
+
+
 def test_indices_are_read_as_they_are(gpu):
     """What counts from the end is the kernel's, no pass of its own."""
     g, i = Tensor.ones(COUNT, device="GPU"), Tensor(np.zeros(COUNT, np.int32), "GPU")
