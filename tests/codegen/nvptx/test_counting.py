@@ -72,7 +72,7 @@ def test_warps_count_and_sum_up_in_the_order_of_their_threads(kind, summed):
 
 
 @pytest.mark.parametrize("capability", [70, 90])
-def test_ballots_are_two_instructions_and_a_half_for_a_bit(capability):
+def test_what_two_ballots_say_is_joined_by_one_instruction(capability):
     made, _ = program(dtypes.uint32, True)
     ptx = ptx_of(render(made), capability)
     assert ptx.count("vote.sync.ballot") == (SHARE - 1).bit_length() + 5
