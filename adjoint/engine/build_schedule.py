@@ -167,7 +167,7 @@ class _Builder:
 
     def _several(self, made: AlgorithmSteps, results: tuple[UOp, ...], node: UOp) -> list[Step]:
         """Kernels one after another; of those with the cell for bad indices, the last tells."""
-        slots = [*map(self._slot, results), *map(self._slot, read_by(node))]
+        slots = [*map(self._slot, results), *map(self._slot, read_by(node, self.target))]
         slots += [self._new(dtype, (count,)) for dtype, count in made.scratch]
         flag = self._new(dtypes.int64, (1,)) if made.flag else None
         slots += [] if flag is None else [flag]
@@ -181,7 +181,7 @@ class _Builder:
     def _prepared(
         self, special: AlgorithmKernel, results: tuple[UOp, ...], node: UOp
     ) -> KernelStep:
-        slots = [*map(self._slot, results), *map(self._slot, read_by(node))]
+        slots = [*map(self._slot, results), *map(self._slot, read_by(node, self.target))]
         slots += [self._new(dtype, (count,)) for dtype, count in special.scratch]
         return self._flagged(special.program, slots, node, node if special.flag else None)
 

@@ -37,6 +37,7 @@ from adjoint.ir.kernel_kind import (
     RANGE,
     SINK,
     STORE,
+    SUM,
     THREAD,
     VARIABLE,
     LoopLevel,
@@ -370,6 +371,35 @@ count_up: OpDef = _kernel(
     lambda buffer, index: UOp(count_up, (buffer, _as_index(index))),
     _count_up_type,
     kernel=COUNT,
+)
+
+
+def _sum_up(buffer: UOp, index: Any, value: UOp, gate: UOp | None = None) -> UOp:
+    given = (buffer, _as_index(index), value)
+    return UOp(sum_up, given if gate is None else (*given, gate))
+
+
+def _sum_up_type(src: Nodes, arg: Any) -> Types:
+    kind = _check_access("sum_up", src)
+    taken = "takes a buffer, an index, a value and a gate"
+    _need("sum_up", len(src) in (3, 4), taken, src, "E2007")
+    _need("sum_up", kind.mutable, "the buffer is read-only", src)
+    _need("sum_up", src[2].dtype is kind.base, "the value has another dtype", src, "E2004")
+    plain = kind.base in (dtypes.float32, dtypes.uint32)
+    _need("sum_up", plain, "sums are float32, or uint32 for all whole numbers", src, "E2005")
+    _need("sum_up", all(map(_is_gate, src[3:])), "the gate is a scalar bool", src)
+    return (), VOID
+
+
+sum_up: OpDef = _kernel(
+    "sum_up",
+    "A value is added to what lies at `index`. The lanes of a loop do so one after another in "
+    "their order, so that a sum has one order of additions. Every 32 lanes have a part of the "
+    "buffer that no others touch meanwhile, the first part the first lanes, and so on. With a "
+    "gate, only where it holds.",
+    _sum_up,
+    _sum_up_type,
+    kernel=SUM,
 )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import ASK, COUNT, JOINS, PHI, RANGE, THREAD, VARIABLE, gate_of
+from adjoint.ir.kernel_kind import ASK, COUNT, JOINS, PHI, RANGE, SUM, THREAD, VARIABLE, gate_of
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -116,6 +116,9 @@ class _Run:
             cell = self.memory[node.src[0]][self.place(node, 1)]
             self.values[node] = cell[0]
             cell += 1
+        elif node.op.kernel is SUM:
+            if not self.is_shut(node):
+                self.memory[node.src[0]][self.place(node, 1)] += self.get(node.src[2])
         elif node.op.kernel is not ASK:
             self.values[node] = _compute(node, [self.get(s) for s in node.src])
 

@@ -383,7 +383,7 @@ class Fuser:
         order = sorts(node) if kind == SORT else None
         if order is not None:
             self.sorting[order] = unit
-        sources = read_by(node) if order is None else order.src
+        sources = read_by(node, self.target) if order is None else order.src
         for wanted in dict.fromkeys(_in_memory(node, sources, kind, self.target)):
             unit.reads[wanted] = None
             self.needs.setdefault(wanted, {})[unit] = None

@@ -50,6 +50,7 @@ class KernelWriter(Values):
             "load": self.load,
             "store": self.store,
             "count_up": self.count_up,
+            "sum_up": self.sum_up,
             "ask": lambda node: None,  # nothing depends on it
             "define_acc": self.define_acc,
             "phi": self.phi,
@@ -169,6 +170,14 @@ class KernelWriter(Values):
         place = self.language.element(*(self.read(s, exact=False) for s in node.src))
         self.define(node, "val", place)
         self.line(f"{place} = {self.read(node)}+1;")
+
+    def sum_up(self, node: UOp) -> None:
+        place = self.language.element(*(self.read(s, exact=False) for s in node.src[:2]))
+        line = f"{place} = {place} + {self.read(node.src[2])};"
+        gate = gate_of(node)
+        if gate is not None:
+            line = f"if ({bare(self.read(gate))}) {{ {line} }}"
+        self.line(line)
 
     def define_acc(self, node: UOp) -> None:
         start = self.read(node.src[0], exact=False)

@@ -18,10 +18,11 @@ from adjoint.codegen.nvptx.geometry import WARP
 from adjoint.codegen.nvptx.memory import store
 from adjoint.codegen.nvptx.quotients import quotients_of_one
 from adjoint.codegen.nvptx.shuffle import shuffled
+from adjoint.codegen.nvptx.summing import summed_up
 from adjoint.codegen.nvptx.threads import ThreadRenderer
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import ACCUMULATOR, COUNT, GLOBAL, LOAD, LOCAL, PHI, STORE
+from adjoint.ir.kernel_kind import ACCUMULATOR, COUNT, GLOBAL, LOAD, LOCAL, PHI, STORE, SUM, gate_of
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.uop import UOp
 from adjoint.stages import LoopProgram
@@ -32,6 +33,7 @@ _LINE = 16  # bytes that pieces of shared memory are multiples of
 _UNROLLED = 2048  # nodes; a loop that is as short as this without branches has none
 _ROW_REGISTERS = 96  # of a thread: the assembler would take more, and have fewer threads
 _EXTREMES = {"maximum": "llvm.maximum", "minimum": "llvm.minimum"}
+_ACCESSES = (LOAD, STORE, COUNT, SUM)
 _SYMMETRIC = {"add", "mul", "logical_or", "logical_and", "bitwise_or", "bitwise_and", "bitwise_xor"}
 
 
@@ -46,7 +48,7 @@ class TeamRenderer(ThreadRenderer):
         self.members = "-1"  # the threads of its team in the warp, as bits
         self.exchanged = _written_and_read(program)
         self.alone = False  # inside of a loop whose turns no warp waits for
-        self.rows["count_up"] = self.count_up
+        self.rows |= {"count_up": self.count_up, "sum_up": self.sum_up}
         self.places, self.joining, self.room = self.layout()
         self.geometry = self.geometry._replace(shared=self.room * self.geometry.pieces)
 
@@ -126,28 +128,39 @@ class TeamRenderer(ThreadRenderer):
         return lanes // self.own_lanes(lanes)
 
     def barrier(self) -> None:
-        """All threads of the team have done what comes before."""
+        """All threads of the team have done what comes before; once, where nothing came since."""
         w = self.w
         if self.team > WARP:
-            w.effect(w.call("void", "llvm.nvvm.barrier0"))
+            text = w.call("void", "llvm.nvvm.barrier0")
         else:
-            w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}"))
+            text = w.call("void", "llvm.nvvm.bar.warp.sync", f"i32 {self.members}")
+        if next((line for line in reversed(w.lines) if isinstance(line, str)), "") != f"  {text}":
+            w.effect(text)
 
     def count_up(self, node: UOp) -> None:
-        buffer, index = (self.value[source] for source in node.src)
+        memory, place, share = self.cell_of_warp(node)
+        if any(node in other.src for other in self.program.body):
+            found = counted_up(self.w, memory, place, share)
+            self.value[node] = Value(found, 0, self.w.level)
+        else:
+            counted(self.w, memory, place)
+
+    def sum_up(self, node: UOp) -> None:
+        gate, value = gate_of(node), self.value[node.src[2]].name
+        opened = None if gate is None else self.value[gate].name
+        summed_up(self.w, *self.cell_of_warp(node), (value, node.src[2].dtype), opened)
+
+    def cell_of_warp(self, node: UOp) -> tuple[str, str, int]:
+        """Memory, an index as a word, and how much of the memory is a warp's."""
+        buffer, index = (self.value[source] for source in node.src[:2])
         alone = self.spread is not None and self.active(self.spread.lanes) == self.team
         if not alone or self.team % WARP or self.w.lanes > 1:
             raise InternalError(f"{self.program.name}: whole warps count, a lane a thread")
         place = index.name
         if node.src[1].dtype.bits != WARP:
             place = self.w.emit(f"trunc {ty.type_of(node.src[1].dtype)} {place} to i32")
-        memory = f"{_SHARED} {buffer.name}"
-        if any(node in other.src for other in self.program.body):
-            share = int(node.src[0].arg.size) // (self.team // WARP)
-            found = counted_up(self.w, memory, place, share)
-            self.value[node] = Value(found, 0, self.w.level)
-        else:
-            counted(self.w, memory, place)
+        share = int(node.src[0].arg.size) // (self.team // WARP)
+        return f"{_SHARED} {buffer.name}", place, share
 
     # ---- arithmetic
 
@@ -209,16 +222,17 @@ class TeamRenderer(ThreadRenderer):
             self.barrier()
 
     def is_by_warps(self, block: Block) -> bool:
-        """Whether turns of a loop hand on nothing but what each warp counts, which has its order:
-        other scratch is only read, or written where a count says, which no other does."""
+        """Whether turns of a loop hand on nothing but what each warp counts or sums, which has its
+        order: other scratch is only read, or written where a count says, which no other does."""
         nodes = [n for n in block.nodes() if _memory_of(n) in self.exchanged]
         counts = {n for n in nodes if n.op.kernel is COUNT}
         stores = [n for n in nodes if n.op.kernel is STORE]
+        makes = bool(stores) or any(n.op.kernel is SUM for n in nodes)
+        kinds = {(_memory_of(n), n.op.kernel) for n in nodes}
+        once = len({memory for memory, _ in kinds}) == len(kinds)
         places = [n.src[1] for n in stores]
-        kinds = {(_memory_of(n), n.op.kernel is COUNT, n.op.kernel is STORE) for n in nodes}
-        once = len({memory for memory, *_ in kinds}) == len(kinds)
         found = [n.src[0] if n.op.name == "cast" else n for n in places]
-        return self.team > WARP and bool(stores) and once and all(n in counts for n in found)
+        return self.team > WARP and makes and once and all(n in counts for n in found)
 
     def is_for_some(self, block: Block) -> bool:
         """Whether threads without lanes of their own have nothing to do in a loop."""
@@ -372,11 +386,11 @@ def _rounded(size: int) -> int:
 
 
 def _memory_of(node: UOp) -> UOp | None:
-    return node.src[0] if node.op.kernel in (LOAD, STORE, COUNT) else None
+    return node.src[0] if node.op.kernel in _ACCESSES else None
 
 
 def _written_and_read(program: LoopProgram) -> set[UOp]:
     """Memory by way of which threads may tell one another something."""
-    nodes = [node for node in program.body if node.op.kernel in (LOAD, STORE, COUNT)]
+    nodes = [node for node in program.body if node.op.kernel in _ACCESSES]
     read = {node.src[0] for node in nodes if node.op.kernel is not STORE}
     return read & {node.src[0] for node in nodes if node.op.kernel is not LOAD}

@@ -188,6 +188,9 @@ class Loops:
     def count_up(self, buffer: UOp, index: UOp) -> UOp:
         return self.here(OPS["count_up"](buffer, index))
 
+    def sum_up(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
+        self.here(OPS["sum_up"](buffer, index, value, gate))
+
     def register(self, start: UOp) -> UOp:
         return self.here(OPS["define_acc"](start, next(self._ids)))
 

@@ -27,7 +27,6 @@ from adjoint.stages import LoopProgram
 
 WARP = 32
 THREADS = 256  # of a team
-WARPS = THREADS // WARP
 _STEPS, _FEWEST = 16, 4  # entries of a thread
 _TILES = 512  # that there should be
 _BITS = 8  # of a digit
@@ -188,9 +187,10 @@ class WarpCounts:
     """What the warps of a team count in a tile: how often a digit occurs, and from that where the
     next entry with the digit goes."""
 
-    def __init__(self, loops: Loops, digits: int) -> None:
+    def __init__(self, loops: Loops, digits: int, threads: int = THREADS) -> None:
         self.loops, self.digits = loops, max(digits, 2 * GROUP)
-        self.counts = loops.local("counts", dtypes.int32, WARPS * self.digits)
+        self.threads, self.warps = threads, threads // WARP
+        self.counts = loops.local("counts", dtypes.int32, self.warps * self.digits)
         sizes = (self.digits, self.digits, self.digits // GROUP)
         self.sums = [loops.local(f"sums{i}", dtypes.int32, n) for i, n in enumerate(sizes)]
 
@@ -199,17 +199,17 @@ class WarpCounts:
         return (t // WARP) * self.digits + digit
 
     def clear(self) -> None:
-        with self.loops.loop(WARPS * self.digits, THREADS) as cell:
+        with self.loops.loop(self.warps * self.digits, self.threads) as cell:
             self.loops.store(self.counts, cell, number(0, dtypes.int32))
 
     def add_up(self, begin: Callable[[UOp, UOp], None] | None = None) -> None:
         """From how often a digit occurs to where its first entry goes: behind lower digits, and
         lower warps; `begin` is told where each digit begins."""
         loops, digits, (totals, before, groups) = self.loops, self.digits, self.sums
-        zero, lanes = number(0, dtypes.int32), min(digits, THREADS)
+        zero, lanes = number(0, dtypes.int32), min(digits, self.threads)
         with loops.loop(digits, lanes) as digit:
             total = loops.register(zero)
-            with loops.loop(WARPS) as warp:
+            with loops.loop(self.warps) as warp:
                 here = loops.load(self.counts, warp * digits + digit)
                 found = loops.update(total, total + here, warp)
             loops.store(totals, digit, found)
@@ -228,7 +228,7 @@ class WarpCounts:
             if begin is not None:
                 begin(digit, base)
             running = loops.register(base)
-            with loops.loop(WARPS) as warp:
+            with loops.loop(self.warps) as warp:
                 at = warp * digits + digit
                 here = loops.load(self.counts, at)
                 loops.store(self.counts, at, running + 0)
@@ -305,8 +305,8 @@ class MoveLoops(TileLoops):
 class RadixSteps(ScanSteps):
     """The kernels of a sort; `begin` is the place of the first scratch in the list of buffers."""
 
-    def sort(self, rows: Rows, ends: Ends) -> None:
-        """All rounds."""
+    def sort(self, rows: Rows, ends: Ends) -> int:
+        """All rounds; the place of what lies before each count of the last one."""
         size = rows.rows * rows.n
         pairs = [
             (self.memory(rows.kind, size), self.memory(dtypes.int32, size))
@@ -326,6 +326,7 @@ class RadixSteps(ScanSteps):
             n = counting.radix * rows.tiles
             self.add(replace(scan, n=n, before=True), before, counts)
             self._move(rows, ends, i, source, pairs, before, cells)
+        return before
 
     def _move(
         self,
@@ -352,4 +353,4 @@ class RadixSteps(ScanSteps):
         return f"{self.node.op.name}_{what}"
 
 
-__all__ = ["Ends", "RadixSteps", "Rows", "TileLoops", "WarpCounts"]
+__all__ = ["WARP", "Ends", "RadixSteps", "Rows", "TileLoops", "WarpCounts"]

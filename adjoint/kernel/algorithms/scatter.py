@@ -17,6 +17,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import RANGE, Algorithm, is_constant
 from adjoint.ir.sizes import is_one
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.buckets import goes_by_buckets
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
     Loops,
@@ -27,6 +28,7 @@ from adjoint.kernel.algorithms.loops import (
     split,
 )
 from adjoint.kernel.algorithms.scan import combined, held
+from adjoint.ops.indexing import unwrapped
 from adjoint.target import Target
 
 _INDEX_BITS = 56  # of a flag's code; the axis is above
@@ -103,7 +105,7 @@ class _Scatter:
         self.count = prod(indices[0].shape)
         buffer = self.loops.buffer
         self.out = buffer("out", node.dtype, node.size, True)
-        self.x = None if x not in read_by(node) else buffer("x", x.dtype, x.size)
+        self.x = None if x not in read_by(node, target) else buffer("x", x.dtype, x.size)
         self.indices = [buffer(f"index{i}", s.dtype, max(s.size, 1)) for i, s in enumerate(indices)]
         self.updates = buffer("updates", updates.dtype, max(updates.size, 1))
         # Sums and products of narrow floats are rounded once, when all updates are in.
@@ -196,12 +198,17 @@ class _Scatter:
         self.loops.store(self.target, at, after.cast(self.target.dtype.base))
 
 
-def read_by(node: UOp) -> tuple[UOp, ...]:
+def read_by(node: UOp, target: Target) -> tuple[UOp, ...]:
     """The operands of an algorithm that it reads from memory: what is scattered to may be a number
-    everywhere, which the kernel writes itself."""
+    everywhere, which the kernel writes itself; teams that have buckets count negative indices from
+    the end themselves."""
     starts = type(node.op.kernel) is Algorithm and node.op.kernel.name == "scatter"
     alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
-    return node.src[1:] if alone else node.src
+    read = node.src[1:] if alone else node.src
+    if target.team is not None and goes_by_buckets(node):
+        first = len(read) - len(node.src[1:])  # x, where that is read, is no index
+        return (*read[:first], *map(unwrapped, read[first:-1]), read[-1])
+    return read
 
 
 def build_scatter(

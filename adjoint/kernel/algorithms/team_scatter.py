@@ -5,7 +5,8 @@ another, as if all went through all: the same bits as by a thread that does. Thr
     updates in the order of their places (`radix_sort.py`); one out of range comes last, and is told
     starts[place] = the first update of each place, found by halving
     for every place, and what lies there: its updates, one after another
-Few updates are not sorted: every place looks at all of them, in their order.
+Few updates are not sorted: every place looks at all of them, in their order. Single numbers that
+are added to many places go another way (`bucket_scatter.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.bucket_scatter import by_buckets
+from adjoint.kernel.algorithms.buckets import goes_by_buckets
 from adjoint.kernel.algorithms.loops import (
     AlgorithmSteps,
     Loops,
@@ -23,9 +26,10 @@ from adjoint.kernel.algorithms.loops import (
     number,
     split,
 )
-from adjoint.kernel.algorithms.radix_sort import CountLoops, Ends, RadixSteps, Rows, TileLoops
+from adjoint.kernel.algorithms.radix_sort import RadixSteps, Rows
 from adjoint.kernel.algorithms.scan import combined, held
-from adjoint.kernel.algorithms.scatter import ScatterLayout, checked, flag_code, read_by
+from adjoint.kernel.algorithms.scatter import checked, flag_code
+from adjoint.kernel.algorithms.scatter_ends import Scatter, ScatterEnds
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
@@ -34,75 +38,7 @@ _FEWEST = 64  # updates that are worth sorting
 _MOST = 1 << 30  # places, or updates
 
 
-class _Scatter:
-    """What is scattered where, and the places of buffers in the list of all."""
-
-    def __init__(self, node: UOp, target: Target) -> None:
-        x, *indices, updates = node.src
-        self.node, self.indices, self.updates = node, indices, updates
-        self.layout = ScatterLayout.of(x, node.arg.axes, target)
-        self.extents = [x.shape[a] for a in node.arg.axes]
-        self.places = prod(self.extents)
-        self.count = prod(indices[0].shape)
-        self.x = x if x in read_by(node) else None
-        self.first_index = 1 + (self.x is not None)
-        self.updates_place = self.first_index + len(indices)
-        self.first_scratch = self.updates_place + 1
-        self.flag = -1  # behind scratch, when that is known
-        alone = updates.size == self.count and updates.dtype.itemsize == 4
-        self.carried = alone and not updates.dtype.is_bool  # updates go with their places
-        self.sorted, self.order = -1, -1
-
-
-class _ScatterEnds(Ends):
-    """From indices to places, in their order."""
-
-    def __init__(self, scatter: _Scatter) -> None:
-        self.scatter = scatter
-
-    def define_operands(self, tile: TileLoops) -> None:
-        s = self.scatter
-        if tile.round:
-            return
-        for i, index in enumerate(s.indices):
-            tile.buffer(f"index{i}", index.dtype, max(index.size, 1), s.first_index + i)
-        if isinstance(tile, CountLoops):
-            tile.buffer("flag", dtypes.int64, 1, s.flag, True)
-        elif s.carried:
-            tile.buffer("updates", s.updates.dtype, s.count, s.updates_place)
-
-    def define_results(self, tile: TileLoops) -> None:
-        s = self.scatter
-        tile.buffer("sorted", dtypes.int32, s.count, s.sorted, True)
-        tile.buffer("order", dtypes.int32, s.count, s.order, True)
-
-    def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
-        s, place, every = self.scatter, number(0, dtypes.int32), None
-        safe = inside.where(k, 0)
-        for i, (axis, extent) in enumerate(zip(s.node.arg.axes, s.extents, strict=True)):
-            index = tile.loops.load(tile.named[f"index{i}"], safe)
-            wide, good = checked(index, extent)
-            place = place * extent + good.where(wide, 0).cast(dtypes.int32)
-            if "flag" in tile.named:
-                bad = good.logical_not().logical_and(inside)
-                tile.loops.store(tile.named["flag"], number(0), flag_code(axis, index), bad)
-            every = good if every is None else every.logical_and(good)
-        assert every is not None
-        return every.where(place, s.places)
-
-    def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
-        s = self.scatter
-        if not s.carried:
-            return super().payload(tile, row, k)
-        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
-        return tile.loops.load(tile.named["updates"], safe).bitcast(dtypes.int32)
-
-    def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
-        tile.loops.store(tile.named["sorted"], place, key, inside)
-        tile.loops.store(tile.named["order"], place, at, inside)
-
-
-def _starts(s: _Scatter, name: str) -> LoopProgram:
+def _starts(s: Scatter, name: str) -> LoopProgram:
     """The first update of every place, and behind the last one's."""
     loops = Loops(dtypes.int32)
     starts = loops.buffer("starts", dtypes.int32, s.places + 1, True)
@@ -125,7 +61,7 @@ def _starts(s: _Scatter, name: str) -> LoopProgram:
 class _Apply:
     """The kernel in which every place goes through its updates."""
 
-    def __init__(self, s: _Scatter) -> None:
+    def __init__(self, s: Scatter) -> None:
         self.s, self.loops = s, Loops()
         self.op, self.kind = s.node.op.kernel.join(s.node), held(s.node.dtype)
         buffer = self.loops.buffer
@@ -235,7 +171,7 @@ class _ApplyFew(_Apply):
         return [(x, checked(x, n)) for x, n in zip(loaded, self.s.extents, strict=True)]
 
 
-def _few(s: _Scatter) -> AlgorithmSteps | None:
+def _few(s: Scatter) -> AlgorithmSteps | None:
     """One kernel, if every update has a thread that looks at its indices."""
     if s.places * prod(s.layout.sizes) < s.count:
         return None
@@ -249,16 +185,18 @@ def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
     """The kernels of a scatter for teams; None where they are no sooner than plain loops."""
     if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
         return None
-    s = _Scatter(node, target)
+    s = Scatter(node, target)
     if not node.size or not 0 < s.count < _MOST or s.places >= _MOST:
         return None
     if s.count < _FEWEST:
         return _few(s)
+    if goes_by_buckets(node):
+        return by_buckets(s, target, target.team)
     steps = RadixSteps(node, target, s.first_scratch)
     s.sorted, s.order = (steps.memory(dtypes.int32, s.count) for _ in range(2))
     starts = steps.memory(dtypes.int32, s.places + 1)
     rows = Rows(1, s.count, s.places.bit_length(), dtypes.int32)
-    steps.sort(rows, _ScatterEnds(s))
+    steps.sort(rows, ScatterEnds(s))
     name = node.op.name
     steps.parts.append((_starts(s, f"{name}_starts"), (starts, s.sorted)))
     given = () if s.x is None else (1,)

@@ -10,27 +10,17 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor
-from adjoint.backends.cuda import BACKEND
 from adjoint.codegen.nvptx.geometry import read_geometry
 from adjoint.codegen.nvptx.render import render
-from adjoint.engine.pipeline import compile_graph
-from adjoint.ir.uop import toposort
-from adjoint.ir.values import is_known
 from adjoint.runtime.ptx import architecture, ptx_of
 from tests.backends.cuda.programs import ROWS, WHOLE
 from tests.codegen.nvptx.assembler import assembled, needs_assembler
+from tests.codegen.nvptx.compiled import programs
 
 
 def floats(*shape):
     rng = np.random.default_rng(0)
     return Tensor(rng.standard_normal(shape).astype(np.float32), device="CPU")
-
-
-def programs(*tensors):
-    """The kernels that a GPU would run."""
-    roots = [t.uop for t in tensors]
-    known = [node for node in toposort(roots) if is_known(node)]
-    return list(compile_graph(roots, known, BACKEND).programs())
 
 
 def sources(*tensors):

@@ -1,0 +1,113 @@
+"""SUM_UP by the threads of a warp, in their order: what is added to one place is added in turn.
+
+The first of the threads whose places are alike fetches what lies there, adds its own number and
+those of the others, one after another, and puts the sum back: scratch is read and written once, and
+the numbers come from registers. It asks for the next thread's in turn, a few times; where more are
+alike, all threads hand round their numbers, which takes the same time however many are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.ops import apply
+from adjoint.codegen.llvm.writer import Writer
+from adjoint.codegen.nvptx.counting import alike_threads, ballot, bits_of, lower_threads, wait
+from adjoint.ir.dtype import DType
+
+_WARP = 32
+_FEW = 3  # others that are alike, each of which is asked in turn
+_TAKEN = "llvm.nvvm.shfl.sync.idx.i32"
+_HIGHER = "llvm.nvvm.read.ptx.sreg.lanemask.gt"
+
+
+def summed_up(
+    w: Writer, buffer: str, index: str, size: int, given: tuple[str, DType], opened: str | None
+) -> None:
+    """Each thread's number is added to its place, if its gate is open."""
+    alike = alike_threads(w, index, (size - 1).bit_length())
+    if opened is not None:
+        alike = w.emit(f"and i32 {alike}, {ballot(w, opened)}")
+    first = w.emit(f"icmp eq i32 {w.emit(f'and i32 {alike}, {lower_threads(w)}')}, 0")
+    if opened is not None:
+        first = w.emit(f"and i1 {first}, {opened}")
+    others = w.emit(f"and i32 {alike}, {w.emit(w.call('i32', _HIGHER))}")
+    others = w.emit(f"select i1 {first}, i32 {others}, i32 0")
+    turn = _Turn(w, buffer, index, given, first)
+    many = _any(w, f"icmp ugt i32 {bits_of(w, others)}, {_FEW}")
+    _either(w, many, lambda: turn.all(others), lambda: turn.few(others))
+    wait(w)
+
+
+class _Turn:
+    """The parts of one addition by all threads."""
+
+    def __init__(
+        self, w: Writer, buffer: str, index: str, given: tuple[str, DType], first: str
+    ) -> None:
+        self.w, self.first, (value, self.dtype) = w, first, given
+        self.kind = ty.type_of(self.dtype)
+        place = w.emit(f"getelementptr {self.kind}, {buffer}, i32 {index}")
+        self.cell = f"{buffer.rpartition(' ')[0]} {place}"
+        self.word = value if self.kind == "i32" else w.emit(f"bitcast {self.kind} {value} to i32")
+        old = w.emit(f"load {self.kind}, {self.cell}, align 4")
+        self.own = apply(w, "add", self.dtype, [old, value], 1)
+
+    def few(self, others: str) -> None:
+        """Number after number, as long as one of the threads has another."""
+        self._next(self.own, others, 0)
+
+    def _next(self, total: str, others: str, asked: int) -> None:
+        w = self.w
+        if asked == _FEW:
+            self._put(total)
+            return
+        more = _any(w, f"icmp ne i32 {others}, 0")
+        _either(w, more, lambda: self._ask(total, others, asked), lambda: self._put(total))
+
+    def _ask(self, total: str, others: str, asked: int) -> None:
+        w = self.w
+        thread = w.emit(w.call("i32", "llvm.cttz.i32", f"i32 {others}", "i1 true"))
+        has = w.emit(f"icmp ne i32 {others}, 0")
+        total = self._added(total, thread, has)
+        rest = w.emit(f"and i32 {others}, {w.emit(f'add i32 {others}, -1')}")
+        self._next(total, rest, asked + 1)
+
+    def all(self, others: str) -> None:
+        """The numbers of all threads, one after another, of which each takes some."""
+        w, total = self.w, self.own
+        for thread in range(1, _WARP):
+            bit = 1 << thread if thread < _WARP - 1 else -(1 << thread)
+            has = w.emit(f"icmp ne i32 {w.emit(f'and i32 {others}, {bit}')}, 0")
+            total = self._added(total, str(thread), has)
+        self._put(total)
+
+    def _added(self, total: str, thread: str, has: str) -> str:
+        """With the number of a thread, where that is one of the others."""
+        w, kind = self.w, self.kind
+        operands = ("i32 -1", f"i32 {self.word}", f"i32 {thread}", "i32 31")
+        found = w.emit(w.call("i32", _TAKEN, *operands))
+        number = found if kind == "i32" else w.emit(f"bitcast i32 {found} to {kind}")
+        after = apply(w, "add", self.dtype, [total, number], 1)
+        return w.emit(f"select i1 {has}, {kind} {after}, {kind} {total}")
+
+    def _put(self, total: str) -> None:
+        store = f"store {self.kind} {total}, {self.cell}, align 4"
+        _either(self.w, self.first, lambda: self.w.effect(store), lambda: None)
+
+
+def _any(w: Writer, condition: str) -> str:
+    """Whether it holds for some thread, the same answer in all."""
+    return w.emit(f"icmp ne i32 {ballot(w, w.emit(condition))}, 0")
+
+
+def _either(w: Writer, condition: str, one: Callable[[], None], other: Callable[[], None]) -> None:
+    """One or the other, as the condition says."""
+    first, second, rest = w.new_label(), w.new_label(), w.new_label()
+    w.effect(f"br i1 {condition}, label %{first}, label %{second}")
+    for label, inside in ((first, one), (second, other)):
+        w.start_block(label)
+        inside()
+        w.effect(f"br label %{rest}")
+    w.start_block(rest)
