@@ -243,6 +243,8 @@ class PanelLowering(PanelRows):
         """A panel of columns for all rows of the share, block of k by block."""
         count = self._count(job.part)
         whole, rest = divmod(count, BLOCK)
+        if job.columns < job.lanes:
+            self._blank(job.lanes, min(count, BLOCK))
         if count > BLOCK:
             self._clear(job)
         if whole > 1:
@@ -252,6 +254,12 @@ class PanelLowering(PanelRows):
             self._add_block(job, (ZERO, BLOCK))
         if rest:
             self._add_block(job, (Affine(whole * BLOCK), rest))
+
+    def _blank(self, lanes: int, lines: int) -> None:
+        """Zeros in a panel that has fewer columns than lanes: all lanes are multiplied."""
+        with self.loops.loop(lanes, lanes) as lane, self.loops.loop(lines) as turn:
+            place = self._in(Place(self.packed, lanes), self._counter(lines, turn), lane)
+            self.loops.store(self.packed, place, number(0.0, self.kind))
 
     def _clear(self, job: Job) -> None:
         lanes, rows = job.lanes, self.share * self.step

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_PACKING = 0.4  # of the time of a tile: what it takes to read a panel, or the rows of a tile
+_PACKING = 0.4  # of the time of a tile: what it takes to pack a panel, or the rows of a tile,
+_READING = 0.1  # or to read a panel that stays where it lies
+_WAITING = 0.5  # of a piece: what a thread waits for the others when none is left
 _WORTH = 0.97  # of the time, below which more pieces are made: each reads its panels again
 _LITTLE = 1 << 18  # scalar operations of a piece that is worth a thread
 _ROUNDS = 8  # of pieces for each thread: more are even enough, however they are cut
@@ -20,13 +22,14 @@ _ROUNDS = 8  # of pieces for each thread: more are even enough, however they are
 @dataclass(frozen=True, slots=True)
 class Work:
     """What threads share: tiles of rows, for each of some panels, of each of which there are some
-    taps; a tile has so many scalar operations."""
+    taps; a tile has so many scalar operations. A panel is packed, or read where it lies."""
 
     tiles: int
     panels: int
     taps: int
     operations: int
     sharers: int
+    packed: bool = True
 
     def parts(self, together: int, most: int) -> int:
         """Into how many parts the tiles go, of `most` at most, with so many taps in a piece."""
@@ -47,8 +50,12 @@ class Work:
     def _seconds(self, together: int, parts: int) -> float:
         """What the busiest thread takes, in tiles."""
         pieces, share = self.panels * (self.taps // together) * parts, -(-self.tiles // parts)
-        read = together + (share if self.taps > 1 else 0)
-        return -(-pieces // self.sharers) * (share * together + _PACKING * read)
+        panels, each = together + (share if self.taps > 1 else 0), self._each()
+        return (-(-pieces // self.sharers) + _WAITING) * (share * together + panels * each)
+
+    def _each(self) -> float:
+        """What a panel takes before it is multiplied, in tiles."""
+        return _PACKING if self.packed else _READING
 
 
 def _soonest(ways: Iterable[tuple[float, int]]) -> int:

@@ -37,6 +37,7 @@ class TileChoice(PanelPacking):
     sums = 1  # that an element has
     together = 1  # panels that a piece of the grid does block by block
     fewest = _FEWEST_TILES
+    unpacked: bool  # whether the right operand is read where it lies
 
     # ---- the tile
 
@@ -155,7 +156,8 @@ class TileChoice(PanelPacking):
         rows, taps = self.tile.rows, self._taps()
         panels = self.batch * -(-self.columns // self.lanes) // taps
         operations = 2 * self.length * self.numbers * rows * self.lanes
-        return Work(-(-self.rows // rows), panels, taps, operations, self.tile.sharers)
+        tiles, packed = -(-self.rows // rows), not self.unpacked
+        return Work(tiles, panels, taps, operations, self.tile.sharers, packed)
 
     def _taps(self) -> int:
         """Panels of the same columns, that a piece of the grid may do block by block."""

@@ -20,9 +20,9 @@ from dataclasses import replace
 from math import prod
 
 from adjoint.ir.affine import ZERO, Affine, Loaded, flattened, var
-from adjoint.ir.dtype import dtypes
+from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import OPS
-from adjoint.ir.sizes import highest, is_one, same, varies
+from adjoint.ir.sizes import divides, highest, is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import number
 from adjoint.kernel.decompose import decompose_node
@@ -109,8 +109,10 @@ class TileLowering(TileChoice):
         """What it lists once, before all products."""
 
     def _panel(self) -> UOp:
-        kind = compute_dtype(self.node.src[1].dtype)
-        return self.loops.local("panel", kind, self._panel_lines() * self.lanes)
+        return self.loops.local("panel", self._panel_kind(), self._panel_lines() * self.lanes)
+
+    def _panel_kind(self) -> DType:
+        return compute_dtype(self.node.src[1].dtype)
 
     def _panel_lines(self) -> int:
         """For how many k a panel is packed at a time."""
@@ -118,6 +120,7 @@ class TileLowering(TileChoice):
 
     def _multiply(self, tiles: Tiles) -> None:
         """All sums of the piece."""
+        self._blank(tiles)
         if self.whole and not self.unpacked:
             self._pack(tiles, None)
         if self.longest > self.block:
@@ -132,6 +135,19 @@ class TileLowering(TileChoice):
         with self.loops.loop(lanes, lanes) as lane, self.loops.loop(rows) as row:
             place = self._beside(self._counter(rows, row), lane)
             self.loops.store(tiles.totals, place, self._zero(-0.0))
+
+    def _blank(self, tiles: Tiles) -> None:
+        """Zeros in the panel where it has no columns: all lanes are multiplied, and what lies there
+        by chance may be so small that processors take a hundred times as long for it."""
+        panel, lanes = tiles.panel, self.lanes
+        if panel is None or divides(lanes, self.columns):
+            return
+        kind = self._panel_kind()
+        zero = number(0 if kind.is_int else 0.0, kind)
+        lines = self.length if self.whole else self._panel_lines()
+        is_last = self._where_positive(tiles.panel_at * lanes + (lanes - self.columns))
+        with is_last, self.loops.loop(lanes, lanes) as lane, self.loops.loop(lines) as turn:
+            self.loops.store(panel, self._beside(self._counter(lines, turn), lane), zero)
 
     def _zero(self, of_floats: float) -> UOp:
         return number(0 if self.kind.is_int else of_floats, self.kind)

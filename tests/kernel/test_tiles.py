@@ -1,5 +1,8 @@
 """Products of matrices in tiles: every shape, what is fused around them, and the order of sums."""
 
+import ctypes
+import ctypes.util
+import platform
 from dataclasses import replace
 from fractions import Fraction
 from textwrap import dedent
@@ -53,6 +56,29 @@ def exactly(fn, *args):
 def test_a_product_of_any_shape(m, n, k):
     k = max(k, -(-(1 << 20) // (m * n)))  # enough to be worth tiles
     exactly(lambda a, b: a @ b, whole(m, k), whole(k, n))
+
+
+def denormals_met(work):
+    """Whether the processor met numbers below the normal ones, in this thread."""
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    environment = (ctypes.c_uint32 * 8)()  # the last is the word of the vector unit
+    libm.fegetenv(environment)
+    environment[7] &= ~0x3F
+    libm.fesetenv(environment)
+    work()
+    libm.fegetenv(environment)
+    return bool(environment[7] & 2)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads a register of x86-64")
+def test_lanes_without_a_column_multiply_nothing_that_lies_there_by_chance():
+    tiny = Tensor(np.full((32, 512), 1e-40, np.float32)).realize()
+    few, many = (Tensor(np.ones((n, 512), np.float32)).realize() for n in (10, 12))
+    product = jit(lambda a, b: a @ b.T)
+    for columns in (tiny, few):
+        product(many, columns)
+    assert denormals_met(lambda: product(many, tiny))  # and leaves them on the stack
+    assert not denormals_met(lambda: product(many, few))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
