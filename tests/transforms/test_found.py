@@ -1,5 +1,6 @@
 """Derivatives that were wrong once: each in its smallest form, with its class."""
 
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from adjoint import (
     backward_on_trace,
     cond,
     custom_vjp,
+    dtypes,
     grad,
     hessian,
     jacfwd,
@@ -21,6 +23,7 @@ from adjoint import (
     jvp,
     linearize,
     trace,
+    tree_map,
     value_and_grad,
     vjp,
     vmap,
@@ -325,3 +328,27 @@ def test_a_mask_of_unknown_count_says_what_has_a_fixed_length():
     fixed = jit(lambda x: x.masked_select(x > 0, size=2))
     assert fixed(Tensor([1.0, -1.0, 2.0])).tolist() == [1, 2]
     assert fixed(Tensor([1.0, -1.0, -2.0])).tolist() == [1, 0]
+
+
+class TestArgumentsThatAreNoTensors:
+    X = Tensor([1.5, -2.5])
+
+    def test_a_dtype_is_a_leaf(self):
+        cast = jit(lambda x, kind: (x.cast(kind), kind))
+        for kind in (dtypes.int32, dtypes.float64, dtypes.int32):
+            found, same = cast(self.X, kind)
+            assert found.dtype is kind is same
+        assert cast.traces == 2
+        assert vmap(lambda x, kind: x.cast(kind), in_axes=(0, None))(self.X, dtypes.int8).tolist()
+        assert tree_map(lambda leaf: leaf, [dtypes.int8]) == [dtypes.int8]
+
+    def test_a_dataclass_may_have_fields_that_its_constructor_does_not_take(self):
+        @dataclass(frozen=True)
+        class Scaled:
+            x: object
+            by: float = field(init=False, default=2.0)
+
+        scaled = Scaled(self.X)
+        object.__setattr__(scaled, "by", 3.0)
+        assert jit(lambda s: s.x * s.by)(scaled).tolist() == [4.5, -7.5]
+        assert tree_map(lambda leaf: leaf, scaled).by == 3.0
