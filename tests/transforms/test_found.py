@@ -352,3 +352,21 @@ class TestArgumentsThatAreNoTensors:
         object.__setattr__(scaled, "by", 3.0)
         assert jit(lambda s: s.x * s.by)(scaled).tolist() == [4.5, -7.5]
         assert tree_map(lambda leaf: leaf, scaled).by == 3.0
+
+    @pytest.mark.parametrize("base", [int, float, str])
+    def test_attributes_of_a_value_of_a_users_subclass_are_read_anew(self, base):
+        class Named(base):
+            pass
+
+        def named(by):
+            value = Named("2")
+            value.by = by
+            return value
+
+        one = named(2.0)
+        captured = jit(lambda x: x * one.by)
+        given, fixed = jit(lambda x, n: x * n.by), jit(lambda x, n: x * n.by, static_argnums=1)
+        assert captured(self.X).tolist() == given(self.X, one).tolist() == [3, -5]
+        one.by = 4.0
+        assert captured(self.X).tolist() == given(self.X, one).tolist() == [6, -10]
+        assert [fixed(self.X, named(by)).tolist() for by in (2.0, 4.0)] == [[3, -5], [6, -10]]
