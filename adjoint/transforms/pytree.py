@@ -250,7 +250,7 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def _filled(kind: Any, values: dict[str, Any]) -> Any:
-    """A dataclass with these values; those that its constructor does not take are set afterwards."""
+    """A dataclass with these values; what its constructor does not take is set afterwards."""
     later = [field.name for field in dataclasses.fields(kind) if not field.init]
     set_later = {name: values.pop(name) for name in later}
     made = kind(**values)
