@@ -370,3 +370,8 @@ class TestArgumentsThatAreNoTensors:
         one.by = 4.0
         assert captured(self.X).tolist() == given(self.X, one).tolist() == [6, -10]
         assert [fixed(self.X, named(by)).tolist() for by in (2.0, 4.0)] == [[3, -5], [6, -10]]
+
+    def test_a_number_of_elements_is_a_number(self):
+        half = jit(lambda x, n: x.sum() / n)
+        assert [half(self.X, self.X.size).item() for _ in range(3)] == [-0.5] * 3
+        assert half.traces == 1

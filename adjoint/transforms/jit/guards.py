@@ -19,6 +19,7 @@ import numpy as np
 from adjoint.ir.arg import frozen
 from adjoint.tensor import Tensor
 from adjoint.transforms.jit.identities import Identities
+from adjoint.transforms.jit.origin import is_users_class
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
 _EXACT = frozenset(PLAIN)
@@ -42,7 +43,7 @@ def is_plain(value: Any) -> bool:
     kind = type(value)
     if kind in _EXACT or not isinstance(value, PLAIN):
         return kind in _EXACT
-    if isinstance(value, (np.generic, Enum)):
+    if isinstance(value, Enum) or not is_users_class(kind):
         return True
     return not kind.__dictoffset__ and not any(getattr(k, "__slots__", ()) for k in kind.__mro__)
 
