@@ -375,3 +375,40 @@ class TestArgumentsThatAreNoTensors:
         half = jit(lambda x, n: x.sum() / n)
         assert [half(self.X, self.X.size).item() for _ in range(3)] == [-0.5] * 3
         assert half.traces == 1
+
+
+class TestWhatACapturedViewIsAViewOf:
+    """A call that writes to the view keeps what was written to the rest since the trace."""
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            pytest.param(lambda x: x + 1, id="not computed when it is traced"),
+            pytest.param(lambda x: (x + 1).realize(), id="computed"),
+            pytest.param(lambda x: (x.__setitem__(0, 2.0), x)[1], id="written before"),
+            pytest.param(lambda x: x.clone(), id="a copy"),
+        ],
+    )
+    def test_other_elements_keep_what_was_written_to_them(self, made):
+        ones = [1.0, 1.0, 1.0, 1.0]
+        base, wanted = made(Tensor(ones)), made(Tensor(ones)).tolist()
+        view = base[::2]
+        step = jit(lambda: view.add_(1) + 0)
+        for value in (5.0, 6.0, 7.0):
+            step()
+            base[1] = value
+            wanted = [wanted[0] + 1, value, wanted[2] + 1, wanted[3]]
+            assert base.tolist() == wanted
+        step()
+        assert base.tolist() == [wanted[0] + 1, 7, wanted[2] + 1, wanted[3]]
+        assert step.traces == 1
+
+    def test_equal_values_are_told_apart(self):
+        x = Tensor([0.0, 0.0])
+        one, other = x + 1, x + 1
+        first, second = one[:1], other[:1]
+        step = jit(lambda: (first.add_(1), second.add_(10))[0] + 0)
+        step()
+        one[1], other[1] = 5.0, 7.0
+        step()
+        assert (one.tolist(), other.tolist()) == ([3, 5], [21, 7])
