@@ -81,10 +81,13 @@ def _labels(targets: Tensor, lengths: Tensor, x: Tensor, blank: int) -> Tensor:
     if not 0 <= blank < x.shape[2]:
         problem = f"blank is one of {x.shape[2]} classes, not {blank}"
         raise ArgumentError("E2006", problem, op="ctc_loss")
-    if targets.ndim == 2:
-        return targets.cast("int64")
+    if targets.ndim == 2:  # what lies behind a target may be anything
+        inside = Tensor.arange(targets.shape[1], device=x.device) < lengths.unsqueeze(-1)
+        return inside.where(targets.cast("int64"), blank)
     if targets.ndim == 1 and x.shape[1] == 1:
         return targets.cast("int64").unsqueeze(0)
+    if not targets.shape[0]:
+        return targets.cast("int64").reshape(1, 0).expand(x.shape[1], 0)
     counts = lengths.numpy()  # how far the vector goes is a matter of shapes
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     places = starts[:, None] + np.arange(max(int(counts.max(initial=0)), 1))
@@ -98,12 +101,14 @@ def _log_probability(
     count, size = labels.shape
     between = labels.full_like(blank).unsqueeze(-1)
     spelled = labels.unsqueeze(-1).cat(between, dim=2).reshape(count, 2 * size)
-    states = labels.full_like(blank)[:, :1].cat(spelled, dim=1)  # blank, label, blank, …, blank
+    states = spelled.pad((1, 0), value=blank)  # blank, label, blank, …, blank
     scores = x.gather(2, states.unsqueeze(0).expand(x.shape[0], *states.shape))
     before = states.pad((2, 0), value=blank)[:, : states.shape[1]]
     skips = states.ne(blank) & states.ne(before)  # past a blank between different labels
     place = Tensor.arange(states.shape[1], device=x.device)
-    first = (place < 2).where(scores[0], _NEVER)
+    none = (place > 0).where(_NEVER, Tensor.zeros_like(scores[0]))  # before the first row
+    one = (place < 2).where(scores[0], _NEVER)
+    first = (times > 0).unsqueeze(-1).where(one, none)
 
     def step(alpha: Tensor, row: Any) -> tuple[Tensor, Any]:
         score, time = row

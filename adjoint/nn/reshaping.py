@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from adjoint.errors import ArgumentError, ShapeError
+from adjoint.ir.dtype import dtypes, promote
 from adjoint.nn.checks import check_tensor
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
@@ -45,7 +48,10 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear."""
+    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear.
+
+    A factor says how far elements lie apart, also where the size it makes is rounded down.
+    """
 
     def __init__(
         self,
@@ -70,21 +76,62 @@ class Upsample(Module):
             problem = f"takes (N, C, *spatial) of rank 3 to 5, got rank {x.ndim}"
             raise ShapeError("E3002", problem, op="Upsample", x=x)
         mode = "nearest" if self.mode == "nearest" else "linear"
-        return x.interpolate(self._sizes(x), mode, self.align_corners)
-
-    def _sizes(self, x: Tensor) -> tuple[int, ...]:
         n = x.ndim - 2
         if self.size is not None:
-            return self.size if isinstance(self.size, tuple) else (self.size,) * n
+            sizes = self.size if isinstance(self.size, tuple) else (self.size,) * n
+            return x.interpolate(sizes, mode, self.align_corners)
+        factors = self._factors(x, n)
+        wanted = [size * f for size, f in zip(x.shape[2:], factors, strict=True)]
+        sizes = tuple(map(int, wanted))
+        if self.align_corners or sizes == tuple(wanted):
+            return x.interpolate(sizes, mode, self.align_corners)
+        return _scaled(x, sizes, factors, mode)
+
+    def _factors(self, x: Tensor, n: int) -> tuple[float, ...]:
         given = self.scale_factor
         factors = given if isinstance(given, tuple) else (given,) * n
         if len(factors) != n:
             raise ShapeError("E3002", f"{len(factors)} factors for {n} axes", op="Upsample", x=x)
-        return tuple(int(size * f) for size, f in zip(x.shape[2:], factors, strict=True))
+        return factors
 
     def extra_repr(self) -> str:
         way = f"size={self.size}" if self.size is not None else f"scale_factor={self.scale_factor}"
         return f"{way}, mode={self.mode!r}"
+
+
+def _scaled(x: Tensor, sizes: Sequence[int], factors: Sequence[float], mode: str) -> Tensor:
+    """The last axes resized, with elements as far apart as the factors say."""
+    if 0 in sizes or 0 in x.shape[2:]:
+        raise ShapeError("E3006", "a resized axis is empty", op="Upsample", x=x)
+    y = x.cast(promote(x.dtype, dtypes.float32)) if mode == "linear" else x
+    for axis, (size, factor) in enumerate(zip(sizes, factors, strict=True), 2):
+        y = (_nearest if mode == "nearest" else _between)(y, axis, size, factor)
+    return y if mode == "nearest" or x.dtype.is_float else y.round().cast(x.dtype)
+
+
+def _nearest(x: Tensor, axis: int, size: int, factor: float) -> Tensor:
+    n, numbers = x.shape[axis], np.arange(size)
+    if x.ndim == 4 and size in (n, 2 * n):
+        places = numbers * n // size  # torch knows these sizes, of images
+    else:  # and rounds others in float32
+        places = (numbers.astype(np.float32) * np.float32(1 / factor)).astype(np.int64)
+    return x.index_select(axis, _index(places, x, axis))
+
+
+def _between(x: Tensor, axis: int, size: int, factor: float) -> Tensor:
+    if size == x.shape[axis]:
+        return x
+    place = np.maximum((np.arange(size) + 0.5) / factor - 0.5, 0)
+    low = np.minimum(place.astype(np.int64), x.shape[axis] - 1)
+    share = Tensor(place - low, dtype=x.dtype, device=x.device)
+    share = share.reshape(size, *[1] * (x.ndim - axis - 1))
+    first, second = (x.index_select(axis, _index(at, x, axis)) for at in (low, low + 1))
+    return first * (1 - share) + second * share
+
+
+def _index(places: Any, x: Tensor, axis: int) -> Tensor:
+    """Places along an axis, those behind its end at the end."""
+    return Tensor(np.minimum(places, x.shape[axis] - 1), device=x.device)
 
 
 class PixelShuffle(Module):

@@ -23,7 +23,7 @@ from adjoint.ops.casts import convert
 from adjoint.runtime.buffer import Buffer, FileBuffer, LentBuffer, copied
 from adjoint.runtime.device import Device
 from adjoint.runtime.spans import copying, recorders
-from adjoint.tensor.dlpack import is_far, loaded
+from adjoint.tensor.dlpack import array_from, is_far, loaded
 from adjoint.tensor.types import DeviceLike
 
 Array = np.ndarray[Any, Any]
@@ -132,10 +132,20 @@ def array_of(data: Any, dtype: DType | None) -> Array:
             "E2001", "a masked array has elements without a value", op="Tensor", help=fix
         )
     if hasattr(data, "__array__") or isinstance(data, memoryview):
-        return _from_array(np.asarray(data), dtype)
+        return _from_array(_array(data), dtype)
     kind = type(data).__name__
     fix = "give a number, a nested list, a NumPy array, bytes or a pathlib.Path"
     raise ArgumentError("E2001", f"cannot make a tensor from {kind}", op="Tensor", help=fix)
+
+
+def _array(data: Any) -> Array:
+    """Another library's array as NumPy's: by DLPack if NumPy has not its dtype, as bfloat16."""
+    try:
+        return np.asarray(data)
+    except TypeError:
+        if not hasattr(data, "__dlpack__"):
+            raise
+        return array_from(data)
 
 
 def _is_typed(data: Any) -> bool:
@@ -217,7 +227,7 @@ def _stacked(data: Any, device: DeviceLike, dtype: DType | None) -> UOp:
 def _leaves(data: Any) -> list[Any]:
     if isinstance(data, (list, tuple, range)):
         return [leaf for item in data for leaf in _leaves(item)]
-    return [data if hasattr(data, "dtype") else _number(data)]
+    return [_element(data) if hasattr(data, "dtype") else _number(data)]
 
 
 def _joined(data: Any, kind: DType, device: DeviceLike) -> UOp:
@@ -295,12 +305,18 @@ def _flatten(data: Any, shape: tuple[int, ...], out: list[Any]) -> None:
     elif getattr(data, "shape", ()):
         if tuple(data.shape) != shape:
             raise _ragged(data, shape)
-        values = data.numpy() if hasattr(data, "uop") else np.asarray(data)
+        values = data.numpy() if hasattr(data, "uop") else _array(data)
         out.extend(values.reshape(-1))
     elif shape:
         raise _ragged(data, shape)
     else:
-        out.append(data)
+        out.append(_element(data))
+
+
+def _element(data: Any) -> Any:
+    """An element of a list: another library's as NumPy's."""
+    foreign = hasattr(data, "__array__") and not hasattr(data, "uop")
+    return _array(data)[()] if foreign else data
 
 
 def _ragged(data: Any, shape: tuple[int, ...]) -> ShapeError:

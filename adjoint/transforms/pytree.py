@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from adjoint.errors import ShapeError
+from adjoint.ir.dtype import DType
 
 T = TypeVar("T")
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
@@ -43,7 +44,7 @@ class TreeDef(NamedTuple):
 
 LEAF = TreeDef(None)
 _registered: dict[type, tuple[Flatten, Unflatten]] = {}
-_leaf_kinds: set[type] = set()  # classes found to be no containers
+_leaf_kinds: set[type] = {DType}  # classes that are no containers
 
 
 def register_pytree_node(cls: type[T], flatten: Flatten, unflatten: Unflatten) -> type[T]:
@@ -245,7 +246,17 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
         return defaultdict(meta[0], zip(meta[1:], children, strict=True))
     if issubclass(kind, tuple):
         return kind(*children) if hasattr(kind, "_fields") else tuple.__new__(kind, children)
-    return kind(children) if meta is None else kind(**dict(zip(meta, children, strict=True)))
+    return kind(children) if meta is None else _filled(kind, dict(zip(meta, children, strict=True)))
+
+
+def _filled(kind: Any, values: dict[str, Any]) -> Any:
+    """A dataclass with these values; what its constructor does not take is set afterwards."""
+    later = [field.name for field in dataclasses.fields(kind) if not field.init]
+    set_later = {name: values.pop(name) for name in later}
+    made = kind(**values)
+    for name, value in set_later.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def tree_leaves(tree: Any) -> list[Any]:

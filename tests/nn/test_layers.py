@@ -197,6 +197,22 @@ def test_max_pool_gives_indices():
     assert places.tolist() == [[[1, 2]]]
 
 
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [
+        ("nearest", [0, 0, 0, 1, 1, 2]),  # floor(i / 2.3), as torch has it; the sizes say i / 2
+        ("linear", np.clip((np.arange(6) + 0.5) / 2.3 - 0.5, 0, 2)),
+    ],
+)
+def test_a_factor_tells_where_elements_of_a_larger_image_lie(mode, wanted):
+    x = Tensor(np.arange(3.0), dtype="float64").reshape(1, 1, 3)
+    y = nn.Upsample(scale_factor=2.3, mode=mode)(x)
+    np.testing.assert_allclose(y.numpy()[0, 0], wanted, rtol=1e-12)
+    half = nn.Upsample(scale_factor=(2.3, 0.7), mode="nearest")(x.reshape(1, 1, 1, 3).half())
+    assert half.dtype.name == "float16"
+    assert half.tolist() == [[[[0, 1], [0, 1]]]]
+
+
 def test_identity_takes_anything():
     assert nn.Identity(3, some="thing")("x") == "x"
 

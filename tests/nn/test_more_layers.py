@@ -218,6 +218,31 @@ def test_a_target_that_does_not_fit_is_infinite_or_nothing():
     assert (slope[:, 0] == 0).all()
 
 
+def test_a_sequence_without_steps_spells_the_empty_target_and_no_other():
+    x = Tensor(_sequences(4))
+    times = [0, 4, 3, 0]
+    each = F.ctc_loss(x, Tensor(TARGETS), times, SIZES, reduction="none")
+    assert (each[0].item(), each[3].item()) == (np.inf, 0)
+    f = lambda v: F.ctc_loss(v, Tensor(TARGETS), times, SIZES, zero_infinity=True)  # noqa: E731
+    assert (grad(f)(x)[:, ::3] == 0).all().item()
+
+
+def test_targets_may_all_be_empty():
+    x = _sequences(5)
+    wanted = [-x[:t, n, 0].sum() for n, t in enumerate(TIMES)]
+    for shape in ((4, 0), (0,)):
+        targets = Tensor.zeros(*shape, dtype="int64")
+        got = F.ctc_loss(Tensor(x), targets, TIMES, [0] * 4, reduction="none")
+        np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-12)
+
+
+def test_what_lies_behind_a_target_may_be_anything():
+    x, behind = Tensor(_sequences(6)), np.arange(3) >= np.array(SIZES)[:, None]
+    wanted = F.ctc_loss(x, Tensor(TARGETS), TIMES, SIZES)
+    got = F.ctc_loss(x, Tensor(np.where(behind, -100, TARGETS)), TIMES, SIZES)
+    assert got.item() == wanted.item()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

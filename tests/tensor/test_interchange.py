@@ -65,6 +65,30 @@ def test_dlpack_from_numpy_shares_memory_unless_told_to_copy():
     assert not np.shares_memory(Tensor.from_dlpack(source, copy=True).numpy(), source)
 
 
+class Foreign:
+    """Another library's array, of which NumPy makes one if it has the dtype."""
+
+    def __init__(self, tensor):
+        self.tensor, self.shape, self.dtype = tensor, tensor.shape, "the library's own"
+        self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+    def __array__(self, dtype=None, copy=None):
+        if self.tensor.dtype is dtypes.bfloat16:
+            raise TypeError("NumPy has no such dtype")
+        return self.tensor.numpy()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "int16"])
+def test_an_array_of_another_library_is_taken_whatever_its_dtype(dtype):
+    given = Tensor([1, 2], dtype=dtype)
+    found = Tensor(Foreign(given))
+    assert (found.dtype, found.tolist()) == (given.dtype, [1, 2])
+    assert Tensor([Foreign(given), Foreign(given)]).tolist() == [[1, 2], [1, 2]]
+    scalars = Tensor([Foreign(given[0]), Foreign(given[1])])
+    assert (scalars.dtype, scalars.tolist()) == (given.dtype, [1, 2])
+    assert Tensor([Foreign(given[0]), given[1]]).tolist() == [1, 2]
+
+
 def test_from_blob_reads_memory_in_place():
     source = np.arange(6, dtype=np.float32)
     x = Tensor.from_blob(source.ctypes.data, (2, 3))

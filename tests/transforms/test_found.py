@@ -1,5 +1,6 @@
 """Derivatives that were wrong once: each in its smallest form, with its class."""
 
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from adjoint import (
     backward_on_trace,
     cond,
     custom_vjp,
+    dtypes,
     grad,
     hessian,
     jacfwd,
@@ -21,6 +23,7 @@ from adjoint import (
     jvp,
     linearize,
     trace,
+    tree_map,
     value_and_grad,
     vjp,
     vmap,
@@ -325,3 +328,87 @@ def test_a_mask_of_unknown_count_says_what_has_a_fixed_length():
     fixed = jit(lambda x: x.masked_select(x > 0, size=2))
     assert fixed(Tensor([1.0, -1.0, 2.0])).tolist() == [1, 2]
     assert fixed(Tensor([1.0, -1.0, -2.0])).tolist() == [1, 0]
+
+
+class TestArgumentsThatAreNoTensors:
+    X = Tensor([1.5, -2.5])
+
+    def test_a_dtype_is_a_leaf(self):
+        cast = jit(lambda x, kind: (x.cast(kind), kind))
+        for kind in (dtypes.int32, dtypes.float64, dtypes.int32):
+            found, same = cast(self.X, kind)
+            assert found.dtype is kind is same
+        assert cast.traces == 2
+        assert vmap(lambda x, kind: x.cast(kind), in_axes=(0, None))(self.X, dtypes.int8).tolist()
+        assert tree_map(lambda leaf: leaf, [dtypes.int8]) == [dtypes.int8]
+
+    def test_a_dataclass_may_have_fields_that_its_constructor_does_not_take(self):
+        @dataclass(frozen=True)
+        class Scaled:
+            x: object
+            by: float = field(init=False, default=2.0)
+
+        scaled = Scaled(self.X)
+        object.__setattr__(scaled, "by", 3.0)
+        assert jit(lambda s: s.x * s.by)(scaled).tolist() == [4.5, -7.5]
+        assert tree_map(lambda leaf: leaf, scaled).by == 3.0
+
+    @pytest.mark.parametrize("base", [int, float, str])
+    def test_attributes_of_a_value_of_a_users_subclass_are_read_anew(self, base):
+        class Named(base):
+            pass
+
+        def named(by):
+            value = Named("2")
+            value.by = by
+            return value
+
+        one = named(2.0)
+        captured = jit(lambda x: x * one.by)
+        given, fixed = jit(lambda x, n: x * n.by), jit(lambda x, n: x * n.by, static_argnums=1)
+        assert captured(self.X).tolist() == given(self.X, one).tolist() == [3, -5]
+        one.by = 4.0
+        assert captured(self.X).tolist() == given(self.X, one).tolist() == [6, -10]
+        assert [fixed(self.X, named(by)).tolist() for by in (2.0, 4.0)] == [[3, -5], [6, -10]]
+
+    def test_a_number_of_elements_is_a_number(self):
+        half = jit(lambda x, n: x.sum() / n)
+        assert [half(self.X, self.X.size).item() for _ in range(3)] == [-0.5] * 3
+        assert half.traces == 1
+
+
+class TestWhatACapturedViewIsAViewOf:
+    """A call that writes to the view keeps what was written to the rest since the trace."""
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            pytest.param(lambda x: x + 1, id="not computed when it is traced"),
+            pytest.param(lambda x: (x + 1).realize(), id="computed"),
+            pytest.param(lambda x: (x.__setitem__(0, 2.0), x)[1], id="written before"),
+            pytest.param(lambda x: x.clone(), id="a copy"),
+        ],
+    )
+    def test_other_elements_keep_what_was_written_to_them(self, made):
+        ones = [1.0, 1.0, 1.0, 1.0]
+        base, wanted = made(Tensor(ones)), made(Tensor(ones)).tolist()
+        view = base[::2]
+        step = jit(lambda: view.add_(1) + 0)
+        for value in (5.0, 6.0, 7.0):
+            step()
+            base[1] = value
+            wanted = [wanted[0] + 1, value, wanted[2] + 1, wanted[3]]
+            assert base.tolist() == wanted
+        step()
+        assert base.tolist() == [wanted[0] + 1, 7, wanted[2] + 1, wanted[3]]
+        assert step.traces == 1
+
+    def test_equal_values_are_told_apart(self):
+        x = Tensor([0.0, 0.0])
+        one, other = x + 1, x + 1
+        first, second = one[:1], other[:1]
+        step = jit(lambda: (first.add_(1), second.add_(10))[0] + 0)
+        step()
+        one[1], other[1] = 5.0, 7.0
+        step()
+        assert (one.tolist(), other.tolist()) == ([3, 5], [21, 7])

@@ -22,7 +22,6 @@ from adjoint.tensor import Tensor
 from adjoint.transforms.jit.code import Chain, reads_of
 from adjoint.transforms.jit.guards import (
     MISSING,
-    PLAIN,
     Absent,
     Attributes,
     ClosureCells,
@@ -35,6 +34,7 @@ from adjoint.transforms.jit.guards import (
     Names,
     Place,
     attribute,
+    is_plain,
 )
 from adjoint.transforms.jit.origin import (
     is_librarys_function,
@@ -46,7 +46,7 @@ from adjoint.transforms.jit.origin import (
 from adjoint.transforms.jit.unseen import unseen
 from adjoint.transforms.jit.visits import visit
 
-_IGNORED = (*PLAIN, DType, UOp, Tensor)
+_IGNORED = (DType, UOp, Tensor)
 _DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter", "dir"}
 _MAKING = {"__init__", "__new__", "__post_init__"}  # read where a class is called
 _PROTOCOLS = {"keys", "items", "values", "get", "copy", "read", "write"}  # that libraries call
@@ -120,7 +120,7 @@ class Captured:
     def makes_anew(self, value: Any) -> bool:
         """Whether a value is one that the call has made and others could change: the next call
         would make another one."""
-        if isinstance(value, (*_IGNORED, type, ModuleType, BuiltinFunctionType)):
+        if _is_ignored(value) or isinstance(value, (type, ModuleType, BuiltinFunctionType)):
             return False
         kind = type(value)
         by_value = kind.__eq__ is not object.__eq__ and kind.__hash__ is not None
@@ -187,7 +187,7 @@ class Captured:
             self._queue += self._unnamed.pop(name)
 
     def _visit(self, value: Any) -> None:
-        if id(value) in self._seen or (isinstance(value, _IGNORED) and type(value) not in _PROXIES):
+        if id(value) in self._seen or (_is_ignored(value) and type(value) not in _PROXIES):
             return
         self._seen[id(value)] = value
         if type(value) in _PROXIES:
@@ -257,7 +257,7 @@ class Captured:
     def follow(self, value: Any, name: str | None = None, waiting: bool = False) -> None:
         """Go on with a value, which the present one has; under a name, if that must be mentioned
         for it to be read; `waiting`: with a method as soon as it is."""
-        if type(value) in _PROXIES or not isinstance(value, _IGNORED):
+        if type(value) in _PROXIES or not _is_ignored(value):
             known = name is None or name in _PROTOCOLS or not isinstance(value, _METHODS)
             if waiting and not known:
                 self._unnamed.setdefault(str(name), []).append(value)
@@ -369,3 +369,8 @@ class Captured:
         reason = next(filter(None, reasons), "")
         del self._edges, self._roots, self._noted, self._seen  # they keep alive what is not guarded
         return reason
+
+
+def _is_ignored(value: Any) -> bool:
+    """Whether there is nothing to be found inside of a value."""
+    return is_plain(value) or isinstance(value, _IGNORED)

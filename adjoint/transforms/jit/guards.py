@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -18,8 +19,10 @@ import numpy as np
 from adjoint.ir.arg import frozen
 from adjoint.tensor import Tensor
 from adjoint.transforms.jit.identities import Identities
+from adjoint.transforms.jit.origin import is_users_class
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice, type(...), np.generic)
+_EXACT = frozenset(PLAIN)
 MISSING: Any = object()
 
 
@@ -31,7 +34,18 @@ def same_value(old: Any, new: Any) -> bool:
         return False
     if isinstance(old, Tensor):
         return tensor_type(old) == tensor_type(new)
-    return isinstance(old, PLAIN) and plain_key(old) == plain_key(new)
+    return is_plain(old) and plain_key(old) == plain_key(new)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether something is a plain value and no more: one of a user's subclass may have attributes,
+    which change."""
+    kind = type(value)
+    if kind in _EXACT or not isinstance(value, PLAIN):
+        return kind in _EXACT
+    if isinstance(value, Enum) or not is_users_class(kind):
+        return True
+    return not kind.__dictoffset__ and not any(getattr(k, "__slots__", ()) for k in kind.__mro__)
 
 
 def tensor_type(tensor: Tensor) -> tuple[Any, ...]:

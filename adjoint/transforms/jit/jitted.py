@@ -37,7 +37,7 @@ from adjoint.transforms.jit.bindings import StaleError
 from adjoint.transforms.jit.call import Compiled, ambient, turn
 from adjoint.transforms.jit.captured import Captured
 from adjoint.transforms.jit.dynamic import Declared, Dynamic
-from adjoint.transforms.jit.guards import MISSING, PLAIN, attribute, plain_key, tensor_type
+from adjoint.transforms.jit.guards import MISSING, attribute, is_plain, plain_key, tensor_type
 from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
 from adjoint.transforms.jit.trace import Recording, Tracer
 from adjoint.transforms.pytree import (
@@ -66,8 +66,8 @@ class _Frozen:
 
 
 def _static_key(value: Any) -> Any:
-    if isinstance(value, (*PLAIN, DType)):
-        return plain_key(value) if isinstance(value, PLAIN) else value
+    if isinstance(value, DType) or is_plain(value):
+        return value if isinstance(value, DType) else plain_key(value)
     if isinstance(value, (tuple, list)):
         return type(value), *map(_static_key, value)
     if isinstance(value, dict):
@@ -380,7 +380,7 @@ def _leaf_key(leaf: Any) -> Any:
         return tensor_type(leaf)
     if isinstance(leaf, _Frozen):
         return leaf.key
-    if isinstance(leaf, PLAIN):
+    if is_plain(leaf):
         return plain_key(leaf)
     return leaf if isinstance(leaf, DType) else SameObject(leaf)
 

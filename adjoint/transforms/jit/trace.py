@@ -30,7 +30,7 @@ from adjoint.tensor import Tensor
 from adjoint.tensor.live_tensors import living
 from adjoint.tensor.random import stream
 from adjoint.tensor.tracing import KEPT, Scope, dependent, scope
-from adjoint.tensor.views import is_view, put_back, share
+from adjoint.tensor.views import base_of, is_view, put_back, share
 from adjoint.transforms.jit.bindings import (
     Argument,
     Constant,
@@ -218,14 +218,16 @@ class Tracer:
     # ---- before
 
     def _realize_surroundings(self) -> None:
-        """Values of tensors in reach exist, so that each of them is a node of its own."""
+        """Values of tensors in reach exist, so that each of them is a node of its own; so do those
+        that they are views of: a write to the one reads the other."""
         found = self.captured.held()
-        wanted = [t for t in found if not is_known(t.uop)]
+        bases = [base_of(t) for t in found if is_view(t)]
+        wanted = [t for t in (*found, *bases) if not is_known(t.uop)]
         wanted += [t for t in self.leaves if isinstance(t, Tensor) and not is_known(t.uop)]
         if wanted:
             wanted[0].realize(*wanted[1:])
         given = [t for t in self.leaves if isinstance(t, Tensor)]
-        self._part([*found, *(t._grad for t in (*found, *given) if t._grad is not None)])
+        self._part([*found, *bases, *(t._grad for t in (*found, *given) if t._grad is not None)])
 
     def _part(self, tensors: list[Tensor]) -> None:
         """A node for each of those that share a buffer now: at a later call they may differ."""
