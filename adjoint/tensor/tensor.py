@@ -145,6 +145,11 @@ class Tensor(
             raise ScalarError("E3002", problem, op="iter", operands=[("x", self)])
         return (self[i] for i in range(len(self)))
 
+    def __contains__(self, value: object) -> bool:
+        """Whether an element equals the value, or elements an array of them."""
+        equal: object = self == value
+        return isinstance(equal, Tensor) and bool(equal.any())
+
     __hash__ = object.__hash__  # by identity
 
     # ---- values

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import Device, Tensor, dtypes, no_grad
+from adjoint import Device, ShapeError, Tensor, dtypes, no_grad
 
 
 @pytest.mark.parametrize(
@@ -277,3 +277,15 @@ def test_two_fresh_tensors_of_one_value_are_two_nodes():
 def test_equal_graphs_are_one_node():
     x = Tensor([1.0, 2.0])
     assert (x * 2 + 1).uop is (x * 2 + 1).uop
+
+
+def test_in_asks_for_an_element():
+    x = Tensor([[1.0, 2.0], [3.0, np.nan]])
+    assert 3.0 in x
+    assert Tensor([1.0, 2.0]) in x
+    for absent in (4, np.nan, "3", None):
+        assert absent not in x
+    assert 0 not in Tensor([])
+    assert True in Tensor(1)
+    with pytest.raises(ShapeError, match="E3001"):
+        _ = Tensor([1.0, 2.0, 3.0]) in x
