@@ -1,6 +1,6 @@
-"""`Compilation`: what passes hand on, a graph on its way to a program.
+"""`Compilation`: the data that one pass hands to the next, from graph to program.
 
-What may live here: the data, and how a pass over one graph becomes one over all of them.
+What may live here: the data, and how a pass over one graph becomes a pass over all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The stages of a program as text, for people: graph, schedule, loops, source.
+"""The stages of a program as text for people: graph, schedule, loops, source.
 
-`ADJOINT_SHOW` prints a stage of every new program. What may live here: text. What may not:
-anything that changes what is shown.
+`ADJOINT_SHOW` prints a stage of every new program. What may live here: text. What may not: anything
+that changes the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The last two passes: sources become code, steps and code become a program.
 
-They are apart from the others because a program from the disk begins here: nothing of the compiler
-is loaded for it. What may live here: these passes, and both in a row.
+They are apart from the other passes because a program from the disk cache starts here, and must not
+load the compiler. What may live here: these two passes, and both in sequence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a graph computes, as a key: two graphs that differ only in their buffers have one key.
+"""The cache key of a graph: two graphs that differ only in their buffers have one key.
 
-Constants, and where slices of buffers begin, are kept beside the key, so that a program may take
-them as arguments. A program has
-parameters where the graph has buffers (`close_over_parameters`), and runs on one backend.
+Constants, and the starts of slices of buffers, are stored beside the key, so that a program may
+take them as arguments. A program has parameters where the graph has buffers
+(`close_over_parameters`), and runs on one backend.
 """
 
 from __future__ import annotations

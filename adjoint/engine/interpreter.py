@@ -1,7 +1,7 @@
-"""The interpreter's way: graph → primitive nodes in order → values, one NumPy call per node.
+"""The interpreter: graph → primitive nodes in order → values, by one NumPy call per node.
 
-It runs what lives on REF and DISK, and closed functions on arrays for host steps. What may live
-here: ordering nodes, and running them one after another. What may not: the compiled path.
+It runs graphs on REF and DISK, and closed functions on arrays for host steps. What may live here:
+ordering nodes, and running them one after another. What may not: the compiled path.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rows of loops: what every turn could have before the first one.
+"""Work is hoisted out of loops: everything that every iteration could have before the first one.
 
 Before: loop(h, x: h @ w + x @ v); its gradient's loop computes h @ w again from the states.
-After: x @ v for all turns at once, and loop(h, xv: h @ w + xv); its gradient's loop is given what
-the turns before it have made.
+After: x @ v for all iterations at once, and loop(h, xv: h @ w + xv); its gradient's loop reads the
+products that the forward loop has computed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Sums of products that no turn reads, behind the loop that makes their operands.
+"""Sums of products that no iteration reads move behind the loop that computes their operands.
 
 Before: loop(g, dw: f(g), dw + g @ x), the gradient of a recurrence.
-After: loop(g: f(g)) whose rows are the g's, and loop(dw: dw + g @ x), a kernel whose pieces go
-through all turns on their own.
-Products are added up in the same order.
+After: loop(g: f(g)) whose rows are the g's, and loop(dw: dw + g @ x), a kernel whose pieces run all
+iterations independently.
+
+Products are added in the same order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A program that keeps to a memory limit: planned as it is, or with steps that come again.
+"""Fits a program into a memory limit: as planned, or with recomputed steps.
 
-Before: a planned schedule that takes more than its user allows.
-After: one that takes no more, with as little to compute again as was found; or E6009, which says
-how little memory would do, and what holds it. What may live here: how much there is, what steps
-cost, and the error. What may not: which steps come again (`schedule/recompute.py`).
+Before: a planned schedule that takes more memory than the user allows.
+After: one that fits, with as little recomputation as the search found; or E6009, which names the
+least possible memory and what holds it.
+
+What may live here: the size of the limit, the costs of steps, and the error. What may not: which
+steps are recomputed (`schedule/recompute.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Values that are in memory already, under other indices: they are copied out, and nothing is
-scheduled or compiled for them.
+"""Nodes that only select elements of a known value: copied from memory, without a schedule or a
+compile.
 
 Before: reshape(shrink(x, [3:4]), []) of a tensor that has a value. After: a copy of its element 3.
 
-What may live here: which nodes such values are, and reading them. What may not: arithmetic.
+What may live here: which nodes qualify, and reading them. What may not: arithmetic.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What watches computing: `debug_nans`, which checks results, `profile`, which records times, and a
-viewer, which collects graphs.
+"""The observers of a run: `debug_nans` checks results, `profile` records times, a viewer collects
+graphs.
 
-Each place that could be watched looks at one attribute of `watch`. What may live here: that switch.
-What may not: what watchers do (`adjoint/debug`, `adjoint/viz`).
+Each observable place reads one attribute of `watch`. What may live here: that switch. What may not:
+what observers do (`adjoint/debug`, `adjoint/viz`).
 """
 
 from __future__ import annotations

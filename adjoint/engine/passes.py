@@ -1,7 +1,7 @@
 """The passes of the pipeline, each a function from `Compilation` to `Compilation`.
 
-What may live here: how a pass is put together from the package that does it. What may not: the
-order of passes (`pipeline.py`), or any algorithm.
+What may live here: how a pass is put together from the package that implements it. What may not:
+the order of passes (`pipeline.py`), or any algorithm.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Graph → program: the table of contents of the compiler.
+"""Graph → program: the list of passes, and the table of contents of the compiler.
 
-A graph goes down this list once, in order. The driver times every pass, counts it, prints what it
-made if `ADJOINT_SHOW` names it and checks that if `ADJOINT_VERIFY` is set. What may live here: the
-order of the passes. What may not: any one pass (`passes.py`, `finish.py`).
+Every graph goes through this list once, in order. The driver times and counts every pass, prints
+its result if `ADJOINT_SHOW` names it, and verifies the result if `ADJOINT_VERIFY` is set. What may
+live here: the order of the passes. What may not: any one pass (`passes.py`, `finish.py`).
 """
 
 from __future__ import annotations

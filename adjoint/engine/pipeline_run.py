@@ -1,7 +1,7 @@
-"""One member's run of a program in stages: its pieces in their turns, its messages, its sums.
+"""One member's run of a pipelined program: its pieces per microbatch, its messages, its sums.
 
-What may live here: what a member does while a program runs. What may not: how the program came to
-be, or what it costs (`pipelined.py`).
+What may live here: what a member does while a program runs. What may not: how the program was made,
+or what it costs (`pipelined.py`).
 """
 
 from __future__ import annotations

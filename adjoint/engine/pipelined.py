@@ -1,4 +1,4 @@
-"""Running a graph whose mesh has stages: pieces, turns, and what stages send to one another.
+"""Runs a graph whose mesh has pipeline stages: pieces, microbatches, and messages between stages.
 
 In: a graph on a mesh with an axis `pp`. Out: the values of the roots. Each member runs the pieces
 of its stage, in the order of its timetable; it sends without waiting, and waits for what it needs.

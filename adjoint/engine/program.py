@@ -1,8 +1,8 @@
-"""`Program`: a schedule with its code, which runs again and again on other buffers.
+"""`Program`: a schedule with its code, which runs repeatedly on other buffers.
 
-Steps of the backend in a row are one launch; between launches Python runs the steps of the host.
-What changes from run to run (arena, addresses) is a `RunMemory`. What may live here: running, and
-handing over memory. What may not: how a step is done.
+Consecutive steps of the backend are one launch; between launches Python runs the host steps. A
+`RunMemory` holds what changes from run to run (arena, addresses). What may live here: running, and
+passing memory. What may not: how a step is done.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Programs by what they compute: the same graph on other buffers is a look-up.
+"""The cache of compiled programs in memory: the same graph on other buffers is a look-up.
 
 A constant is part of a program until it has had several values; then the program takes it as an
-argument, so that a changing learning rate costs no compile. So it is with slices of values: where
-one begins somewhere else, the program takes what the slice shows. The least recently used programs
-are given up. Elsewhere: keys (`graph_key.py`), programs of earlier processes
-(`stored_programs.py`).
+argument, so a changing learning rate costs no compile. The same holds for slices of values: when
+another start occurs, the program takes the slice as an argument. The least recently used programs
+are evicted. Elsewhere: keys (`graph_key.py`), programs of earlier processes (`stored_programs.py`).
 """
 
 from __future__ import annotations

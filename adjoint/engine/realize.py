@@ -1,8 +1,8 @@
-"""Graph → values. The value of a root hangs on its node (`node.realized`), so every graph that
-contains the node has it.
+"""Graph → values. A root's node stores its value (`node.realized`), so every graph that contains
+the node has it.
 
-What a backend has is compiled, and found again by its key; what lives on REF or DISK is run by the
-interpreter; a graph on several sides is cut where it changes sides.
+Graphs on a backend are compiled, and found again by their key; the interpreter runs graphs on REF
+or DISK; a graph on both is cut wherever it changes sides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What this machine can do at most: arithmetic of a large product, and the traffic of its memory.
+"""The roofline of this machine: arithmetic of a large product, and memory bandwidth.
 
-Measured once, and kept beside compiled code, for each processor and number of threads. A step that
-does `flops` on `bytes` takes no less than the longer of the two times. What may live here: these
+Measured once per processor and number of threads, and kept beside compiled code. A step that does
+`flops` on `bytes` takes no less than the longer of the two times. What may live here: these
 numbers.
 """
 

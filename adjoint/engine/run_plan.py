@@ -1,7 +1,8 @@
 """What all runs of a program share: segments, constants, where each output comes from.
 
-Before: a schedule. After: segments, each a run of steps that the backend does by one launch or one
-step of the host, and for every output one of five small classes that say where it comes from.
+Before: a schedule.
+After: segments, each either consecutive steps that the backend runs in one launch or one host step,
+and for every output one of five small classes that say where it comes from.
 """
 
 from __future__ import annotations

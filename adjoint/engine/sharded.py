@@ -1,9 +1,9 @@
-"""Running a graph on a mesh: one program for all members, each with its own parts.
+"""Runs a graph on a mesh: one program for all members, each with its own parts.
 
-In: a graph whose nodes are on a mesh. Out: the values of the roots, in parts. Members of this
-process are threads, if they have anything to say to one another; else they run one after another.
-What may live here: finding the local program, giving it parts, running members. What may not: the
-local graph (`sharding/`), or what carries bytes (`runtime/comm/`).
+In: a graph whose nodes are on a mesh. Out: the values of the roots, in parts. Members in this
+process are threads if they communicate; otherwise they run one after another. What may live here:
+finding the local program, passing it parts, running members. What may not: the local graph
+(`sharding/`), or what carries bytes (`runtime/comm/`).
 """
 
 from __future__ import annotations

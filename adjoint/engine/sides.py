@@ -1,6 +1,6 @@
-"""Graphs on several sides: where they are cut, and such a graph as a sequence of programs.
+"""Graphs on several devices: where they are cut, and such a graph as a sequence of programs.
 
-A side is what one backend computes, or the interpreter.
+A side is everything that one backend, or the interpreter, computes.
 
 Before: (x.to("C") * 2).to("CPU") + x.
 After: a copy of x; a program of the one backend, * 2; a copy of that; a program of the other, + x.

@@ -1,7 +1,7 @@
-"""What the steps of a program cost: arithmetic, bytes, seconds, and what the machine could do.
+"""The cost of each step of a program: arithmetic, bytes, seconds, and the share of the roofline.
 
 Before: a schedule, and perhaps the seconds of its steps. After: a row for each step, as text too.
-What may live here: counting and words. What may not: running (`measured_steps.py`).
+What may live here: counting and texts. What may not: running (`measured_steps.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Facts about steps: work, memory, titles, lines and shapes, and the node to blame for a failure.
 
-What may live here: what can be told of a step without running it.
+What may live here: facts that need no run.
 """
 
 from __future__ import annotations

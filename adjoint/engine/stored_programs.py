@@ -1,13 +1,14 @@
-"""Programs on disk: a graph that some process has compiled before starts without being compiled.
+"""The cache of compiled programs on disk: a later process runs a graph without compiling it.
 
-Before: the key of a graph, and the steps and sources that the compiler made of it.
-After: one file, under the hash of the key and of everything else that the steps depend on: the
-text of this package, the target, the processor. A later process reads it and goes on at `compile`.
+Before: the key of a graph, and the steps and sources that the compiler made from it.
+After: one file, named by the hash of the key and of everything else that the steps depend on: the
+text of this package, the target, the processor. A later process reads it and continues at
+`compile`.
 
-Kept of a kernel are its source and what a launch needs, not its loops; of a step's node its op, its
-attributes and the types of its operands. The user's lines are not kept: they are those of the graph
-that asks. A key that says something by identity (a function, a buffer) has no name, and its program
-is not kept. Elsewhere: what is done with what was read (`finish.py`).
+The file keeps a kernel's source and what a launch needs, not its loops; of a step's node it keeps
+the op, the attributes and the types of its operands. It does not keep user lines: the graph that
+looks the program up supplies them. A key that contains an identity (a function, a buffer) has no
+name, and its program is not stored. Elsewhere: what happens after reading (`finish.py`).
 """
 
 from __future__ import annotations

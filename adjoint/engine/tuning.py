@@ -1,9 +1,10 @@
-"""`ADJOINT_TUNE`: products by the way that was measured to be soonest, instead of by the table.
+"""`ADJOINT_TUNE`: the compiler measures the fastest way to compute a product, instead of using the
+table.
 
-A product is made alone, with its shape and the views of its operands, by each way that there is:
-tiles of several shapes, the library, loops. Each runs for a moment; the soonest is kept in the
-cache directory, for this processor and number of threads. Shapes of tiles give the same bits;
-tiles, the library and loops add in different orders. What may live here: measuring, remembering.
+It computes a product alone, with its shape and the views of its operands, in each possible way:
+tiles of several shapes, the library, loops. Each runs for a moment; the cache directory keeps the
+fastest for this processor and number of threads. Tile shapes give the same bits; tiles, the library
+and loops add in different orders. What may live here: measuring, remembering.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A loop taken apart: what its turns begin with, read and hand on, each under a name of its own.
+"""A loop taken apart into what its iterations begin with, read and pass on, each with a name.
 
-What may live here: the data, and a loop made of it again. What may not: what is changed about a
-loop (`lighter_loops.py`).
+What may live here: the data, and building a loop from it again. What may not: changes to a loop
+(`lighter_loops.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What must hold after every pass, checked if `ADJOINT_VERIFY` is set.
+"""The postconditions of every pass, checked if `ADJOINT_VERIFY` is set.
 
-Graphs: every node is well formed, roots keep their types. Groups and schedules: a value is made
-before it is used, and once. Loops: so is a node, in a scope around its users. Plans: no two values
-that are alive together share memory. Code: every kernel has some. What may live here: these checks;
-a failure is an error of Adjoint's own.
+Graphs: every node is well formed, roots keep their types. Groups and schedules: a value is computed
+once, before its first use. Loops: so is a node, in a scope around its users. Plans: no two live
+values share memory. Code: every kernel has some. What may live here: these checks; a failure is an
+InternalError.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Products in tiles with an operand that is wanted across.
+"""Tiled products that read an operand transposed.
 
-Before: contract(xᵀ, g), where what is added up lies far apart in a large x.
-After: contract(gᵀ, x)ᵀ, which reads x as it lies.
+Before: contract(xᵀ, g), where the summed axis of a large x is strided.
+After: contract(gᵀ, x)ᵀ, which reads x in order.
 
 Before: contract(pᵀ, g) and contract(a, s), with p and s as large as all scores of an attention: the
-gradients by values and keys. After, if they are too large to be kept: contract(p', g) and
-contract(s', aᵀ)ᵀ, with p' and s' made of transposed products, contract(k, qᵀ) for contract(q, kᵀ)ᵀ.
-Such products are kernels that make rows of p' and s' themselves (`panels.py`), from what is stored
-per row, its maximum and its sum.
+gradients by values and keys.
+After, if they are too large to keep: contract(p', g) and contract(s', aᵀ)ᵀ, with p' and s' computed
+from transposed products, contract(k, qᵀ) for contract(q, kᵀ)ᵀ. Such products are kernels that
+compute rows of p' and s' themselves (`panels.py`), from the stored maximum and sum of each row.
 
-A transposed product adds up the same products in the same order: no bit changes.
-What may live here: these rewrites. What may not: which of the nodes are one kernel.
+A transposed product adds the same products in the same order: no bit changes. What may live here:
+these rewrites. What may not: which nodes share a kernel.
 """
 
 from __future__ import annotations

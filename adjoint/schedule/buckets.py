@@ -1,11 +1,12 @@
-"""Small collectives of one kind become few large ones: members meet once for many values.
+"""Small collectives of one kind are joined into few large ones: members meet once for many values.
 
 Before: all_reduce(g1), all_reduce(g2), …, all_reduce(g28), sums over "dp" of some kilobytes each.
-After: all_reduce(cat(g5, g4, …)), in the order in which the values are there; each a slice of it.
+After: all_reduce(cat(g5, g4, …)), in the order in which the values are computed; each is a slice of
+it.
 
-Values are joined element by element, so no bit changes, and no byte is added. Only collectives that
-do not need one another are put together: those below which as many others lie, one above another.
-What may live here: which collectives go together. What may not: who sends what to whom.
+Values are joined element by element, so no bit changes, and no byte is added. Only independent
+collectives are joined: those with the same number of others on the longest path below them. What
+may live here: which collectives go together. What may not: who sends what to whom.
 """
 
 from __future__ import annotations

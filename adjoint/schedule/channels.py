@@ -1,8 +1,10 @@
-"""Channels behind the places of pictures, from one convolution to the next.
+"""Pictures keep channels last from one convolution to the next.
 
-Tensor cores read the channels of a place side by side. Before: convolve(x, w) of 16-bit floats,
-batch norm, relu, pooling and a convolution again, all with their channels in front of the places.
-After: convolve of permute(x) and permute(w), and the same work on what it gives; one permute where
+Tensor cores read the channels of a place as neighbours.
+
+Before: convolve(x, w) of 16-bit floats, batch norm, relu, pooling and a convolution again, all with
+their channels before the places.
+After: convolve of permute(x) and permute(w), and the same work on its result; one permute where
 something needs the other order: an input, a result of the program. No element is copied between.
 
 What may live here: how each kind of node looks in another order of its axes. Sums keep the order of

@@ -1,9 +1,11 @@
-"""Products whose elements a library of the target finishes before it writes them.
+"""Products with epilogues that a library of the target computes.
 
-Before: gelu(cast(x) @ permute(cast(w)) + b), which is a product, written, and a kernel that reads
-it. After: finished_product(x, w, b) with the steps bias and gelu, in one call. Elements are rounded
-once, where separate kernels would round narrow floats after every op.
-What may live here: the pass. What may not: what is joined to a product (`product_chains.py`).
+Before: gelu(cast(x) @ permute(cast(w)) + b): a product, written to memory, and a kernel that reads
+it.
+After: finished_product(x, w, b) with the steps bias and gelu, in one call.
+
+The library rounds elements once, where separate kernels would round narrow floats after every op.
+What may live here: the pass. What may not: which work joins a product (`product_chains.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory of one run, in all: what it is given, what it returns, its arena, its loops' bodies.
+"""The memory of one run in all: arguments, results, its arena, the bodies of its loops.
 
 What may live here: counting, before anything runs. What may not: places (`memory.py`).
 """

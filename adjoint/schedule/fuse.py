@@ -1,10 +1,10 @@
-"""Which nodes share a kernel.
+"""Fusion: which nodes share a kernel.
 
-Nodes are placed from the results back to the leaves. A consumer's loop counters flow to what it
-reads (`loop_axes.py`); a node joins the kernel of its consumers where it would be computed once per
-point of that kernel's loops, is computed again where that is cheap, and gets memory and a kernel of
-its own where neither holds. A reduction joins if its result lives on loops that enclose the rest: a
-row.
+Nodes are placed from the results back to the leaves. The loop counters of a consumer flow to its
+operands (`loop_axes.py`). A node joins the kernel of its consumers if that kernel would compute it
+once per point of its loops. Otherwise it is recomputed if that is cheap, and gets memory and a
+kernel of its own if not. A reduction joins if its result is indexed by loops that enclose the rest:
+a row.
 """
 
 from __future__ import annotations

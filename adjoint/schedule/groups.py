@@ -1,4 +1,4 @@
-"""A graph as pieces of work in order: kernels as groups, and steps of other kinds.
+"""A graph as ordered pieces of work: kernels as groups, and steps of other kinds.
 
 Before: exp(x @ w) over primitives.
 After: [library: contract], [kernel: exp over loops (m, n), reading the product].

@@ -1,12 +1,12 @@
-"""Equal small kernels that need nothing of one another are launched together.
+"""Equal small independent kernels share one launch.
 
 Before: w1' = step(w1, g1), g2 = …, w2' = step(w2, g2), g3 = …, w3' = step(w3, g3)
 After: g2 = …, g3 = …, [w1' = step(w1, g1), w2' = step(w2, g2), w3' = step(w3, g3)] in one launch
 
-On a GPU a launch takes longer than what a small kernel does. Such a kernel waits until something
-needs what it makes, and then all others of its kind that can run go with it. What waits is kept for
-longer, which is why they are small. What may live here: the order of steps, and which are launched
-together. What may not: how they are (`backends/cuda/joint.py`).
+On a GPU a launch takes longer than a small kernel. Such a kernel waits until another step needs its
+result, and then all ready kernels of its kind run with it. Waiting values occupy memory for longer,
+so they must be small. What may live here: the order of steps, and which are launched together. What
+may not: how they are launched (`backends/cuda/joint.py`).
 """
 
 from __future__ import annotations

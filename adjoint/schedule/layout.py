@@ -1,4 +1,4 @@
-"""Matrices in memory: whether a view can be handed to the library as it lies."""
+"""Matrices in memory: whether the library can read a view in place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Axes while kernels are being formed: which loop counter each axis of a node follows.
+"""The loop counter of each axis of a node, during fusion.
 
-An axis is a row of atoms, most significant first; an atom is a loop counter of a certain size. A
-reshape that divides an axis splits its atom, for all nodes that follow it. Where a view moves an
-index in another way the axis follows an image of the atoms, which is another atom.
+An axis is a sequence of atoms, most significant first; an atom is a loop counter of a certain size.
+A reshape that divides an axis splits its atom, for all nodes that follow it. If a view moves an
+index in another way, the axis follows an image of the atoms, which is another atom.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which step makes what lies in memory, while kernels are being formed."""
+"""Which step computes each value in memory, during fusion."""
 
 from __future__ import annotations
 

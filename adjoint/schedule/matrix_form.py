@@ -1,4 +1,4 @@
-"""A contraction in the words of kernels: a constant, a product, or a product of matrices.
+"""A contraction as a constant, an elementwise product, or a product of matrices.
 
 Before: contract(a, b, "bqhd,bkhd->bhqk").
 After: views of a and b as (batch, row, column), their product, and a view of that.

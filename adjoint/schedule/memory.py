@@ -1,10 +1,12 @@
-"""The memory plan: where in one arena each value lies, from when it is made to its last use.
+"""The memory plan: the place of each value in one arena, from its computation to its last use.
 
 Before: a schedule whose slots have no place.
-After: slots that no run gives or gets have offsets in one arena; values that are never alive
-together share memory, and a result may lie where an operand that dies with it lay. The order of
-steps is fixed before, so the plan is the same every time. Which outputs may take the memory of
-donated inputs is answered here too.
+After: slots that are neither arguments nor results have offsets in one arena. Values whose
+lifetimes do not overlap share memory, and a result may take the place of an operand whose lifetime
+ends with it.
+
+The order of steps is already fixed, so the plan is the same every time. This module also decides
+which outputs may take the memory of donated inputs.
 """
 
 from __future__ import annotations

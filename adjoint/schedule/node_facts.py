@@ -1,4 +1,4 @@
-"""What fusing wants to know of each node, before any is placed."""
+"""Facts about each node that fusion needs, computed before any node is placed."""
 
 from __future__ import annotations
 

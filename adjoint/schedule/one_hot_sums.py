@@ -1,8 +1,10 @@
-"""Sums along an axis on which a value stands at one place and zeros at all others.
+"""Sums along an axis with one non-zero element become that element.
 
 Before: sum(where(column == t, u, 0)) over the columns, in the gradient of a loss that picks one of
-many classes: a loop over all of them. After: u where t is one of the columns, else 0, plus 0. Zeros
-change no sum but the sign of a zero, so no bit changes. What may live here: this rewrite.
+many classes: a loop over all of them.
+After: u if t is one of the columns, else 0, plus 0.
+
+Zeros change no sum but the sign of a zero, so no bit changes. What may live here: this rewrite.
 """
 
 from __future__ import annotations

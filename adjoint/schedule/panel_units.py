@@ -1,7 +1,7 @@
-"""Kernels that work on rows between two products, while they are being formed.
+"""Kernels with row-wise work between two products, during fusion.
 
-What may live here: what belongs to such a kernel (`panels.py` says which there are). What may not:
-where else a node could be placed (`fuse.py`).
+What may live here: which nodes belong to such a kernel (`panels.py` finds the chains). What may
+not: where else a node could be placed (`fuse.py`).
 """
 
 from __future__ import annotations

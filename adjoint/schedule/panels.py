@@ -1,9 +1,10 @@
-"""Chains of product, row-wise work and product, whose middle is never written.
+"""Chains of product, row-wise work and product, whose intermediate values are never written.
 
 Before: contract(softmax(contract(q, kᵀ)), v): three kernels, and scores in memory between them.
-After: the second product is known as one whose left operand is made row by row, and of which
+After: the second product is marked as one whose left operand is computed row by row, with its
 products and reductions; `fuse.py` then lets these join its kernel (`kernel/panels.py`).
-What may live here: which chains are taken. What may not: how nodes are placed.
+
+What may live here: which chains qualify. What may not: how nodes are placed.
 """
 
 from __future__ import annotations

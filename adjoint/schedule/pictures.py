@@ -1,13 +1,14 @@
-"""Pictures with their channels last in memory, where convolutions in tiles read them so.
+"""Pictures with channels last in memory, where tiled convolutions read them that way.
 
-Before: batch norm and relu of contract(w, window(pad(x))), channels second. After: the same of
-contract(window(m), w), rows of places and columns of channels, where m is x in its margin of zeros,
-channels last, in memory once; batch norm, relu, sums and pools between convolutions follow in that
-order, and one permute is left where something needs the other: an input, a result of the program.
-The order in which products are added up stays what it was, so no bit changes.
+Before: batch norm and relu of contract(w, window(pad(x))), channels second.
+After: the same of contract(window(m), w), with places as rows and channels as columns, where m is x
+with its zero padding, channels last, in memory once. Batch norm, relu, sums and pools between
+convolutions follow in that order, and one permute is left where something needs the other: an
+input, a result of the program.
 
-What may live here: which convolutions are turned, and what products they become. What may not: how
-other nodes look in another order (`channels.py`), and how a product is computed (`kernel/`).
+The order of summation does not change, so no bit changes. What may live here: which convolutions
+are reordered, and what products they become. What may not: how other nodes look in another order
+(`channels.py`), and how a product is computed (`kernel/`).
 """
 
 from __future__ import annotations

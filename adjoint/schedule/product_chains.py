@@ -1,10 +1,10 @@
-"""What is done to a product, as far as a library of the target can do it before it writes.
+"""Epilogues: the work behind a product, as far as a library of the target can do it.
 
-What may be joined: a factor, a matrix that is added, a row that is added, relu, gelu by way of tanh
-and its gradient, a cast to float32, and a permutation, where nothing else reads what is between; of
-a gelu's operand a second result is made. gelu is known by its nodes: what its record makes of the
-same operand is the same node. What may live here: growing chains. What may not: which steps a
-library has (`target.py`), what becomes of a chain (`finishes.py`).
+Candidates are a factor, an added matrix, an added row, relu, the tanh form of gelu and its
+gradient, a cast to float32, and a permutation, if nothing else reads the values between; the
+operand of a gelu may be a second result. gelu is recognised by its nodes: the record applied to the
+same operand gives the same node. What may live here: growing chains. What may not: which steps a
+library has (`target.py`), what a chain becomes (`finishes.py`).
 """
 
 from __future__ import annotations

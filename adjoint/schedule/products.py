@@ -1,10 +1,14 @@
 """Rules about products with windows, before they become products of matrices.
 
 Before: fold(contract(g, w, "bouv,ocij->bcuvij")), the gradient of a convolution by its picture,
-whose product is as large as all windows of the picture. After: contract(window(pad(g)), flip(w)), a
-convolution too. Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
-After: the same of a picture whose channels lie side by side, which are the columns then. The
-windows of pictures with few places are the columns of one product, not of one for each picture.
+whose product is as large as all windows of the picture.
+After: contract(window(pad(g)), flip(w)), a convolution too.
+
+Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
+After: the same of a picture with channels last, which are the columns then. For pictures with few
+places, the windows of all pictures are the columns of one product, instead of one product per
+picture.
+
 What may live here: rules. What may not: matrices (`legalise.py`).
 """
 

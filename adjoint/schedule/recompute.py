@@ -1,14 +1,15 @@
-"""Values that are computed again instead of kept: a schedule that needs less memory.
+"""Recomputation: a schedule that needs less memory, because steps run again.
 
-Before: s7 is made by step 3, read by steps 4 and 90, and lies in the arena all the while.
-After: step 3 comes once more before step 90 and writes s120, which step 90 reads.
+Before: step 3 computes s7, steps 4 and 90 read it, and it occupies the arena all the while.
+After: step 3 runs once more before step 90 and writes s120, which step 90 reads.
+
 A copy is the same kernel on the same operands, so no bit changes. `variants` gives one schedule
-after another, each with a lower peak than the one before: at the step where most is alive, what
-costs least to make again for the bytes that this frees is let go of until its next use. What it is
-made of is made again too, where it is gone by then.
+after another, each with a lower peak than the one before. At the step with the most live memory, it
+frees the value that is cheapest to recompute per byte until its next use, and recomputes the
+value's operands too if they are gone by then.
 
-What may live here: which steps come twice. What may not: places in memory (`memory.py`), or how
-much of it there is (`engine/memory_limits.py`).
+What may live here: which steps run twice. What may not: places in memory (`memory.py`), or how much
+of it there is (`engine/memory_limits.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Kernels whose loops go row by row, while they are being formed.
+"""Kernels whose loops go row by row, during fusion.
 
-What may live here: whether computing a node at some place of a kernel's loops does nothing twice,
-and whether that place can be the kernel's row. What may not: where else a node could be placed
+What may live here: whether a kernel would compute a node only once at some place of its loops, and
+whether that place can be the kernel's row. What may not: where else a node could be placed
 (`fuse.py`).
 """
 

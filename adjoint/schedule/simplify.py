@@ -1,10 +1,11 @@
-"""The graph with every rule that keeps all bits applied (`ir/tensor_rules.py`).
+"""The graph with every bit-exact rule applied (`ir/tensor_rules.py`).
 
 Before: v1 = neg(x); v2 = neg(v1); v3 = abs(v2); v4 = abs(v3); v5 = mul(v4, 1.0).
 After: v1 = abs(x).
-What a graph does besides its values stays: a rule drops no operand that calls Python, checks an
-index or may not end. Results have memory of their own as before: one that turns out to be an input,
-or another result, is copied. What may live here: the pass. What may not: any rule.
+
+Effects stay: a rule drops no operand that calls Python, checks an index or may not terminate.
+Results keep memory of their own: a result that turns out to be an input, or another result, is
+copied. What may live here: the pass. What may not: any rule.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Steps come sooner where that frees more than it takes: the same steps in another order.
+"""Steps move forward if that frees more memory than it takes: the same steps in another order.
 
-Before: a product of two large values that nothing else reads any more, at the end, where its small
-result is wanted. After: the product as soon as both are there, and they are gone.
+Before: a product of two large values with no other reader, at the end, where its small result is
+needed.
+After: the product as soon as both are computed, which frees them.
+
 What may live here: the order of steps, where memory is limited.
 """
 

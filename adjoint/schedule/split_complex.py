@@ -1,10 +1,11 @@
-"""Complex arithmetic as arithmetic of real parts, so that kernels compute it.
+"""Complex arithmetic as arithmetic of real parts, so that kernels can compute it.
 
 Before: c = mul(a, b) of complex64.
 After: re = ar*br - ai*bi and im = ar*bi + ai*br of float32, read from and written to the memory of
-complex numbers, which is their parts side by side.
-What has no rule here (functions of complex numbers, products over an axis, linear algebra) stays
-whole, for the host. A division is scaled (Smith's algorithm), as NumPy's is.
+complex numbers, which has both parts adjacent.
+
+The host computes what has no rule here (functions of complex numbers, products over an axis, linear
+algebra). A division is scaled (Smith's algorithm), as NumPy's is.
 """
 
 from __future__ import annotations

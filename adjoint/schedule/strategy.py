@@ -1,6 +1,6 @@
-"""How every step is computed: the one table.
+"""How every step is computed: one table.
 
-Rows are asked from the top, with a node and the target; the first that holds gives the strategy,
+Rows are tried from the top, with a node and the target; the first that applies gives the strategy,
 and its reason is kept for `explain()`. `fuse.py` asks for contractions before it groups nodes; the
 pass `strategy` asks for every group.
 

@@ -1,7 +1,8 @@
 """Fourier transforms for a library: of the last axes, at most three, without factors.
 
-Before: dft(x) over axis 0 of three, divided by the root of its length. After: TRANSFORM of x with
-that axis last, each part of the result times a number, and the axes back in their order.
+Before: dft(x) over axis 0 of three, divided by the root of its length.
+After: TRANSFORM of x with that axis last, each part of the result times a number, and the axes back
+in their order.
 """
 
 from __future__ import annotations

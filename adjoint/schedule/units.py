@@ -1,8 +1,9 @@
-"""Steps while kernels are being formed, and which of them needs which.
+"""The kernels during fusion, and which of them depends on which.
 
-A step joins another only if nothing would have to run both before and after the two. `Order` says
-so: levels, which rise from a node to its users, rule out most pairs; of the others a search from
-both ends tells, which is over soon: what is used far away is mostly used nearby as well.
+Two kernels may be joined only if no other kernel would have to run both before and after the
+result. `Order` answers that. Levels, which rise from a node to its users, rule out most pairs. For
+the others a search from both ends tells, and it ends soon: a value that is used far away is mostly
+used nearby as well.
 """
 
 from __future__ import annotations

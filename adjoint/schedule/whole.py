@@ -1,9 +1,10 @@
-"""Composites that a target has kernels of its own for: which are taken, and as what calls.
+"""Composites for which a target has its own kernels: which nodes qualify, and as which calls.
 
 Before: attention(q, k, v), gradient_of(q, k, v, g){op: attention, operand: 0}.
-After: fused_attention(q, k, v), of which `o` is one result; fused_attention_queries(…). What is not
-taken becomes its body. What may live here: which nodes are taken, and where their operands lie.
-What may not: how a kernel computes them (`codegen/nvptx/matrix`).
+After: fused_attention(q, k, v), of which `o` is one result; fused_attention_queries(…).
+
+All other composites become their bodies. What may live here: which nodes qualify, and where their
+operands are. What may not: how a kernel computes them (`codegen/nvptx/matrix`).
 """
 
 from __future__ import annotations

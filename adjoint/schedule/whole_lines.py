@@ -1,10 +1,12 @@
-"""Matrices whose rows begin at multiples of what a library reads at once.
+"""Matrices are padded so that rows begin at multiples of what a library reads at once.
 
 Before: a product of matrices of 2,666 columns of bfloat16: rows begin anywhere, and the library
-takes a way that reads numbers one by one. After: kernels write such operands with some zeros behind
-each row (2,672 numbers), the product makes rows that are as long, and what reads them sees the
-first 2,666. What is summed is what was summed. What may live here: operands and results of products
-that a library takes. What may not: what else is done to them (`finishes.py`).
+uses an algorithm that reads numbers one by one.
+After: kernels write such operands with some zeros behind each row (2,672 numbers), the product
+makes rows that are as long, and its readers see the first 2,666.
+
+The sums have the same terms. What may live here: operands and results of library products. What may
+not: other rewrites of them (`finishes.py`).
 """
 
 from __future__ import annotations

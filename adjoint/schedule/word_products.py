@@ -1,13 +1,14 @@
-"""Products for instructions that multiply several numbers of a word at once, and add them up.
+"""Products for instructions that multiply the numbers of a word pairwise and add them.
 
 Before: contract(cast(a), cast(b)), a and b int8, sums in int32.
-After: contract_words(words(a), words(b) ^ 0x80808080) - 128 * sum(a): the instruction takes bytes
-without a sign from one operand and bytes with a sign from the other, so where both have the same
-kind the columns are moved by 128, and the rows' sums put it right. Integers wrap around on the way
-as they do in any order: the bits are those of the integers.
+After: contract_words(words(a), words(b) ^ 0x80808080) - 128 * sum(a): the instruction takes
+unsigned bytes from one operand and signed bytes from the other. If both operands are signed, or
+both unsigned, the columns are shifted by 128, and the sums of the rows correct that. Integers wrap
+around in any order: the bits are those of the integers.
 
-Before: contract(a, b) of bfloat16. After, where other bits are allowed: the same of words of two.
-Where they are not: the same, if it is added up in the order of float32 (`_in_order`).
+Before: contract(a, b) of bfloat16.
+After, if other bits are allowed: the same with words of two. If they are not: the same, if it is
+added in the order of float32 (`_in_order`).
 """
 
 from __future__ import annotations
