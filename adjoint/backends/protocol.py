@@ -1,9 +1,9 @@
-"""What a backend is: everything the engine asks of a kind of device.
+"""The protocol of a backend: everything that the engine asks of a kind of device.
 
-The engine is handed a backend and goes down its methods in this order: `render` for every kernel,
-`compile` for all of them at once, `memory` for arenas and results, `bind` once per memory of a run,
-then `Launch.run` again and again. A backend takes the steps that it says it `runs`; the host
-computes the others.
+The engine gets a backend and calls its methods in this order: `render` for every kernel, `compile`
+for all of them at once, `memory` for arenas and results, `bind` once per memory of a run, then
+`Launch.run` repeatedly. A backend takes the steps that it says it `runs`; the host computes the
+others.
 """
 
 from __future__ import annotations

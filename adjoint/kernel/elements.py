@@ -1,6 +1,6 @@
 """Elements, indices and conditions of a kernel as kernel-level nodes.
 
-Loops, and what is kept from one to the next, are in `lower.py`.
+Loops, and values kept from one loop to the next, are in `lower.py`.
 """
 
 from __future__ import annotations

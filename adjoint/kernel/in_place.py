@@ -1,4 +1,4 @@
-"""Which results of a kernel may lie where one of its operands lies."""
+"""Which results of a kernel may overwrite one of its operands."""
 
 from __future__ import annotations
 

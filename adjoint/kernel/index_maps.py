@@ -1,8 +1,8 @@
-"""From a node and an index to what is computed there: movement becomes index arithmetic.
+"""From a node and an index to the computation of that element: movement becomes index arithmetic.
 
-A walk goes from a result to the memory below it. Every view only changes the index, PAD and CAT add
-a condition under which the element exists. `Probe` and `Lowering` say what is
-done with the elements found.
+A walk goes from a result to the memory below it. Every view only changes the index; PAD and CAT add
+a condition under which the element exists. `Probe` and `Lowering` decide what happens to the
+elements that the walk finds.
 """
 
 from __future__ import annotations

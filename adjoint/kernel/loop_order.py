@@ -1,4 +1,4 @@
-"""What is computed in which loop: values go as far out as they can."""
+"""The loop of each value: loop-invariant code is hoisted as far out as possible."""
 
 from __future__ import annotations
 

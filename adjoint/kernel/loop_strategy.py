@@ -1,7 +1,7 @@
-"""How the loops of a kernel run: which are joined, which run side by side, and how wide.
+"""How the loops of a kernel run: which are joined, which have lanes, and how many.
 
-A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
-the loop along which most memory is contiguous gets the lanes. Only the group and the target
+A probe walks the kernel once and records every index. Loops whose indices move alike are joined,
+and the loop along which most memory is contiguous gets the lanes. Only the group and the target
 decide, never the machine's load, so the same group always gives the same program.
 """
 

@@ -3,7 +3,7 @@
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
 the maximum, one that sums and keeps the exponentials, one that divides and stores. Elsewhere: the
 choice of loops (`loop_strategy.py`), sums of columns (`column_sums.py`), the order of nodes
-(`loop_order.py`), arithmetic in terms of basic ops (`decompose.py`).
+(`loop_order.py`), arithmetic in basic ops (`decompose.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Scores that a mask throws away whatever they are, and need not be computed.
+"""Scores that a mask discards whatever their values, so that kernels need not compute them.
 
-Before: where(column <= row, scores * scale, -inf): all that is done with the scores of a causal
-attention. After: how far a tile of scores is from being thrown away as a whole, as an expression of
-its first column and its last row; and what takes the place of those that are.
+Before: where(column <= row, scores * scale, -inf): the work on the scores of a causal attention.
+After: an expression, of a tile's first column and last row, that tells how far the tile is from
+being discarded as a whole; and the value that replaces discarded scores.
 """
 
 from __future__ import annotations

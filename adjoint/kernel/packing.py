@@ -1,7 +1,7 @@
-"""What a kernel packs: columns that lie apart by way of registers, lines that are asked for first.
+"""Packing: strided columns go through registers, and lines are prefetched.
 
 Before: packed[k, j] = x[j, k], a number at a time. After: squares of lines, which renderers load as
-vectors and transpose (`codegen/llvm/squares.py`); what is left of a line, number by number.
+vectors and transpose (`codegen/llvm/squares.py`); the remainder of a line, number by number.
 """
 
 from __future__ import annotations

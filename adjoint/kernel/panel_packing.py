@@ -1,9 +1,9 @@
-"""The panel of a product in tiles: some columns of the right operand, packed for each k.
+"""The panel of a tiled product: some columns of the right operand, packed for each k.
 
-Before: rhs[k, first + j], through whatever views and ops are below it. After: panel[k, j], whose
-lines are as long as the tile is wide. What may live here: where operands are read, the loops along
-k, and the ways of packing: column by column, by squares in registers, run by run of a picture.
-What may not: which tile there is (`tile_choice.py`), and what is added up (`tiles.py`).
+Before: rhs[k, first + j], through the views and ops below it. After: panel[k, j], whose lines are
+as long as the tile is wide. What may live here: where operands are read, the loops along k, and the
+ways of packing: column by column, by squares in registers, run by run of a picture. What may not:
+which tile there is (`tile_choice.py`), and the sums (`tiles.py`).
 """
 
 from __future__ import annotations

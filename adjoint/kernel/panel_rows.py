@@ -2,9 +2,9 @@
 
 Before: rows of scores in scratch. After, for every row:
     for columns: the maximum
-    for columns: kept[column] = exp(score - maximum);  the sum of what is kept, by the one tree
+    for columns: kept[column] = exp(score - maximum);  the sum of kept, by the reduction tree
     for columns: the row of the second product's operand, over the scores; results as wide as it
-What an element costs is paid once: summands and expensive values stay in a line of scratch.
+An element is computed once: summands and expensive values stay in a line of scratch.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ After, for every member of the batch and every share of the rows (the grid):
     every row of the scores becomes one of weights (`panel_rows.py`)
     out[row, n] = sum over columns of weights[row, column] * v[column, n], in tiles; the rest of
     the group on each total, stored
-Products are added up in the order of tiles (`tiles.py`), sums by the one tree, so no bit depends on
-whether a chain is one kernel.
+Products are added in the order of tiles (`tiles.py`), sums by the reduction tree, so no bit depends
+on whether a chain is one kernel.
 """
 
 from __future__ import annotations

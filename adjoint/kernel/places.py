@@ -1,11 +1,13 @@
-"""Products in tiles with windows of pictures that have their channels last: none is packed.
+"""Tiled products with windows of pictures that have channels last: windows are not packed.
 
 Before: out[place, n] = sum over k of window[place, k] * rhs[k, n], k a channel and a tap.
-After: tiles of R places side by side in a line of the picture; how far the numbers of a window lie
-from its first is listed once, for each k, and the same for all places.
+After: tiles of R adjacent places in a line of the picture; the offset of each element of a window
+from its first is listed once, for each k, and is the same for all places.
+
 Before: out[m, n] = sum over k of lhs[m, k] * window[k, n], k a place, n a tap and a channel.
-After: the channels of a place are read side by side where they lie, not from a panel; how far
-places lie from the first of a block is listed.
+After: the channels of a place are read as neighbours in place, not from a panel; the offset of
+places from the first of a block is listed.
+
 What may live here: how such operands are read. What may not: the tiles (`tiles.py`).
 """
 

@@ -1,8 +1,8 @@
-"""Rows that a mask throws away from some column on: nothing is computed there.
+"""Rows that a mask discards from some column on: kernels compute nothing there.
 
 Before: for all 2048 columns: exp(where(column <= row, score, -inf) - maximum). After: for those up
-to the row; behind it every element is exp(-inf - maximum), which is found once and written there.
-What may live here: what rows are behind a mask, and whether that is the same for all columns.
+to the row; behind it every element is exp(-inf - maximum), which is computed once and stored there.
+What may live here: the values behind a mask, and whether these are the same for all columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Products in tiles of which an element needs several: they stay where their rows are worked on.
+"""Tiled kernels with several products per element.
 
 Before: silu(x @ w) * (x @ v); gates, sigmoid(g[:, :n]) * tanh(g[:, n:]) of g = h @ w.
 After: tiles of x @ w and of x @ v, or of two panels of columns of h @ w, and then the rest of the
-group on the totals of both. Every product is added up as one alone is (`tiles.py`).
+group on the totals of both.
+
+Every product is added as it would be alone (`tiles.py`).
 """
 
 from __future__ import annotations

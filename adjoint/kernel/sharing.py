@@ -1,9 +1,9 @@
-"""How the tiles of a product are dealt to threads: none waits long for the last piece.
+"""How the tiles of a product are divided among threads, so that none waits long for the last piece.
 
-The grid of a kernel has as many pieces as its text says. Two or four threads share sixteen evenly
-enough; for more of them (`Tile.sharers`) there are as many pieces as make the
-busiest thread ready soonest. Which tiles are one piece changes no bit. What may live here: sizes of
-pieces. What may not: what a piece does (`tiles.py`).
+The text of a kernel fixes the number of pieces of its grid. Two or four threads share sixteen
+evenly enough; for more threads (`Tile.sharers`) there are as many pieces as make the busiest thread
+finish earliest. The division into pieces changes no bit. What may live here: sizes of pieces. What
+may not: what a piece does (`tiles.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Long rows that a team of threads holds in scratch, because registers do not.
+"""Long rows that a team of threads holds in shared memory, because registers are too few.
 
-The first stage that reads a row puts it there; later ones find it. What takes long to compute and
-is needed again takes the place of what it was made of. What may live here: what is in scratch, and
+The first stage that reads a row stores it there, and later stages read it from there. An expensive
+value that is needed again overwrites its operand. What may live here: what is in shared memory, and
 since when. What may not: how loops go over a row (`team_rows.py`).
 """
 

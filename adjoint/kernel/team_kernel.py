@@ -1,7 +1,7 @@
-"""A kernel whose lanes are spread over a team of threads, while it is written.
+"""Writes a kernel whose lanes are spread over a team of threads.
 
-What kernels of rows, of columns and of tiles have in common: buffers, elements, sums. A team shares
-scratch; whatever one lane stores there, another may load in a later loop.
+This is the common part of kernels of rows, of columns and of tiles: buffers, elements, sums. A team
+shares scratch; a later loop may load in any lane what another lane stored.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Rows by a team of threads: every loop over a row goes over it in the same way.
+"""Rows by a team of threads: every loop over a row traverses it in the same way.
 
 Before: div(exp(sub(x, max(x))), sum(...)) over rows of 4,096. After, for every row:
     for 256 lanes: for 16 steps: the maximum
     for 256 lanes: { for 16 steps: add up;  partial[lane] = … }
     for 16 lanes: for 16 groups: add up partial[group, lane]
     for 256 lanes: for 16 steps: the quotient, stored
-A lane of a loop is one of the tree (`ops/tree.py`) in one of its groups of sixteen elements, so the
-sum has the order of the tree, whichever thread adds. A thread meets the same elements in every
-loop: what it has read or computed of them stays in its registers.
+A lane of a loop is one lane of the reduction tree (`ops/tree.py`) in one of its groups of sixteen
+elements, so the sum has the order of the tree, whichever thread adds. A thread meets the same
+elements in every loop, and keeps what it has read or computed of them in registers.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Transposes by a team of threads: a tile of memory goes through scratch.
+"""Transposes by a team of threads: a tile of memory goes through shared memory.
 
-Before: for i, for j: out[i, j] = f(x[j, i]), and one of the two lies across the other. After:
+Before: for i, for j: out[i, j] = f(x[j, i]), where one of the two accesses is strided. After:
 
     for tiles of 64 by 64:
         for i, for j side by side, along x:    tile[j, i] = x[j, i]
         for i, for j side by side, along out:  out[i, j] = f(tile[j, i])
 
-A line of scratch is one element longer than a tile: lines begin in different banks.
+A line of shared memory is one element longer than a tile, so lines begin in different banks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which tile a product has, and which pieces of it the grid goes over.
+"""The tile of a product, and the pieces of its grid.
 
-What may live here: decisions, from sizes, the target and where operands lie; no choice changes a
-bit. What may not: the code of a product (`tiles.py`), how panels are packed (`panel_packing.py`).
+What may live here: decisions, from sizes, the target and the layout of operands; no choice changes
+a bit. What may not: the code of a product (`tiles.py`), how panels are packed (`panel_packing.py`).
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 Before: out[m, n] = relu(sum over k of lhs[m, k] * rhs[k, n] + bias[n]).
 After, for every panel of W columns and every share of the rows (the grid):
     for every block of k:
-        panel[k, j] = rhs[k, first + j], through whatever views and ops are below it
+        panel[k, j] = rhs[k, first + j], through the views and ops below it
         for every R rows: for k: sum[i, j] = fma(lhs[row + i, k], panel[k, j], sum[i, j])
         the sums added to those of the blocks before
     the rest of the group on each total, stored
 Products are added in the order of k, one fused multiply-add after the other, in blocks of fixed
-length, and the blocks in their order: which tiles there are changes no bit. Sizes may vary: loops
-run as often as the sizes of a launch say, and memory is as large as the largest size asks for.
+length, and then the blocks in order: the choice of tiles changes no bit. Sizes may be dynamic:
+loops run as often as the sizes of a launch say, and memory suffices for the largest size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Steps as rows of one table, which one native call works through.
+"""Steps as rows of one table, which one native call runs.
 
-A schedule's slots are cells that hold addresses; a run of steps begins by writing them into the
+A schedule's slots are cells that hold addresses; a run of the table begins by writing them into the
 argument cells of its kernels. What may live here: kernels and bodies as steps of a table. What may
 not: steps that Python runs.
 """

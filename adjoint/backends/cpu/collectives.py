@@ -1,9 +1,9 @@
 """Collectives as rows of a native table: the table calls back, and goes on.
 
-A collective that runs ahead is handed to another thread (`runtime/comm/courier.py`); a later row
-waits for it. Values go from slot to slot without a copy on the way where parts lie in a row. An
-error stops the table, and is raised by the run. What may live here: rows, and what they do when
-they are called. What may not: who sends what to whom.
+A collective that overlaps with kernels is handed to another thread (`runtime/comm/courier.py`); a
+later row waits for it. Values go from slot to slot, without an intermediate copy if parts are
+contiguous. An error stops the table, and the run raises it. What may live here: rows, and what they
+do when they are called. What may not: who sends what to whom.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Loops, while-loops and branches as steps of a native table.
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
-there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
-Elements of sequences and rows of results move on by a stride per turn. A body of one kernel whose
-pieces read of the carries what they have written themselves is one launch for all turns; of a body
-of a few kernels, which need no copies, several turns follow one another in the table, so that they
-are one job of the worker pool. What may live here: the three kinds.
+there, and either overwrites them, or writes new ones elsewhere, which are copied back at the end of
+an iteration. Elements of sequences and rows of results advance by a stride per iteration. If the
+body is one kernel whose pieces read only those parts of the carries that they wrote themselves, the
+loop is one launch for all iterations. If the body is a few kernels that need no copies, several
+iterations follow one another in the table, as one job of the worker pool. What may live here: the
+three kinds.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""Loops, while-loops and branches: the host starts the launches of every turn and does not wait.
+"""Loops, while-loops and branches: the host submits the launches of every iteration without
+waiting.
 
-A loop is part of the graph of the steps around it, turn after turn, unless it is very long; what
-a while-loop or a branch runs is a graph of its own.
+A loop is part of the CUDA graph of the steps around it, iteration after iteration, unless it is
+very long; the body of a while-loop or a branch is a graph of its own.
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
-there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
-The cells of sequences and of rows of results move on from turn to turn; launches read them. Rows
-that begin inside of 16 bytes, which kernels access at once, are copied instead. Only a while-loop
-and a branch wait, for the one truth value that they ask. What may live here: the three kinds.
+there, and either overwrites them, or writes new ones elsewhere, which are copied back at the end of
+an iteration. The cells of sequences and of rows of results advance from iteration to iteration;
+launches read them. Rows that begin inside 16 bytes, which kernels access at once, are copied
+instead. Only a while-loop and a branch wait, for their truth value. What may live here: the three
+kinds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Indices out of range, told without waiting: kernels set flags in memory that the host sees.
+"""Reports indices out of range without waiting: kernels set flags in memory that the host can read.
 
-A flag lies in pinned memory and is 0 unless a kernel meets a bad index. It is looked at when the
-program runs again and whenever the host has waited, which it does before it reads anything; the
-error says where the op was built. What the programs behind set flags have made cannot be read.
+A flag is in pinned memory and is 0 unless a kernel meets a bad index. The host reads it when the
+program runs again and whenever it has waited, which it does before it reads any value; the error
+says where the op was built. Results of programs behind set flags cannot be read.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Steps in a row as one graph, which is launched by one call.
+"""Consecutive steps as one CUDA graph, which one call launches.
 
-A graph has addresses inside, so it is kept by the addresses that it was recorded with: a program in
-steady state has the same few sets of them in turn. When there are several graphs already, another
-set is written into one of them, which takes a fifth of the time that a launch takes per kernel;
-where other steps than kernels are concerned, steps are launched one by one. So is the first run:
-most programs run once. What may live here: when a graph is recorded, kept and given up.
+A graph contains addresses, so it is kept by the addresses with which it was recorded: a program in
+steady state alternates between the same few sets. Once there are several graphs, a new set is
+written into one of them, which takes a fifth of a launch per kernel; if steps other than kernels
+are affected, steps are launched one by one. So is the first run, since most programs run once. What
+may live here: when a graph is recorded, kept and evicted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Sources → kernels on the GPU: found in memory or on disk by what they depend on, or assembled."""
+"""Sources → kernels on the GPU: found in memory or on disk by the hash of what they depend on, or
+assembled.
+"""
 
 from __future__ import annotations
 

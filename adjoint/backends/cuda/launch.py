@@ -1,7 +1,7 @@
-"""Steps as launches: each kernel with the places where the driver finds its arguments.
+"""Steps as launches: each kernel with pointers to its arguments.
 
-The cells of a run hold the address of every slot; the driver reads them when a kernel is launched,
-so nothing is copied from run to run. Steps in a row are a graph (`graphs.py`).
+The cells of a run hold the address of every slot; the driver reads them when it launches a kernel,
+so nothing is copied from run to run. Consecutive steps are a CUDA graph (`graphs.py`).
 """
 
 from __future__ import annotations

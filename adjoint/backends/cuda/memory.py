@@ -1,8 +1,8 @@
-"""Memory of the GPU: blocks that are kept for the next time, copies to the host and back.
+"""Memory of the GPU: cached blocks, copies to the host and back.
 
-What is freed is used again at once, while kernels that use it may still run: all work is in the
-order of one stream, so what is launched later comes later. What may live here: blocks, and waiting.
-What may not: who needs them.
+Freed memory is reused at once, while kernels that use it may still run: all work is in the order of
+one stream, so later launches run later. What may live here: blocks, and waiting. What may not: the
+users of blocks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Matrix products as calls of cuBLASLt: rows of memory are columns to it, so it is given bᵀ and aᵀ.
+"""Matrix products as calls of cuBLASLt. The library is column-major, so it gets bᵀ and aᵀ.
 
 Before: out = a @ b, each matrix with strides. After: outᵀ = bᵀ @ aᵀ, whose columns are out's rows.
-What may live here: how a product is told to the library, and what it takes. What may not: its
-numbers (`runtime/cublaslt.py`).
+What may live here: how a product is described to the library, and what the library supports. What
+may not: its constants (`runtime/cublaslt.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Memory that other libraries of the process use too, each on streams of its own.
 
-Who is given memory gets to see all that was launched; memory that others gave is used behind what
-they have launched. It goes back when no work can touch it any more, and a thread waits for
-that, never the user's. What may live here: the order of streams, and memory of others as blocks.
-What may not: tensors, or the protocols by which libraries meet.
+A consumer of Adjoint's memory waits for everything that Adjoint launched; Adjoint uses memory of
+others behind what they have launched. Memory is released when no work can touch it any more, and a
+separate thread waits for that, never the user's. What may live here: the order of streams, and
+memory of others as blocks. What may not: tensors, or the exchange protocols.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows of memory that are asked for one turn of the grid before they are read.
+"""Prefetch: a kernel asks for the next row of memory one iteration of the grid ahead.
 
 A kernel that goes over a row several times reads memory in its first loop alone; in the others
-memory has nothing to do. So its loops ask for the next row, each for a share of an operand.
+memory is idle. So its loops prefetch the next row, each a share of an operand.
 """
 
 from __future__ import annotations

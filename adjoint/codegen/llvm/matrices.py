@@ -1,12 +1,13 @@
-"""Sums of words by the registers of a matrix unit (AMX): whole tiles of a product at once.
+"""Sums of words in the registers of a matrix unit (AMX): whole tiles of a product at once.
 
     for k in 0 .. 64, for i in 0 .. 32: sum[i] = dot_words(left[256 * i + k], panel[32 * k + lane],
     sum[i])
 
-The rows of the left operand lie at one distance from one another, the words of each and of a line
-of the panel side by side, so that the unit loads 16 lines of 16 words at a time, multiplies them
-and adds up in registers of its own. What they hold goes to memory when the loop has ended, and from
-there to the accumulators. What may live here: which loops those are, and their instructions.
+The rows of the left operand are at one distance from one another, and the words of each row and of
+a line of the panel are contiguous, so that the unit loads 16 lines of 16 words at a time,
+multiplies them and adds in registers of its own. When the loop has ended, their contents go to
+memory, and from there to the accumulators. What may live here: which loops qualify, and their
+instructions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """LOAD and STORE as LLVM instructions.
 
 The stride of the index along the lanes decides: 1 is one access to consecutive elements, -1 the
-same turned around, 0 a scalar, 2 or 4 one access that leaves out the elements between, anything
-else a gather or scatter. Memory is touched only where the gate holds and the lane runs: where all
-lanes agree on a gate, a closed one turns the access to spare memory of the function, which costs no
-branch; else the access is masked.
+same reversed, 0 a scalar, 2 or 4 one masked access that skips the elements between, anything else a
+gather or scatter. A kernel touches memory only where the bounds check holds and the lane is active.
+If all lanes share a bounds check that fails, the access goes to spare memory of the function, which
+costs no branch; otherwise the access is masked.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """From a loop program to LLVM IR, as text.
 
-The function takes the cells of a launch and the part of the grid to do. A loop with lanes becomes a
-loop over full groups of lanes and one masked group for what is left; everything that depends on it
-is a vector. Accumulators are SSA values; with a value per lane they are joined by halving where
-the outermost of their loops ends.
+The function takes the cells of a launch and its part of the grid. A loop with lanes becomes a loop
+over full groups of lanes and one masked group for the remainder; everything that depends on it is a
+vector. Accumulators are SSA values. If one has a value per lane, halving joins them where the
+outermost of its loops ends.
 """
 
 from __future__ import annotations

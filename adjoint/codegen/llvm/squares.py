@@ -2,13 +2,13 @@
 
     for a in 0 .. 16: for i in 0 .. 16, 16 side by side: out[a, i] = x[i, a]
 
-Lane i of turn a reads the element a of line i: the turns together read whole lines, one per lane.
-So the lines are loaded as vectors in front of the loop, and the square is transposed: in each step
-two vectors swap the halves, quarters, … of theirs that are in each other's place. What the turns
-store across the lanes (out[i, a]) is held until the loop has ended, and stored line by line.
+Lane i of iteration a reads the element a of line i: the iterations together read whole lines, one
+per lane. So the lines are loaded as vectors before the loop, and the square is transposed: in each
+step two vectors swap halves, quarters, … that are in each other's place. Values that the iterations
+store across the lanes (out[i, a]) are held until the loop has ended, and stored line by line.
 
-Lines of an operand that no cache holds are as many streams as a processor does not follow by
-itself, so what is read of them two squares later is asked for.
+Lines of an operand that no cache holds are more streams than a processor prefetches, so the kernel
+prefetches what it will read of them two squares later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a turn of a loop moves an index, and what divides it, as far as nodes say."""
+"""The step of an index per loop iteration, and its divisors, as far as nodes tell."""
 
 from __future__ import annotations
 

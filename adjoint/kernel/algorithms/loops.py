@@ -1,7 +1,7 @@
-"""`Loops`: a kernel while it is written down, for the ops that are no plain loop of an expression.
+"""`Loops`: writes a kernel for ops that are more than one loop over an expression.
 
-Loops and conditions are `with` blocks. A value is placed when it is first needed, as far out as
-what it depends on allows; a load stays where it was asked for, because memory changes.
+Loops and conditions are `with` blocks. A value is placed on first use, as far out as its operands
+allow; a load stays where it was written, because memory changes.
 """
 
 from __future__ import annotations

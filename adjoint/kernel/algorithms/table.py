@@ -1,4 +1,4 @@
-"""The kernels that are no plain loop of an expression: a table from algorithm to builder.
+"""The kernels of ops with an algorithm: a table from algorithm to builder.
 
 A builder takes a node whose operands are contiguous row-major buffers, a target, and a name for the
 kernel (by default made from op and shape). Buffers of the program: results, the operands that are

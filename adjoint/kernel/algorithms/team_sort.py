@@ -1,4 +1,4 @@
-"""ARGSORT, and SORT with it, where teams of threads are: long rows digit by digit.
+"""ARGSORT, and SORT with it, for teams of threads: radix sort of long rows.
 
 What may live here: how elements become entries of `radix_sort.py`, and entries results. What may
 not: how entries are sorted.
