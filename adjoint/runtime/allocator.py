@@ -1,7 +1,7 @@
-"""Memory for buffers: size classes, free lists, pages that are kept for the next time.
+"""Memory for buffers: size classes, free lists, cached pages.
 
-A freed block goes to the list of its class and comes back from there, so a program in steady state
-takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more ask for huge pages.
+A freed block goes to the list of its class and is reused from there, so a program in steady state
+takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more request huge pages.
 """
 
 from __future__ import annotations

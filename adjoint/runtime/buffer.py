@@ -1,9 +1,9 @@
 """`Buffer`: the storage of one realized tensor, in the memory of its device.
 
-A buffer's contents never change once a user can see them: an assignment makes a new buffer, so a
-view handed to NumPy or another library stays what it was. So a buffer may be in two places: what
-came from the host is copied to its device when a program asks for its `address`, what a program
-made is copied to the host when `array()` is asked for; where the host can address the memory of
+A buffer's contents never change once a user can see them: an assignment makes a new buffer, so an
+array view that NumPy or another library holds keeps its contents. Therefore a buffer may have two
+copies. A value from the host is copied to its device when a program asks for its `address`; a value
+from a program is copied to the host when `array()` is called. If the host can address the memory of
 the device, both are one.
 """
 

@@ -1,8 +1,8 @@
-"""Long native work that Ctrl-C gets through to.
+"""Runs long native work so that Ctrl-C can interrupt it.
 
 Python runs signal handlers in the main thread only, and only between its own instructions, never
-inside a native call. So long work is done by another thread, and the main thread waits for it where
-a signal can wake it.
+inside a native call. So another thread does long work, and the main thread waits for it where a
+signal can wake it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Memory of a kind of device: where blocks come from, and how bytes get there and back.
+"""The memory of a kind of device: where blocks come from, and how bytes get there and back.
 
-Addresses are 64-bit numbers. Where the host can address the memory, reading gives a view.
+Addresses are 64-bit numbers. If the host can address the memory, reading returns a view.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The worker pool of this process: one native page of state, threads that start when first needed.
 
-The page and the code are never given back: workers sleep there until the process ends.
+The page and the code are never freed: workers sleep there until the process ends.
 """
 
 from __future__ import annotations

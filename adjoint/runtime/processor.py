@@ -1,6 +1,6 @@
-"""The processor that this process compiles for: the one it runs on, or the one it is told to.
+"""The processor for which this process compiles: its own, or the one that `ADJOINT_CPU` names.
 
-`ADJOINT_CPU` is read once, when the first kernel is made. Elsewhere: what a processor is
+`ADJOINT_CPU` is read once, when the first kernel is compiled. Elsewhere: what a processor is
 (`target`).
 """
 

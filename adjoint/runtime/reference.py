@@ -1,6 +1,6 @@
-"""The reference device: a NumPy interpreter of the graph, the semantics of record.
+"""The reference device: a NumPy interpreter of the graph, which defines the semantics.
 
-Every primitive is run by the NumPy function in its record; composites have been expanded before.
+The NumPy function in its record computes each primitive; composites have been expanded before.
 float16 and bfloat16 are computed in float32 and rounded once per op.
 """
 

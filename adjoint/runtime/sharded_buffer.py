@@ -1,7 +1,7 @@
 """`ShardedBuffer`: a value in parts, one for each member of a mesh that runs in this process.
 
-Parts of a dimension are equal, the last ones are filled up. A reader of the whole gets it put
-together; where other processes have parts, all of them ask together. What may live here: parts to
+Parts of a dimension are equal, with padding at the end of the last ones. Reading the whole joins
+the parts; if other processes have parts, all processes read together. What may live here: parts to
 whole and back. What may not: programs.
 """
 

@@ -1,7 +1,7 @@
-"""Stacks that are large enough for kernels, whose scratch lies there.
+"""Runs kernels on stacks that are large enough, because their scratch is on the stack.
 
-A thread that was given a small one (`threading.stack_size(1 << 18)`, `ulimit -s`) has its kernels
-run by another thread. What may live here: sizes of stacks.
+If a thread has a small stack (`threading.stack_size(1 << 18)`, `ulimit -s`), another thread runs
+its kernels. What may live here: sizes of stacks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several sources compiled at once, each by one thread of a few.
+"""Compiles several sources at once, each in one of a few threads.
 
 What may live here: handing sources to threads. What may not: how a source is compiled.
 """

@@ -1,12 +1,12 @@
-"""Ops that work along a dimension that is split: each member does its part, with some of its
-neighbours' rows.
+"""Ops along a split dimension: each member computes its part, with some rows of its neighbours.
 
-Before: x[1:], pad, cat, flip, window (a convolution), fold or a running sum along what is split
-over 4 members: gathered first, then computed whole by every member.
-After: the same on a member's part, after a permutation of a few rows, or of a running sum's totals.
+Before: x[1:], pad, cat, flip, window (a convolution), fold or a cumulative sum along a dimension
+that is split over 4 members: gathered first, then computed whole by every member.
+After: the same on a member's part, after a permutation of a few rows, or of a cumulative sum's
+totals.
 
-Where members would send more rows than a gather does, they gather, and keep their part. What may
-live here: these ops. What may not: which rows go where (`neighbours.py`), or scans (`scans.py`).
+If members would send more rows than a gather does, they gather, and keep their part. What may live
+here: these ops. What may not: which rows go where (`neighbours.py`), or scans (`scans.py`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""From one layout to another: the fewest bytes that members must send.
+"""From one sharding to another: the fewest bytes that members must send.
 
 Before: x split along dimension 0 over "dp", wanted split along dimension 1.
 After: all_to_all(x), where an all_gather and a slice would have moved as many times the bytes as
 there are members.
 
-What is pending is joined first: into parts where the parts are wanted, else whole. Then an axis
-that moves from one dimension to another is an all_to_all, new axes are slices, and what is split
-no longer is gathered. What may live here: local nodes that change a layout. What may not: ops.
+Pending sums are joined first: into parts if parts are wanted, else whole. Then an axis that moves
+from one dimension to another is an all_to_all, new axes are slices, and axes that are no longer
+split are gathered. What may live here: local nodes that change a sharding. What may not: ops.
 """
 
 from __future__ import annotations

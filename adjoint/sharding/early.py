@@ -1,11 +1,12 @@
-"""Which pending values are joined where they are made, because several things need them joined.
+"""Pending values that several ops need joined are joined once, where they are made.
 
 Before: y pending; (y * 2).exp() and y.relu() each join: all_reduce(y * 2), all_reduce(y).
-After: all_reduce(y), and both go on from there.
+After: all_reduce(y), and both use its result.
 
-What is pending stays so through what is linear, and is joined where it is needed. Where one value
-reaches several such places, joining it once costs less. The bytes of whole values are compared, so
-the number of members does not show. What may live here: that choice. What may not: layouts.
+A pending value stays pending through linear ops, and is joined where an op needs it. If one value
+reaches several such ops, joining it once costs less. The bytes of whole values are compared, so the
+choice does not depend on the number of members. What may live here: that choice. What may not:
+shardings.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A reduction over a dimension that is split: what one member does of it.
+"""A reduction over a split dimension: one member's part of it.
 
 In the fixed order a dimension of n elements is cut into gcd(n, 8) equal pieces, whatever the mesh.
-A member reduces each of its pieces, and joins them as a balanced tree; members are joined by the
-same tree. So meshes of 1, 2, 4 and 8 members give the same bits, as far as their number divides
-that of the pieces. In the fast order a member reduces its whole part.
+A member reduces each of its pieces, and joins them as a balanced tree; the same tree joins members.
+So meshes of 1, 2, 4 and 8 members give the same bits, if their number divides that of the pieces.
+In the fast order a member reduces its whole part.
 
-What is linear may be done to the pieces before they are joined (`linear.py`): y * 3 is 3 times each
+Linear ops may be applied to the pieces before they are joined (`linear.py`): y * 3 is 3 times each
 piece, y + z the sum of two pieces, whatever the number of members that have them.
 
 Before: reduce_sum(x, axis 0), x split over 2 members.

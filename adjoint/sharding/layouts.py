@@ -1,6 +1,6 @@
-"""The sharding of one node: that which partitioning gives it.
+"""The sharding of one node, as partitioning assigns it.
 
-What may live here: the question. What may not: the rules.
+What may live here: the query. What may not: the rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Single nodes as one member has them: constants, counts, indices and attributes for its part.
+"""Single nodes as one member computes them: constants, counts, indices and attributes for its part.
 
-What may live here: one node at a time. What may not: layouts, or the graph (`partition.py`).
+What may live here: one node at a time. What may not: shardings, or the graph (`partition.py`).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Before: loop(h: tanh(h @ w + x_t)) over x split along its batch, h whole.
 After: the same loop of each member over its part of the batch, h in parts too.
 
-Carries lie as the body leaves them, found by going through it a few times; where it leaves them
-otherwise in the end, it brings them back. Sequences are whole along what the loop goes over. What
-may live here: LOOP. BRANCH and WHILE have whole operands.
+Carries have the sharding in which the body leaves them, found by partitioning the body a few times;
+if the body finally leaves them in another, it converts them back. Sequences are whole along the
+axis of iteration. What may live here: LOOP. BRANCH and WHILE have whole operands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A graph whose batch comes in microbatches → what one member does for each, and what once.
+"""A graph whose batch comes in microbatches → what one member computes for each, and what once.
 
 Microbatches are members in time: the graph is partitioned over a mesh with an axis for them in
-place of `pp`. What that axis joins (an all_reduce, an all_gather) a member joins by itself, one
-microbatch after another. So a batch in m microbatches has the bits of one over m members.
+place of `pp`. A member does the collectives of that axis (an all_reduce, an all_gather) by itself,
+one microbatch after another. So a batch in m microbatches has the bits of one over m members.
 
 Before: loss(x), x of 16 rows, 4 microbatches.
 After: sum(x of 4 rows), once for each; of the joined sums, / 16.

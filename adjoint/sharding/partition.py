@@ -1,14 +1,14 @@
 """Graph and shardings → the graph that every member of the mesh runs, with explicit collectives.
 
-Before: exp(contract(x, w)), x and w split along what is summed.
+Before: exp(contract(x, w)), x and w split along the summed axis.
 After: exp(all_reduce(contract(x, w))) on the parts that one member has.
 
-There is one local graph: members differ in what they are given, and in AXIS_INDEX. Parts of a
-dimension are equal; the last are filled up, with elements that nothing reads or that are masked
-where they are joined. A value that is whole and wanted in parts is computed in parts, down to
-leaves, so a sharded draw or a sharded zero costs a part of the whole.
+There is one local graph: members differ in their inputs, and in AXIS_INDEX. Parts of a dimension
+are equal; the last are padded, with elements that nothing reads or that are masked where they are
+joined. A replicated value that is wanted in parts is computed in parts, down to leaves, so sharded
+random numbers or zeros cost a part of the whole.
 
-What may live here: local nodes for nodes. What may not: layouts (`propagate.py`, `convert.py`).
+What may live here: local nodes for nodes. What may not: shardings (`propagate.py`, `convert.py`).
 """
 
 from __future__ import annotations

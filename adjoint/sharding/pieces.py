@@ -1,11 +1,11 @@
-"""A local graph in stages → pieces that one stage computes in one go, and what is sent between.
+"""Cuts a local graph with stages into pieces that one stage computes, and the values sent between.
 
 Before: w1 @ tanh(w0 @ x), w0 at stage 0, w1 at stage 1.
 After: stage 0: h = tanh(w0 @ x); h from 0 to 1; stage 1: w1 @ h.
 
-A piece takes values of others as parameters. What only shows another value (a transpose, a
-broadcast) is not handed over: the value that it shows is. What may live here: where a graph is cut.
-What may not: who computes what (`stages.py`), or when (`timetable.py`).
+A piece takes values of others as parameters. Stages do not send views (a transpose, a broadcast),
+but the values that these show. What may live here: where a graph is cut. What may not: who computes
+what (`stages.py`), or when (`timetable.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How every value of a graph lies on the mesh, from the letters of the records.
+"""Propagation: the sharding of every value of a graph, from the letters of the records.
 
 Before: contract(x, w, "mk,kn->mn") with x split along k over "tp", and so w.
 After: the result is whole, its sum over "tp" pending; x and w stay as they are.
 
-Operands that do not agree follow the largest: it stays where it is. What may live here: from the
-shardings of operands to that of the result. What may not: collectives (`convert.py`), or nodes.
+If operands disagree, the largest keeps its sharding. What may live here: from the shardings of
+operands to that of the result. What may not: collectives (`convert.py`), or nodes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Which stage of a pipeline computes each node of a local graph.
+"""The pipeline stage of each node of a local graph.
 
-Leaves and marks (`to_stage`) say where they are. A forward node is where the last of its operands
-is; a node of the backward pass where the forward values are that it needs, or the last of those
-that need it. What no stage has anything to do with is computed by every stage that needs it.
+Leaves and markers (`to_stage`) have given stages. A forward node gets the last stage of its
+operands. A node of the backward pass gets the stage of the forward values that it needs, or the
+last stage of its users. A node without a stage is computed by every stage that needs it.
 
-What may live here: stages of nodes. What may not: cutting (`pieces.py`), layouts, or time.
+What may live here: stages of nodes. What may not: cutting (`pieces.py`), shardings, or time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Resources that library calls share: a block of memory, as large as any call needs, and the GPU.
-"""
+"""Resources that library calls share: a block of memory for the largest call, and the GPU."""
 
 from __future__ import annotations
 
