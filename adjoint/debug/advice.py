@@ -1,4 +1,4 @@
-"""What would help a slow step: a table of rows, the first that holds is said.
+"""Advice on a slow step: a table whose first matching row is printed.
 
 What may live here: conditions on one step and sentences. A sentence names what a user can do.
 """

@@ -1,8 +1,8 @@
-"""`explain`: what became of a function, and where its time goes.
+"""`explain`: how a function was compiled, and where its time goes.
 
-Everything it says is known elsewhere (steps and strategies, what fusing decided, times, traces of
-`jit`): here it is put together, with a word on what would help. What may live here: choosing and
-wording. What may not: measuring (`engine/measured_steps.py`) or deciding anything.
+Other modules know the facts (steps and strategies, fusion decisions, times, traces of `jit`); this
+one combines them, with advice. What may live here: choosing and wording. What may not: measuring
+(`engine/measured_steps.py`) or deciding anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`memory`: what is alive, how much of it, and which line made it."""
+"""`memory`: the values that are alive, their sizes, and the line that made each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about a NaN: the op, its operands, the values around it, the user's line.
+"""The text of a NaN error: the op, its operands, the values around it, the user's line.
 
 Elsewhere: the search for it (`nan_search.py`).
 """

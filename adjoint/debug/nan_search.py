@@ -1,9 +1,9 @@
-"""Which op made a NaN: a graph run node by node, and the way back from a bad result.
+"""Finds the op that made a NaN: runs a graph node by node, and walks back from a bad result.
 
-A node is bad if its value has a NaN (or an infinity, if that is asked for). From a bad result the
-way goes to bad operands; what `where` does not choose is not on it. A bad node without bad operands
-is to blame, and the first of them in the order of the graph is named. Elsewhere: what is said about
-it (`nan_error.py`).
+A node is bad if its value has a NaN (or an infinity, if requested). From a bad result the walk goes
+to bad operands; operands that `where` does not choose are not on it. A bad node without bad
+operands is to blame, and the error names the first of them in the order of the graph. Elsewhere:
+the text of the error (`nan_error.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`debug_nans`: every result is looked at, and a NaN is traced to the op that made it.
+"""`debug_nans`: checks every result, and traces a NaN to the op that made it.
 
 Elsewhere: the search (`nan_search.py`).
 """

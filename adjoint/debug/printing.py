@@ -1,4 +1,4 @@
-"""Looking at values while a program runs: `print` and `callback`.
+"""Shows values while a program runs: `print` and `callback`.
 
 Both work everywhere: in plain code at once; inside jit, vmap and loops each time the program runs,
 in the order of the code. Elsewhere: how effects get into programs (`transforms/effects.py`).

@@ -1,6 +1,6 @@
-"""`Effect`: what a node does besides having a value: it calls a Python function on arrays.
+"""`Effect`: a node's effect besides its value: it calls a Python function on arrays.
 
-An effect is an attribute of a TAP node. Two effects are never one, so that two prints of the same
+An effect is an attribute of a TAP node. Two effects are never equal, so that two prints of the same
 value stay two. Elsewhere: how it gets into a graph (`transforms/effects.py`).
 """
 

@@ -1,7 +1,7 @@
-"""What products may do that changes their bits: three settings.
+"""Three settings that allow products to change their bits.
 
-Whatever is compiled while one is changed may use it, so they are part of the key of every program.
-What may live here: the settings. What may not: who reads them (`schedule/word_products.py`,
+A program compiled under such a setting may use it, so the settings are part of the key of every
+program. What may live here: the settings. What may not: their readers (`schedule/word_products.py`,
 `schedule/layout.py`).
 """
 

@@ -1,4 +1,4 @@
-"""What an op is to the compiler: the kinds of `OpDef.kernel`.
+"""The kinds of `OpDef.kernel`: an op as the compiler sees it.
 
 A kind holds the functions and numbers that the scheduler and kernel lowering read: how a view maps
 an index, what a pointwise op computes and costs, how a reduction joins and starts. They read these

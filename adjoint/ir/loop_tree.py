@@ -2,9 +2,9 @@
 
     for i: { a; if c: { b } }      is      Block(None): [Block(i): [a, Block(if c): [b]]]
 
-A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree is
-what the list means. Whatever must know what is inside what walks it: lowering and hand-built
-kernels put nodes in order in one, renderers and the interpreter of kernels read one.
+A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree
+makes its nesting explicit. Lowering and hand-built kernels order their nodes in such a tree;
+renderers and the interpreter of kernels walk it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How much memory a run of what is compiled may take: a setting, like those of `exactness.py`.
+"""The memory limit of a compiled program: a setting, like those of `exactness.py`.
 
-It changes no bit of any result, only which values are kept and which are computed again; so it is a
-part of the key of a program. What may live here: the setting, and how people write it. What may
-not: who keeps to it (`engine/memory_limits.py`).
+It changes no bit of any result, only which values are kept and which are recomputed; so it is a
+part of the key of a program. What may live here: the setting, and its notation. What may not:
+enforcing it (`engine/memory_limits.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`Mesh`, `P` and `Sharding`: how a value is spread over devices. Data only.
+"""`Mesh`, `P` and `Sharding`: how a value is distributed over devices. Data only.
 
-A mesh is devices in a grid whose axes have names. A sharding says for every dimension of a value
-along which axes of the mesh it is split, and along which axes the value is still to be joined
-(pending), and by what. It is a tuple of the devices' names, so it stands where one device could;
-of a node that is computed only its mesh counts, of a leaf all of it.
+A mesh is a grid of devices whose axes have names. A sharding says for every dimension of a value
+along which mesh axes it is split. It also says over which axes the value is pending, which means
+still to be reduced, and by which reduction. It is a tuple of the devices' names, so it can take the
+place of one device. Of a computed node only the mesh counts, of a leaf the whole sharding.
 
 What may live here: the data, with the sizes that follow from it. What may not: any graph.
 """

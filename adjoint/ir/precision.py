@@ -1,12 +1,12 @@
-"""What an op does with its operands under `autocast`: the values of a record's `precision`.
+"""The values of a record's `precision`: what `autocast` does to an op's operands.
 
-A rule gets the dtypes of the operands that are floats or complex and the dtype that products are
-computed in, and gives the one dtype that the floats among the operands are cast to, or None: they
-stay as they are. Ops without a rule compute in what they are given and promote as ever. float64 and
-complex numbers are asked for on purpose: no rule makes them narrower.
+A rule gets the dtypes of the float and complex operands and the low dtype, and returns the one
+dtype to which the float operands are cast, or None, which leaves them as they are. Ops without a
+rule compute in the dtypes of their operands and promote as usual. No rule narrows float64 or
+complex numbers, because these are deliberate.
 
 What may live here: the rules, and the cast of operands. What may not: which op has which rule (the
-records), when they hold (`tensor/autocast.py`).
+records), when autocast is on (`tensor/autocast.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Sizes that vary: `Variable("n", 1, 64)`, and the numbers that are made of one by arithmetic.
+"""Dynamic sizes: `Variable("n", 1, 64)`, and the numbers computed from a variable.
 
-`n.bind(5)` is a `Size`: the int 5, which remembers that it is n. Its arithmetic gives sizes again,
-so a shape says which of its numbers vary, and how far. A size that is read as a plain int is one
-from then on: what was forgotten costs a compile, never a value. What is asked here ("is this less
-than that, whatever n is?") is answered with yes only if it is true of the numbers as well.
+`n.bind(5)` is a `Size`: the int 5, which remembers that it is a value of n. Its arithmetic returns
+sizes again, so a shape says which of its numbers vary, and in what range. Code that reads a size as
+a plain int gets a plain int: the lost variable costs a compile, never a value. A query such as "is
+this less than that for all n?" returns true only if it is true of the actual numbers as well.
 """
 
 from __future__ import annotations

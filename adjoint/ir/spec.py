@@ -1,7 +1,7 @@
-"""What a well-formed graph is, level by level, and `verify`.
+"""The well-formedness of a graph, level by level, and `verify`.
 
-Nodes check themselves when they are built, so a graph that breaks these rules was made by a pass
-that went around the records, or mixes levels. Elsewhere: checks of one op's operands (its record's
+Nodes check themselves when they are built, so a graph that breaks these rules comes from a pass
+that bypassed the records, or mixes levels. Elsewhere: checks of one op's operands (its record's
 `infer`).
 """
 

@@ -1,5 +1,6 @@
-"""Whether a node has a value, and which, and what the variables of a graph are bound to: the facts
-that every walk over a graph stops at."""
+"""Facts at which every walk over a graph stops: whether a node has a value, which, and what the
+graph's variables are bound to.
+"""
 
 from __future__ import annotations
 

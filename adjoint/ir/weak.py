@@ -1,8 +1,8 @@
 """Objects by identity: weak references, and keys that are one object.
 
-Such a reference runs no Python code when what it refers to is gone. Python lets a signal handler
-run in the middle of a callback, and then ignores what the handler raises: a Ctrl-C would be lost.
-So callbacks for what dies often are C functions.
+Such a reference runs no Python code when its object dies. Python lets a signal handler run in the
+middle of a callback, and then ignores what the handler raises: a Ctrl-C would be lost. So callbacks
+for short-lived objects are C functions.
 """
 
 from __future__ import annotations

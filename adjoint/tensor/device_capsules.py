@@ -1,8 +1,8 @@
 """DLPack capsules of memory that the host cannot address: written and read field by field.
 
-Who takes a capsule calls its deleter when the memory is not needed any more; a capsule that is not
-taken calls it itself. Both happen once. What may live here: the capsules. What may not: tensors,
-streams, or what memory is.
+The consumer of a capsule calls its deleter when it no longer needs the memory; an unused capsule
+calls it itself. Either happens once. What may live here: the capsules. What may not: tensors,
+streams, or memory itself.
 """
 
 from __future__ import annotations

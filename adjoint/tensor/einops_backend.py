@@ -1,7 +1,7 @@
-"""einops takes tensors: its backend for them is defined when einops is imported, or at once.
+"""einops accepts tensors: its backend for them is defined when einops is imported, or at once.
 
 einops looks for backends among the subclasses of a class of its own, which exists only where it is
-installed and imported; hence a finder that waits for that module and then steps aside.
+installed and imported. So an import finder waits for that module and then removes itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Tensors on a device lent to other libraries, without copies where nothing else shows the memory.
+"""Lends memory of tensors on a device to other libraries, without a copy if nothing else refers to
+it.
 
-What is lent may be written by who has it: the tensor and its views show that, nothing else does.
-So memory that another tensor or graph refers to is copied on the device first, once. What may live
+The borrower may write to lent memory: the tensor and its views show that, nothing else does. So
+memory to which another tensor or graph refers is copied on the device first, once. What may live
 here: giving memory away. What may not: taking it (foreign.py), or the host's (interchange.py).
 """
 

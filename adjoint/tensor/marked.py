@@ -1,8 +1,9 @@
-"""Tensors that are marked with requires_grad=True, and the nodes that were theirs.
+"""Tensors with requires_grad=True, and the nodes that they have had.
 
-`backward` looks for what a result was made of, and that may be a node that the tensor had before it
-was assigned to: so every node that a marked tensor has had is remembered, for as long as something
-else uses it. What may live here: the marks and these nodes. What may not: derivatives.
+`backward` looks for the nodes from which a result was computed, and such a node may belong to a
+tensor that has been assigned to since. So every node that a marked tensor has had is remembered,
+for as long as something else uses it. What may live here: the marks and these nodes. What may not:
+derivatives.
 """
 
 from __future__ import annotations

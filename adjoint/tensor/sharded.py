@@ -1,4 +1,4 @@
-"""Tensors on a mesh: asking how they lie there, and laying them out.
+"""Tensors on a mesh: querying and changing their sharding.
 
 What may live here: the methods and functions of users. What may not: propagation or running.
 """

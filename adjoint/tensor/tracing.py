@@ -1,9 +1,9 @@
-"""Scopes in which tensors stand for values that are not known: inside grad, vmap and jit.
+"""Scopes in which tensors stand for unknown values: inside grad, vmap and jit.
 
 A scope knows its variables (nodes) and the handles made while it is open. Reading a value that
-depends on an open scope's variable is an error with a fix; a handle that survives its scope and
-depends on its variables is spent, and says so when it is used. What may live here: the scopes, and
-whether results have a history.
+depends on an open scope's variable is an error with a fix. A handle that survives its scope and
+depends on its variables becomes invalid, and raises an error when it is used. What may live here:
+the scopes, and whether results have a history.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Views: handles that show a part of another handle's value, and write to it.
 
-Handles of one value share a `Storage`, which knows the node of the whole value now. A view has a
-`Tie`: the storage and the steps from the whole to what the view shows. A write builds a new whole
-(the graph stays pure) and takes the node of every view away; a view without a node builds it when
-it is read, from the whole as it is then (`Tensor.__getattr__`), so reading costs nothing more than
-before. What may live here: ties, reading and writing through them. What may not: any one op beyond
-the table of inverses.
+Handles of one value share a `Storage`, which knows the current node of the base. A view has a
+`Tie`: the storage and the steps from the base to the view's elements. A write builds a new base
+(the graph stays pure) and invalidates the node of every view; a view without a node builds it when
+it is read, from the current base (`Tensor.__getattr__`), so reading costs nothing more than before.
+What may live here: ties, reading and writing through them. What may not: any one op beyond the
+table of inverses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""checkpoint: the gradient computes a function's body again instead of keeping what it computed.
+"""checkpoint: the gradient computes a function's body again instead of keeping its values.
 
-A policy says what of the body is kept all the same: such values are further results of the node.
+A policy names values of the body to keep nevertheless: these are further results of the node.
 """
 
 from __future__ import annotations

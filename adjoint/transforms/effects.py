@@ -1,12 +1,11 @@
-"""Effects in graphs: the record TAP, and how effects get from where they are asked for into a
-program.
+"""Effects in graphs: the record TAP, and how effects get from the call into a program.
 
-A TAP has a token as its value (always true); a token that is among the results of a program keeps
-its effect alive, and a TAP that takes the token of another comes after it. A scope that makes a
-graph which runs later (jit, vmap, the body of a loop) keeps the tokens made inside and hands them
-to the scope around it; where there is none they are computed at once. Gradients never see tokens:
-what computes a function again does so without its effects (`bare`). What may live here: that path.
-What may not: any one effect.
+A TAP has a token as its value (always true). A token among the results of a program keeps its
+effect alive, and a TAP that takes the token of another comes after it. A scope that makes a graph
+which runs later (jit, vmap, the body of a loop) keeps the tokens made inside and passes them to the
+enclosing scope; without one the effects happen at once. Gradients never see tokens: code that
+computes a function again removes its effects (`bare`). What may live here: that mechanism. What may
+not: any one effect.
 """
 
 from __future__ import annotations

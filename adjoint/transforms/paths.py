@@ -1,6 +1,6 @@
-"""Where leaves are in their trees: paths of keys, and trees as one flat vector.
+"""The places of leaves in their trees: paths of keys, and trees as one flat vector.
 
-What may live here: functions of pytrees that know of places or of numbers. What may not: what a
+What may live here: functions of pytrees that deal with places or numbers. What may not: what a
 container is (`pytree.py`).
 """
 

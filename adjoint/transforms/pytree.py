@@ -1,8 +1,8 @@
 """Pytrees: nested containers whose leaves are tensors.
 
 Containers: list, tuple, namedtuple, dict (in sorted key order), None (no leaves), dataclasses, and
-classes that register. Everything else is a leaf. What may live here: taking trees apart and putting
-them together. What may not: tensors.
+classes that register. Everything else is a leaf. What may live here: flattening and unflattening
+trees. What may not: tensors.
 """
 
 from __future__ import annotations
