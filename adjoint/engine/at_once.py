@@ -94,8 +94,9 @@ def _is_asked_for(key: GraphKey, limits: Limits) -> bool:
 
 
 def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits, more: int) -> bool:
-    """Whether the graph has come again and its program is on disk, or has come often and no other
-    thread can compile it."""
+    """Whether the graph has recurred and its program is on disk, or has recurred often and no other
+    thread can compile it.
+    """
     times = PROGRAMS.times(key, more)
     if times - more < _LOOK <= times:
         return PROGRAMS.load(key, roots)
@@ -141,7 +142,7 @@ def _without(parameters: Sequence[UOp], values: Sequence[UOp]) -> list[UOp]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recipe:
-    """Nodes over parameters in the order in which they are computed; nothing of it is the user's.
+    """Nodes over parameters in execution order, without any object of the user.
 
     Values have numbers: those of parameters come first. `has_constants`: an exponent, for example.
     """

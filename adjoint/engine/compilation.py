@@ -42,8 +42,9 @@ MAIN = None
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Around:
-    """What a pass over one part may ask: what it is compiled for, the functions inside it, and
-    whether memory is limited."""
+    """The context of a pass over one part: the target, the functions inside the part, and whether
+    memory is limited.
+    """
 
     target: Target
     made: Mapping[Function, Any]

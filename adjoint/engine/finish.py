@@ -22,7 +22,7 @@ from adjoint.stages import LoopProgram, Schedule, Source
 def finished(
     schedule: Schedule, sources: Mapping[LoopProgram, Source], backend: Backend
 ) -> Program:
-    """The program of steps whose sources are there."""
+    """The program of steps whose sources exist."""
     unit = Compilation(backend, {MAIN: schedule}, sources)
     with span("compile", "compile"):
         unit = compile_sources(unit)
@@ -32,7 +32,7 @@ def finished(
 
 
 def compile_sources(unit: Compilation) -> Compilation:
-    """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
+    """Before: sources. After: code, found by content or compiled; nothing else compiles a graph."""
     fresh = sum(_is_new(source) for source in unit.sources.values())
     if counters.active:
         counters.count(compiles=len(unit.sources), sources=fresh)

@@ -43,7 +43,7 @@ def _orders(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> li
 def _in_memory(
     needed: Sequence[UOp], wanted: Sequence[UOp], inputs: Sequence[UOp], backend: Backend
 ) -> list[UOp]:
-    """The wanted nodes that are written to memory even if they are not wanted."""
+    """The wanted nodes that are written to memory in any case."""
     whole = Compilation(backend, {MAIN: Graph((*needed, *wanted), tuple(inputs))})
     whole = pipeline.run_until(whole, "fuse")
     roots = whole.main.roots

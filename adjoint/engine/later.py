@@ -25,7 +25,7 @@ class Later:
         self._server: Job | None = None
 
     def has_room_for(self, name: Hashable) -> bool:
-        """Whether work of that name may be asked for."""
+        """Whether work of that name may be requested."""
         return name not in self._jobs and len(self._jobs) < _MOST
 
     def ask(self, name: Hashable, work: Callable[[], Any]) -> None:

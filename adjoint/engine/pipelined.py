@@ -262,8 +262,9 @@ def pipelined_program(
 def _settled(
     timed: TimedGraph, roots: Sequence[UOp], leaves: Stages, forward_only: bool
 ) -> TimedGraph:
-    """Results that nothing was asked of: numbers go to all stages, anything larger stays with the
-    one that computes it."""
+    """Results without a requested stage: scalars go to all stages, anything larger stays with the
+    stage that computes it.
+    """
     found = once_stages(toposort(timed.roots), leaves, forward_only)
     results = [
         Sharding(s.mesh, s.dims, (), found[node], s.turns) if _stays(root, s) else s
@@ -285,7 +286,7 @@ def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:
 
 
 def _asking(timed: TimedGraph) -> dict[UOp, int | None]:
-    """The stage whose gradient each join is a part of: that of the nearest mark above it."""
+    """The stage whose gradient each join is a part of: that of the nearest marker above it."""
     found: dict[UOp, int | None] = {j.joined: None for j in timed.joins}
     for mark in toposort(timed.roots):
         if mark.op is to_stage:

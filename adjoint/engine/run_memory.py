@@ -22,8 +22,9 @@ from adjoint.stages import LoopProgram, Slot
 
 
 class RunMemory:
-    """`launches` are the segments: a `Launch` for those of the backend, the others as they are;
-    `flags` are numbers that kernels set when an index is out of range, with the node to blame."""
+    """`launches` are the segments: a `Launch` for those of the backend, the others unchanged;
+    `flags` are numbers that kernels set when an index is out of range, with the node to blame.
+    """
 
     __slots__ = ("arena", "arrays", "cells", "flags", "launches", "loose", "own", "plan")
 

@@ -55,7 +55,7 @@ def _note(node: UOp, which: int, groups: dict[Any, Members]) -> None:
 
 
 def _whole(base: UOp, which: int, one: UOp, members: Members, target: Target) -> UOp | None:
-    """The product of all slices, if it is worth it: most of them are wanted."""
+    """The product of all slices, if it pays: most of them are needed."""
     count = base.shape[0]
     size = one.size * one.dtype.itemsize * count
     few = len(members) < 2 or 2 * len(set(members.values())) < count

@@ -48,7 +48,9 @@ def sum_products(roots: Sequence[UOp], target: Target) -> list[UOp]:
 
 
 def _chain(top: UOp, users: Counter[UOp]) -> tuple[UOp, list[UOp], set[UOp]]:
-    """What a sum begins with, the products that are added to it, in order, and all partial sums."""
+    """The first term of a sum, the products that are added to it, in order, and all partial
+    sums.
+    """
     terms: list[UOp] = []
     sums: set[UOp] = set()
     node, form = top, None

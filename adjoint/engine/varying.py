@@ -37,8 +37,9 @@ def settled(graph: Graph, target: Target, groups: Fuse) -> Graph:
 
 
 def product_orders(groups: Sequence[Group], target: Target) -> list[str]:
-    """In which order each product of some groups is added up: those of loops in turn, then those of
-    tiles, which follow from their lengths alone and not from what is one kernel."""
+    """The order in which each product of some groups is added: first those of loops, then those of
+    tiles, whose order follows from their lengths alone and not from fusion.
+    """
     loops, tiles = [], []
     for group in groups:
         tiled = [row for row in group.reduced if choose(row[0], target).use == TILES]

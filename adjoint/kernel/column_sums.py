@@ -130,7 +130,7 @@ class ColumnLowering(Lowering):
         self.own = gate if self.count % _ROUND else ()
 
     def _add_group(self, around: tuple[UOp, ...], partial: list[UOp], total: list[UOp]) -> None:
-        """What a group has found, added to the totals."""
+        """Adds the sums of a group to the totals."""
         size = LANES * self.choice.columns
         loop, _ = self._counted(size, None, self.choice.width)
         self.paths[0].append((*around, loop))

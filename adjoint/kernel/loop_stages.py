@@ -23,7 +23,7 @@ Atoms = tuple[int, ...]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Stage:
-    """Loops and what is done in them; `atoms` gives for each task the group's loops it follows."""
+    """Loops and their tasks; `atoms` gives for each task the group's loops it follows."""
 
     level: int
     sizes: tuple[int, ...]

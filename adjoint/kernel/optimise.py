@@ -76,7 +76,7 @@ def _stays(node: UOp) -> bool:
 
 
 def _in_order(new: dict[UOp, UOp], staying: set[UOp]) -> tuple[UOp, ...]:
-    """What is needed: in its order what stays, the rest as far out as its sources allow."""
+    """The needed nodes: fixed ones in their order, the rest as far out as their sources allow."""
     needed = _needed(list(new.values()))
     loops = Loops()
     for old, node in new.items():

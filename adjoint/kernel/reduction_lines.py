@@ -88,7 +88,7 @@ class LineLoops(TreeLoops):
         return self._found((*loops, loop), line, column, ((line, column, ()),))
 
     def _across(self, loops: tuple[UOp, ...], line: Affine, stop: UOp, lane: Affine) -> TreePart:
-        """The row that goes on in the next line: what is there is another spot."""
+        """The row that continues in the next line: its elements there are another spot."""
         row = self._rows_until(line)
         behind = self._over(self.index(line * self.length + (self.length + LANES - 1)), LANES)
         count = self._less(UOp(OPS["minimum"], (behind, stop)), UOp(OPS["minimum"], (row, stop)))

@@ -162,7 +162,7 @@ class TreeLoops:
     def _with_rest(
         self, around: tuple[UOp, ...], block: Affine, lane: Affine, rows: int, whole: UOp | None
     ) -> tuple[TreePart, ...]:
-        """What is left of a row is the last element of its lanes' last group."""
+        """The remainder of a row is the last element of its lanes' last group."""
         most = min(-(-highest(self.count) // LANES), BLOCK // LANES)
         if whole is None and rows < GROUP:
             held, group = None, ZERO

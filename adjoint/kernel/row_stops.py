@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _UnknownError(Exception):
-    """What is behind a mask depends on more than rows."""
+    """The values behind a mask depend on more than rows."""
 
 
 def is_known(rows: PanelRows, mask: UOp) -> bool:
@@ -47,7 +47,7 @@ def _is_same(rows: PanelRows, mask: UOp, part: Sum) -> bool:
 
 
 def behind(rows: PanelRows, mask: UOp, part: Sum, column: int = 0) -> UOp:
-    """What a reduction joins behind the mask, of the present row."""
+    """The terms of a reduction behind the mask, for the present row."""
     rows.go_to_column(part, Affine(column))
     places, gate = reduced_operands(part.node, *rows.places_of(part))
     if gate:

@@ -28,8 +28,9 @@ from adjoint.target import Target, Tile
 
 
 def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, None]:
-    """The loops of a group that has products of the same rows and columns, and what is done to
-    their elements."""
+    """The loops of a group that has products of the same rows and columns, and elementwise work on
+    them.
+    """
     if target.tile is None or len({at for _, at, _ in group.reduced}) != 1:
         raise InternalError(f"kernel {name} is not made of products in tiles")
     node, at, _ = group.reduced[0]
@@ -80,7 +81,7 @@ def start_of(at: At, column: Affine) -> int:
 
 
 class SeveralProducts(TileLowering):
-    """One kernel being written, whose elements need several sums."""
+    """Writes a kernel whose elements need several sums."""
 
     start = 0
     sooner = False  # the sums of all products are there at the end

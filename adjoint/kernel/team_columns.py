@@ -41,7 +41,7 @@ _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
-    """Whether teams go down the columns: there are many lines, and nothing is stored on the way."""
+    """Whether teams go down the columns: there are many rows, and no intermediate stores."""
     if target.team is None or choice.lanes != "outer" or not frame.group.reduced:
         return False
     if not has_fixed_order(frame) or any(stage.stores for stage in frame.stages):

@@ -92,7 +92,7 @@ def _tiled(lhs: UOp, rhs: UOp, target: Target, across: bool = False) -> UOp | No
 
 
 class _Turned:
-    """Nodes with their last two axes exchanged, made of transposed products where that can be."""
+    """Nodes with their last two axes exchanged, computed by transposed products if possible."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -102,7 +102,7 @@ class _Turned:
 
     @property
     def pays(self) -> bool:
-        """Whether what was turned are rows between products."""
+        """Whether the transposed nodes are rows between products."""
         return self.products and self.reductions
 
     def pushed(self, node: UOp) -> UOp:
@@ -141,7 +141,7 @@ class _Turned:
         return node.permute([*range(node.ndim - 2), node.ndim - 1, node.ndim - 2])
 
     def _note(self, node: UOp) -> None:
-        """What is spread over a row may be a reduction of it."""
+        """A value that is broadcast over a row may be a reduction of it."""
         while node.op in (expand, reshape):
             node = node.src[0]
         self.reductions = self.reductions or (is_reduction(node) and node.op.kernel is not Library)

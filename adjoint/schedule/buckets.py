@@ -59,7 +59,7 @@ def _buckets(order: Sequence[UOp]) -> Iterator[list[UOp]]:
 
 
 def _heights(order: Sequence[UOp]) -> tuple[dict[UOp, int], dict[UOp, int]]:
-    """For each node how many small collectives, and how many nodes, lie below it on one way."""
+    """For each node the most small collectives, and the most nodes, on a path below it."""
     below: dict[UOp, int] = {}
     steps: dict[UOp, int] = {}
     for node in order:
@@ -106,7 +106,7 @@ def _rows(node: UOp, source: UOp) -> UOp:
 
 
 def _from_rows(node: UOp, rows: UOp) -> UOp:
-    """The result from rows: those of a gather lie along its dimension."""
+    """The result from rows: those of a gather are concatenated along its dimension."""
     if node.op is not all_gather:
         return rows.reshape(node.shape)
     shape, dim = node.src[0].shape, node.arg.dim

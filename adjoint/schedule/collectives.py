@@ -63,7 +63,7 @@ def _scattered(node: UOp) -> UOp:
 
 
 def _joined(rows: UOp, size: int, by: str) -> UOp:
-    """Rows of all members as one: neighbours, then pairs of pairs, one that is over at last."""
+    """Rows of all members as one: neighbours, then pairs of pairs, a remaining one last."""
     join = OPS[_JOINS[by]]
     level = [rows.shrink([(i, i + 1), (0, rows.shape[1])]) for i in range(size)]
     while len(level) > 1:

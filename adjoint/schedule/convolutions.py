@@ -157,7 +157,7 @@ def _count(sizes: dict[str, int], letters: Iterable[str]) -> int:
 def _gathered(
     x: UOp, letters: str, first: Sequence[str], second: Sequence[str], rest: Sequence[str]
 ) -> UOp:
-    """An operand with some axes as one, others as the next, and the rest as they are."""
+    """An operand with some axes merged into one, others into the next, and the rest unchanged."""
     at = [[letters.index(c) for c in some] for some in (first, second, rest)]
     sizes = [[x.shape[a] for a in some] for some in at]
     turned = _in_order(x, at[0] + at[1] + at[2])

@@ -44,7 +44,7 @@ def results_early(order: Sequence[Unit], makers: Mapping[Unit, set[Unit]]) -> li
 
 
 def _small_early(order: Sequence[Unit], makers: Mapping[Unit, set[Unit]]) -> list[Unit]:
-    """Units whose results take next to no memory right behind what they are made of."""
+    """Moves units with very small results right behind their operands."""
     rank: dict[Unit, tuple[float, int]] = {}
     for i, unit in enumerate(order):
         known = [rank[maker][0] for maker in makers[unit] if maker in rank]

@@ -65,7 +65,7 @@ def _rebuilt(
 
 
 def _finished(chain: Chain, new: Mapping[UOp, UOp], target: Target) -> dict[UOp, UOp]:
-    """What the nodes of a chain become that others read."""
+    """The replacements for the nodes of a chain that others read."""
     a, b = (_cast_first(new[s]) for s in chain.product.src)
     ragged = is_ragged(chain.product, target)
     wider = ragged and chain.added is None and chain.beside is None
@@ -94,7 +94,7 @@ def _finished(chain: Chain, new: Mapping[UOp, UOp], target: Target) -> dict[UOp,
 
 
 def _row(x: UOp, columns: int, wanted: int, dtype: DType) -> UOp:
-    """What is added to every row, zeros where that is longer."""
+    """The row that is added to every row, padded with zeros if necessary."""
     return padded(x.reshape(columns).cast(dtype), [0], [wanted - columns], value=0)
 
 

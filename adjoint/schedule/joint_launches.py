@@ -20,7 +20,9 @@ from adjoint.stages import KernelStep, LoopProgram, Schedule, Step
 
 
 def launch_together(schedule: Schedule, most_bytes: int) -> Schedule:
-    """The schedule with joint launches of kernels whose values have no more bytes each."""
+    """The schedule with joint launches of kernels whose values have at most this many bytes
+    each.
+    """
     if not most_bytes:
         return schedule
     kinds = [_kind(step, schedule, most_bytes) for step in schedule.steps]
@@ -34,7 +36,7 @@ def launch_together(schedule: Schedule, most_bytes: int) -> Schedule:
 
 
 def _kind(step: Step, schedule: Schedule, most_bytes: int) -> Hashable | None:
-    """What kernels have in common that may be one launch; None for what is launched alone."""
+    """The key that kernels of one launch share; None for steps that are launched alone."""
     if not isinstance(step, KernelStep) or step.program.variables:
         return None
     if max(schedule.slots[slot].nbytes for slot in step.slots) > most_bytes:

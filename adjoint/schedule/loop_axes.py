@@ -25,9 +25,9 @@ _DEEPEST = 2  # divisions inside one another: an index doubles with each of them
 
 @dataclass(slots=True, eq=False)
 class Followed:
-    """A coordinate as index maps compute with it: which axes it is made of, of which extent.
+    """A coordinate as index maps compute with it: the axes that it is made of, and their extents.
 
-    `moved` says that it is not one of these axes as it is, but a multiple, a shift or a sum.
+    `moved` says that it is not one of these axes itself, but a multiple, a shift or a sum.
     """
 
     axes: Index

@@ -80,7 +80,7 @@ def _total(x: UOp) -> UOp:
 
 
 def _all_of(x: UOp) -> UOp:
-    """The same elements in the order in which they lie, so that several ask once."""
+    """The same elements in memory order, so that several products share one test."""
     while x.op in (flip, permute, reshape):
         x = x.src[0]
     return x

@@ -51,7 +51,9 @@ def _is_zero(node: UOp) -> bool:
 
 
 def _row(node: UOp, axis: int, depth: int) -> UOp | None:
-    """What a node is everywhere along an axis, of which one element is left; None if it differs."""
+    """The value of a node everywhere along an axis, of which one element is left; None if it
+    differs.
+    """
     shape = tuple(1 if d == axis else n for d, n in enumerate(node.shape))
     if is_constant(node):
         found: UOp = OPS["const"](node.arg.value, node.dtype, shape, node.device)

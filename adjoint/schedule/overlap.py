@@ -81,7 +81,7 @@ class _Order:
                 self._offer(follower)
 
     def _written(self) -> list[Step]:
-        """The steps; a collective behind whose beginning nothing is done is one step."""
+        """The steps; a collective with no work behind its beginning is one step."""
         kernels = list(accumulate(not self.travels[number] for number, _ in self.made))
         end = {number: place for place, (number, waits) in enumerate(self.made) if waits}
         found: list[Step] = []

@@ -67,7 +67,7 @@ def _does(node: UOp) -> bool:
 
 
 def _apart(before: Sequence[UOp], after: Sequence[UOp]) -> list[UOp]:
-    """The results, copied where they have come to lie in memory that was not theirs."""
+    """The results, copied if simplifying has made them share memory."""
     owners: dict[UOp, UOp] = {}  # where a result lies: where it lay before
     return [_own(new, old, owners) for old, new in zip(before, after, strict=True)]
 
@@ -84,7 +84,7 @@ def _own(new: UOp, old: UOp, owners: dict[UOp, UOp]) -> UOp:
 
 
 def memory_of(node: UOp) -> UOp:
-    """The node in whose memory this one lies."""
+    """The node whose memory this one shares."""
     while True:
         kernel = node.op.kernel
         if isinstance(kernel, Identity):

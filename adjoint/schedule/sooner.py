@@ -27,15 +27,16 @@ def in_better_order(schedule: Schedule) -> Schedule:
 
 
 def is_for_the_device_alone(step: Step) -> bool:
-    """Whether it may be done at another time, or again: what the host does may print, or speak to
-    other members of a mesh."""
+    """Whether the step may run at another time, or again: a host step may print, or communicate
+    with other members of a mesh.
+    """
     if isinstance(step, ControlStep):
         return all(is_for_the_device_alone(inner) for part in step.parts for inner in part.steps)
     return not isinstance(step, HostStep)
 
 
 class _Order:
-    """One pass over the steps: each stays, or goes right behind what it must follow."""
+    """One pass over the steps: each stays, or moves right behind the steps that it depends on."""
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule

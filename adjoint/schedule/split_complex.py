@@ -104,7 +104,7 @@ Rule = Callable[[_Parts, UOp], Any]
 
 
 def _of_pairs(combine: Callable[..., Any]) -> Rule:
-    """A rule that needs nothing but the parts of the operands."""
+    """A rule that needs only the parts of the operands."""
     return lambda p, node: combine(*(p.pair(s) for s in node.src))
 
 
@@ -116,7 +116,7 @@ def _on_parts(p: _Parts, node: UOp) -> Pair:
 
 
 def _same_memory(p: _Parts, node: UOp) -> Any:
-    """What lies in memory as a whole need not be copied to be called something else."""
+    """Contiguous memory need not be copied to be reinterpreted."""
     return None if p.is_stored(node.src[0]) else _on_parts(p, node)
 
 
@@ -134,7 +134,7 @@ def _product(a: Pair, b: Pair) -> Pair:
 
 
 def _quotient(a: Pair, b: Pair) -> Pair:
-    """Divided by the larger part of b first: nothing overflows on the way."""
+    """Divided by the larger part of b first, so that no intermediate value overflows."""
     (ar, ai), (br, bi) = a, b
     wide = br.abs() >= bi.abs()
     large, small = wide.where(br, bi), wide.where(bi, br)

@@ -80,8 +80,9 @@ def _to_real(node: UOp) -> UOp:
 
 
 def _mirrored(x: UOp, axis: int, length: int) -> UOp:
-    """Frequencies of real numbers: the first and the one in the middle are their own mirrors, so
-    that their imaginary parts are not read. A copy, too: the library writes over what it reads."""
+    """Frequencies of real numbers: the first and the middle one are their own mirrors, so their
+    imaginary parts are ignored. It is also a copy, because the library overwrites its operand.
+    """
     place = positions(x.shape[axis], axis, len(x.shape), x.device)
     single = (place.eq(0) | (place * 2).eq(length)).expand(x.shape)
     made: UOp = x.real().complex(single.where(0, x.imag()))

@@ -74,14 +74,14 @@ def on_lines(left: UOp, right: UOp, target: Target, wider: bool) -> Lined:
 
 
 class _Lies(NamedTuple):
-    """A whole matrix in memory: what it is there, and whether its rows are columns there."""
+    """A whole matrix in memory: its node, and whether its rows are columns there."""
 
     rows: UOp
     turned: bool
 
 
 def _lies(matrix: UOp) -> _Lies | None:
-    """A (1, row, column) view as what is in memory; None if it is a part, or has other strides."""
+    """A (1, row, column) view as a matrix in memory; None if it is a part, or has other strides."""
     base, found = base_of(matrix), placed(matrix)
     if found is None or found[1] or is_of_none(base) or not base.shape:
         return None
@@ -95,7 +95,7 @@ def _lies(matrix: UOp) -> _Lies | None:
 
 
 def _as_long(found: _Lies, shape: tuple[int, int], step: int) -> UOp:
-    """The matrix as it lies in memory with these rows and columns, zeros where it has fewer."""
+    """The matrix in memory with these rows and columns, padded with zeros."""
     rows, length = (max(pair) for pair in zip(shape, found.rows.shape, strict=True))
     wide = _filled(found.rows, (rows, length + -length % step))
     if wide.shape != shape:
