@@ -46,7 +46,7 @@ class Backend(Protocol):
         """A hash of what sources are written for besides the target: a processor, a compiler."""
 
     def about(self) -> str:
-        """The machine in words, by which what is measured on it is kept."""
+        """A description of the machine, under which measurements are stored."""
 
     def prepare(self) -> None:
         """Something is going to be compiled: what takes long and needs no graph may begin."""
@@ -72,4 +72,4 @@ class Backend(Protocol):
         """Wait until all that was launched is done."""
 
     def timed(self, run: Callable[[], T]) -> tuple[T, float]:
-        """Run something and wait for it: what it gave, and the seconds that the device took."""
+        """Run something and wait for it: its result, and the seconds that the device took."""

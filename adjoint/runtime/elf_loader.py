@@ -108,7 +108,7 @@ class _ObjectLayout:
         ]
 
     def _place(self) -> int:
-        """Sections that take memory, in order, each where its alignment wants it."""
+        """Sections that occupy memory, in order, each at its alignment."""
         at = 0
         for index, section in enumerate(self.sections):
             if section.flags & _ALLOC and section.kind in (_PROGBITS, _NOBITS) and section.size:

@@ -89,7 +89,7 @@ class _Run:
                 self.finish(phi)
 
     def finish(self, phi: UOp) -> None:
-        """Outside its loops a PHI is what the register holds; lanes are joined by halving."""
+        """Outside its loops a PHI has the value of the accumulator; halving joins lanes."""
         register = self.registers[phi.src[0]]
         while len(register) > 1:
             half = len(register) // 2

@@ -51,7 +51,7 @@ _pools: list[Pool] = []
 
 
 def the_pool() -> Pool:
-    """The one pool, made when first asked for."""
+    """The worker pool, made on first use."""
     if not _pools:
         with _lock:
             if not _pools:

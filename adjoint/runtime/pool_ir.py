@@ -61,7 +61,7 @@ def _field(name: str, offset: int, of: str = "pool") -> str:
 
 
 def _pause() -> tuple[str, str]:
-    """(declaration, call) of the instruction that tells the processor it is in a waiting loop."""
+    """(declaration, call) of the spin-wait hint of the processor."""
     known = _PAUSES.get(platform.machine())
     if known is None:
         return "", ""

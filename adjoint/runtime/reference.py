@@ -38,7 +38,7 @@ def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
 
 
 def computed(node: UOp, operands: list[Any], extra: Any = MappingProxyType({})) -> Any:
-    """`evaluate` for one who says where errors come from and has silenced NumPy's."""
+    """`evaluate` for a caller that reports the origin of errors and has silenced NumPy's."""
     record = node.op
     if record.computes_in_f32:
         pairs = zip(operands, node.src, strict=True)

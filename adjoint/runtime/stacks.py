@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 def with_room(call: Callable[[], Any]) -> Any:
-    """What the call gives, made where the stack is large enough."""
+    """The result of the call, made where the stack is large enough."""
     if getattr(_here, "roomy", False):
         return call()
     if stack_size() >= NEEDED:
@@ -30,7 +30,7 @@ def with_room(call: Callable[[], Any]) -> Any:
 
 
 def stack_size() -> int:
-    """Bytes of the stack of this thread; where the system does not tell, they are enough."""
+    """Bytes of the stack of this thread; if the system does not report them, they suffice."""
     find = getattr(_libc, "pthread_getattr_np", None)
     if find is None:
         return NEEDED

@@ -29,7 +29,7 @@ _ADD = OPS["add"]
 
 
 def piece_count(extent: int, parts: int) -> int:
-    """The pieces that one of so many members has of a dimension; 1: they cannot be told apart."""
+    """The pieces of a dimension that one of this many members has; 1: they cannot be separated."""
     whole = gcd(extent, PIECES)
     return whole // parts if extent % parts == 0 and whole % parts == 0 else 1
 
@@ -44,7 +44,7 @@ def has_order(node: UOp) -> bool:
 def reduced_pieces(
     node: UOp, terms: Letters, local: list[UOp], operands: tuple[Sharding, ...], order: str
 ) -> list[UOp]:
-    """A reduction or a contraction of what a member has of its operands, a piece at a time."""
+    """A reduction or a contraction of a member's parts of its operands, a piece at a time."""
     letter, axes, extent = _split_letter(node, terms, operands)
     if not letter:
         return [UOp(node.op, tuple(local), node.arg)]
@@ -78,7 +78,7 @@ def _split_letter(
 def _filled(
     node: UOp, terms: Letters, number: int, x: UOp, letter: str, axes: Axes, extent: int, parts: int
 ) -> UOp:
-    """An operand whose filled-up elements do not count; a NaN times zero would."""
+    """An operand whose padding does not count; a NaN there times zero would."""
     if letter not in terms.terms[number]:
         return x
     kernel = node.op.kernel
@@ -97,7 +97,7 @@ def _cut(term: str, x: UOp, letter: str, piece: int, count: int) -> UOp:
 
 
 def joined_pieces(node: UOp, level: list[UOp]) -> UOp:
-    """What a member has of a reduction from its pieces."""
+    """A member's part of a reduction, from its pieces."""
     kernel = node.op.kernel
     loops = kernel.loops if type(kernel) is Library else kernel
     join = OPS[loops.join if type(loops) is Reduce else "add"]

@@ -24,7 +24,9 @@ _NEVER = {OPS[name] for name in ("cast", "scatter_add", "pad_constant", "shard",
 
 
 def linear_in(node: UOp) -> str:
-    """In which operands a node is linear: all of them together, each by itself, the first, none."""
+    """The operands in which a node is linear: all of them together, each by itself, the first,
+    none.
+    """
     op, ad = node.op, node.op.ad
     if op in _TOGETHER:
         return TOGETHER

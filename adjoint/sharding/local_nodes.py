@@ -65,7 +65,7 @@ def own_rows(node: UOp, local: list[UOp], plan: Plan) -> list[UOp]:
 
 
 def attributes(node: UOp, local: list[UOp], layout: Sharding) -> object:
-    """The node's attributes, about what a member has."""
+    """The node's attributes for a member's part."""
     op, arg = node.op, node.arg
     if op is _EXPAND or op is _RESHAPE:
         return arg.replace(shape=layout.local(node.shape))

@@ -36,7 +36,7 @@ def is_loop(node: UOp) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopPlan:
-    """How what a loop is given lies, and what it makes; its body, planned."""
+    """The shardings of a loop's operands and results; its body, planned."""
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
@@ -98,10 +98,10 @@ def _name(name: str, shape: Any, dtype: Any) -> UOp:
 
 
 def _element(sequence: Sharding) -> Sharding:
-    """How one element of a sequence lies."""
+    """The sharding of one element of a sequence."""
     return Sharding(sequence.mesh, sequence.dims[1:])
 
 
 def _rows(mesh: Mesh, element: Sharding) -> Sharding:
-    """How elements lie one after another."""
+    """The sharding of stacked elements."""
     return Sharding(mesh, ((), *element.dims))

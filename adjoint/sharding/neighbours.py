@@ -95,7 +95,7 @@ def rows_sent(split: Split, wanted: Wanted) -> int:
 
 
 def neighbours(local: UOp, split: Split, wanted: Wanted) -> UOp:
-    """What a member wants of a dimension, whose own part is given."""
+    """The window of a dimension that a member wants, given its own part."""
     turns = _turns(split, wanted)
     parts = [_received(local, split, turn) for turn in turns]
     joined = parts[0] if len(parts) == 1 else _CAT.call(*parts, dim=split.dim)

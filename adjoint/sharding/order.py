@@ -43,5 +43,5 @@ class reduction_order:
 
 
 def order_of_products(order: str = "") -> AbstractContextManager[None]:
-    """What a local graph is compiled inside of: in the fixed order, products are steady."""
+    """The context in which a local graph is compiled: in the fixed order, products are steady."""
     return steady_products() if (order or current_order()) == "fixed" else nullcontext()

@@ -68,7 +68,9 @@ def with_axis(layout: Sharding, owned: Owned) -> Sharding:
 
 
 def owner_result(node: UOp, result: Sharding, owned: Owned) -> Sharding:
-    """How the result lies: of a gather each member has its own rows, the others are to be added."""
+    """The sharding of the result: for a gather each member has its own rows, the others are
+    pending.
+    """
     if node.op in _SCATTERS:
         return with_axis(result, owned)
     kind = "max" if node.dtype.is_bool else "sum"

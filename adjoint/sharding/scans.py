@@ -25,8 +25,9 @@ _BY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 def scanned(node: UOp, along: Along, x: UOp, order: str) -> UOp:
-    """Running totals of pieces, and on them those of all pieces before. Sums and products of
-    narrow floats are kept in float64 on the way, as those of a whole are."""
+    """Cumulative totals of pieces, plus those of all pieces before. Sums and products of narrow
+    floats accumulate in float64, as those of a whole do.
+    """
     kind, dim, dtype = SCANS[node.op], along.dim, node.dtype
     inexact = dtype.is_float and kind in ("sum", "prod")
     wide = dtypes.float64 if inexact else dtype

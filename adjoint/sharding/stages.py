@@ -54,8 +54,9 @@ def depth(order: Iterable[UOp], leaves: Stages) -> dict[UOp, int | None]:
 def microbatch_stages(
     sources: Sequence[tuple[UOp, int | None]], leaves: Stages, count: int
 ) -> Placed:
-    """The stages of what is computed for a microbatch. Each source has the stage that asks for it,
-    None: none in particular, as for a loss."""
+    """The stages of the nodes that are computed for a microbatch. Each source has the stage that
+    requests it, None: none in particular, as for a loss.
+    """
     order = toposort([node for node, _ in sources])
     last = count - 1
     deep = depth(order, leaves)
@@ -126,8 +127,9 @@ def uncut(node: UOp, problem: str) -> ShardingError:
 
 
 def once_stages(order: Sequence[UOp], leaves: Stages, forward_only: bool) -> dict[UOp, int | None]:
-    """The stages of what is computed once: with its largest operand, which then need not be sent.
-    Where there is nothing but a forward pass, where the last of its operands is."""
+    """The stages of the nodes that are computed once: that of the largest operand, which then need
+    not be sent; in a forward pass alone, the last stage of the operands.
+    """
     if forward_only:
         return depth(order, leaves)
     found: dict[UOp, int | None] = {}

@@ -14,7 +14,7 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 class Turn(NamedTuple):
-    """What a stage does next: a direction, for a microbatch."""
+    """A stage's next action: a direction, for a microbatch."""
 
     direction: str
     microbatch: int

@@ -66,8 +66,9 @@ class NativeSteps:
         flags: list[Flag],
         turns: Sequence[Moves] = ({},),
     ) -> int | None:
-        """Append the steps, once for each of `turns`, which says how far its slots have moved; what
-        they cost, None if that depends on values."""
+        """Append the steps, once for each of `turns`, which says how far its slots have advanced.
+        Returns their cost, None if that depends on values.
+        """
         place = len(region.steps)
         fixups: list[Fixup] = []
         total: int | None = 0

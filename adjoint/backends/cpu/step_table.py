@@ -24,7 +24,7 @@ _SHORT_ALONE = 1 << 18  # of one that a single thread does meanwhile
 
 @dataclass(slots=True, eq=False, repr=False)
 class Region:
-    """Steps that lie together in the table."""
+    """Contiguous steps of the table."""
 
     steps: list[tuple[Any, ...]] = field(default_factory=list)
 

@@ -138,7 +138,7 @@ def _to_i16(b: FloatBits, bits: str) -> str:
 
 
 def _widen_pairs(b: FloatBits, x: str) -> str:
-    """Two that lie in a word: one is moved up, of the other the rest is cut off."""
+    """Two numbers in a word: one is shifted up, the rest of the other is masked off."""
     w, half = b.w, b.lanes // 2
     words = ty.vector_of("i32", half)
     pairs = w.emit(f"bitcast {ty.vector_of('i16', b.lanes)} {x} to {words}")

@@ -97,7 +97,7 @@ class Matrices:
         return None
 
     def _lies(self, node: UOp, along: int, across: int, head: UOp, lane: UOp) -> bool:
-        """Whether a load reads these distances apart from turn to turn, and from lane to lane."""
+        """Whether a load has these strides from iteration to iteration, and from lane to lane."""
         if node.op.kernel is not LOAD or gate_of(node) is not None:
             return False
         steps = [self._steps.of(node.src[1], loop) for loop in (head, lane)]
@@ -131,8 +131,9 @@ def _split(index: UOp) -> tuple[UOp | None, int]:
 
 
 class TileWriter:
-    """The instructions of a tile; `left` and `right` are where its operands begin. All registers
-    have one shape: the unit is told shapes once for all of a function."""
+    """The instructions of a tile; `left` and `right` are the addresses of its operands. All
+    registers have one shape: the unit is configured once per function.
+    """
 
     def __init__(self, w: Writer, tile: Tile, left: str, right: str, lanes: int) -> None:
         self._w, self._tile, self._lanes = w, tile, lanes
@@ -140,7 +141,7 @@ class TileWriter:
         self._rows, self._columns = len(tile.rows) // _SIDE, lanes // _SIDE
 
     def multiply(self, size: int) -> list[str]:
-        """All turns of the loop; the vectors of the sums, row by row."""
+        """All iterations of the loop; the vectors of the sums, row by row."""
         zero = "llvm.x86.tilezero.internal"
         sums = [self._matrix(zero) for _ in range(self._rows * self._columns)]
         return self._vectors(self._repeated(sums, size // _SIDE))
@@ -152,7 +153,7 @@ class TileWriter:
         return self._w.emit(f"getelementptr i8, ptr {start}, i64 {offset}")
 
     def _repeated(self, sums: list[str], turns: int) -> list[str]:
-        """So many turns of 16 words each."""
+        """This many iterations of 16 words each."""
         w = self._w
         source, inside, after = w.label, w.new_label(), w.new_label()
         w.effect(f"br label %{inside}")
@@ -172,8 +173,9 @@ class TileWriter:
         return found
 
     def _added(self, sums: list[str], turn: str) -> Iterator[str]:
-        """The products of a turn, added to the sums. Rows take turns in one register: there are
-        eight in all."""
+        """The products of an iteration, added to the sums. Rows share one register in turn: there
+        are eight in all.
+        """
         w, step, line = self._w, self._tile.step * _WORD, self._lanes * _WORD
         left = self._at(self._left, w.emit(f"mul i64 {turn}, {_LINE}"))
         right = self._at(self._right, w.emit(f"mul i64 {turn}, {_SIDE * line}"))
@@ -204,5 +206,5 @@ class TileWriter:
 
 
 def pointer(w: Writer, buffer: Value, index: Value) -> str:
-    """Where the words of an operand begin."""
+    """The address of an operand's words."""
     return w.emit(f"getelementptr i32, ptr {buffer.name}, i64 {index.name}")

@@ -68,8 +68,9 @@ class Squares:
 
 
 def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> list[str]:
-    """What a load finds in memory in each turn of the loop, whose first has this index; of what is
-    `far`, squares to come are asked for."""
+    """The values that a load reads in each iteration of the loop, whose first has this index;
+    squares to come of `far` memory are prefetched.
+    """
     start = wide(w, index, node.src[1].dtype)
     kind, lanes = ty.memory_type(node.dtype), w.lanes
     square = ty.memory_type(node.dtype, lanes)
@@ -86,7 +87,7 @@ def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> 
 
 
 class Held:
-    """What the turns of a loop store across lanes, until it has ended."""
+    """Values that the iterations of a loop store across lanes, until it has ended."""
 
     def __init__(self, w: Writer, node: UOp, buffer: Value, index: Value) -> None:
         self._w, self._node, self._buffer = w, node, buffer
@@ -96,13 +97,13 @@ class Held:
         self._memory = ""  # of the function, where turns are not written out
 
     def in_memory(self) -> None:
-        """From here on turns are those of a loop that runs."""
+        """From here on iterations are those of a loop that runs."""
         self._memory = self._w.fresh()
         room = f"alloca [{self._w.lanes} x {self._kind}], align 64"
         self._w.entry.append(f"  {self._memory} = {room}")
 
     def hold(self, value: Value, turn: Value) -> None:
-        """The value of a turn."""
+        """Hold the value of an iteration."""
         w, dtype = self._w, self._node.src[2].dtype
         vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
         if not self._memory:
@@ -137,7 +138,7 @@ def kept(w: Writer, node: UOp, columns: list[str]) -> str:
 
 
 def taken(w: Writer, node: UOp, memory: str, turn: Value) -> str:
-    """The column of a turn."""
+    """The column of an iteration."""
     kind, at = ty.memory_type(node.dtype, w.lanes), wide(w, turn, node.src[1].dtype)
     place = w.emit(f"getelementptr inbounds {kind}, ptr {memory}, i64 {at.name}")
     return w.emit(f"load {kind}, ptr {place}")

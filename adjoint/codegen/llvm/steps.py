@@ -21,7 +21,7 @@ class Steps:
         self._divisors: dict[UOp, int] = {}
 
     def of(self, index: UOp, loop: UOp) -> int | None:
-        """How much a turn of a loop moves an index; None if that is not known."""
+        """The step of an index per loop iteration; None if unknown."""
         key = (index, loop)
         if key not in self._known:
             self._known[key] = self._find(index, loop)

@@ -145,7 +145,7 @@ class Writer:
         return name
 
     def spare_memory(self, nbytes: int) -> str:
-        """Memory that may be read and written where a gate is closed."""
+        """Memory that may be read and written where a bounds check fails."""
         self.spare = max(self.spare, nbytes)
         return "%spare"
 
