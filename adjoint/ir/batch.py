@@ -28,7 +28,7 @@ def broadcast_batches(src: Sources, batched: Flags, size: int) -> Sources:
 
 
 def same_op(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    """The op as it is: for elementwise ops, and ops that take leading axes themselves."""
+    """The op unchanged: for elementwise ops, and ops that accept leading axes themselves."""
     return UOp(node.op, broadcast_batches(src, batched, size), node.arg)
 
 

@@ -37,7 +37,7 @@ class Effect:
 
 @contextmanager
 def effects_muted() -> Iterator[None]:
-    """What is computed inside has been computed before: only the values are of interest."""
+    """Code inside recomputes values: its effects have happened before and are muted."""
     token = _muted.set(True)
     try:
         yield

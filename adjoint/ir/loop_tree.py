@@ -43,7 +43,7 @@ class Block:
 
     @property
     def lanes(self) -> int:
-        """How many turns go side by side."""
+        """The number of iterations in lanes."""
         head = self.head
         return head.arg.lanes if head is not None and head.op.kernel is RANGE else 1
 
@@ -68,7 +68,7 @@ class Block:
         return any(node.op.name == op for node in self.nodes())
 
     def flat(self) -> list[UOp]:
-        """What is inside as a list, with heads and ends."""
+        """The contents as a list, with heads and ends."""
         found: list[UOp] = []
         for item in self.items:
             if isinstance(item, Block):

@@ -37,7 +37,9 @@ R = TypeVar("R", bound=Matchable)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What the rules' patterns can tell of a node: `parts` are those it matches."""
+    """Everything that the rules' patterns can distinguish of a node: `parts` are those it
+    matches.
+    """
 
     dtype: Any
     is_number: bool

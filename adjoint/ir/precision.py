@@ -22,7 +22,7 @@ Precision = Callable[[Sequence[DType], DType], DType | None]
 
 
 def low(given: Sequence[DType], wanted: DType) -> DType | None:
-    """In the low dtype: products, whose sums are added up in float32 anyway."""
+    """In the low dtype: products, which accumulate in float32 anyway."""
     return None if any(d.is_complex or d is dtypes.float64 for d in given) else wanted
 
 
@@ -39,7 +39,7 @@ def widest(given: Sequence[DType], wanted: DType) -> DType | None:
 
 
 def cast_operands(rule: Precision, wanted: DType, args: Any, options: Any) -> tuple[Any, Any]:
-    """Arguments of an op whose floats are in the dtype of the rule; others are as they were."""
+    """The arguments of an op, floats cast to the dtype of the rule, others unchanged."""
     given = [node.dtype for node in _nodes((*args, *options.values()))]
     chosen = rule(given, wanted) if given else None
     if chosen is None or all(dtype is chosen for dtype in given):

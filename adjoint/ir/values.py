@@ -27,8 +27,9 @@ def storage(node: UOp) -> Any:
 
 
 def is_constant(node: UOp) -> bool:
-    """Whether a node is views and arithmetic, a little, of constants alone: a graph that has it
-    computes it sooner than it reads its value."""
+    """Whether a node consists of a few views and arithmetic ops on constants alone: computing it in
+    a kernel costs less than reading its value.
+    """
     stack, left = [node], _FEW
     while stack:
         node = stack.pop()
@@ -61,7 +62,7 @@ def mesh_among(nodes: Iterable[UOp]) -> Mesh | None:
 
 
 def bindings_of(roots: Iterable[UOp]) -> dict[str, int]:
-    """The value of every variable in what is still to be computed; each has one, or E3003."""
+    """The value of every variable in the uncomputed part of the graph; each has one, or E3003."""
     return sizes.merged(_sizes(roots)) if sizes.living else {}
 
 

@@ -58,11 +58,11 @@ class WeakTable(Generic[T]):
         self.references[id(item)] = reference
 
     def all(self) -> list[T]:
-        """What is there now: the table is copied in one piece, whatever other threads add."""
+        """The present contents: the table is copied at once, whatever other threads add."""
         return [item for ref in list(self.references.values()) if (item := ref()) is not None]
 
     def taken(self) -> list[T]:
-        """What was there; none of it is any more."""
+        """The previous contents; the table is empty afterwards."""
         found = self.all()
         for item in found:
             self.references.pop(id(item), None)

@@ -91,7 +91,7 @@ class _Loading:
 
 
 def wait_for_einops() -> None:
-    """Define the backend now if einops is there, else when it comes."""
+    """Define the backend now if einops is imported, else when it is."""
     if _MODULE in sys.modules:
         define_backend(sys.modules[_MODULE])
     else:

@@ -29,7 +29,9 @@ _NEAR = (View, Identity, Leaf, Memory, PerNode)  # kinds that compute nothing, o
 
 
 def read(node: UOp) -> None:
-    """Compute a node for Python to look at, and keep what else is needed of the way to it."""
+    """Compute a node for Python to read, and keep intermediate results that are needed
+    elsewhere.
+    """
     if is_known(node):
         return
     apart = open_scopes.get() or watch.on or _memory.kept > BUDGET
@@ -51,7 +53,7 @@ class _Memory:
         self._lock = threading.RLock()  # a collection may run `_gone` while `note` has it
 
     def note(self, buffer: Buffer) -> None:
-        """Count a buffer for as long as it is there."""
+        """Count a buffer as long as it lives."""
         with self._lock:
             self.kept += buffer.nbytes
         weakref.finalize(buffer, self._gone, buffer.nbytes).atexit = False

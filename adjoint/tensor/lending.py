@@ -36,7 +36,7 @@ def lent_capsule(tensor: Any, stream: int | None, versioned: bool) -> Any:
 
 
 def _drop(held: list[Any]) -> None:
-    """Let go of what is in the list."""
+    """Release the contents of the list."""
     held.clear()
 
 
@@ -63,7 +63,7 @@ _shown: dict[int, dict[int, Buffer]] = {}  # by the number of the tensor, by add
 
 
 def _keep(tensor: Any, buffer: Buffer) -> None:
-    """Hold memory for as long as a tensor is there."""
+    """Hold memory as long as a tensor lives."""
     if id(tensor) not in _shown:
         _shown[id(tensor)] = {}
         weakref.finalize(tensor, _shown.pop, id(tensor), None).atexit = False
@@ -100,8 +100,9 @@ def _node(tensor: Any, made: LentBuffer) -> UOp:
 
 
 def _is_alone(tensor: Any) -> bool:
-    """Whether the tensor alone refers to its node, that alone to the buffer, and that to its
-    memory. What is counted must not be held by a name here."""
+    """Whether only the tensor refers to its node, only that to the buffer, and only that to its
+    memory. No name here may hold what is counted.
+    """
     kept = tensor.uop.op.kernel is STORED
     place = getrefcount(tensor.uop.arg.buffer) if kept else getrefcount(tensor.uop.realized)
     if type(storage(tensor.uop)) is not Buffer or place != _ONE:

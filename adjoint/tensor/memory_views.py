@@ -49,7 +49,7 @@ def unbuilt(base: Any, flag: Any, call: Any, plan: IndexPlan) -> Tensor:
 
 
 def peeked(tensor: Any) -> Array | None:
-    """The elements that a view without a node shows, where they lie; None for other tensors."""
+    """The elements of a view without a node, in place; None for other tensors."""
     plan = _plan_of(tensor)
     if plan is None or watch.on or open_scopes.get():
         return None

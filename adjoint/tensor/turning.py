@@ -20,7 +20,7 @@ from adjoint.tensor.views import receive, tie
 
 
 def turn(tensor: Any, op: str, record: str, *args: Any) -> Any:
-    """The tensor itself is what a record that moves elements makes of it."""
+    """The tensor itself becomes the result of a record that moves elements."""
     call = OPS[record].call
     node: UOp = call(tensor.uop, *args)  # whose errors come first
     _check(tensor, op, f"x = x.{op.rstrip('_')}(…)")

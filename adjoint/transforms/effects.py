@@ -56,7 +56,7 @@ tap: OpDef = internal(
 
 
 def no_token(device: Any = None) -> UOp:
-    """What comes before the first effect, or stands for none."""
+    """The token before the first effect, or in place of none."""
     return OPS["const"](True, dtypes.bool_, (), device)
 
 
@@ -85,7 +85,8 @@ def emit(effect: Effect, nodes: Sequence[UOp], ordered: bool) -> None:
 
 
 def latest(ordered: bool = True) -> UOp:
-    """What the next effect comes after: the effect before it, or what it is inside of.
+    """The token that the next effect must follow: that of the effect before it, or of the enclosing
+    body.
 
     A loop's body has a variable for that, so that no effect can be moved out of the loop.
     """
