@@ -17,7 +17,7 @@ _WELL = 0.6  # of the roofline: there is little left to gain where it is
 
 
 class Advice(NamedTuple):
-    """When it holds, and what is said."""
+    """A condition, and the sentence for it."""
 
     when: Callable[[StepCost], bool]
     words: str

@@ -27,7 +27,7 @@ _NAMES = {"loop": "step {} of the loop", "while": "turn {} of the loop", "branch
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NanFinding:
-    """The node to blame, with its value and those of its operands (none for what was given)."""
+    """The node to blame, with its value and those of its operands (none for an input)."""
 
     node: UOp
     value: Any
@@ -126,7 +126,7 @@ class _Search:
     def _look_inside(
         self, node: UOp, function: Function, arrays: list[Any], turn: int, inner: list[NanFinding]
     ) -> None:
-        """What was wrong in one call of a loop's body or of a branch."""
+        """The cause inside one call of a loop's body or of a branch."""
         if is_bad(tuple(arrays), self.inf):
             return
         found = search(function.outputs, dict(zip(function.inputs, arrays, strict=True)), self.inf)
@@ -154,7 +154,7 @@ class _Search:
         self.makers[node] = next((m for m in makers if m is not None), node)
 
     def _guilty(self, bad: Sequence[UOp]) -> list[UOp]:
-        """Bad nodes without a bad operand, on the way back from these."""
+        """Bad nodes without a bad operand, on the paths back from these."""
         seen: dict[UOp, None] = {}
         stack, guilty = list(bad), []
         while stack:

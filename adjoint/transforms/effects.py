@@ -121,10 +121,10 @@ def joined(tokens: Iterable[UOp]) -> UOp:
 
 
 def hand_over(tokens: Sequence[UOp], others: Sequence[UOp] = ()) -> None:
-    """The tokens of a scope that has ended go to the one around it.
+    """The tokens of a scope that has ended go to the enclosing scope.
 
-    If there is none their effects happen now, and `others` are computed along: they may stand on
-    the same loops, which must not run twice.
+    Without one their effects happen now, and `others` are computed along: they may depend on the
+    same loops, which must not run twice.
     """
     if not tokens:
         return

@@ -127,7 +127,7 @@ _TENSOR: Any = object()  # stands in `static` where a tensor was
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Arguments:
-    """The arguments of a call: which leaves are tensors, and everything else as it was."""
+    """The arguments of a call: which leaves are tensors, and everything else unchanged."""
 
     treedef: TreeDef
     static: tuple[Any, ...]

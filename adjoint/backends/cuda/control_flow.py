@@ -34,7 +34,7 @@ Bind = Callable[[Sequence[Step], Cells, list[IndexFlag]], list[Entry]]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Machine:
-    """What control flow asks for: the GPU, its memory, and steps as calls."""
+    """The interface that control flow needs: the GPU, its memory, and steps as calls."""
 
     gpu: Driver
     device: str
@@ -70,7 +70,7 @@ class Body:
         self._graphs = in_graphs(entries, self.cells, machine.gpu)
 
     def run(self) -> None:
-        """Launch its steps one by one: a turn of a loop, whose addresses move on."""
+        """Launch its steps one by one: an iteration of a loop, whose addresses advance."""
         for call in self._each:
             call()
 
@@ -89,8 +89,9 @@ class Body:
         return self.schedule.slots[slot].nbytes
 
     def in_place(self, wanted: Iterable[int]) -> list[int]:
-        """The positions of outputs that can be written where they are wanted; the others get
-        memory. That needs an output that a step makes, outside the arena, and that is no other."""
+        """The positions of outputs that can be written into their target; the others get memory.
+        That needs an output that a step makes, outside the arena, and that is no other.
+        """
         outputs, places, candidates = self.schedule.outputs, [], set(wanted)
         for place, number in enumerate(outputs):
             made = number not in self.given and self.schedule.slots[number].offset is None
@@ -124,7 +125,7 @@ def control_entry(step: ControlStep, outer: Cells, machine: Machine) -> Entry:
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Carries:
-    """Values that a body hands on to its next turn, in the slots of the results."""
+    """Values that a body passes to its next iteration, in the slots of the results."""
 
     step: ControlStep
     body: Body

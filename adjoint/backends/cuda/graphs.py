@@ -109,8 +109,9 @@ class GraphRow:
             call()
 
     def _is_set(self, key: bytes) -> bool:
-        """Whether the addresses could be written into the graph that was not used for longest; if
-        not, that graph is given up now and then for one that has them."""
+        """Whether the addresses could be written into the least recently used graph; if not, that
+        graph is replaced now and then by a newly recorded one.
+        """
         old, known = next(iter(self._graphs.items()))
         changed = self._changed(known.values)
         if changed is None:
@@ -131,7 +132,7 @@ class GraphRow:
         return True
 
     def _changed(self, values: array[int]) -> list[int] | None:
-        """The kernels whose addresses are others now; None if other steps are concerned, too."""
+        """The kernels whose addresses have changed; None if other steps are affected, too."""
         found: dict[int, None] = {}
         for slot, (old, new) in enumerate(zip(values, self._values, strict=True)):
             if old != new:

@@ -51,9 +51,9 @@ class Site:
 
 
 class Row(NamedTuple):
-    """How a class of calls is bound; as how many launches of kernels a call takes of the host's
-    time, so that a graph may be sooner; 0 where none may record it: the host waits, or reads what
-    the GPU has computed."""
+    """How a class of calls is bound; and the host time of a call, in kernel launches, since a graph
+    may be faster; 0 if no graph may record it: the host waits, or reads what the GPU has computed.
+    """
 
     bind: Callable[[Any, Site], Call]
     launches: int = 1

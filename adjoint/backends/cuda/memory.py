@@ -57,7 +57,7 @@ class CudaAllocator(Allocator):
         self._lock = gpu.lock  # one lock, which is never waited for with the other held
 
     def _map(self, size: int, asked: int) -> int:
-        """Memory of the driver; if it has none, again without what is kept anywhere."""
+        """Memory of the driver; if it has none, again after releasing all caches."""
         for free in (self._nothing, self.give_back, self._collect):
             free()
             try:
@@ -131,7 +131,7 @@ class CudaMemory:
         return CudaAllocator(self._gpu(), self)
 
     def allocate(self, nbytes: int) -> CudaBlock:
-        """A block; what is kept for later is given up before memory is said to be out."""
+        """A block; caches are released before memory counts as exhausted."""
         found: CudaBlock = self._blocks.allocate(nbytes + _BEYOND)
         return found
 

@@ -27,7 +27,7 @@ _KNOWN: dict[str, Algorithm] = {}
 def chosen(
     product: Product, found: tuple[Algorithm, ...], gpu: Driver, workspace: int
 ) -> Algorithm:
-    """The library's first candidate, or the soonest if that is to be measured."""
+    """The library's first candidate, or the fastest if measuring is on."""
     if len(found) < 2 or config.TUNE.value() != "all":
         return found[0]
     facts = repr(("library product", 1, gpu.name, version(), tuple(product)))

@@ -101,7 +101,7 @@ def product_call(
 
 
 def _in_order(gemm: Gemm, slots: tuple[int, ...]) -> tuple[int, ...]:
-    """Result, operands, what is added, a second result: as a launch is given them."""
+    """Result, operands, the added matrix, a second result: the arguments of a launch."""
     if "kept" not in gemm.finish.steps:
         return slots
     out, kept, *operands = slots

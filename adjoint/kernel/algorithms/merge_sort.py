@@ -32,7 +32,7 @@ class MergedRows(Rows):
 
     @property
     def fit(self) -> bool:
-        """Whether merging is the soonest."""
+        """Whether merging is fastest."""
         return _FEWEST <= self.tile <= _MOST and self.n > WARP
 
     @property

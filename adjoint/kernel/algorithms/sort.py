@@ -41,7 +41,7 @@ class Order:
 
     @property
     def unused(self) -> int:
-        """How many low bits tell nothing."""
+        """How many low bits carry no information."""
         return _UNUSED_BITS.get(self.dtype, 0)
 
     @property

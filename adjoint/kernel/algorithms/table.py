@@ -35,7 +35,7 @@ TEAMS: dict[str, Callable[[UOp, Target], AlgorithmSteps | None]] = {
 
 
 def build_steps(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a node, where a team of threads is sooner than a thread for each row."""
+    """The kernels of a node, if a team of threads is faster than a thread for each row."""
     builder = TEAMS.get(kernel_of(node).name)  # type: ignore[attr-defined]
     return None if builder is None else builder(node, target)
 

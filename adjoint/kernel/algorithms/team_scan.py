@@ -212,8 +212,9 @@ def _spot(place: UOp) -> UOp:
 
 
 def build_team_scan(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a scan for teams; None where a thread for each row is sooner, or the order of
-    its elements leaves nothing else."""
+    """The kernels of a scan for teams; None if a thread for each row is faster, or the order of its
+    elements requires it.
+    """
     scan = Scan.of(node)
     serial = scan.op == "mul" and scan.kind.is_float
     if target.team is None or serial or varies(scan.outer, scan.n, scan.inner) or not node.size:

@@ -182,7 +182,7 @@ def _few(s: Scatter) -> AlgorithmSteps | None:
 
 
 def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a scatter for teams; None where they are no sooner than plain loops."""
+    """The kernels of a scatter for teams; None if they are no faster than plain loops."""
     if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
         return None
     s = Scatter(node, target)

@@ -76,7 +76,7 @@ class _SortEnds(Ends):
 def build_team_sort(
     node: UOp, target: Target, values: bool = False, indices: bool = True
 ) -> AlgorithmSteps | None:
-    """The kernels of a sort for teams; None where the ranks of elements are sooner found."""
+    """The kernels of a sort for teams; None if ranking the elements is faster."""
     (x,) = node.src
     if target.team is None or varies(*x.shape) or not x.size:
         return None
