@@ -1,5 +1,5 @@
-"""What a notebook shows of a thing: the one door from the things to `adjoint/notebook`, which draws
-them and which is loaded when a notebook asks.
+"""`Displayed`: the base of everything that a notebook shows. It loads `adjoint/notebook`, which
+draws, on demand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs that run as many members: which of them this one is, and collectives over NumPy arrays.
+"""Multi-process programs: which member this one is, and collectives over NumPy arrays.
 
     rank, size = distributed.rank(), distributed.size()
     loader = data.Loader(rows[rank::size], 32)

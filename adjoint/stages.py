@@ -1,8 +1,8 @@
-"""What the back-end packages hand to one another. Data only.
+"""The data types that the back-end packages exchange. Data only.
 
-A `Schedule` is steps in the order they run, over numbered slots of memory; a kernel step holds a
+A `Schedule` is steps in execution order, over numbered slots of memory; a kernel step holds a
 `LoopProgram`, which a renderer turns into `Source` and the runtime into something to launch.
-`ExecItem` and `NodeSchedule` are what the interpreter runs: one primitive node after another.
+`ExecItem` and `NodeSchedule` are for the interpreter: one primitive node after another.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a device is called and what it can do. Data only: nothing here touches a device.
+"""The names of devices and their capabilities. Data only: nothing here touches a device.
 
-A processor is named as LLVM names it; what it can do decides which instructions kernels may use.
+A processor is named as LLVM names it; its features decide which instructions kernels may use.
 
 A device string is `BACKEND` or `BACKEND:INDEX`; index 0 is written without it, so that `"GPU:0"`
 and `"GPU"` are one device. A file is a device too: `DISK:<path>`.

@@ -149,7 +149,7 @@ def main() -> int:
 
 
 def written(text: str, rounds: int) -> str:
-    return f"""# Small graphs that are new
+    return f"""# New small graphs
 
 {text}
 

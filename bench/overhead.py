@@ -179,7 +179,7 @@ def table(all_: list[Contestant]) -> str:
 
 def report(text: str, all_: list[Contestant], options: argparse.Namespace) -> str:
     listed = ", ".join(f"{c.library} {c.version}" for c in all_)
-    return f"""# What everything besides the arithmetic costs
+    return f"""# Overhead: the cost of everything but the arithmetic
 
 {text}
 

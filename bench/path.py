@@ -134,7 +134,7 @@ def main() -> None:
         way += rows_of(title, tree)
         start.append(started(title, tree))
     tables = f"{markdown(way)}\n\n{markdown(start)}"
-    text = f"# The way of a first gradient\n\n{made('')}\n{tables}\n"
+    text = f"# Functions and files on the way to a first gradient\n\n{made('')}\n{tables}\n"
     print(text)
     if not options.no_write:
         write("path.md", text)

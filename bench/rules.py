@@ -158,7 +158,7 @@ def main() -> int:
 
 def _head() -> list[str]:
     return [
-        "# Rules, beside the rest of a compile",
+        "# Rewrite rules as a share of a compile",
         "",
         f"{len(tensor_rules)} rules of graphs, {len(kernel_rules)} of kernels; milliseconds of the "
         f"processor. `python -m bench.rules`, {time.strftime('%Y-%m-%d')}.",

@@ -139,7 +139,7 @@ def table(now: list[dict[str, float]], old: list[dict[str, float]], commit: str)
 
 
 def written(text: str, rounds: int) -> str:
-    return f"""# Small programs that change all the time
+    return f"""# Small programs that keep changing
 
 {text}
 

@@ -19,6 +19,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+PICTURE = re.compile(r"(!\[[^\]\n]*\]\()docs/")  # in pages of the root
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:|#)([^)#\s]*)(#[^)]*)?\)")
 FORMULA = re.compile(r"^```formula\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 SOURCES = ("adjoint/ops", "adjoint/examples")  # folders whose files have a page of their own
@@ -29,7 +30,8 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages of the root, and those of source files that pages refer to."""
     for source, page in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        files.append(File.generated(config, page, content=_relinked(text, ROOT, Path(page))))
+        text = PICTURE.sub(r"\1", _relinked(text, ROOT, Path(page)))
+        files.append(File.generated(config, page, content=text))
     for folder in SOURCES:
         for file in sorted((ROOT / folder).rglob("*.py")):
             files.append(File.generated(config, source_page(file), content=_source(file)))

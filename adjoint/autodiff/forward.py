@@ -1,7 +1,7 @@
 """Forward mode: tangents of leaves, pushed to roots, from the same declarations as reverse mode.
 
-A tangent that is None is zero; integers and truth values have no other. An op without a derivative
-on the way is E5001, never a silent zero.
+A tangent that is None is zero; integers and bools have no other. An op without a derivative on the
+path raises E5001, never a silent zero.
 """
 
 from __future__ import annotations

@@ -72,11 +72,11 @@ def compute_gradient(
 
 
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
-    """The nodes that hand a gradient on, in order; and all that need one: those and the targets.
+    """The nodes that pass a gradient on, in order; and all that need one: those and the targets.
 
     The order is that of `toposort`, but nodes that cannot be on a path are not put on the stack:
-    those without sources, those that end paths and those met before. On it, None comes above a node
-    whose sources are done.
+    those without sources, those that end paths and those visited before. On it, None comes above a
+    node whose sources are done.
     """
     path: list[UOp] = []
     needed = set(targets)
@@ -217,7 +217,9 @@ def _jvp(node: UOp, g: Any, needs: Needs) -> Contributions:
 
 
 def spread_tangents(tangent: Any, result: Any) -> Any:
-    """What a rule gives, in the shape of the result: a tangent of a smaller operand is spread."""
+    """The results of a rule, in the shape of the result: a tangent of a smaller operand is
+    broadcast.
+    """
     if isinstance(result, tuple):
         return tuple(map(spread_tangents, tangent, result))
     if tangent is None or tangent.shape == result.shape:
@@ -256,7 +258,7 @@ def _through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
 
 
 def through_body(node: UOp, g: UOp, needs: Needs) -> Contributions:
-    """The derivative of what a composite is made of."""
+    """The derivative of a composite's body."""
     body = expand_composite(node)
     wanted = [s for s, need in zip(node.src, needs, strict=True) if need]
     found = compute_gradient(body, g, wanted, set(node.src))
@@ -283,7 +285,7 @@ class GradientOfArg(Arg):
 
 
 def gradient_of(node: UOp, g: UOp, operand: int) -> UOp:
-    """What an operand gets of a node's cotangent, as one node."""
+    """An operand's share of a node's cotangent, as one node."""
     values = None if node.arg is None else tuple(node.arg)
     return UOp(gradient_record, (*node.src, g), GradientOfArg(node.op.name, values, operand))
 

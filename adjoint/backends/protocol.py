@@ -1,9 +1,9 @@
-"""What a backend is: everything the engine asks of a kind of device.
+"""The protocol of a backend: everything that the engine asks of a kind of device.
 
-The engine is handed a backend and goes down its methods in this order: `render` for every kernel,
-`compile` for all of them at once, `memory` for arenas and results, `bind` once per memory of a run,
-then `Launch.run` again and again. A backend takes the steps that it says it `runs`; the host
-computes the others.
+The engine gets a backend and calls its methods in this order: `render` for every kernel, `compile`
+for all of them at once, `memory` for arenas and results, `bind` once per memory of a run, then
+`Launch.run` repeatedly. A backend takes the steps that it says it `runs`; the host computes the
+others.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Backend(Protocol):
         """A hash of what sources are written for besides the target: a processor, a compiler."""
 
     def about(self) -> str:
-        """The machine in words, by which what is measured on it is kept."""
+        """A description of the machine, under which measurements are stored."""
 
     def prepare(self) -> None:
         """Something is going to be compiled: what takes long and needs no graph may begin."""
@@ -72,4 +72,4 @@ class Backend(Protocol):
         """Wait until all that was launched is done."""
 
     def timed(self, run: Callable[[], T]) -> tuple[T, float]:
-        """Run something and wait for it: what it gave, and the seconds that the device took."""
+        """Run something and wait for it: its result, and the seconds that the device took."""

@@ -1,8 +1,7 @@
-"""The door of the command line: which command, what its errors look like, the exit code.
+"""Dispatch of the command line: which command, how its errors look, the exit code.
 
 A command is a module of this package with `EXAMPLES` (lines of its help), `add_arguments(parser)`
-and `run(options)`. It is loaded when it is asked for, so that `adjoint --help` loads none of the
-compiler.
+and `run(options)`. It is loaded on demand, so that `adjoint --help` loads none of the compiler.
 """
 
 from __future__ import annotations

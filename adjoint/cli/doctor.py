@@ -1,4 +1,4 @@
-"""`adjoint doctor`: a look at this installation, and what to fix."""
+"""`adjoint doctor`: checks this installation, and says what to fix."""
 
 from __future__ import annotations
 

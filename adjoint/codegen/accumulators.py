@@ -1,8 +1,8 @@
 """The accumulators of a loop program: which blocks update one, where and how its lanes are joined.
 
-A renderer is a table from op to text plus a walk over the loop tree. Here is what such a walk must
-know and the tree only implies: which accumulators a block updates, where the lanes of one become
-one value, and by which op. Nothing here knows a language.
+A renderer is a table from op to text plus a walk over the loop tree. This module has the facts that
+such a walk needs and the tree only implies: which accumulators a block updates, where the lanes of
+one become one value, and by which op. Nothing here knows a language.
 """
 
 from __future__ import annotations

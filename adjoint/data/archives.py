@@ -98,7 +98,7 @@ def _member(file: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.n
 
 
 def _check_size(info: zipfile.ZipInfo) -> None:
-    """No compression makes of so few bytes what is claimed."""
+    """No compression can produce the claimed size from so few bytes."""
     most = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1100}.get(info.compress_type, 1 << 20)
     if info.file_size > most * info.compress_size:
         raise ValueError(f"{info.compress_size} bytes cannot hold {info.file_size}")

@@ -59,8 +59,9 @@ class Job:
     collate: Callable[[Sequence[Any]], Any] = collate
 
     def load(self, epoch: int, number: int) -> Any:
-        """A batch. It depends on nothing but the arguments, if the dataset draws its random numbers
-        from `random`, `numpy.random` or `Tensor`: they are seeded for each batch."""
+        """A batch. It depends only on the arguments, if the dataset draws its random numbers from
+        `random`, `numpy.random` or `Tensor`: they are seeded for each batch.
+        """
         indices = self.plan.indices(epoch, number)
         if self._whole():
             data = self.dataset

@@ -71,7 +71,7 @@ class BytePairs:
         return np.array(found, np.int64)
 
     def decode(self, tokens: Sequence[int] | np.ndarray[Any, Any] | Any) -> str:
-        """The text; what is no UTF-8 is shown as U+FFFD."""
+        """The text; bytes that are not UTF-8 become U+FFFD."""
         return self.decode_bytes(tokens).decode("utf-8", "replace")
 
     def decode_bytes(self, tokens: Sequence[int] | np.ndarray[Any, Any] | Any) -> bytes:

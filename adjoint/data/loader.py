@@ -27,16 +27,16 @@ class Loader:
     Iterating is one epoch; the next iteration is the next one, with another order if `shuffle`.
     Order and contents follow from `seed` and the epoch alone, whatever the number of workers.
     Workers are processes that load `prefetch` batches ahead each; 0 loads in this one. They end
-    with the iteration, or are kept for the next if `persistent`, until `close()` or the end of a
-    `with`. `timeout` is in seconds and for one batch of theirs. Batches are NumPy arrays in the
-    structure of a sample, or tensors if `tensors`; `collate` makes another batch of samples.
+    with the iteration, or, if `persistent`, with `close()` or the end of a `with`. `timeout` is the
+    limit in seconds for one batch of theirs. Batches are NumPy arrays in the structure of a sample,
+    or tensors if `tensors`; `collate` makes another batch of samples.
 
-    Where `size` members run a program, member `rank` loads its part of every batch: the parts of
-    all members, one behind the other, are the batch that one member would load. The state of a
-    loader is the same for all of them, and of use to any number of members.
+    If `size` members run a program, member `rank` loads its part of every batch: the parts of all
+    members, concatenated, are the batch that one member would load. The state of a loader is the
+    same for all of them, and works for any number of members.
 
-    `state_dict()` says where the loader stands, also in the middle of an epoch: `load_state_dict`
-    of an equal loader goes on there with the same batches.
+    `state_dict()` records the position of the loader, also in the middle of an epoch:
+    `load_state_dict` of an equal loader continues there with the same batches.
     """
 
     def __init__(
@@ -140,8 +140,9 @@ class Loader:
         self.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it stands, in plain numbers: the epoch and how many of its batches were given out,
-        and what decides about the order."""
+        """The position, in plain numbers: the epoch, how many of its batches were returned, and the
+        settings that determine the order.
+        """
         plan = self._job.plan
         stands = {"epoch": self._epoch, "position": self._position}
         return stands | {name: getattr(plan, name) for name in _STATE[2:]}

@@ -14,7 +14,7 @@ from adjoint.tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Mean and standard deviation of each feature, and what is done with them."""
+    """Mean and standard deviation of each feature, and how to apply them."""
 
     mean: np.ndarray
     std: np.ndarray  # 1 where a feature is the same in every sample
@@ -45,7 +45,7 @@ class Scaling:
 
 
 def standardise(train: Any, *others: Any, field: str = "x") -> Any:
-    """Each feature with mean 0 and deviation 1 over `train`; others are moved and scaled alike.
+    """Each feature with mean 0 and deviation 1 over `train`; others are shifted and scaled alike.
 
     Takes datasets, of which one field changes, or arrays: `train, test = standardise(train, test)`.
     """

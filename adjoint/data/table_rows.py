@@ -141,8 +141,9 @@ def _bad_line(file: Path, encoding: str) -> Span | None:
 
 
 def delimiter_of(lines: list[str]) -> str:
-    """What separates columns in these lines: what gives most of them one number of columns above
-    one; a comma if nothing does."""
+    """The separator of columns in these lines: the one that gives most of them one number of
+    columns above one; a comma if none does.
+    """
     best = max(_DELIMITERS, key=lambda delimiter: _agreement(lines, delimiter))
     return best if _agreement(lines, best) > 0 else ","
 

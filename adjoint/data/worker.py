@@ -23,7 +23,7 @@ _GRACE = 5.0  # seconds to finish a sample when the loader is gone
 
 @dataclass(slots=True)
 class WorkerFailure:
-    """An exception on its way to the loader."""
+    """An exception that a worker sends to the loader."""
 
     text: str
     trace: str

@@ -1,4 +1,4 @@
-"""Looking inside: NaNs, prints in compiled code, profiles, memory.
+"""Debugging: NaNs, prints in compiled code, profiles, memory.
 
 Public names only.
 """

@@ -1,4 +1,4 @@
-"""What would help a slow step: a table of rows, the first that holds is said.
+"""Advice on a slow step: a table whose first matching row is printed.
 
 What may live here: conditions on one step and sentences. A sentence names what a user can do.
 """
@@ -17,7 +17,7 @@ _WELL = 0.6  # of the roofline: there is little left to gain where it is
 
 
 class Advice(NamedTuple):
-    """When it holds, and what is said."""
+    """A condition, and the sentence for it."""
 
     when: Callable[[StepCost], bool]
     words: str

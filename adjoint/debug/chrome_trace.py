@@ -19,7 +19,7 @@ _LANES = 1 << 40  # the numbers of lanes that are no threads begin here
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeSpan:
-    """Something that took some time: nanoseconds, the thread that did it, what is known of it."""
+    """A span of time: nanoseconds, the thread, and its attributes."""
 
     name: str
     kind: str
@@ -73,9 +73,10 @@ def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
 
 
 class Lanes:
-    """What spans are drawn on, from top to bottom: threads, the host, devices, copies. `names` are
-    those of lanes by number; where several threads copy, each has a lane for that: spans of one
-    lane lie in one another, or apart."""
+    """The lanes of a trace, from top to bottom: threads, the host, devices, copies. `names` are
+    those of lanes by number. If several threads copy, each has a lane for that: spans of one lane
+    are nested or disjoint.
+    """
 
     def __init__(self, spans: Iterable[TimeSpan], threads: Mapping[int, str]):
         others = dict.fromkeys((s.lane, s.thread) for s in spans if s.lane is not None)
@@ -135,7 +136,7 @@ def unfinished(path: Path) -> Path:
 
 
 def put(path: Path, new: Path, whole: dict[str, Any]) -> None:
-    """The old file or the new one is there, never a part of it."""
+    """Write the file atomically: readers see the old file or the new one, never a part of it."""
     try:
         with open(new, "w", encoding="utf-8") as file:
             json.dump(whole, file, allow_nan=False)

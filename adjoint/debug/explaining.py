@@ -1,8 +1,8 @@
-"""`explain`: what became of a function, and where its time goes.
+"""`explain`: how a function was compiled, and where its time goes.
 
-Everything it says is known elsewhere (steps and strategies, what fusing decided, times, traces of
-`jit`): here it is put together, with a word on what would help. What may live here: choosing and
-wording. What may not: measuring (`engine/measured_steps.py`) or deciding anything.
+Other modules know the facts (steps and strategies, fusion decisions, times, traces of `jit`); this
+one combines them, with advice. What may live here: choosing and wording. What may not: measuring
+(`engine/measured_steps.py`) or deciding anything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Displayed):
-    """What became of a function for some arguments; its text says it, its fields have it as data.
+    """How a function was compiled for some arguments; its text for people, its fields as data.
 
     `steps` in the order they run, `slowest` of them with the seconds that each takes (none if
     nothing was measured), `written`: ops whose values go to memory and why, `inside`: how many are
@@ -87,10 +87,11 @@ class Explanation(Displayed):
 
 
 def explain(fn: Any, *args: Any, measure: bool = True, **kwargs: Any) -> Explanation:
-    """What became of a function for these arguments: its kernels, what was fused and what was not
+    """How a function was compiled for these arguments: its kernels, what was fused and what was not
     and why, copies, traces and why there are more than one, and the slowest steps with their lines
-    and what would help. Its steps are run a few times to time them, which changes nothing; not with
-    `measure=False`. A jitted function is explained with the traces that it has."""
+    and advice. It runs the steps a few times to time them, without changing anything; not with
+    `measure=False`. A jitted function is explained with the traces that it has.
+    """
     if not callable(fn):
         problem = f"cannot explain {type(fn).__name__}: it is no function"
         raise ArgumentError("E2001", problem, op="explain", help="explain(f, x, ...) for f(x, ...)")
@@ -210,7 +211,7 @@ def _spoken_text(found: Explanation) -> str:
 
 
 def _memory_text(found: Explanation) -> str:
-    """What a memory limit has changed; nothing if there is none."""
+    """The effects of a memory limit; empty without one."""
     lowered = found.lowered
     if lowered.limit is None:
         return ""

@@ -1,4 +1,4 @@
-"""`memory`: what is alive, how much of it, and which line made it."""
+"""`memory`: the values that are alive, their sizes, and the line that made each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class HeldValue:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MemoryReport(Displayed):
-    """What is alive now. Sizes are bytes.
+    """The values that are alive now. Sizes are bytes.
 
     `devices`: values that tensors or their histories hold, by device (a mapped file counts with its
-    size). `allocated` is what Adjoint has taken from its own allocator for them and for the arenas
-    of programs, `peak` the most that was, `cached` what is kept for the next time; data that came
-    from NumPy is in `devices` only. `kept` says the same of each device with a memory of its own:
-    bytes in use, and bytes that are kept for later.
+    size). `allocated` is the memory that Adjoint has taken from its own allocator for them and for
+    the arenas of programs, `peak` its maximum, `cached` freed memory kept for reuse; data that came
+    from NumPy is in `devices` only. `kept` has the same for each device with a memory of its own:
+    bytes in use, and bytes kept for reuse.
     """
 
     devices: dict[str, int]
@@ -79,10 +79,10 @@ def _line(held: HeldValue) -> str:
 
 
 class _Memory:
-    """`memory()` looks around; `memory.reset_peak()` starts the peak anew."""
+    """`memory()` makes a report; `memory.reset_peak()` restarts the peak."""
 
     def __call__(self, largest: int = SHOWN) -> MemoryReport:
-        """What is alive now, with the `largest` values."""
+        """The values that are alive now, with the `largest` ones."""
         tensors = living()
         holders = _holders(tensors)
         values = _values(holders)

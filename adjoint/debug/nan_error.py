@@ -1,4 +1,4 @@
-"""What is said about a NaN: the op, its operands, the values around it, the user's line.
+"""The text of a NaN error: the op, its operands, the values around it, the user's line.
 
 Elsewhere: the search for it (`nan_search.py`).
 """
@@ -137,7 +137,7 @@ def _origin(node: UOp) -> list[str]:
 
 
 def _values(finding: NanFinding, value: Array, index: tuple[int, ...]) -> list[str]:
-    """The result around the bad element, and what it was computed from."""
+    """The result around the bad element, and its operands."""
     node, lines = finding.node, []
     pairs = [(i, np.asarray(x)) for i, x in enumerate(finding.operands) if not isinstance(x, tuple)]
     pointwise = isinstance(node.op.ad, (Partials, Diagonal)) or node.op.name in ("where", "cast")
@@ -169,7 +169,7 @@ def _window(name: str, value: Any, index: tuple[int, ...]) -> str:
 
 
 def _range(name: str, value: Array) -> str:
-    """What there is in an operand whose elements do not correspond to the result's."""
+    """The range of an operand whose elements do not correspond to the result's."""
     if value.dtype.kind in "bOc" or not value.size:
         return f"{name}: {value.size} elements"
     wide = value.astype(np.float64)

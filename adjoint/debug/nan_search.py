@@ -1,9 +1,9 @@
-"""Which op made a NaN: a graph run node by node, and the way back from a bad result.
+"""Finds the op that made a NaN: runs a graph node by node, and walks back from a bad result.
 
-A node is bad if its value has a NaN (or an infinity, if that is asked for). From a bad result the
-way goes to bad operands; what `where` does not choose is not on it. A bad node without bad operands
-is to blame, and the first of them in the order of the graph is named. Elsewhere: what is said about
-it (`nan_error.py`).
+A node is bad if its value has a NaN (or an infinity, if requested). From a bad result the walk goes
+to bad operands; operands that `where` does not choose are not on it. A bad node without bad
+operands is to blame, and the error names the first of them in the order of the graph. Elsewhere:
+the text of the error (`nan_error.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES = {"loop": "step {} of the loop", "while": "turn {} of the loop", "branch
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NanFinding:
-    """The node to blame, with its value and those of its operands (none for what was given)."""
+    """The node to blame, with its value and those of its operands (none for an input)."""
 
     node: UOp
     value: Any
@@ -126,7 +126,7 @@ class _Search:
     def _look_inside(
         self, node: UOp, function: Function, arrays: list[Any], turn: int, inner: list[NanFinding]
     ) -> None:
-        """What was wrong in one call of a loop's body or of a branch."""
+        """The cause inside one call of a loop's body or of a branch."""
         if is_bad(tuple(arrays), self.inf):
             return
         found = search(function.outputs, dict(zip(function.inputs, arrays, strict=True)), self.inf)
@@ -154,7 +154,7 @@ class _Search:
         self.makers[node] = next((m for m in makers if m is not None), node)
 
     def _guilty(self, bad: Sequence[UOp]) -> list[UOp]:
-        """Bad nodes without a bad operand, on the way back from these."""
+        """Bad nodes without a bad operand, on the paths back from these."""
         seen: dict[UOp, None] = {}
         stack, guilty = list(bad), []
         while stack:

@@ -1,4 +1,4 @@
-"""`debug_nans`: every result is looked at, and a NaN is traced to the op that made it.
+"""`debug_nans`: checks every result, and traces a NaN to the op that made it.
 
 Elsewhere: the search (`nan_search.py`).
 """
@@ -21,11 +21,11 @@ from adjoint.runtime.buffer import Buffer
 
 
 class debug_nans:
-    """Check every result for NaN from here on, or inside: `with debug_nans(): ...`.
+    """Check every result for NaN from now on, or inside: `with debug_nans(): ...`.
 
-    Whatever is computed, lazily or by a jitted function, is looked at; if there is a NaN (with
-    `inf=True`, or an infinity), the graph is run again op by op, and E6006 names the first op that
-    made one, its operands, the values around it and your line. `debug_nans(False)` ends it.
+    It checks every computed result, lazy or jitted. If there is a NaN (with `inf=True`, or an
+    infinity), the graph is run again op by op, and E6006 names the first op that made one, its
+    operands, the values around it and your line. `debug_nans(False)` ends it.
     """
 
     def __init__(self, enabled: bool = True, *, inf: bool = False):
@@ -61,7 +61,7 @@ class _Checker:
         self.inf = inf
 
     def nodes(self, roots: Sequence[UOp]) -> None:
-        """Values that hang on nodes."""
+        """Values stored on nodes."""
         found = [(n, known_value(n)) for n in roots if not isinstance(n.dtype, tuple)]
         bad = [(node, value) for node, value in found if is_bad(value, self.inf)]
         if bad:
@@ -70,7 +70,7 @@ class _Checker:
             self._blame([node for node, _ in bad], {}, bad[0])
 
     def call(self, function: Function, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> None:
-        """What a function gave."""
+        """The results of a function call."""
         pairs = zip(function.outputs, outputs, strict=True)
         found = [(node, buffer.array()) for node, buffer in pairs if not node.dtype.is_bool]
         bad = [(node, value) for node, value in found if is_bad(value, self.inf)]

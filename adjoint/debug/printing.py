@@ -1,4 +1,4 @@
-"""Looking at values while a program runs: `print` and `callback`.
+"""Shows values while a program runs: `print` and `callback`.
 
 Both work everywhere: in plain code at once; inside jit, vmap and loops each time the program runs,
 in the order of the code. Elsewhere: how effects get into programs (`transforms/effects.py`).
@@ -29,9 +29,9 @@ _PLAIN = (str, bool, int, float, complex, type(None))
 def print(fmt: str, /, *args: Any, ordered: bool = True, **kwargs: Any) -> None:
     """Print `fmt.format(*args, **kwargs)` with the values that the tensors have when it runs.
 
-    Tensors may stand inside lists, tuples and dicts; anything else is printed as it is now. Inside
-    `vmap` there is one line per call, with the whole batch. With `ordered=False` a line may come
-    before or after others of the same program.
+    Tensors may be inside lists, tuples and dicts; anything else is printed with its present value.
+    Inside `vmap` there is one line per call, with the whole batch. With `ordered=False` a line may
+    come before or after others of the same program.
     """
     _check_fields(fmt, args, kwargs)
     nodes, values = _taken_apart((args, kwargs))
@@ -47,8 +47,8 @@ def print(fmt: str, /, *args: Any, ordered: bool = True, **kwargs: Any) -> None:
 def callback(fn: Callable[..., Any], /, *args: Any, ordered: bool = True, **kwargs: Any) -> None:
     """Call `fn(*args, **kwargs)` each time this place of the program runs.
 
-    Tensors come as NumPy arrays that `fn` may keep; what it returns is ignored, and what it raises
-    ends the run. Inside `vmap` it is called once, with the whole batch.
+    Tensors come as NumPy arrays that `fn` may keep; its result is ignored, and an exception ends
+    the run. Inside `vmap` it is called once, with the whole batch.
     """
     if not callable(fn):
         problem = f"takes a function and its arguments, not a {type(fn).__name__}"  # type: ignore[unreachable]
@@ -67,8 +67,7 @@ def callback(fn: Callable[..., Any], /, *args: Any, ordered: bool = True, **kwar
 
 
 def _function_key(fn: Any) -> Any:
-    """A function that is made anew at every trace is the same if its code and what it closes over
-    are."""
+    """A function that is created at every trace is the same if its code and its closure are."""
     if type(fn) is not FunctionType:
         return SameObject(fn)
     try:

@@ -29,8 +29,8 @@ class profile(Displayed):
 
     The file opens in Perfetto (https://ui.perfetto.dev) and chrome://tracing; it is written when
     the block ends, in whatever way it ends. Steps run one by one, with the same results. A compiled
-    loop is one step unless `loops=True`: then Python goes round it, slower, and what is inside is
-    seen. Without a path nothing is written; `summary()` is a table for people.
+    loop is one step unless `loops=True`: then Python runs the loop, slower, and the trace shows the
+    steps inside. Without a path nothing is written; `summary()` is a table for people.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, loops: bool = False):
@@ -109,7 +109,7 @@ class profile(Displayed):
         return found
 
     def summary(self, rows: int = 20) -> str:
-        """Where the time went: steps sorted by what they took, and what came before them."""
+        """Where the time went: steps sorted by their time, and the work before them."""
         seconds = ((self.ended if not self._active else spans.now()) - self.started) / 1e9
         return table(self.spans, seconds, self.counters, rows)
 

@@ -1,5 +1,5 @@
-"""The only package that sees the whole pipeline.
+"""The whole pipeline: the only package that connects schedule, kernel, codegen and runtime.
 
-In: graphs of nodes. Out: values, hung on the nodes that were asked for.
-May not: know of `Tensor`, or hold the meaning of any op.
+In: graphs of nodes. Out: values, stored on the requested nodes. May not: know of `Tensor`, or hold
+the meaning of any op.
 """

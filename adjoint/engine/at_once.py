@@ -1,13 +1,13 @@
-"""Small graphs that are new are computed at once, op by op; nothing is scheduled or compiled.
+"""Small new graphs are computed immediately, op by op, without scheduling or compiling.
 
-An op whose answer is one (elements moved, compared, selected; a sum, a quotient, a root, rounded
-once; sums in the order of the one tree) is computed by its record's reference. An op of mathematics
-is computed by a kernel of its own (`op_kernels.py`), made from the same arithmetic as in any other
-kernel and good for every shape. So the bits are those of the compiled program, which another thread
-makes when the graph has come a few times (`later.py`).
+Some ops have one right answer: elements moved, compared or selected; a sum, a quotient, a root,
+rounded once; reductions in the order of the reduction tree. The record's reference computes these.
+A mathematical function is computed by a kernel of its own (`op_kernels.py`), written with the same
+arithmetic as in any other kernel and usable for every shape. So the bits are those of the compiled
+program, which another thread compiles when the graph has recurred (`later.py`).
 
-What may live here: which graphs these are, and computing them. What may not: products of floats,
-whose order follows what they are fused with, and anything that does more than have a value.
+What may live here: which graphs qualify, and computing them. What may not: products of floats,
+whose order depends on what they are fused with, and ops with effects.
 """
 
 from __future__ import annotations
@@ -94,8 +94,9 @@ def _is_asked_for(key: GraphKey, limits: Limits) -> bool:
 
 
 def _is_worth_it(key: GraphKey, roots: Sequence[UOp], limits: Limits, more: int) -> bool:
-    """Whether the graph has come again and its program is on disk, or has come often and no other
-    thread can compile it."""
+    """Whether the graph has recurred and its program is on disk, or has recurred often and no other
+    thread can compile it.
+    """
     times = PROGRAMS.times(key, more)
     if times - more < _LOOK <= times:
         return PROGRAMS.load(key, roots)
@@ -141,7 +142,7 @@ def _without(parameters: Sequence[UOp], values: Sequence[UOp]) -> list[UOp]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recipe:
-    """Nodes over parameters in the order in which they are computed; nothing of it is the user's.
+    """Nodes over parameters in execution order, without any object of the user.
 
     Values have numbers: those of parameters come first. `has_constants`: an exponent, for example.
     """

@@ -107,7 +107,7 @@ class _Builder:
         return self._flagged(program, slots, work.nodes[0], checked, places)
 
     def _lowered(self, work: Work, group: Group) -> tuple[LoopProgram, UOp | None]:
-        """The loops of a group and of all that are like it; the node whose index this one checks.
+        """The loops of a group, shared by all equal groups; the node whose index this one checks.
 
         A source names the lines of all of them.
         """
@@ -166,7 +166,7 @@ class _Builder:
         return self._prepared(build(node, self.target), parts_of(node), node)
 
     def _several(self, made: AlgorithmSteps, results: tuple[UOp, ...], node: UOp) -> list[Step]:
-        """Kernels one after another; of those with the cell for bad indices, the last tells."""
+        """Consecutive kernels; of those with the cell for bad indices, the last reports them."""
         slots = [*map(self._slot, results), *map(self._slot, read_by(node, self.target))]
         slots += [self._new(dtype, (count,)) for dtype, count in made.scratch]
         flag = self._new(dtypes.int64, (1,)) if made.flag else None

@@ -1,6 +1,6 @@
-"""`Compilation`: what passes hand on, a graph on its way to a program.
+"""`Compilation`: the data that one pass hands to the next, from graph to program.
 
-What may live here: the data, and how a pass over one graph becomes one over all of them.
+What may live here: the data, and how a pass over one graph becomes a pass over all of them.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ MAIN = None
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Around:
-    """What a pass over one part may ask: what it is compiled for, the functions inside it, and
-    whether memory is limited."""
+    """The context of a pass over one part: the target, the functions inside the part, and whether
+    memory is limited.
+    """
 
     target: Target
     made: Mapping[Function, Any]

@@ -1,7 +1,8 @@
-"""What ran: kernels, library calls, host steps, compiles, arithmetic, bytes, seconds.
+"""`counters()`: kernels, library calls, host steps, compiles, arithmetic, bytes, seconds of a
+block.
 
-Counting is off outside of `with counters()`; off, it costs one look at a list. What may live
-here: the numbers. What may not: how anything runs.
+Counting is off outside of `with counters()`; off, it costs one read of a list. What may live here:
+the numbers. What may not: how anything runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The stages of a program as text, for people: graph, schedule, loops, source.
+"""The stages of a program as text for people: graph, schedule, loops, source.
 
-`ADJOINT_SHOW` prints a stage of every new program. What may live here: text. What may not:
-anything that changes what is shown.
+`ADJOINT_SHOW` prints a stage of every new program. What may live here: text. What may not: anything
+that changes the program.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _OTHER_NAMES = {"plan": "schedule", "optimise": "loops", "render": "source"}  # 
 
 
 def titles_of(name: str) -> tuple[str, ...]:
-    """The names by which `ADJOINT_SHOW` may ask for what a pass made."""
+    """The names in `ADJOINT_SHOW` that select the result of a pass."""
     return (name, _OTHER_NAMES[name]) if name in _OTHER_NAMES else (name,)
 
 
 def compilation_text(name: str, before: Compilation, unit: Compilation) -> str:
-    """What the pass of that name made."""
+    """The result of the pass of that name, as text."""
     match name:
         case "render":
             return "\n\n".join(dict.fromkeys(s.text for s in unit.sources.values()))
@@ -126,7 +126,7 @@ def strategies_text(schedule: Schedule, indent: str = "") -> str:
 
 
 def costs_text(schedule: Schedule, rows: Sequence[StepCost], note: str = "") -> str:
-    """The steps in order: the strategy of each, why, and what it costs; then all together."""
+    """The steps in order: the strategy of each, why, and its cost; then the totals."""
     lines = []
     for row in rows:
         lines.append(strategies_text(replace(schedule, steps=(row.step,))))
@@ -176,7 +176,7 @@ def _refused(
 
 
 def _notes(schedule: Schedule, refused: Mapping[LoopProgram, DeviceError]) -> list[str]:
-    """What the kernels alone do not tell: steps of other kinds, in order, and what is left out."""
+    """Facts that the kernels do not show: steps of other kinds, in order, and omitted kernels."""
     lines = [f"kernel {p.name} is left out: {error.problem}" for p, error in refused.items()]
     if all(isinstance(step, KernelStep) for step in schedule.steps):
         return lines

@@ -1,7 +1,7 @@
 """The last two passes: sources become code, steps and code become a program.
 
-They are apart from the others because a program from the disk begins here: nothing of the compiler
-is loaded for it. What may live here: these passes, and both in a row.
+They are apart from the other passes because a program from the disk cache starts here, and must not
+load the compiler. What may live here: these two passes, and both in sequence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adjoint.stages import LoopProgram, Schedule, Source
 def finished(
     schedule: Schedule, sources: Mapping[LoopProgram, Source], backend: Backend
 ) -> Program:
-    """The program of steps whose sources are there."""
+    """The program of steps whose sources exist."""
     unit = Compilation(backend, {MAIN: schedule}, sources)
     with span("compile", "compile"):
         unit = compile_sources(unit)
@@ -32,7 +32,7 @@ def finished(
 
 
 def compile_sources(unit: Compilation) -> Compilation:
-    """Before: sources. After: code, found by content or made; nothing else compiles a graph."""
+    """Before: sources. After: code, found by content or compiled; nothing else compiles a graph."""
     fresh = sum(_is_new(source) for source in unit.sources.values())
     if counters.active:
         counters.count(compiles=len(unit.sources), sources=fresh)

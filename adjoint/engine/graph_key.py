@@ -1,8 +1,8 @@
-"""What a graph computes, as a key: two graphs that differ only in their buffers have one key.
+"""The cache key of a graph: two graphs that differ only in their buffers have one key.
 
-Constants, and where slices of buffers begin, are kept beside the key, so that a program may take
-them as arguments. A program has
-parameters where the graph has buffers (`close_over_parameters`), and runs on one backend.
+Constants, and the starts of slices of buffers, are stored beside the key, so that a program may
+take them as arguments. A program has parameters where the graph has buffers
+(`close_over_parameters`), and runs on one backend.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ def graph_key(
     slices: bool = False,
     wanted: int = 0,
 ) -> GraphKey | None:
-    """One walk, sources first; None if the nodes on the way are not all on one backend.
+    """One walk, sources first; None if the visited nodes are not all on one backend.
 
-    A node with a value is a leaf, whatever it was made of. `parameters` are INPUT nodes that count
-    as leaves, in front of the others. With `slices`, where a slice of a value begins is beside the
-    key, as a constant is. The last `wanted` roots may be left out by a program. Every graph that is
-    computed passes here, at well below a microsecond a node: the loop calls a function only where
-    something is unusual.
+    A node with a value is a leaf, whatever it was computed from. `parameters` are INPUT nodes that
+    count as leaves, in front of the others. With `slices`, the start of a slice of a value is
+    beside the key, as a constant is. A program may leave out the last `wanted` roots. Every
+    computed graph passes through here, at well below a microsecond a node: the loop calls a
+    function only in unusual cases.
     """
     numbers = _numbered(roots, parameters)
     leaves: list[UOp] = [*parameters]
@@ -191,7 +191,9 @@ def _mesh_of(devices: set[Any]) -> Mesh | None:
 
 
 def _check_devices(nodes: Iterable[UOp]) -> None:
-    """A graph of several backends is no program; a device that cannot compute says so."""
+    """A graph of several backends is not one program; a device that cannot compute raises an
+    error.
+    """
     for node in nodes:
         if node.realized is None and node.op is not _BUFFER:
             check_device(node)

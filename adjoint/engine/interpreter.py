@@ -1,7 +1,7 @@
-"""The interpreter's way: graph → primitive nodes in order → values, one NumPy call per node.
+"""The interpreter: graph → primitive nodes in order → values, by one NumPy call per node.
 
-It runs what lives on REF and DISK, and closed functions on arrays for host steps. What may live
-here: ordering nodes, and running them one after another. What may not: the compiled path.
+It runs graphs on REF and DISK, and closed functions on arrays for host steps. What may live here:
+ordering nodes, and running them one after another. What may not: the compiled path.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def schedule(roots: Iterable[UOp]) -> NodeSchedule:
 
 
 def run(plan: NodeSchedule) -> None:
-    """Compute every step, and hang the values of the roots on their nodes."""
+    """Compute every step, and store the values of the roots on their nodes."""
     values = _computed(plan.items)
     for root, node in zip(plan.roots, plan.values, strict=True):
         if not is_known(root):
@@ -59,7 +59,7 @@ def run(plan: NodeSchedule) -> None:
 
 
 def run_items(items: Iterable[ExecItem]) -> None:
-    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute."""
+    """Compute the steps of `Tensor.schedule()`, and store their results on their nodes."""
     for node, value in _computed(items).items():
         if not is_known(node) and not isinstance(value, tuple):
             node.realized = _stored(value, node)
@@ -102,7 +102,7 @@ def _function_plan(function: Function) -> NodeSchedule:
 
 
 def check_single(node: UOp) -> None:
-    """A node with several results has no single value to hang on it."""
+    """Raise for a node with several results, which cannot store a single value."""
     if isinstance(node.dtype, tuple):
         problem = "a node with several results has no single value"
         raise DeviceError("E6003", problem, op=node.op.name, help="take one with part(i)")
@@ -115,7 +115,7 @@ def _stored(value: Any, node: UOp) -> Buffer:
 
 
 def check_device(node: UOp) -> None:
-    """E6002 if nothing here can run on the node's device."""
+    """Raise E6002 if nothing here can run on the node's device."""
     if node.device is not None and not all(t.runs for t in targets_of(node.device)):
         problem = f"nothing on this machine can run on {node.device}"
         fix = f"devices that can run here: {', '.join(Device.available())}"

@@ -1,9 +1,10 @@
-"""Loops that do the same are one: a gradient runs a loop once more, to see every state on its way.
+"""Equal loops are merged: a gradient runs the forward loop once more, to get every state.
 
-Before: h, rows = loop(f, x); states = loop(g, x), where g is f that gives the state it began with.
+Before: h, rows = loop(f, x); states = loop(g, x), where g is f that also returns its old state.
 After: h, rows, states = loop of both results.
-Two loops are alike if they begin with the same operands and every turn makes the same state of the
-same nodes. One with effects is like none: its gradient's has no effects.
+
+Two loops are equal if they begin with the same operands and every iteration computes the same state
+from the same nodes. A loop with effects equals no other, because the gradient's loop has none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Which values a program gives besides the one it is for, when they are wanted but not needed.
+"""Which wanted but unneeded results a program also returns.
 
-Before: the graph of a number that Python reads, and results on the way that are used elsewhere.
-After: those results that the program may write without computing anything in another way.
+Before: the graph of a number that Python reads, and intermediate results that are used elsewhere.
+After: those results that the program may store without changing how it computes anything.
 
-Arithmetic of elements and sums are the same whatever is written. The order in which loops add up a
-product of matrices follows what they are fused with (`kernel/product_order.py`): where it would be
-another one, only results are kept that are in memory anyway. What may live here: this decision.
+Elementwise arithmetic and sums have the same bits whatever is stored. The order in which loops add
+a matrix product depends on what they are fused with (`kernel/product_order.py`). If storing a
+result would change such an order, only results that are in memory anyway are kept. What may live
+here: this decision.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _orders(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> li
 def _in_memory(
     needed: Sequence[UOp], wanted: Sequence[UOp], inputs: Sequence[UOp], backend: Backend
 ) -> list[UOp]:
-    """The wanted nodes that are written to memory even if they are not wanted."""
+    """The wanted nodes that are written to memory in any case."""
     whole = Compilation(backend, {MAIN: Graph((*needed, *wanted), tuple(inputs))})
     whole = pipeline.run_until(whole, "fuse")
     roots = whole.main.roots

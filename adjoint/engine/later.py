@@ -1,8 +1,8 @@
-"""Programs that another thread compiles while the user's goes on.
+"""Programs that another thread compiles while the user's thread goes on.
 
-Work is done in the order in which it was asked for, one after another. A thread that needs a result
-takes the work over, or waits for it if it has begun. What may live here: who does the work, and
-when. What may not: the work.
+Requests are processed in order, one after another. A thread that needs a result takes the request
+over, or waits for it if it has begun. What may live here: which thread does the work, and when.
+What may not: the work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Later:
         self._server: Job | None = None
 
     def has_room_for(self, name: Hashable) -> bool:
-        """Whether work of that name may be asked for."""
+        """Whether work of that name may be requested."""
         return name not in self._jobs and len(self._jobs) < _MOST
 
     def ask(self, name: Hashable, work: Callable[[], Any]) -> None:

@@ -1,11 +1,13 @@
-"""Loops do what must be done turn by turn, and nothing else.
+"""Loops do only the work that each iteration needs.
 
-Before: a loop whose body multiplies elements of a sequence, and adds products up that no turn
-reads; rows that nothing uses.
-After: the first products in one go before the loop, the second behind it, the rest left out. What a
-gradient's loop would compute again of the turns before it is handed on as rows (`loop_rows.py`,
-`loop_sums.py`). No bit changes: products are moved only where tiles compute them, whose order of
-summation depends on nothing that changes.
+Before: a loop whose body multiplies elements of a sequence, adds products that no iteration reads,
+and returns unused rows.
+After: one product of the whole sequence before the loop, one sum behind it, and no unused rows.
+Values of earlier iterations that a gradient's loop would recompute are passed to it as rows
+(`loop_rows.py`, `loop_sums.py`).
+
+No bit changes: products move only where tiles compute them, whose order of summation does not
+depend on anything that changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Values in memory, and the nodes that say which line made each.
+"""Finds the values in memory, and the nodes that say which line made each.
 
-What may live here: finding them. What may not: what is said of them (`debug/memory_report.py`,
+What may live here: finding them. What may not: reports about them (`debug/memory_report.py`,
 E6004).
 """
 

@@ -1,8 +1,8 @@
-"""Rows of loops: what every turn could have before the first one.
+"""Work is hoisted out of loops: everything that every iteration could have before the first one.
 
 Before: loop(h, x: h @ w + x @ v); its gradient's loop computes h @ w again from the states.
-After: x @ v for all turns at once, and loop(h, xv: h @ w + xv); its gradient's loop is given what
-the turns before it have made.
+After: x @ v for all iterations at once, and loop(h, xv: h @ w + xv); its gradient's loop reads the
+products that the forward loop has computed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _MOVABLE = (LEAF, VIEW, POINTWISE, REDUCE, LIBRARY)
 
 
 def depends(turns: Turns) -> dict[Inner, int]:
-    """What each node of a turn depends on; what is not to be moved depends on carries too."""
+    """What each node of an iteration depends on; nodes that must not move count as depending on
+    carries.
+    """
     found: dict[Inner, int] = dict.fromkeys(turns.starts, CARRIED)
     found |= dict.fromkeys(turns.sequences, GIVEN)
     for node in toposort(turns.ends):
@@ -39,7 +41,7 @@ def depends(turns: Turns) -> dict[Inner, int]:
 
 
 def bytes_of(node: Inner, turns: Turns) -> int:
-    """What the rows of all turns take."""
+    """The bytes of the rows of all iterations."""
     return highest(node.size) * node.dtype.itemsize * highest(turns.length)
 
 
@@ -78,7 +80,7 @@ def move_products(turns: Turns, target: Target) -> None:
 
 
 def _of_all_turns(node: Inner, turns: Turns, target: Target) -> Outer | None:
-    """A product for all turns, if that is one in tiles too."""
+    """A product for all iterations, if tiles compute that one too."""
     names = {s: name_like(x) for s, x in turns.sequences.items()}
     ((found, _),) = batch([node], names, turns.length)
     if not is_in_tiles(found, target):
@@ -91,7 +93,9 @@ def _of_all_turns(node: Inner, turns: Turns, target: Target) -> Outer | None:
 
 
 def hand_on(turns: Turns, loops: Mapping[UOp, Turns], target: Target) -> None:
-    """What a loop would compute of another's states is one more row of that one."""
+    """Values that a loop would recompute from another's states become one more row of the other
+    loop.
+    """
     sources = _sources(turns, loops)
     if not sources:
         return
@@ -111,7 +115,7 @@ def hand_on(turns: Turns, loops: Mapping[UOp, Turns], target: Target) -> None:
 
 
 def _sources(turns: Turns, loops: Mapping[UOp, Turns]) -> list[Turns]:
-    """Loops of as many turns whose rows this one reads."""
+    """Loops with as many iterations whose rows this one reads."""
     parts = [x.src[0] for x in turns.sequences.values() if x.op.kernel is PART]
     found = [loops[node] for node in dict.fromkeys(parts) if node in loops]
     return [other for other in found if other.length == turns.length]
@@ -125,8 +129,9 @@ def _row_of(other: Turns, node: Inner) -> Outer:
 
 
 def _made_by(turns: Turns, other: Turns, known: set[UOp], cheap: int) -> dict[Inner, Inner]:
-    """The nodes of a turn that a turn of the other loop makes too, and are not cheap: the last ones
-    on their way to what depends on carries."""
+    """The expensive nodes of an iteration that an iteration of the other loop computes too: the
+    last ones before nodes that depend on carries.
+    """
     same: dict[Inner, Inner] = {}
     below = depends(turns)
     for node in toposort(turns.ends):
@@ -154,7 +159,7 @@ def _twin(node: Inner, turns: Turns, other: Turns, same: Mapping[Inner, Inner]) 
 
 
 def _element(sequence: Outer, other: Turns) -> Inner | None:
-    """What the elements of a sequence are in another loop: its own, or its rows."""
+    """The elements of a sequence in another loop: its own, or its rows."""
     if sequence.op.kernel is PART and sequence.src[0] is other.node:
         return other.rows.get(sequence.arg.index)
     return next((s for s, x in other.sequences.items() if x is sequence), None)
@@ -167,7 +172,7 @@ def _used_by_others(turns: Turns, same: Mapping[Inner, Inner]) -> set[Inner]:
 
 
 def _cost(node: Inner, turns: Turns) -> float:
-    """What an element takes, of what turns are given; of a sum more than anything."""
+    """The cost of an element, given the inputs of an iteration; a sum counts as most expensive."""
     given = {*turns.sequences, *turns.constants}
     inside = [n for n in toposort([node], stop=given.__contains__) if n not in given]
     if any(kind_of(n) in (REDUCE, LIBRARY) for n in inside):

@@ -1,9 +1,10 @@
-"""Sums of products that no turn reads, behind the loop that makes their operands.
+"""Sums of products that no iteration reads move behind the loop that computes their operands.
 
 Before: loop(g, dw: f(g), dw + g @ x), the gradient of a recurrence.
-After: loop(g: f(g)) whose rows are the g's, and loop(dw: dw + g @ x), a kernel whose pieces go
-through all turns on their own.
-Products are added up in the same order.
+After: loop(g: f(g)) whose rows are the g's, and loop(dw: dw + g @ x), a kernel whose pieces run all
+iterations independently.
+
+Products are added in the same order.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _fit(nodes: Iterable[Inner], turns: Turns, target: Target) -> bool:
 
 
 def _sums(turns: Turns) -> dict[Inner, Inner]:
-    """Carries to which each turn adds something, and nothing else happens with; what it adds."""
+    """Carries that each iteration only adds something to, and what it adds."""
     found = {}
     for name, value in turns.nexts.items():
         if value.op is add and name in value.src and value.src[0] is not value.src[1]:
@@ -55,7 +56,9 @@ def _sums(turns: Turns) -> dict[Inner, Inner]:
 
 
 def _edge(term: Inner, below: dict[Inner, int]) -> dict[Inner, None]:
-    """What a sum reads that depends on carries, below views of the operands of its reductions."""
+    """The values that a sum reads and that depend on carries, below views of its reductions'
+    operands.
+    """
     edge: dict[Inner, None] = {}
     stack = [(term, False)]
     while stack:

@@ -1,4 +1,4 @@
-"""How long each step of a program takes: a recorder that keeps the least time of some runs."""
+"""Measures each step of a program: a recorder that keeps the least time of several runs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""A program that keeps to a memory limit: planned as it is, or with steps that come again.
+"""Fits a program into a memory limit: as planned, or with recomputed steps.
 
-Before: a planned schedule that takes more than its user allows.
-After: one that takes no more, with as little to compute again as was found; or E6009, which says
-how little memory would do, and what holds it. What may live here: how much there is, what steps
-cost, and the error. What may not: which steps come again (`schedule/recompute.py`).
+Before: a planned schedule that takes more memory than the user allows.
+After: one that fits, with as little recomputation as the search found; or E6009, which names the
+least possible memory and what holds it.
+
+What may live here: the size of the limit, the costs of steps, and the error. What may not: which
+steps are recomputed (`schedule/recompute.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ _LAUNCH, _GPU_LAUNCH = 1 << 14, 1 << 22
 
 
 def within(unit: Compilation, limit: MemoryLimit, planned: Planned) -> Compilation:
-    """A planned compilation that takes no more than the limit; `planned` plans one anew."""
+    """A planned compilation that fits into the limit; `planned` plans one again."""
     best = unit
     if _footprint(best, limit).total <= limit.bytes:
         return best
@@ -64,7 +66,7 @@ def _lighter(
 
 
 def _least(schedule: Schedule, align: int, unit: Compilation, limit: MemoryLimit) -> int:
-    """What a schedule takes if its values lie without a gap."""
+    """The memory of a schedule if its values are placed without a gap."""
     values, _ = lifetimes(schedule)
     packed = max(live_bytes(values.values(), align, len(schedule.steps)))
     taken = unit.backend.memory.block_bytes
@@ -76,7 +78,7 @@ def _footprint(unit: Compilation, limit: MemoryLimit) -> Footprint:
 
 
 def _costs(schedule: Schedule, target: Target) -> Callable[[Step], float]:
-    """What the steps of a schedule cost, as bytes that could be moved in that time."""
+    """The costs of the steps of a schedule, as bytes that could be moved in that time."""
     rows = {id(row.step): row for row in costs_of(schedule)}
     launch = _GPU_LAUNCH if target.gpu else _LAUNCH
 
@@ -131,7 +133,7 @@ class _Held:
 
 
 def again_work(schedule: Schedule) -> tuple[int, int]:
-    """How many steps come again, and their operations, those of all turns of a loop too."""
+    """The number of recomputed steps, and their operations, over all iterations of loops."""
     steps = [schedule.steps[again.step + i] for again in schedule.again for i in range(again.count)]
     count, flops = len(steps), sum(map(flops_of, steps))
     for step, part in _parts(schedule):
@@ -141,7 +143,7 @@ def again_work(schedule: Schedule) -> tuple[int, int]:
 
 
 def again_text(schedule: Schedule) -> list[str]:
-    """What is computed again, and why: a line for each step that is."""
+    """What is recomputed, and why: a line for each such step."""
     found = [line for again in schedule.again for line in _again_lines(schedule, again)]
     for step, part in _parts(schedule):
         found += [f"in {step.node.op.name}, {line}" for line in again_text(part)]

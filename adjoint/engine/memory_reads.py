@@ -1,9 +1,9 @@
-"""Values that are in memory already, under other indices: they are copied out, and nothing is
-scheduled or compiled for them.
+"""Nodes that only select elements of a known value: copied from memory, without a schedule or a
+compile.
 
 Before: reshape(shrink(x, [3:4]), []) of a tensor that has a value. After: a copy of its element 3.
 
-What may live here: which nodes such values are, and reading them. What may not: arithmetic.
+What may live here: which nodes qualify, and reading them. What may not: arithmetic.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ MOST = 1 << 14  # elements; what is longer, a kernel copies on all threads
 
 
 def read(node: UOp, check: Callable[[UOp], None] = check_device) -> Buffer | None:
-    """The value of a node that only shows elements of a value that is there; None for others. The
-    device of the node is checked."""
+    """The value of a node that only selects elements of a known value; None for others. The device
+    of the node is checked.
+    """
     if type(node.op.kernel) not in _SHOWING or type(node.device) is not str:
         return None
     steps, base = _steps(node)
@@ -94,7 +95,7 @@ def is_slice(node: UOp) -> bool:
 
 
 def _is_run(node: UOp) -> bool:
-    """Whether the elements that a SHRINK of a value takes lie one after another."""
+    """Whether the elements that a SHRINK of a value selects are contiguous."""
     return is_known(node.src[0]) and _takes_run(node)
 
 
@@ -107,7 +108,7 @@ def _takes_run(node: UOp) -> bool:
 
 
 def _is_run_of(steps: Sequence[UOp]) -> bool:
-    """Whether what views of a value show lies in one piece, in its order."""
+    """Whether the elements that views of a value show are contiguous, in its order."""
     return all(s.op.kernel.aliases or (s.op is _SHRINK and _takes_run(s)) for s in steps)
 
 
@@ -124,8 +125,10 @@ def _taken(whole: Buffer, steps: Sequence[UOp], node: UOp) -> Buffer:
 
 
 def slices_inside(constants: Sequence[UOp], roots: Sequence[UOp]) -> tuple[int, ...]:
-    """The numbers of slices that are arguments only if that changes no product: all of them, if
-    there may be products. In which order those are added up depends on how their operands lie."""
+    """The numbers of slices that may be arguments only if that changes no product: all of them, if
+    there may be products, because the order in which those are added depends on the layout of their
+    operands.
+    """
     slices = tuple([i for i, node in enumerate(constants) if node.src])
     if slices and any(map(_may_multiply, toposort(expand(roots), stop=is_known))):
         return slices
@@ -138,7 +141,9 @@ def _may_multiply(node: UOp) -> bool:
 
 
 def slice_argument(node: UOp, copy: bool) -> Buffer:
-    """The elements of an `is_slice` node for a program to read: a copy if need be or asked for."""
+    """The elements of an `is_slice` node for a program to read: a copy if necessary or
+    requested.
+    """
     steps, base = _steps(node)
     assert base is not None
     if not Device.is_host(node.device):
@@ -148,7 +153,9 @@ def slice_argument(node: UOp, copy: bool) -> Buffer:
 
 
 def _steps(node: UOp) -> tuple[list[UOp], UOp | None]:
-    """The views from a value that is there to the node, the last first, and where that hangs."""
+    """The views from a known value to the node, the last first, and the node that stores the
+    value.
+    """
     steps: list[UOp] = []
     while node.realized is None:
         kernel = node.op.kernel

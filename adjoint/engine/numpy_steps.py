@@ -1,4 +1,4 @@
-"""Steps that Python runs: NumPy computes a node, or a loop goes over a sub-program.
+"""Steps that Python runs: NumPy computes a node, or a Python loop runs a sub-program.
 
 What may live here: running a HostStep or a ControlStep on arrays. What may not: native tables.
 """

@@ -1,8 +1,8 @@
-"""What watches computing: `debug_nans`, which checks results, `profile`, which records times, and a
-viewer, which collects graphs.
+"""The observers of a run: `debug_nans` checks results, `profile` records times, a viewer collects
+graphs.
 
-Each place that could be watched looks at one attribute of `watch`. What may live here: that switch.
-What may not: what watchers do (`adjoint/debug`, `adjoint/viz`).
+Each observable place reads one attribute of `watch`. What may live here: that switch. What may not:
+what observers do (`adjoint/debug`, `adjoint/viz`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from adjoint.runtime.buffer import Buffer
 
 
 class Checker(Protocol):
-    """Looks at results and raises if one has a NaN (`debug/nans.py`)."""
+    """Checks results and raises if one has a NaN (`debug/nans.py`)."""
 
     def nodes(self, roots: Sequence[UOp]) -> None:
-        """Values that hang on nodes; a node whose value has a NaN loses it again."""
+        """Values stored on nodes; a node whose value has a NaN loses it again."""
 
     def call(self, function: Function, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> None:
-        """What a function gave."""
+        """The results of a function call."""
 
 
 class Collector(Protocol):
@@ -37,8 +37,9 @@ class Collector(Protocol):
 
 
 class Watch:
-    """`on` while a checker, a recorder or a collector is there; `checker` looks at all results,
-    `collector` at all graphs."""
+    """`on` while there is a checker, a recorder or a collector; `checker` sees all results,
+    `collector` all graphs.
+    """
 
     __slots__ = ("checker", "collector", "on")
 

@@ -1,10 +1,9 @@
-"""Kernels of one op each, for any number of elements: what is computed at once has its mathematics
-from here.
+"""Kernels of one op each, for any number of elements: they compute the mathematics of `at_once.py`.
 
-A kernel is compiled for a row of some length, as a program of one node, and kept in memory and on
-disk as every program is. Operands are copied into such rows; what lies behind the last element is
-computed for nothing. An element does not depend on its neighbours, so the bits are those that a
-kernel of any other shape gives. Operands that are constants are constants of the kernel.
+A kernel is compiled for a row of a fixed length, as a program of one node, and cached in memory and
+on disk like every program. Operands are copied into such rows; the kernel also computes the unused
+elements behind the last one. An element does not depend on its neighbours, so the bits are those of
+a kernel of any other shape. Constant operands are constants of the kernel.
 """
 
 from __future__ import annotations

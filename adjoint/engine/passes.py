@@ -1,7 +1,7 @@
 """The passes of the pipeline, each a function from `Compilation` to `Compilation`.
 
-What may live here: how a pass is put together from the package that does it. What may not: the
-order of passes (`pipeline.py`), or any algorithm.
+What may live here: how a pass is put together from the package that implements it. What may not:
+the order of passes (`pipeline.py`), or any algorithm.
 """
 
 from __future__ import annotations
@@ -121,10 +121,11 @@ def optimise(schedule: Schedule, around: Around) -> Schedule:
 
 
 def plan(unit: Compilation) -> Compilation:
-    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena; small kernels are
-    launched together where launches cost more than they do; collectives are begun as soon as they
-    can be, and waited for where they are needed; where memory is limited, which it is on one device
-    alone, steps that come again make values that are not kept."""
+    """Before: s2 : f32[32, 10]. After: s2 : f32[32, 10] at 1280, in one arena. Small kernels share
+    launches if launches are expensive; collectives begin as early as possible, and the program
+    waits for them where they are needed; under a memory limit, which exists on single devices only,
+    repeated steps recompute values that are not kept.
+    """
     if unit.limit is None:
         return _loosely_planned(unit)
     return within(_tightly_planned(unit), unit.limit, _tightly_planned)

@@ -1,8 +1,8 @@
-"""Graph → program: the table of contents of the compiler.
+"""Graph → program: the list of passes, and the table of contents of the compiler.
 
-A graph goes down this list once, in order. The driver times every pass, counts it, prints what it
-made if `ADJOINT_SHOW` names it and checks that if `ADJOINT_VERIFY` is set. What may live here: the
-order of the passes. What may not: any one pass (`passes.py`, `finish.py`).
+Every graph goes through this list once, in order. The driver times and counts every pass, prints
+its result if `ADJOINT_SHOW` names it, and verifies the result if `ADJOINT_VERIFY` is set. What may
+live here: the order of the passes. What may not: any one pass (`passes.py`, `finish.py`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _since(start: int) -> float:
 
 
 def _show(name: str, shown: Sequence[str], before: Compilation, unit: Compilation) -> None:
-    """Print what a pass made, to the standard error stream."""
+    """Print the result of a pass, to the standard error stream."""
     from adjoint.engine import explain  # with all the languages it can show
 
     for title in explain.titles_of(name):
@@ -112,13 +112,13 @@ def _begun(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> Com
 
 
 def fused_parts(roots: Sequence[UOp], inputs: Sequence[UOp], backend: Backend) -> list[Fused]:
-    """What the nodes of a graph, and of the functions in it, are fused to, and why."""
+    """The fused groups of a graph, and of the functions in it, and the reasons."""
     unit = run_until(_begun(roots, inputs, backend), "strategy")
     return [part for part in unit.parts.values() if isinstance(part, Fused)]
 
 
 def groups_of(graph: Graph, backend: Backend) -> list[Group]:
-    """What the nodes of a graph, and of its functions, would be fused to."""
+    """The groups into which a graph, and its functions, would be fused."""
     unit = run_until(Compilation(backend, {MAIN: graph}), "strategy")
     return [w.group for part in unit.parts.values() for w in part.work if w.group is not None]
 

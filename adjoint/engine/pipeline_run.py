@@ -1,7 +1,7 @@
-"""One member's run of a program in stages: its pieces in their turns, its messages, its sums.
+"""One member's run of a pipelined program: its pieces per microbatch, its messages, its sums.
 
-What may live here: what a member does while a program runs. What may not: how the program came to
-be, or what it costs (`pipelined.py`).
+What may live here: what a member does while a program runs. What may not: how the program was made,
+or what it costs (`pipelined.py`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Run:
         return constant(np.array(number, np.int64), self.device)
 
     def all(self, communicator: Any) -> list[Buffer | None]:
-        """Everything: what comes before the microbatches, their turns, and what comes after."""
+        """Everything: the work before the microbatches, their iterations, and the work after."""
         program, self.mail = self.program, communicator
         self._join_early()
         self._once(program.before)
@@ -112,7 +112,7 @@ class Run:
         ]
 
     def _join_early(self) -> None:
-        """What is known of a batch without any parameter."""
+        """The joined values that depend on the batch but on no parameter."""
         piece = self.program.early
         sums = {j: Sum(j, self.program.order) for j in self.program.timed.joins if j.early}
         for microbatch in range(self.mesh.microbatches if sums else 0):
@@ -160,7 +160,7 @@ class Run:
         self._keep(turn, values)
 
     def _begun(self, microbatch: int) -> Values:
-        """What a member has of a microbatch: its rows, and its place."""
+        """A member's inputs for a microbatch: its rows, and its place."""
         found = {node: self._cut(node, buffer, microbatch) for node, buffer in self.rows.items()}
         for node, axes in self.program.timed.places:
             if MICROBATCH in axes:
@@ -173,7 +173,7 @@ class Run:
         return Buffer(np.ascontiguousarray(own), self.device)
 
     def _keep(self, turn: Turn, values: Values) -> None:
-        """Add up what is joined, and forget what is not needed any more."""
+        """Add to the pending sums, and drop values that are no longer needed."""
         if turn.direction == BACKWARD:
             for join_, total in self.sums.items():
                 total.add(values[join_.source].array())

@@ -1,4 +1,4 @@
-"""Running a graph whose mesh has stages: pieces, turns, and what stages send to one another.
+"""Runs a graph whose mesh has pipeline stages: pieces, microbatches, and messages between stages.
 
 In: a graph on a mesh with an axis `pp`. Out: the values of the roots. Each member runs the pieces
 of its stage, in the order of its timetable; it sends without waiting, and waits for what it needs.
@@ -262,8 +262,9 @@ def pipelined_program(
 def _settled(
     timed: TimedGraph, roots: Sequence[UOp], leaves: Stages, forward_only: bool
 ) -> TimedGraph:
-    """Results that nothing was asked of: numbers go to all stages, anything larger stays with the
-    one that computes it."""
+    """Results without a requested stage: scalars go to all stages, anything larger stays with the
+    stage that computes it.
+    """
     found = once_stages(toposort(timed.roots), leaves, forward_only)
     results = [
         Sharding(s.mesh, s.dims, (), found[node], s.turns) if _stays(root, s) else s
@@ -285,7 +286,7 @@ def _owner(node: UOp, asked: int | None, placed: Placed, count: int) -> int:
 
 
 def _asking(timed: TimedGraph) -> dict[UOp, int | None]:
-    """The stage whose gradient each join is a part of: that of the nearest mark above it."""
+    """The stage whose gradient each join is a part of: that of the nearest marker above it."""
     found: dict[UOp, int | None] = {j.joined: None for j in timed.joins}
     for mark in toposort(timed.roots):
         if mark.op is to_stage:

@@ -1,8 +1,8 @@
-"""`Program`: a schedule with its code, which runs again and again on other buffers.
+"""`Program`: a schedule with its code, which runs repeatedly on other buffers.
 
-Steps of the backend in a row are one launch; between launches Python runs the steps of the host.
-What changes from run to run (arena, addresses) is a `RunMemory`. What may live here: running, and
-handing over memory. What may not: how a step is done.
+Consecutive steps of the backend are one launch; between launches Python runs the host steps. A
+`RunMemory` holds what changes from run to run (arena, addresses). What may live here: running, and
+passing memory. What may not: how a step is done.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ class Program:
     ) -> list[Buffer]:
         """The outputs as fresh buffers, on the devices that are named (default: the backend's).
 
-        Inputs at the `donated` positions are given up by the caller: an output may take their
-        memory. The outputs of a simple program may be buffers of their types that the caller
-        gives, one for each or None; they may have given up their memory.
+        The caller gives up the inputs at the `donated` positions: an output may take their memory.
+        The caller may pass buffers for the outputs of a simple program, one of its type for each or
+        None; these may have given up their memory.
         """
         if counters.active:
             return run_observed(self, inputs, devices, donated)
@@ -126,7 +126,7 @@ class Program:
         donated: Sequence[int],
         into: Sequence[Buffer | None],
     ) -> list[Buffer]:
-        """Addresses in, outputs out, nothing for the host to do: what most programs are."""
+        """Addresses in, outputs out, no host step: the common case."""
         cells = memory.cells.values
         for number, buffer in zip(self.schedule.inputs, inputs):  # noqa: B905 - hot
             address = buffer._address

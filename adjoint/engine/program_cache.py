@@ -1,10 +1,9 @@
-"""Programs by what they compute: the same graph on other buffers is a look-up.
+"""The cache of compiled programs in memory: the same graph on other buffers is a look-up.
 
 A constant is part of a program until it has had several values; then the program takes it as an
-argument, so that a changing learning rate costs no compile. So it is with slices of values: where
-one begins somewhere else, the program takes what the slice shows. The least recently used programs
-are given up. Elsewhere: keys (`graph_key.py`), programs of earlier processes
-(`stored_programs.py`).
+argument, so a changing learning rate costs no compile. The same holds for slices of values: when
+another start occurs, the program takes the slice as an argument. The least recently used programs
+are evicted. Elsewhere: keys (`graph_key.py`), programs of earlier processes (`stored_programs.py`).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class CachedProgram:
     picks: tuple[tuple[bool, int] | None, ...]
 
     def run(self, key: GraphKey, buffers: list[Buffer], asked: Sequence[Any]) -> list[Any]:
-        """The buffers of the roots, on the devices asked for; None for those that are left out."""
+        """The buffers of the roots, on the requested devices; None for roots that are left out."""
         devices = asked
         if self.lifted:
             buffers = [*buffers, *self.arguments(key)]
@@ -152,7 +151,7 @@ class Programs:
         return len(self._families)
 
     def clear(self) -> None:
-        """Give up all programs that no jitted function holds."""
+        """Drop all programs that no jitted function holds."""
         with self._lock:
             self._families.clear()
             self._weight = 0
@@ -186,8 +185,10 @@ class Programs:
             return found
 
     def _of_products(self, family: _Family, key: GraphKey, roots: Sequence[UOp]) -> _Family:
-        """Where the program of a graph with products and slices is: beside those of other starts,
-        if their products are added up alike with the slices as arguments; else apart."""
+        """Where the program of a graph with products and slices is stored: beside those of other
+        starts, if its products are added in the same order with the slices as arguments; else
+        apart.
+        """
         around = self._family(_with_zeros(family, key))
         slices = [i for i in around.lifted(key) if key.constants[i].src]
         if not slices or around.find(key.values) is not None:
@@ -244,13 +245,14 @@ class Programs:
 
 
 def structure_of(key: GraphKey) -> tuple[Any, ...]:
-    """What a graph computes, and by which products: it may be asked for either."""
+    """What a graph computes, and by which products: it may be requested for either."""
     return (*key.structure, *changed) if (changed := settings()) else key.structure
 
 
 def _with_zeros(family: _Family, key: GraphKey) -> tuple[Any, ...]:
-    """The structure of a graph, and which slices begin where their value does: these a library may
-    read as they lie."""
+    """The structure of a graph, and which slices have a start of 0: a library may read these in
+    place.
+    """
     starts = [key.values[i] for i in family.inside or ()]
     zeros = tuple([tuple([begin == 0 for begin in start]) for start in starts])
     return (*structure_of(key), "zeros", zeros)
@@ -263,7 +265,7 @@ def _with_starts(family: _Family, key: GraphKey) -> tuple[Any, ...]:
 
 @cache
 def _store() -> Any:
-    """Programs on disk, and how one is finished: loaded when the first program is wanted."""
+    """Programs on disk, and how to finish one: loaded when the first program is needed."""
 
     def load() -> Any:
         from adjoint.engine import finish, stored_programs
@@ -344,7 +346,7 @@ def make(key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]) -> Cached
 def _begun(
     key: GraphKey, roots: Sequence[UOp], lifted: tuple[int, ...]
 ) -> Callable[[], CachedProgram]:
-    """What is left to do for a program, for another thread: nothing of the user's is held."""
+    """The remaining work on a program, for another thread; it holds no object of the user."""
     backend, wanted = load_backend(key.backend), _closed(key, roots, lifted)
     name = _store()[0].name_of(key.structure, key.values, lifted, backend)
 

@@ -1,8 +1,8 @@
-"""Graph → values. The value of a root hangs on its node (`node.realized`), so every graph that
-contains the node has it.
+"""Graph → values. A root's node stores its value (`node.realized`), so every graph that contains
+the node has it.
 
-What a backend has is compiled, and found again by its key; what lives on REF or DISK is run by the
-interpreter; a graph on several sides is cut where it changes sides.
+Graphs on a backend are compiled, and found again by their key; the interpreter runs graphs on REF
+or DISK; a graph on both is cut wherever it changes sides.
 """
 
 from __future__ import annotations
@@ -59,13 +59,15 @@ def realize(*nodes: UOp) -> None:
 
 def apart(node: UOp) -> UOp:
     """The node that gets the value of a tensor. A constant is one node in all graphs that have it,
-    so none hangs there: else what becomes of them would follow from what else is alive."""
+    so its value is not stored there: otherwise programs would depend on what else is alive.
+    """
     return OPS["unique_identity"](node) if is_constant(node) else node
 
 
 def compute(todo: list[UOp]) -> None:
-    """Hang values on nodes: from memory where they are there, by a program if one backend has the
-    whole graph, else side by side."""
+    """Store values on nodes: from memory if possible, by a program if one backend has the whole
+    graph, else side by side.
+    """
     for node in todo:
         node.realized = memory_reads.read(node, _check)
     todo = [node for node in todo if node.realized is None]
@@ -85,7 +87,9 @@ def compute(todo: list[UOp]) -> None:
 
 
 def _check(node: UOp) -> None:
-    """E6002 if the device of a node is not there, though what is asked for is on the host."""
+    """Raise E6002 if the device of a node is absent, even though the requested value is on the
+    host.
+    """
     check_device(node)
     backend = None if Device.is_host(node.device) else backend_name(node.device)
     if backend:
@@ -144,7 +148,7 @@ def pipeline_of(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Any:
 
 
 def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Function:
-    """What one member of a mesh runs of a traced graph."""
+    """The function that one member of a mesh runs for a traced graph."""
     found: Function = sharded().local_function(roots, leaves, mesh)
     return found
 
@@ -236,9 +240,9 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
 
 
 def run_schedule(items: Iterable[Any], var_vals: Mapping[Any, int] | None = None) -> None:
-    """Compute the steps of `Tensor.schedule()`; their results hang on the nodes they compute.
+    """Compute the steps of `Tensor.schedule()`, and store their results on their nodes.
 
-    `var_vals` are the values of variables as `Tensor.schedule_with_vars()` gave them.
+    `var_vals` are the values of variables from `Tensor.schedule_with_vars()`.
     """
     if isinstance(items, Steps):
         _check_bindings(items.roots, var_vals)

@@ -1,7 +1,7 @@
-"""What this machine can do at most: arithmetic of a large product, and the traffic of its memory.
+"""The roofline of this machine: arithmetic of a large product, and memory bandwidth.
 
-Measured once, and kept beside compiled code, for each processor and number of threads. A step that
-does `flops` on `bytes` takes no less than the longer of the two times. What may live here: these
+Measured once per processor and number of threads, and kept beside compiled code. A step that does
+`flops` on `bytes` takes no less than the longer of the two times. What may live here: these
 numbers.
 """
 
@@ -66,7 +66,7 @@ def roofline(backend: Backend) -> Roofline:
 
 
 def measured_again(backend: Backend) -> Roofline:
-    """The machine's, measured now and kept instead of what was."""
+    """The machine's roofline, measured now, which replaces the stored one."""
     _keep(backend, _measured(backend))
     return _found[backend]
 
@@ -77,9 +77,10 @@ def _keep(backend: Backend, found: Roofline) -> None:
 
 
 def raised(backend: Backend, done: Sequence[tuple[int, float, int]]) -> Roofline:
-    """The same, where something was faster than what is kept: (flops, seconds, bytes of a number).
+    """The same, raised where something was faster than the stored value: (flops, seconds, bytes of
+    a number).
 
-    What was measured while the machine did other things is put right so.
+    This corrects a measurement that was made while the machine was busy.
     """
     known = roofline(backend)
     best = {2: known.float16, 4: known.float32, 8: known.float64}

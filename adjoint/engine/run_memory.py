@@ -1,7 +1,7 @@
-"""The memory of one run: the arena, an address per slot, an array per slot that the host sees.
+"""The memory of one run: the arena, an address per slot, an array per slot that the host reads.
 
-Each run in progress has one of its own, so threads do not meet; it is kept for the next run. What
-may live here: which slot lies where. What may not: running.
+Each run in progress has one of its own, so threads do not interfere; the next run reuses it. What
+may live here: which slot is where. What may not: running.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from adjoint.stages import LoopProgram, Slot
 
 
 class RunMemory:
-    """`launches` are the segments: a `Launch` for those of the backend, the others as they are;
-    `flags` are numbers that kernels set when an index is out of range, with the node to blame."""
+    """`launches` are the segments: a `Launch` for those of the backend, the others unchanged;
+    `flags` are numbers that kernels set when an index is out of range, with the node to blame.
+    """
 
     __slots__ = ("arena", "arrays", "cells", "flags", "launches", "loose", "own", "plan")
 

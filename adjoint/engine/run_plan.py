@@ -1,7 +1,8 @@
 """What all runs of a program share: segments, constants, where each output comes from.
 
-Before: a schedule. After: segments, each a run of steps that the backend does by one launch or one
-step of the host, and for every output one of five small classes that say where it comes from.
+Before: a schedule.
+After: segments, each either consecutive steps that the backend runs in one launch or one host step,
+and for every output one of five small classes that say where it comes from.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class DeviceSegment:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HostSegment:
-    """A step that Python runs, and the slots that nothing needs after it."""
+    """A step that Python runs, and the slots with no use after it."""
 
     step: HostStep | ControlStep
     dying: tuple[int, ...]
@@ -148,8 +149,9 @@ class RunPlan:
 
 
 def _segments(schedule: Schedule, backend: Backend, apart: StepByStep | None) -> list[Segment]:
-    """Steps of the backend in a row are one segment, those of the host one each; if steps are
-    wanted apart every step is one."""
+    """Consecutive steps of the backend are one segment, those of the host one each; with `apart`
+    every step is one.
+    """
     segments: list[Segment] = []
     row: list[Step] = []
     for place, step in enumerate(schedule.steps):

@@ -1,9 +1,9 @@
-"""Running a graph on a mesh: one program for all members, each with its own parts.
+"""Runs a graph on a mesh: one program for all members, each with its own parts.
 
-In: a graph whose nodes are on a mesh. Out: the values of the roots, in parts. Members of this
-process are threads, if they have anything to say to one another; else they run one after another.
-What may live here: finding the local program, giving it parts, running members. What may not: the
-local graph (`sharding/`), or what carries bytes (`runtime/comm/`).
+In: a graph whose nodes are on a mesh. Out: the values of the roots, in parts. Members in this
+process are threads if they communicate; otherwise they run one after another. What may live here:
+finding the local program, passing it parts, running members. What may not: the local graph
+(`sharding/`), or what carries bytes (`runtime/comm/`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COLLECTIVES = collective.COLLECTIVES
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LocalGraph:
-    """What every member computes: parameters for leaves and for its places, and the results."""
+    """The graph of every member: parameters for leaves and for its coordinates, and the results."""
 
     mesh: Mesh
     parameters: tuple[UOp, ...]  # of the leaves, then of the places
@@ -79,7 +79,7 @@ def _collectives(roots: Sequence[UOp], times: int) -> Iterator[tuple[UOp, int]]:
 
 
 def local_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: str) -> LocalGraph:
-    """The graph that a member runs for the roots, given what it has of the leaves."""
+    """The graph that a member runs for the roots, given its parts of the leaves."""
     make = OPS["input"].call
     expanded = expand(roots, kept_whole)
     layouts = [leaf_sharding(leaf, mesh) for leaf in leaves]
@@ -253,7 +253,7 @@ class OverMesh:
 
 
 def local_function(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh) -> Function:
-    """The graph that a member runs, over what it is given."""
+    """The graph that a member runs, over its inputs."""
     graph = local_graph(roots, leaves, mesh, current_order())
     return Function(graph.parameters, graph.roots)
 

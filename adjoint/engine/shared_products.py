@@ -1,10 +1,11 @@
-"""Products of slices of one operand with another are slices of one product.
+"""Products of slices of one operand with another become slices of one product.
 
 Before: contract(x[0], w), contract(x[1], w), …, the steps of an unrolled recurrence, each of which
 packs w, and is a kernel of its own.
-After: y = contract(x, w), of which y[0], y[1], … are read. Only where tiles compute both, so no bit
-changes, and for few rows, for which packing matters more than what could be done to the results
-while they are in registers.
+After: y = contract(x, w), of which y[0], y[1], … are read.
+
+Only where tiles compute both, so no bit changes, and for few rows, where packing costs more than an
+epilogue in registers saves.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _note(node: UOp, which: int, groups: dict[Any, Members]) -> None:
 
 
 def _whole(base: UOp, which: int, one: UOp, members: Members, target: Target) -> UOp | None:
-    """The product of all slices, if it is worth it: most of them are wanted."""
+    """The product of all slices, if it pays: most of them are needed."""
     count = base.shape[0]
     size = one.size * one.dtype.itemsize * count
     few = len(members) < 2 or 2 * len(set(members.values())) < count

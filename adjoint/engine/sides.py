@@ -1,6 +1,6 @@
-"""Graphs on several sides: where they are cut, and such a graph as a sequence of programs.
+"""Graphs on several devices: where they are cut, and such a graph as a sequence of programs.
 
-A side is what one backend computes, or the interpreter.
+A side is everything that one backend, or the interpreter, computes.
 
 Before: (x.to("C") * 2).to("CPU") + x.
 After: a copy of x; a program of the one backend, * 2; a copy of that; a program of the other, + x.
@@ -68,7 +68,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Piece:
-    """What one backend computes at once."""
+    """The nodes that one backend computes at once."""
 
     key: GraphKey
     bound: CachedProgram
@@ -83,7 +83,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MeshPiece:
-    """What the members of one mesh compute."""
+    """The nodes that the members of one mesh compute."""
 
     given: tuple[UOp, ...]
     program: Any  # `sharded.OverMesh`
@@ -131,7 +131,7 @@ def _parameter(node: UOp) -> UOp:
 
 
 def _groups(roots: Sequence[UOp], given: Mapping[UOp, UOp]) -> list[list[UOp]]:
-    """What is computed together: every border by itself, then the roots of each side."""
+    """The nodes that are computed together: every border by itself, then the roots of each side."""
     leaves = set(given)
     cut = borders(roots, lambda n: n in leaves or is_known(n))
     ends: dict[str | None, list[UOp]] = {}
@@ -147,7 +147,7 @@ def _sharded() -> Any:
 
 
 def _step(nodes: list[UOp], new: dict[UOp, UOp]) -> Move | Piece | MeshPiece | None:
-    """The step that computes the nodes; the parameters that stand for them are noted."""
+    """The step that computes the nodes; it records the parameters that stand for them."""
     known = dict(new)
     results = tuple(_parameter(node) for node in nodes)
     new.update(zip(nodes, results, strict=True))

@@ -1,8 +1,12 @@
-"""Whether products of a graph are added up alike if its slices are arguments of the program.
+"""Whether the products of a graph are added in the same order if its slices become arguments.
 
-A program that has its slices inside reads them where they lie, or copies them; one that is given
-them finds them in a row. Before: a graph, and the slices that are to be arguments. After: yes, if
-each product is computed in the same way over operands that lie alike, whatever becomes of the rest.
+A program that contains its slices reads them in place, or copies them; a program that takes them as
+arguments finds them contiguous.
+
+Before: a graph, and the slices that are to become arguments.
+After: yes, if each product is computed in the same way over operands of the same layout, whatever
+happens to the rest.
+
 What may live here: this decision.
 """
 

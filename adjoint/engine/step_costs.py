@@ -1,7 +1,7 @@
-"""What the steps of a program cost: arithmetic, bytes, seconds, and what the machine could do.
+"""The cost of each step of a program: arithmetic, bytes, seconds, and the share of the roofline.
 
 Before: a schedule, and perhaps the seconds of its steps. After: a row for each step, as text too.
-What may live here: counting and words. What may not: running (`measured_steps.py`).
+What may live here: counting and texts. What may not: running (`measured_steps.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OPERATIONS = {OPS[name]: 1 for name in _ONE} | {OPS["fma"]: 2}
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """A step, what it does, how long it took (if it ran) and the least it could take."""
+    """A step, its work, its time (if it ran) and its least possible time."""
 
     step: Step
     flops: int
@@ -52,7 +52,7 @@ class StepCost:
 
     @property
     def share(self) -> float | None:
-        """Of what the machine can do."""
+        """The share of the roofline."""
         return None if not self.seconds or self.least is None else self.least / self.seconds
 
 
@@ -105,7 +105,9 @@ def _at_once(step: Step) -> int:
 
 
 def flops_of(step: Step) -> int:
-    """Operations on floats, and of products on integers; a while-loop counts as one turn."""
+    """Floating-point operations, and integer ones in products; a while-loop counts as one
+    iteration.
+    """
     match step:
         case KernelStep() if _use(step) == TILES and step.program.grid is not None:
             return step.program.cost * int(step.program.grid.arg.size)
@@ -155,7 +157,7 @@ def _with_turns(program: LoopProgram) -> Iterator[tuple[UOp, int]]:
 
 
 def cost_text(row: StepCost) -> str:
-    """One line: what it does, how long that took, and how much of the machine that is."""
+    """One line: the work, its time, and its share of the roofline."""
     done = f"{number_text(row.flops)}FLOP, {number_text(row.bytes)}B"
     if row.least is None:
         return done

@@ -1,6 +1,6 @@
 """Facts about steps: work, memory, titles, lines and shapes, and the node to blame for a failure.
 
-What may live here: what can be told of a step without running it.
+What may live here: facts that need no run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FlagError(BoundsError):
 
 
 def work_of(schedule: Schedule, times: int = 1) -> dict[str, int]:
-    """Steps by kind, arithmetic and bytes of one run; a while-loop counts as one turn."""
+    """Steps by kind, arithmetic and bytes of one run; a while-loop counts as one iteration."""
     total = dict.fromkeys(("kernels", "library", "host", "control", "flops", "bytes"), 0)
     for step in schedule.steps:
         match step:
@@ -67,7 +67,7 @@ def located(kind: type[E], problem: str, node: UOp) -> E:
 
 
 def memory_error(error: AdjointError, schedule: Schedule, number: int, device: str) -> AdjointError:
-    """The same error, naming the op that wanted the slot, and the largest values on the device."""
+    """The same error, naming the op that needed the slot, and the largest values on the device."""
     writers = [step for step in schedule.steps if number in step.writes]
     if not writers:
         return error
@@ -117,7 +117,7 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def titles(step: Step) -> tuple[str, str]:
-    """What a step is called, and what kind of step it is."""
+    """The title of a step, and its kind."""
     match step:
         case KernelStep():
             return step.program.name, "kernel"

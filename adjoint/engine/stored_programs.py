@@ -1,13 +1,14 @@
-"""Programs on disk: a graph that some process has compiled before starts without being compiled.
+"""The cache of compiled programs on disk: a later process runs a graph without compiling it.
 
-Before: the key of a graph, and the steps and sources that the compiler made of it.
-After: one file, under the hash of the key and of everything else that the steps depend on: the
-text of this package, the target, the processor. A later process reads it and goes on at `compile`.
+Before: the key of a graph, and the steps and sources that the compiler made from it.
+After: one file, named by the hash of the key and of everything else that the steps depend on: the
+text of this package, the target, the processor. A later process reads it and continues at
+`compile`.
 
-Kept of a kernel are its source and what a launch needs, not its loops; of a step's node its op, its
-attributes and the types of its operands. The user's lines are not kept: they are those of the graph
-that asks. A key that says something by identity (a function, a buffer) has no name, and its program
-is not kept. Elsewhere: what is done with what was read (`finish.py`).
+The file keeps a kernel's source and what a launch needs, not its loops; of a step's node it keeps
+the op, the attributes and the types of its operands. It does not keep user lines: the graph that
+looks the program up supplies them. A key that contains an identity (a function, a buffer) has no
+name, and its program is not stored. Elsewhere: what happens after reading (`finish.py`).
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ _FAST = 1  # of zlib's levels: a quarter of the size for a tenth of the time
 
 
 class StoredProgram(NamedTuple):
-    """What is kept: steps, sources of kernels, and of each root whether it is an input, and which
-    input or output it is."""
+    """The stored data: steps, sources of kernels, and for each root whether it is an input, and
+    which input or output it is.
+    """
 
     schedule: Schedule
     sources: dict[LoopProgram, Source]
@@ -83,7 +85,7 @@ def write(name: str, program: StoredProgram, sites: Sequence[Site | None]) -> No
 
 
 class UnnamedError(Exception):
-    """Something that is what it is by identity."""
+    """A key contains an identity, so it has no name."""
 
 
 def name_of(
@@ -111,7 +113,7 @@ _AS_THEY_ARE = frozenset({int, str, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
-    """A part of a key in a form whose `repr` is equal exactly where the part is."""
+    """A part of a key in a form whose `repr` is equal exactly if the part is."""
     kind = type(value)
     if kind in _AS_THEY_ARE:
         return value
@@ -132,10 +134,10 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _version() -> bytes:
-    """A hash of the state of this package's files, nothing if they are no files.
+    """A hash of the state of this package's files, or nothing if they are not files.
 
-    It is told by sizes and times; by contents where an installer gave all files the same time. Of a
-    package that has changed since it was loaded the files do not say what runs: nothing is kept.
+    It uses sizes and times; and contents if an installer gave all files the same time. If a package
+    has changed since it was loaded, the files do not say what runs: then nothing is stored.
     """
     listed = [os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names]
     files = sorted(name for name in listed if name.endswith(".py"))
@@ -178,7 +180,7 @@ def _functions_of(node: UOp) -> list[Function]:
 
 
 class _Writer(pickle.Pickler):
-    """Nodes without what they are made of, kernels without their loops, lines by their number."""
+    """Writes nodes without their sources, kernels without their loops, lines by their number."""
 
     def __init__(self, file: Any, sites: Sequence[Site | None]):
         super().__init__(file, protocol=5)
@@ -234,7 +236,7 @@ def _stand_ins(types: Any) -> tuple[UOp, ...]:
 
 
 def _function(inputs: Any, outputs: Any) -> Function:
-    """A function of these types, equal to no other; its schedule is what it computes."""
+    """A function of these types, equal to no other; its schedule defines what it computes."""
     return Function(_stand_ins(inputs), _stand_ins(outputs))
 
 
@@ -245,7 +247,7 @@ _OF_A_LAUNCH = (
 
 
 def _launched(name: str, buffers: Any, variables: Any, grid: Any, cost: int, *rest: Any) -> Any:
-    """A kernel as a launch sees it: who asks for its loops finds None, and fails."""
+    """A kernel as a launch sees it, without its loops: reading them fails."""
     parameters, in_place, most, joint = rest
     gone: Any = None
     loops = LoopProgram(name, buffers, variables, gone, grid, cost)

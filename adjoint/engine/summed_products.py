@@ -1,9 +1,9 @@
-"""A long sum of products is one loop that adds them up.
+"""A long sum of products becomes one loop that adds them.
 
 Before: p0 + contract(x[1], g1) + contract(x[2], g2) + …, the gradient by a weight that is used in
-every step of an unrolled recurrence: each product is a kernel, and written to be read once.
-After: loop(sum: sum + contract(x, g)) over x and the g's side by side, a kernel whose pieces go
-through all products on their own. They are added in the same order, where tiles compute them.
+every step of an unrolled recurrence: each product is a kernel, and is written only to be read once.
+After: loop(sum: sum + contract(x, g)) over x and the concatenated g's, a kernel whose pieces
+process all products independently. They are added in the same order, where tiles compute them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def sum_products(roots: Sequence[UOp], target: Target) -> list[UOp]:
 
 
 def _chain(top: UOp, users: Counter[UOp]) -> tuple[UOp, list[UOp], set[UOp]]:
-    """What a sum begins with, the products that are added to it, in order, and all partial sums."""
+    """The first term of a sum, the products that are added to it, in order, and all partial
+    sums.
+    """
     terms: list[UOp] = []
     sums: set[UOp] = set()
     node, form = top, None

@@ -1,4 +1,4 @@
-"""Runs that are counted or recorded: a profiler gets every step with its time.
+"""Counted and recorded runs: a profiler gets every step with its time.
 
 What may live here: what observers see of a run. What may not: how steps run.
 """

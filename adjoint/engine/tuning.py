@@ -1,9 +1,10 @@
-"""`ADJOINT_TUNE`: products by the way that was measured to be soonest, instead of by the table.
+"""`ADJOINT_TUNE`: the compiler measures the fastest way to compute a product, instead of using the
+table.
 
-A product is made alone, with its shape and the views of its operands, by each way that there is:
-tiles of several shapes, the library, loops. Each runs for a moment; the soonest is kept in the
-cache directory, for this processor and number of threads. Shapes of tiles give the same bits;
-tiles, the library and loops add in different orders. What may live here: measuring, remembering.
+It computes a product alone, with its shape and the views of its operands, in each possible way:
+tiles of several shapes, the library, loops. Each runs for a moment; the cache directory keeps the
+fastest for this processor and number of threads. Tile shapes give the same bits; tiles, the library
+and loops add in different orders. What may live here: measuring, remembering.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Way:
 
 
 class Tuner:
-    """What `strategy.choose` asks if the table is not to decide alone."""
+    """The hook that `strategy.choose` calls if measurements, not the table, shall decide."""
 
     def __init__(self, build: Build, mode: str):
         self.build, self.mode = build, mode
@@ -123,7 +124,7 @@ class Tuner:
         return hashlib.sha256(json.dumps(["tuned", 2, *facts]).encode()).hexdigest()
 
     def _measured(self, root: UOp, target: Target, row: Row, backend: Backend) -> Way:
-        """The soonest; the table's own, if none is sooner by more than chance."""
+        """The fastest; the table's own, if none is faster by more than chance."""
         tile = target.tile if row.use == TILES else None
         own = Way(row.name) if tile is None else Way.by(row.name, tile)
         product = next(n for n in toposort([root]) if n.op is OPS["contract"])
@@ -133,13 +134,13 @@ class Tuner:
         return best if times[best] < _WORTH * times[own] else own
 
     def program(self, root: UOp, way: Way, backend: Backend) -> tuple[Program, list[UOp]]:
-        """A product by itself, computed one way, and its inputs."""
+        """A single product, computed one way, and its inputs."""
         inputs = [n for n in toposort([root]) if n.op is OPS["input"]]
         with self._forcing(way), limited(None):
             return self.build([root], inputs, backend).program, inputs
 
     def seconds(self, root: UOp, every: Sequence[Way], backend: Backend) -> dict[Way, float]:
-        """The least time of each, in rounds: what else the machine does meets all of them."""
+        """The least time of each, in rounds: other load on the machine affects all of them."""
         made = {way: self.program(root, way, backend) for way in every}
         inputs = made[every[0]][1]
         arrays = [np.ones([int(n) for n in node.shape], node.dtype.np) for node in inputs]
@@ -198,7 +199,7 @@ def _is_worth_it(node: UOp) -> bool:
 
 
 def alone(node: UOp) -> UOp:
-    """The product with the views of its operands; what is below them are inputs."""
+    """The product with the views of its operands, over inputs."""
     names = iter("ab")
     return UOp(node.op, tuple(_viewed(x, next(names)) for x in node.src), node.arg)
 

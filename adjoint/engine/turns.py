@@ -1,7 +1,7 @@
-"""A loop taken apart: what its turns begin with, read and hand on, each under a name of its own.
+"""A loop taken apart into what its iterations begin with, read and pass on, each with a name.
 
-What may live here: the data, and a loop made of it again. What may not: what is changed about a
-loop (`lighter_loops.py`).
+What may live here: the data, and building a loop from it again. What may not: changes to a loop
+(`lighter_loops.py`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def name_like(node: UOp, shape: tuple[int, ...] | None = None) -> UOp:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Turns:
-    """A loop: names of carries, of elements of sequences and of constants, with what they are
-    outside; what a turn makes of the carries; its rows, by where their results are wanted."""
+    """A loop: names of carries, of elements of sequences and of constants, with their outside
+    values; the new carries of an iteration; its rows, by the results that read them.
+    """
 
     node: UOp  # the loop
     starts: dict[Inner, Outer] = field(default_factory=dict)
@@ -42,13 +43,13 @@ class Turns:
 
     @property
     def length(self) -> int:
-        """How many turns there are."""
+        """The number of iterations."""
         found: int = self.node.arg.length
         return found
 
     @property
     def ends(self) -> list[Inner]:
-        """All that a turn makes."""
+        """All results of an iteration."""
         return [*self.nexts.values(), *self.rows.values()]
 
     def replace(self, mapping: dict[Inner, Inner]) -> None:
@@ -72,7 +73,9 @@ class Turns:
         self.constants = {c: x for c, x in self.constants.items() if c in below}
 
     def build(self, new: dict[UOp, UOp]) -> dict[Any, UOp]:
-        """The results of the loop, by what they are wanted as; outside, nodes are replaced."""
+        """The results of the loop, by the nodes that they replace; nodes outside are
+        substituted.
+        """
         carries, rows = list(self.starts), list(dict.fromkeys(self.rows.values()))
         if not carries and not rows:
             return {}
@@ -88,7 +91,7 @@ class Turns:
 
 
 def taken_apart(node: UOp, wanted: Iterable[int]) -> Turns:
-    """A loop of which some results are wanted."""
+    """A loop of which some results are needed."""
     arg = node.arg
     n, m, names = arg.carries, arg.sequences, [name_like(x) for x in arg.body.inputs]
     outputs = substitute(expand(arg.body.outputs), dict(zip(arg.body.inputs, names, strict=True)))

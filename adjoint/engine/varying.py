@@ -1,9 +1,9 @@
-"""Graphs whose sizes vary, and those that are compiled for the numbers they have now.
+"""Which graphs with dynamic sizes are compiled for their current numbers.
 
-The order in which loops add up a product of matrices follows their lengths, and what they are fused
+The order in which loops add a matrix product depends on their lengths, and on what they are fused
 with (sums have one order, `ops/tree.py`); tiles have an order of their own. A value never depends
-on whether a size varies: where such an order would be another one, the graph is compiled with plain
-sizes. What may live here: this decision.
+on whether a size is dynamic: if such an order would differ, the graph is compiled with plain sizes.
+What may live here: this decision.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def settled(graph: Graph, target: Target, groups: Fuse) -> Graph:
 
 
 def product_orders(groups: Sequence[Group], target: Target) -> list[str]:
-    """In which order each product of some groups is added up: those of loops in turn, then those of
-    tiles, which follow from their lengths alone and not from what is one kernel."""
+    """The order in which each product of some groups is added: first those of loops, then those of
+    tiles, whose order follows from their lengths alone and not from fusion.
+    """
     loops, tiles = [], []
     for group in groups:
         tiled = [row for row in group.reduced if choose(row[0], target).use == TILES]

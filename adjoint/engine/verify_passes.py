@@ -1,9 +1,9 @@
-"""What must hold after every pass, checked if `ADJOINT_VERIFY` is set.
+"""The postconditions of every pass, checked if `ADJOINT_VERIFY` is set.
 
-Graphs: every node is well formed, roots keep their types. Groups and schedules: a value is made
-before it is used, and once. Loops: so is a node, in a scope around its users. Plans: no two values
-that are alive together share memory. Code: every kernel has some. What may live here: these checks;
-a failure is an error of Adjoint's own.
+Graphs: every node is well formed, roots keep their types. Groups and schedules: a value is computed
+once, before its first use. Loops: so is a node, in a scope around its users. Plans: no two live
+values share memory. Code: every kernel has some. What may live here: these checks; a failure is an
+InternalError.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _early_reads(fused: Fused) -> Iterator[str]:
 
 
 def _made(fused: Fused, node: UOp) -> UOp:
-    """The node that a step makes, in whose memory this one lies."""
+    """The node whose memory a step writes, of which this one is a view."""
     node = fused.storage(node)
     return _made(fused, node.src[0]) if node.op.kernel is PART else node
 
@@ -83,7 +83,7 @@ def _early_uses(schedule: Schedule) -> Iterator[str]:
 
 
 def _check_loops(step: Step) -> None:
-    """A kernel's nodes stand behind their sources, once, in a scope around their users."""
+    """A kernel's nodes come after their sources, once, in a scope around their users."""
     if isinstance(step, KernelStep):
         body = dict.fromkeys(step.program.body)
         leaves = dict.fromkeys(s for n in body for s in n.src if s not in body and not s.src)

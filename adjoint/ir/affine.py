@@ -70,7 +70,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What an index divided by a number gives, and cannot be said without the division."""
+    """The quotient of an index and a number, which cannot be expressed without the division."""
 
     of: Affine
     by: int
@@ -209,7 +209,7 @@ def _rejoined(x: Affine, factors: dict[Any, int]) -> Affine:
 
 
 def divided(x: Affine, by: int) -> tuple[Affine, Affine]:
-    """Quotient and remainder, as far as bounds and divisible factors tell them."""
+    """Quotient and remainder, simplified as far as bounds and divisible factors allow."""
     if is_one(by):
         return x, ZERO
     whole = tuple([(a, f // by) for a, f in x.terms if divides(by, f)])
@@ -275,7 +275,7 @@ def flattened(index: Sequence[Affine], shape: Shape) -> Affine:
 
 
 def unflattened(position: Affine, shape: Shape) -> tuple[Affine, ...]:
-    """The index of a row-major position inside the shape: the first axis takes what is left."""
+    """The index of a row-major position inside the shape: the first axis takes the remainder."""
     index: list[Affine] = []
     first = next((d for d, extent in enumerate(shape) if not is_one(extent)), 0)
     for d in range(len(shape) - 1, -1, -1):
@@ -289,8 +289,8 @@ def unflattened(position: Affine, shape: Shape) -> tuple[Affine, ...]:
 def reshaped(index: Sequence[Affine], old: Shape, new: Shape) -> tuple[Affine, ...]:
     """An index into shape `old` as one into shape `new` of the same elements.
 
-    Axes are taken together no further than they have to be: an index that a gate keeps inside
-    (`i - 8` where 8 ≤ i) borrows nothing from the axes before it.
+    Axes are merged no further than necessary: an index that a bounds check keeps inside (`i - 8`
+    where 8 ≤ i) borrows nothing from the axes before it.
     """
     if alike(*(tuple([n for n in shape if not is_one(n)]) for shape in (old, new))):
         kept = iter([at for at, n in zip(index, old, strict=True) if not is_one(n)])
@@ -300,7 +300,7 @@ def reshaped(index: Sequence[Affine], old: Shape, new: Shape) -> tuple[Affine, .
 
 
 class _Linear:
-    """Index expressions as what an index map is evaluated over."""
+    """Index expressions, as the domain over which an index map is evaluated."""
 
     zero = ZERO
     reshaped = staticmethod(reshaped)

@@ -172,7 +172,7 @@ class Arg(tuple[Any, ...]):
 
 
 class Varying(Arg, varying=True):
-    """Attributes with sizes that vary: equal to those whose sizes vary in the same way."""
+    """Attributes with dynamic sizes: equal to those whose sizes vary in the same way."""
 
     __slots__ = ()
 

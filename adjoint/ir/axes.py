@@ -25,9 +25,9 @@ _MORE = "αβγδεζηθικλμ"  # NumPy's arrays have up to 64 axes
 class Letters:
     """The letters of the operands and of the result.
 
-    A letter that only operands have is reduced, one that only the result has is repeated; "1" is an
-    axis of one element that no other axis goes with, "." one whose elements are read or made in
-    ways that letters do not say: all of it is needed.
+    A letter that only operands have is reduced, one that only the result has is repeated. "1" is an
+    axis of one element that corresponds to no other axis. "." is an axis whose elements are read or
+    computed in ways that letters do not express: all of it is needed.
     """
 
     terms: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""Rules for vmap: what an op does when some operands have one more axis, in front.
+"""Rules for vmap: an op whose operands, or some of them, have one more axis, in front.
 
 A rule is `rule(node, src, batched, size)`: the node without the axis, its operands with it where
-`batched` says so, and the axis's size; it returns the result with the axis in front, or a pair of
-the result and whether it has the axis. Rules of one op stand beside its record.
+`batched` says so, and the axis's size. It returns the result with the axis in front, or a pair of
+the result and whether it has the axis. The rules of one op are beside its record.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def broadcast_batches(src: Sources, batched: Flags, size: int) -> Sources:
 
 
 def same_op(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
-    """The op as it is: for elementwise ops, and ops that take leading axes themselves."""
+    """The op unchanged: for elementwise ops, and ops that accept leading axes themselves."""
     return UOp(node.op, broadcast_batches(src, batched, size), node.arg)
 
 

@@ -1,8 +1,8 @@
 """The range of an integer node, from the ranges of its sources.
 
 The records say how an op maps ranges (`OpDef.bounds`), leaves of the kernel level carry theirs in
-their attributes, and everything else may be any value of its dtype. A range that leaves the dtype
-means that the value may wrap around, so then too it may be anything.
+their attributes, and everything else may be any value of its dtype. If a range exceeds the dtype,
+the value may wrap around, so then too it may be anything.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """What is built inside stays: a collection would walk all of it and find nothing to free."""
+    """Objects built inside stay alive: a collection would walk all of them and find nothing to
+    free.
+    """
     if not gc.isenabled():
         yield
         return

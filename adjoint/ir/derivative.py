@@ -58,11 +58,11 @@ class Jvp:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Vjp:
-    """`fn(g, y, *x, **attrs)` gives the cotangent of each operand (None where there is none).
+    """`fn(g, y, *x, **attrs)` returns the cotangent of each operand (None where there is none).
 
-    For rules that users write and for loops, whose transpose cannot be found by looking at the
-    tangent. Forward mode needs `tangent`, with the parameters of a Jvp; without it, it is E5001.
-    A selective rule also takes `needs`: which operands want a cotangent.
+    For rules that users write and for loops, whose transpose cannot be derived from the tangent.
+    Forward mode needs `tangent`, with the parameters of a Jvp; without it, it raises E5001. A
+    selective rule also takes `needs`: which operands need a cotangent.
     """
 
     fn: Rule
@@ -72,10 +72,10 @@ class Vjp:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThroughBody:
-    """The derivative of the body: the op is made of others and adds nothing of its own.
+    """The derivative of the body: the op consists of others and adds nothing of its own.
 
-    `whole(node)`: whether reverse mode keeps it as a node (GRADIENT_OF), which a target may have
-    kernels for.
+    `whole(node)`: whether reverse mode keeps it as a node (GRADIENT_OF), for which a target may
+    have kernels.
     """
 
     whole: Rule | None = None
@@ -90,7 +90,7 @@ class ZeroGradient:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stop:
-    """No derivative passes, as the user asked (DETACH, ASSIGN)."""
+    """No derivative flows, as the user requested (DETACH, ASSIGN)."""
 
     reason: str
 

@@ -2,12 +2,12 @@
 
 Promotion follows the array API standard where it speaks (same kind: the wider; signed with
 unsigned: the next wider signed) and the practice of the field where it does not: an integer with a
-float gives that float; float16 with bfloat16 gives float32; int64 with uint64 gives float64.
-Python scalars are weak: they take the dtype of the array unless their kind is higher.
+float gives that float; float16 with bfloat16 gives float32; int64 with uint64 gives float64. Python
+scalars are weak: they take the dtype of the array unless their kind is higher.
 
-The 8-bit floats hold values and do not compute: an op that only moves values takes them, and a
-cast goes in and out; any other refuses. Beside another float they become that float, beside each
-other float32.
+The 8-bit floats are storage dtypes: ops that only move values accept them, casts convert them, and
+all other ops raise an error. With another float they promote to that float, with each other to
+float32.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`Effect`: what a node does besides having a value: it calls a Python function on arrays.
+"""`Effect`: a node's effect besides its value: it calls a Python function on arrays.
 
-An effect is an attribute of a TAP node. Two effects are never one, so that two prints of the same
+An effect is an attribute of a TAP node. Two effects are never equal, so that two prints of the same
 value stay two. Elsewhere: how it gets into a graph (`transforms/effects.py`).
 """
 
@@ -37,7 +37,7 @@ class Effect:
 
 @contextmanager
 def effects_muted() -> Iterator[None]:
-    """What is computed inside has been computed before: only the values are of interest."""
+    """Code inside recomputes values: its effects have happened before and are muted."""
     token = _muted.set(True)
     try:
         yield

@@ -1,7 +1,7 @@
-"""What products may do that changes their bits: three settings.
+"""Three settings that allow products to change their bits.
 
-Whatever is compiled while one is changed may use it, so they are part of the key of every program.
-What may live here: the settings. What may not: who reads them (`schedule/word_products.py`,
+A program compiled under such a setting may use it, so the settings are part of the key of every
+program. What may live here: the settings. What may not: their readers (`schedule/word_products.py`,
 `schedule/layout.py`).
 """
 
@@ -18,7 +18,7 @@ from adjoint.ir.memory_limit import current_limit
 
 
 class _Switch:
-    """On from here on, or inside of a `with`; what it is at first the environment says."""
+    """On from now on, or inside a `with`; the environment sets the initial state."""
 
     option: ClassVar[config.Option]
     said: ClassVar[dict[str, bool]] = {}  # in this process
@@ -47,15 +47,15 @@ class _Switch:
 
 
 class native_bfloat16(_Switch):
-    """Allow the processor's own products of bfloat16 from here on, or inside: `with
+    """Allow the processor's own products of bfloat16 from now on, or inside: `with
     native_bfloat16(): ...`; `native_bfloat16(False)` ends it.
 
-    By default products of bfloat16 are added up in float32 by fused multiply-adds in a fixed order,
+    By default products of bfloat16 accumulate in float32 by fused multiply-adds in a fixed order,
     with the same bits on every processor. The instruction (AVX-512 BF16) adds two products at once,
-    in float32 too, but in an order of its own, and takes subnormal numbers for zero: about twice as
-    fast, with other last bits. Where the processor has none, nothing changes. What counts is when
-    values are computed, by a jitted function or because they are looked at, not when a product is
-    written down; programs of both kinds are kept apart.
+    in float32 too, but in an order of its own, and treats subnormals as zero: about twice as fast,
+    with other last bits. On processors without it, nothing changes. The setting counts when values
+    are computed, by a jitted function or by a read, not when the graph is built; programs of both
+    kinds are kept apart.
     """
 
     option = config.NATIVE_BFLOAT16
@@ -63,11 +63,11 @@ class native_bfloat16(_Switch):
 
 class allow_tf32(_Switch):
     """Allow products of float32 on a GPU to round their operands to 11 bits of precision (tf32)
-    from here on, or inside: `with allow_tf32(): ...`; `allow_tf32(False)` ends it.
+    from now on, or inside: `with allow_tf32(): ...`; `allow_tf32(False)` ends it.
 
-    Products are added up in float32 all the same, on tensor cores: several times as fast, with
-    errors of about 1e-3 of the operands. It is off by default, and changes nothing on a CPU. What
-    counts is when values are computed; programs of both kinds are kept apart.
+    Products still accumulate in float32, on tensor cores: several times as fast, with errors of
+    about 1e-3 of the operands. It is off by default, and changes nothing on a CPU. The setting
+    counts when values are computed; programs of both kinds are kept apart.
     """
 
     option = config.TF32
@@ -92,8 +92,9 @@ def _switches() -> tuple[str, ...]:
 
 
 def settings() -> tuple[str, ...]:
-    """The names of those that are not what they are by default, and what else a program is compiled
-    for: a part of every key."""
+    """The names of the settings that differ from their defaults, and other context of compilation:
+    a part of every key.
+    """
     limit = current_limit()
     if limit is None and not _steady.get():
         return _switches()
@@ -105,9 +106,10 @@ _steady: ContextVar[bool] = ContextVar("steady_products", default=False)
 
 @contextmanager
 def steady_products() -> Iterator[None]:
-    """What is compiled inside adds products of floats up in an order that depends on their number
-    alone, not on rows and columns: tiles compute them whatever their size, where a target has
-    tiles. A part of a product then has the bits of the whole."""
+    """Programs compiled inside add products of floats in an order that depends on their number
+    alone, not on rows and columns: tiles compute them whatever their size, if a target has tiles. A
+    part of a product then has the bits of the whole.
+    """
     token = _steady.set(True)
     try:
         yield
@@ -116,5 +118,5 @@ def steady_products() -> Iterator[None]:
 
 
 def products_are_steady() -> bool:
-    """Whether that is asked for."""
+    """Whether `steady_products` is active."""
     return _steady.get()

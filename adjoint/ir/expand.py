@@ -17,8 +17,9 @@ Taken = Callable[[UOp], UOp | None]
 
 
 def expand(roots: Sequence[UOp], taken: Taken = lambda node: None) -> list[UOp]:
-    """The roots over primitives alone. `taken` may give something else for a composite than its
-    body: what a target computes as a whole."""
+    """The roots over primitives alone. `taken` may return a replacement for a composite other than
+    its body: a node that a target computes as a whole.
+    """
     new: dict[UOp, UOp] = {}
     _expand_into(roots, new, taken)
     return [new[root] for root in roots]

@@ -14,8 +14,9 @@ from adjoint.ir.uop import UOp, substitute
 
 
 class UniqueName(str):
-    """A name that is equal to no other: nodes that stand on it are in one graph only, so the lines
-    they come from are their own."""
+    """A name that is equal to no other: nodes above it are in one graph only, so their origins are
+    their own.
+    """
 
     __slots__ = ()
     everywhere: ClassVar[bool] = False  # whether every function's parameters have such names
@@ -25,7 +26,7 @@ class UniqueName(str):
 
 
 class Function(NamedTuple):
-    """Parameters and results. Nothing else is free in it."""
+    """Parameters and results, without other free variables."""
 
     inputs: tuple[UOp, ...]
     outputs: tuple[UOp, ...]

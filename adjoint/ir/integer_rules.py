@@ -1,8 +1,8 @@
 """Rules about integers and bools, of tensors and of loop counters.
 
 Every rule holds in the dtype's modular arithmetic, whatever wraps around. An integer divided by
-zero is 0, and so is its remainder. What views do to an index is worked out by `affine.py`.
-Elsewhere: anything about floats (`tensor_rules.py`).
+zero is 0, and so is its remainder. `affine.py` simplifies the index arithmetic of views. Elsewhere:
+anything about floats (`tensor_rules.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an op is to the compiler: the kinds of `OpDef.kernel`.
+"""The kinds of `OpDef.kernel`: an op as the compiler sees it.
 
 A kind holds the functions and numbers that the scheduler and kernel lowering read: how a view maps
 an index, what a pointwise op computes and costs, how a reduction joins and starts. They read these
@@ -28,7 +28,7 @@ At = tuple[Any, ...]  # an index: one coordinate per axis
 
 
 class Space(Protocol):
-    """What an index map is evaluated over: `affine.LINEAR`, or the counters of a schedule."""
+    """The domain of an index map: `affine.LINEAR`, or the counters of a schedule."""
 
     @property
     def zero(self) -> Any: ...
@@ -108,7 +108,7 @@ class Pointwise(KernelKind):
 
     `body` computes it in basic ops, for every kind of number without a body of its own; BASIC says
     that the op is one. `formula` does so in other ops, each expanded by its own record. `of_types`
-    is a body that takes the operand's and the result's dtype as well, and rounds by itself.
+    is a body that also takes the operand's and the result's dtype, and does its own rounding.
     """
 
     step = "pointwise"
@@ -150,10 +150,10 @@ class Counting(KernelKind):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduce(KernelKind):
-    """Elements joined along loops: `join` names the op, `start(dtype)` is what it leaves alone.
+    """Elements joined along loops: `join` names the op, `start(dtype)` is its neutral element.
 
     `sizes(node)` are the lengths of the loops and `index_map(node, at, loops)` the reads of one
-    turn; by default the loops are the axes `arg.axis` of the only operand.
+    iteration; by default the loops are the axes `arg.axis` of the only operand.
     """
 
     step = "reduce"
@@ -178,7 +178,7 @@ class Reduce(KernelKind):
         return tuple([shape[d] for d in node.arg.axis])
 
     def reads(self, node: UOp, at: At, loops: At) -> Sequence[Read]:
-        """What is read in one turn of the loops, for the result at an index."""
+        """The reads in one iteration of the loops, for the result at an index."""
         if self.index_map is not None:
             return self.index_map(node, at, loops)
         dims, keepdim = node.arg
@@ -194,7 +194,7 @@ class Reduce(KernelKind):
         return (Read(node.src[0], tuple(place)),)
 
     def joining(self, dtype: DType) -> tuple[str, Any]:
-        """The basic op that joins two values of a dtype, and what it starts from."""
+        """The basic op that joins two values of a dtype, and its neutral element."""
         if not dtype.is_bool:
             return self.join, self.start(dtype)
         if self.join not in _OF_TRUTH:
@@ -223,8 +223,9 @@ class Library(KernelKind):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole(KernelKind):
-    """A composite that a target has kernels of its own for; the first `strided` operands may be
-    views, whose memory these read."""
+    """A composite for which a target has its own kernels; the first `strided` operands may be
+    views, whose memory these read.
+    """
 
     step = "whole"
     strided: int
@@ -277,7 +278,7 @@ class Memory(KernelKind):
 class Identity(KernelKind):
     """The value of one operand: there is nothing to compute.
 
-    `places`: it only says where or as what the value is kept, so programs and modules are without.
+    `places`: it only says where or as what the value is kept, so programs and modules omit it.
     """
 
     operand: int = 0
@@ -393,7 +394,7 @@ def closes(node: UOp) -> bool:
 
 
 def gate_of(node: UOp) -> UOp | None:
-    """What a LOAD, STORE or SUM depends on, if anything; an IF around it is a branch already."""
+    """The bounds check of a LOAD, STORE or SUM, if any; an IF around it is a branch already."""
     gates = node.src[2:3] if node.op.kernel is LOAD else node.src[3:4]
     return gates[0] if gates and gates[0].op.kernel is not IF else None
 

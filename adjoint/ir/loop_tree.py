@@ -2,9 +2,9 @@
 
     for i: { a; if c: { b } }      is      Block(None): [Block(i): [a, Block(if c): [b]]]
 
-A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree is
-what the list means. Whatever must know what is inside what walks it: lowering and hand-built
-kernels put nodes in order in one, renderers and the interpreter of kernels read one.
+A loop program is the flat list of its nodes, with a node where every loop and IF ends; the tree
+makes its nesting explicit. Lowering and hand-built kernels order their nodes in such a tree;
+renderers and the interpreter of kernels walk it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Block:
 
     @property
     def lanes(self) -> int:
-        """How many turns go side by side."""
+        """The number of iterations in lanes."""
         head = self.head
         return head.arg.lanes if head is not None and head.op.kernel is RANGE else 1
 
@@ -68,7 +68,7 @@ class Block:
         return any(node.op.name == op for node in self.nodes())
 
     def flat(self) -> list[UOp]:
-        """What is inside as a list, with heads and ends."""
+        """The contents as a list, with heads and ends."""
         found: list[UOp] = []
         for item in self.items:
             if isinstance(item, Block):

@@ -1,9 +1,9 @@
-"""Which rules a node may match, looked up: patterns are matched from the leaves up, once for all.
+"""The table of rules that a node may match: patterns are matched from the leaves up.
 
-What patterns can tell of a node is its state: its dtype, and the parts of patterns that it matches.
-A state follows from the op, the dtype and the states of the sources. There are few, so a table has
-them and the rules of each; it grows as new combinations are seen, and looking at a node costs the
-same however many rules there are. `rewrite.py` does something with a match.
+The state of a node is everything that patterns can distinguish: its dtype, and the subpatterns that
+it matches. A state follows from the op, the dtype and the states of the sources. There are few
+states, so a table has the rules of each. It grows with new combinations, and a look-up costs the
+same however many rules there are. `rewrite.py` applies a match.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ R = TypeVar("R", bound=Matchable)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What the rules' patterns can tell of a node: `parts` are those it matches."""
+    """Everything that the rules' patterns can distinguish of a node: `parts` are those it
+    matches.
+    """
 
     dtype: Any
     is_number: bool

@@ -1,6 +1,6 @@
-"""Which member of a mesh runs: what the collectives of a program ask while they run.
+"""The current member of a mesh: collectives of a running program ask for it.
 
-What may live here: the member of this thread. What may not: who makes members, or any engine.
+What may live here: the member of this thread. What may not: creating members, or any engine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How much memory a run of what is compiled may take: a setting, like those of `exactness.py`.
+"""The memory limit of a compiled program: a setting, like those of `exactness.py`.
 
-It changes no bit of any result, only which values are kept and which are computed again; so it is a
-part of the key of a program. What may live here: the setting, and how people write it. What may
-not: who keeps to it (`engine/memory_limits.py`).
+It changes no bit of any result, only which values are kept and which are recomputed; so it is a
+part of the key of a program. What may live here: the setting, and its notation. What may not:
+enforcing it (`engine/memory_limits.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
     """The bytes that a run may take in all; `donated` are inputs whose memory results may have,
-    `replaced` the sizes of values that it does not read, but that live until results take their
-    places (gradients of the step before), `name` is what asked for it."""
+    `replaced` the sizes of values that it does not read, but that live until results replace them
+    (gradients of the step before), `name` is the function that set the limit.
+    """
 
     bytes: int
     donated: tuple[int, ...] = ()
@@ -41,7 +42,7 @@ _limit: ContextVar[MemoryLimit | None] = ContextVar("memory_limit", default=None
 
 
 def current_limit() -> MemoryLimit | None:
-    """The limit of what is compiled now."""
+    """The limit of the current compilation."""
     return _limit.get()
 
 
@@ -52,7 +53,7 @@ def without_donations(limit: MemoryLimit | None) -> MemoryLimit | None:
 
 @contextmanager
 def limited(limit: MemoryLimit | None) -> Iterator[None]:
-    """What is compiled inside keeps to a limit, or to none."""
+    """Programs compiled inside keep to a limit, or to none."""
     token = _limit.set(limit)
     try:
         yield

@@ -1,9 +1,9 @@
-"""`Mesh`, `P` and `Sharding`: how a value is spread over devices. Data only.
+"""`Mesh`, `P` and `Sharding`: how a value is distributed over devices. Data only.
 
-A mesh is devices in a grid whose axes have names. A sharding says for every dimension of a value
-along which axes of the mesh it is split, and along which axes the value is still to be joined
-(pending), and by what. It is a tuple of the devices' names, so it stands where one device could;
-of a node that is computed only its mesh counts, of a leaf all of it.
+A mesh is a grid of devices whose axes have names. A sharding says for every dimension of a value
+along which mesh axes it is split. It also says over which axes the value is pending, which means
+still to be reduced, and by which reduction. It is a tuple of the devices' names, so it can take the
+place of one device. Of a computed node only the mesh counts, of a leaf the whole sharding.
 
 What may live here: the data, with the sizes that follow from it. What may not: any graph.
 """
@@ -182,7 +182,9 @@ def _checked_devices(size: int, devices: Iterable[str] | None) -> tuple[str, ...
 
 
 class P(tuple[Any, ...]):
-    """What each dimension is split along: `P("dp", None, ("x", "y"))`; None, or nothing: whole."""
+    """The axes along which each dimension is split: `P("dp", None, ("x", "y"))`; None, or omitted:
+    whole.
+    """
 
     __slots__ = ()
 
@@ -197,11 +199,11 @@ class P(tuple[Any, ...]):
 
 
 class Sharding(tuple[str, ...]):
-    """The devices of a mesh, with how a value lies on them.
+    """The devices of a mesh, and how a value is distributed over them.
 
     `dims[d]` are the axes along which dimension d is split, the slowest first; dimensions behind
-    the last that is split are left out. `pending` are the axes along which members hold parts of
-    each element, the slowest first, and what joins these: sum, max, min or prod. With a `stage`
+    the last split one are omitted. `pending` are the axes along which members hold parts of each
+    element, the slowest first, and the op that joins these: sum, max, min or prod. With a `stage`
     only its members have the value. With `turns` the rows of the first dimension go through the
     stages in microbatches.
     """
@@ -249,7 +251,7 @@ class Sharding(tuple[str, ...]):
         return self.mesh.extent(self.axes(dim))
 
     def local(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of what a member has: parts are equal, the last ones are filled up."""
+        """The shape of a member's part: parts are equal, the last ones are padded."""
         return tuple([-(-n // self.parts(d)) for d, n in enumerate(shape)])
 
     def fits(self, shape: Sequence[int]) -> bool:
@@ -355,8 +357,9 @@ def spread(device: Any) -> Any:
 
 
 def join_devices(one: Any, other: Any) -> Any:
-    """Where a node is computed whose operands are in two places; None if it cannot be said. A
-    value on one device is whole on all of a mesh."""
+    """The device that computes a node with operands on two; None if there is none. A value on one
+    device is whole on all of a mesh.
+    """
     if isinstance(one, Sharding):
         if not isinstance(other, Sharding):
             return one

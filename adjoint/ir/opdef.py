@@ -126,7 +126,7 @@ class OpDef:
 def explained(
     record: OpDef, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError:
-    """A call that does not fit the op's parameters, said in the op's own words."""
+    """An error for a call that does not fit the op's parameters, in the op's own words."""
     parameters = inspect.signature(record.signature or record.call)
     try:
         parameters.bind(*args, **kwargs)
@@ -153,7 +153,7 @@ _shipped: set[OpDef] = set()
 
 
 def seal_records() -> None:
-    """All records of the package are there: what is registered from now on is a user's."""
+    """All records of the package are registered: further ones are a user's."""
     _shipped.update(OPS.values())
 
 
@@ -208,7 +208,7 @@ def define(name: str, doc: str, *, call: Callable[..., Any], infer: Infer, **res
 
 
 def internal(name: str, doc: str, kind: str, **rest: Any) -> OpDef:
-    """A record whose nodes the library alone makes: it is no method, and has no samples."""
+    """A record whose nodes only the library creates: it is no method, and has no samples."""
     record = OpDef(name, doc, kind, samples=list, computes_in_f32=False, public=False, **rest)
     return register(record, method=False)
 
@@ -369,7 +369,7 @@ def _body_type(record: OpDef, types: tuple[Any, ...], arg: Any) -> Type:
 
 
 def _forget_types() -> None:
-    """A function of integers is of another type from now on: no node of before stands for it."""
+    """Functions of integers now return another dtype: nodes built before are not reused."""
     _body_type.cache_clear()  # type: ignore[attr-defined]
     for record in OPS.values():
         if record.body is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """An origin as it is kept: one object per place in the user's code, shared by its nodes."""
+    """An origin as it is stored: one object per place in the user's code, shared by its nodes."""
 
     method: str
     code: CodeType
@@ -53,13 +53,14 @@ _enabled = config.ORIGINS.value()
 
 @dataclass(slots=True)
 class ScopePlace:
-    """The origin that nodes get inside a scope. A pass moves it along as it goes from node to node,
-    which is cheaper than a scope for each; None means that the user's frame is looked for."""
+    """The origin that nodes get inside a scope. A pass updates it as it goes from node to node,
+    which is cheaper than a scope for each; None means that the user's frame is searched.
+    """
 
     raw: Site | None
 
     def follow(self, raw: Site | None) -> None:
-        """What is built next belongs to the gradient of what came from there."""
+        """Nodes built next belong to the gradient of nodes with that origin."""
         self.raw = raw if raw is None else raw.backward
 
 
@@ -85,16 +86,16 @@ scope_place = _override.get  # by itself, because it is asked for every node
 
 
 def capture() -> Site | None:
-    """The raw origin of what the caller is about to build."""
+    """The raw origin of the node that the caller is about to build."""
     place = scope_place()
     return user_place() if place is None or place.raw is None else place.raw
 
 
 def user_place() -> Site | None:
-    """The innermost frame outside this package, seen from a caller that some frame inside called.
+    """The innermost frame outside this package, seen from a caller that a frame inside called.
 
-    Python makes an object for a frame only if code looks at it, so the two innermost frames,
-    known to be inside, are passed over; the second is looked at only if its name is needed.
+    Python creates an object for a frame only if code looks at it, so the two innermost frames,
+    known to be inside, are skipped; the name of the second is read only if needed.
     """
     if not _enabled:
         return None
@@ -129,7 +130,7 @@ def _place(key: tuple[str, int, int], code: CodeType) -> Site:
 
 
 class _Apart(dict[tuple[str, int, int], Site]):
-    """A table of places that finds none again, and tells of each that is made."""
+    """A table of sites that finds none again, and reports each new one."""
 
     def __init__(self, made: Callable[[Site], None]):
         super().__init__()
@@ -144,9 +145,10 @@ class _Apart(dict[tuple[str, int, int], Site]):
 
 @contextmanager
 def places_apart(made: Callable[[Site], None]) -> Iterator[None]:
-    """Every node that is built inside, by any thread, has a place of its own, and so have the nodes
-    of its gradient, so that a viewer of the graph can tell which belong together. `made` is told
-    of each place."""
+    """Every node that is built inside, by any thread, gets a site of its own, and so do the nodes
+    of its gradient, so that a viewer of the graph can tell which belong together. `made` is called
+    with each site.
+    """
     global _places
     before, _places = _places, _Apart(made)
     try:
@@ -199,7 +201,7 @@ def enter_origin(raw: Site | None) -> Token[ScopePlace | None]:
 
 
 def leave_origin(token: Token[ScopePlace | None]) -> None:
-    """Origins are again what they were before `enter_origin`."""
+    """Restores the origins from before `enter_origin`."""
     _override.reset(token)
 
 

@@ -1,4 +1,4 @@
-"""Graphs without variables: every size that varies is the number it has now."""
+"""Graphs without variables: every dynamic size becomes its current number."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class SizeQuotient(_Divided):
 
 
 class SizeRest(_Divided):
-    """What a quotient that is rounded down leaves."""
+    """The remainder of a quotient that is rounded down."""
 
     __slots__ = ()
     sign = "%"

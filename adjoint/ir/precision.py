@@ -1,12 +1,12 @@
-"""What an op does with its operands under `autocast`: the values of a record's `precision`.
+"""The values of a record's `precision`: what `autocast` does to an op's operands.
 
-A rule gets the dtypes of the operands that are floats or complex and the dtype that products are
-computed in, and gives the one dtype that the floats among the operands are cast to, or None: they
-stay as they are. Ops without a rule compute in what they are given and promote as ever. float64 and
-complex numbers are asked for on purpose: no rule makes them narrower.
+A rule gets the dtypes of the float and complex operands and the low dtype, and returns the one
+dtype to which the float operands are cast, or None, which leaves them as they are. Ops without a
+rule compute in the dtypes of their operands and promote as usual. No rule narrows float64 or
+complex numbers, because these are deliberate.
 
 What may live here: the rules, and the cast of operands. What may not: which op has which rule (the
-records), when they hold (`tensor/autocast.py`).
+records), when autocast is on (`tensor/autocast.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Precision = Callable[[Sequence[DType], DType], DType | None]
 
 
 def low(given: Sequence[DType], wanted: DType) -> DType | None:
-    """In the low dtype: products, whose sums are added up in float32 anyway."""
+    """In the low dtype: products, which accumulate in float32 anyway."""
     return None if any(d.is_complex or d is dtypes.float64 for d in given) else wanted
 
 
@@ -39,7 +39,7 @@ def widest(given: Sequence[DType], wanted: DType) -> DType | None:
 
 
 def cast_operands(rule: Precision, wanted: DType, args: Any, options: Any) -> tuple[Any, Any]:
-    """Arguments of an op whose floats are in the dtype of the rule; others are as they were."""
+    """The arguments of an op, floats cast to the dtype of the rule, others unchanged."""
     given = [node.dtype for node in _nodes((*args, *options.values()))]
     chosen = rule(given, wanted) if given else None
     if chosen is None or all(dtype is chosen for dtype in given):

@@ -95,11 +95,11 @@ class Rule:
 
     @property
     def types(self) -> TypeTests:
-        """What the side condition asks of dtypes."""
+        """The side condition's requirements on dtypes."""
         return () if self.when is None else self.when.types
 
     def apply(self, node: UOp, keep: Keep | None = None) -> UOp | None:
-        """What the node becomes, or None; operands that `keep` holds for stay operands."""
+        """The replacement of the node, or None; operands for which `keep` holds stay operands."""
         for variant in variants(self.pattern):
             bound: Bindings = {}
             if takes(variant, node, bound) and (self.when is None or self.when.test(bound)):
@@ -172,13 +172,13 @@ class RuleSet:
 
     @property
     def table(self) -> MatchTable[Rule]:
-        """Which rules nodes may match; made when it is first asked for."""
+        """The table of rules that nodes may match; made on first use."""
         if not self._tables:
             self._tables.append(MatchTable(self.rules))
         return self._tables[0]
 
     def apply(self, node: UOp) -> tuple[UOp | None, str]:
-        """What the first rule that applies makes of the node, and the rule's name."""
+        """The replacement by the first rule that applies to the node, and the rule's name."""
         rules = self._of_op.get(node.op)
         if rules is None:
             rules = tuple(rule for rule in self.rules if admits(rule.pattern, node.op))
@@ -207,7 +207,7 @@ _noted: ContextVar[list[Firing] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def firings_noted() -> Iterator[list[Firing]]:
-    """Every rule that applies inside, in this thread, with where it did: for those who show it."""
+    """Records every rule that applies inside, in this thread, and where."""
     found: list[Firing] = []
     token = _noted.set(found)
     try:
@@ -221,8 +221,8 @@ def rewrite_once(
 ) -> list[UOp]:
     """Every root with the first rule that applies to each node applied to it, sources first.
 
-    What a rule makes is left as it is: it is what was wanted, even where a rule would apply.
-    `fired` counts the rules that applied, by name.
+    The result of a rule is not rewritten again, even if a rule would apply. `fired` counts the
+    rules that applied, by name.
     """
     wanted, noted = list(roots), _noted.get()
     new: dict[UOp, UOp] = {}
@@ -247,10 +247,10 @@ def rewrite(
 ) -> list[UOp]:
     """Every root with the rules applied, sources first, until none applies.
 
-    A rule may not drop an operand for which `keep(node)` holds; a node for which `fixed(node)`
-    holds, which is asked once its sources are done, stays the op it is; `fired` counts the rules
-    that applied, by name. The order is fixed, nothing recurses, and a replacement keeps the origin
-    of what it replaces.
+    A rule may not drop an operand for which `keep(node)` holds. A node for which `fixed(node)`
+    holds, which is tested once its sources are done, keeps its op. `fired` counts the rules that
+    applied, by name. The order is fixed, nothing recurses, and a replacement keeps the origin of
+    what it replaces.
     """
     wanted = list(roots)
     order = toposort(wanted)
@@ -325,7 +325,7 @@ class _Walk:
         return [] if node in self.done else [target]
 
     def advanced(self, node: UOp) -> UOp:
-        """The node on finished sources, or what a rule makes of it, or itself."""
+        """The node on finished sources, or its replacement, or itself."""
         present = self.next.get(node)
         if present is None:
             present = self.next[node] = self.applied(node)
@@ -343,7 +343,7 @@ class _Walk:
         return make_known(node.op, src, node.arg, *known)
 
     def ruled(self, node: UOp, rules: tuple[Rule, ...]) -> UOp:
-        """What the first of the rules that applies makes of the node, or itself."""
+        """The replacement by the first of the rules that applies to the node, or itself."""
         if self.fixed is not None and self.fixed(node):
             return node
         for rule in rules:

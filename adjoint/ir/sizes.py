@@ -1,9 +1,9 @@
-"""Sizes that vary: `Variable("n", 1, 64)`, and the numbers that are made of one by arithmetic.
+"""Dynamic sizes: `Variable("n", 1, 64)`, and the numbers computed from a variable.
 
-`n.bind(5)` is a `Size`: the int 5, which remembers that it is n. Its arithmetic gives sizes again,
-so a shape says which of its numbers vary, and how far. A size that is read as a plain int is one
-from then on: what was forgotten costs a compile, never a value. What is asked here ("is this less
-than that, whatever n is?") is answered with yes only if it is true of the numbers as well.
+`n.bind(5)` is a `Size`: the int 5, which remembers that it is a value of n. Its arithmetic returns
+sizes again, so a shape says which of its numbers vary, and in what range. Code that reads a size as
+a plain int gets a plain int: the lost variable costs a compile, never a value. A query such as "is
+this less than that for all n?" returns true only if it is true of the actual numbers as well.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ Bindings = tuple[tuple[Variable, int], ...]
 
 
 class Size(int):
-    """An int that remembers how it is made of variables."""
+    """An int that remembers its formula in variables."""
 
     form: Form
     bindings: Bindings
@@ -92,7 +92,7 @@ class Size(int):
         return self
 
     def unbind(self) -> tuple[Variable, int]:
-        """The variable and its value, of a size that is one variable as it is."""
+        """The variable and its value, of a size that is a single variable."""
         if len(self.bindings) != 1 or self.form != Form.of(self.bindings[0][0]):
             problem = f"{self.form} is not a variable but made of variables"
             raise ArgumentError("E2008", problem, op="unbind", help="unbind what bind() gave")
@@ -194,7 +194,9 @@ def merged(several: Iterable[Size]) -> dict[str, int]:
 
 
 def settled(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a value that exists: its sizes vary as they did, but bind nothing any more."""
+    """The shape of a computed value: its sizes vary as before, but no longer bind their
+    variables.
+    """
     return tuple([Size(n, n.form, ()) if type(n) is Size else n for n in shape])
 
 
@@ -222,7 +224,7 @@ def sizes_in(value: Any) -> Iterator[Size]:
 
 
 def form_of(x: int) -> Form:
-    """How a number is made of variables."""
+    """The formula of a number in variables."""
     return x.form if type(x) is Size else constant(x)
 
 
@@ -256,7 +258,7 @@ def alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 
 def shape_key(shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """A shape as a key that tells sizes that vary from numbers."""
+    """A shape as a key that distinguishes dynamic sizes from numbers."""
     if not varies(*shape):
         return shape
     return tuple([(n, n.form) if type(n) is Size else n for n in shape])
@@ -276,7 +278,7 @@ def is_one(x: int) -> bool:
 
 
 def varies(*numbers: int) -> bool:
-    """Whether one of them is made of variables."""
+    """Whether one of them depends on variables."""
     return living and Size in map(type, numbers)
 
 

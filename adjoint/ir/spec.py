@@ -1,7 +1,7 @@
-"""What a well-formed graph is, level by level, and `verify`.
+"""The well-formedness of a graph, level by level, and `verify`.
 
-Nodes check themselves when they are built, so a graph that breaks these rules was made by a pass
-that went around the records, or mixes levels. Elsewhere: checks of one op's operands (its record's
+Nodes check themselves when they are built, so a graph that breaks these rules comes from a pass
+that bypassed the records, or mixes levels. Elsewhere: checks of one op's operands (its record's
 `infer`).
 """
 
@@ -22,10 +22,10 @@ LEVELS = ("tensor", "kernel")
 
 
 def verify(roots: Iterable[UOp], level: str = "tensor") -> None:
-    """Check every node under the roots; the first that breaks a rule is named.
+    """Check every node under the roots; the error names the first that breaks a rule.
 
-    At the kernel level also: values are scalars or vectors, and what a sink holds uses no counter,
-    condition or accumulator outside the loop or IF it belongs to.
+    At the kernel level also: values are scalars or vectors, and the contents of a sink use no
+    counter, condition or accumulator outside the loop or IF it belongs to.
     """
     if level not in LEVELS:
         raise InternalError(f"no level {level!r}; levels: {', '.join(LEVELS)}")
@@ -107,7 +107,7 @@ def _check_kernel_node(node: UOp) -> None:
 
 
 def _check_index(node: UOp) -> None:
-    """An access that is certainly outside; one that may be is up to the gates."""
+    """An access that is certainly outside is an error; bounds checks handle one that may be."""
     memory = _memory(node.src[0])
     size = getattr(memory.arg, "size", None)
     lo, hi = bounds(node.src[1])

@@ -1,7 +1,7 @@
-"""What ops do with dtypes that hold values and do not compute (the 8-bit floats).
+"""Storage dtypes (the 8-bit floats): which ops accept them.
 
-Ops that only move values take them, and casts go in and out. Every other op refuses, when its node
-is built: a result that was rounded to three bits at each step would be no result.
+Ops that only move values accept them, and casts convert them. Every other op raises an error when
+its node is built, because rounding to three bits at each step would make results useless.
 """
 
 from __future__ import annotations

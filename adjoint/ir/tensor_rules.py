@@ -1,8 +1,8 @@
-"""Simplifications of tensor graphs that change no value, not even a NaN's or a zero's sign.
+"""Simplifications of tensor graphs that change no value, not even a NaN or a zero's sign.
 
-Movement that undoes or repeats itself, choices that are no choice, and arithmetic with the neutral
-element of floats: `x * 1` and `x + -0.0`, but never `x + 0.0` (-0.0 would change), `x * 0`, `x - x`
-or `x / x` (infinities and NaN would). Integers have more rules (`integer_rules.py`).
+Movement that undoes or repeats itself, choices between equal values, and arithmetic with the
+neutral element of floats: `x * 1` and `x + -0.0`, but never `x + 0.0` (-0.0 would change), `x * 0`,
+`x - x` or `x / x` (infinities and NaN would). Integers have more rules (`integer_rules.py`).
 """
 
 from __future__ import annotations

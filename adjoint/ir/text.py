@@ -6,7 +6,8 @@
 
 The same graph gives the same text in every process. Attributes are those of the op's record; null
 ones are left out, and so are a leaf's shape and dtype, which its type says. A buffer is printed as
-an input: its contents never are. `parse.py` reads the text back.
+an input, without its contents. The text is for people: only the text of modules (`module/text.py`)
+can be parsed.
 """
 
 from __future__ import annotations

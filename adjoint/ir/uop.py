@@ -137,7 +137,7 @@ _functions: dict[str, OpDef] = {}
 
 
 def make_node(op: OpDef, src: tuple[UOp, ...], arg: Any, shape: Any, dtype: Any) -> UOp:
-    """`UOp(op, src, arg)` for a caller that knows that the operands fit, and what comes out.
+    """`UOp(op, src, arg)` for a caller that knows that the operands fit, and the result's type.
 
     Setting fields and then the class costs half of what the descriptors of eight slots cost.
     """
@@ -305,7 +305,8 @@ def live_nodes() -> int:
 
 @atexit.register
 def _forget_nodes() -> None:
-    """Empty the tables before modules are torn down: a node that dies later would be looked for
-    there, by comparisons whose modules are gone."""
+    """Empty the tables before modules are torn down: a node that dies later would be looked up
+    there, by comparisons whose modules are gone.
+    """
     for record in set(_functions.values()):
         record.nodes.clear()

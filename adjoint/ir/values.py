@@ -1,5 +1,6 @@
-"""Whether a node has a value, and which, and what the variables of a graph are bound to: the facts
-that every walk over a graph stops at."""
+"""Facts at which every walk over a graph stops: whether a node has a value, which, and what the
+graph's variables are bound to.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ def storage(node: UOp) -> Any:
 
 
 def is_constant(node: UOp) -> bool:
-    """Whether a node is views and arithmetic, a little, of constants alone: a graph that has it
-    computes it sooner than it reads its value."""
+    """Whether a node consists of a few views and arithmetic ops on constants alone: computing it in
+    a kernel costs less than reading its value.
+    """
     stack, left = [node], _FEW
     while stack:
         node = stack.pop()
@@ -60,7 +62,7 @@ def mesh_among(nodes: Iterable[UOp]) -> Mesh | None:
 
 
 def bindings_of(roots: Iterable[UOp]) -> dict[str, int]:
-    """The value of every variable in what is still to be computed; each has one, or E3003."""
+    """The value of every variable in the uncomputed part of the graph; each has one, or E3003."""
     return sizes.merged(_sizes(roots)) if sizes.living else {}
 
 

@@ -1,8 +1,8 @@
 """Objects by identity: weak references, and keys that are one object.
 
-Such a reference runs no Python code when what it refers to is gone. Python lets a signal handler
-run in the middle of a callback, and then ignores what the handler raises: a Ctrl-C would be lost.
-So callbacks for what dies often are C functions.
+Such a reference runs no Python code when its object dies. Python lets a signal handler run in the
+middle of a callback, and then ignores what the handler raises: a Ctrl-C would be lost. So callbacks
+for short-lived objects are C functions.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class WeakTable(Generic[T]):
         self.references[id(item)] = reference
 
     def all(self) -> list[T]:
-        """What is there now: the table is copied in one piece, whatever other threads add."""
+        """The present contents: the table is copied at once, whatever other threads add."""
         return [item for ref in list(self.references.values()) if (item := ref()) is not None]
 
     def taken(self) -> list[T]:
-        """What was there; none of it is any more."""
+        """The previous contents; the table is empty afterwards."""
         found = self.all()
         for item in found:
             self.references.pop(id(item), None)

@@ -1,8 +1,9 @@
-"""Sums down the columns of a matrix, whose lines are read one after another as they lie in memory.
+"""Sums down the columns of a matrix, which read its rows in memory order.
 
-By the tree of `ops/tree.py`, line i of a block goes to lane i mod 16, and a lane adds its lines in
-groups of sixteen. Where a register holds a total, its lines must come one after another: every
-sixteenth, far apart. Here the totals of all lanes lie in scratch, for a strip of columns:
+By the reduction tree of `ops/tree.py`, row i of a block goes to lane i mod 16, and a lane adds its
+rows in groups of sixteen. If a register held a total, its rows would have to come one after
+another: every sixteenth, far apart. Here the totals of all lanes are in scratch, for a strip of
+columns:
 
     for strip: for block: {
         for group: {
@@ -13,7 +14,7 @@ sixteenth, far apart. Here the totals of all lanes lie in scratch, for a strip o
     }
     for column: the blocks, added up in the order of the tree
 
-The last strip begins where it ends with the columns: some are found twice, with the same bits.
+The last strip ends with the last column: some columns are computed twice, with the same bits.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class ColumnLowering(Lowering):
         self.own = gate if self.count % _ROUND else ()
 
     def _add_group(self, around: tuple[UOp, ...], partial: list[UOp], total: list[UOp]) -> None:
-        """What a group has found, added to the totals."""
+        """Adds the sums of a group to the totals."""
         size = LANES * self.choice.columns
         loop, _ = self._counted(size, None, self.choice.width)
         self.paths[0].append((*around, loop))

@@ -1,8 +1,8 @@
-"""Elementwise ops as basic ops: what the records say of one element, on held values.
+"""Elementwise ops as basic ops: the record's formula for one element, on kernel values.
 
 Renderers know only basic ops (see docs/math.md), so every target computes the same bits. Operands
 and results are scalar kernel nodes. A float16 or bfloat16 value is held as a float32 that the
-narrow dtype holds exactly; an op on such values is computed in float32 and rounded once.
+narrow dtype represents exactly; an op on such values is computed in float32 and rounded once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Elements, indices and conditions of a kernel as kernel-level nodes.
 
-Loops, and what is kept from one to the next, are in `lower.py`.
+Loops, and values kept from one loop to the next, are in `lower.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class WideIndexError(Exception):
 
 
 class Elements(ElementWalk):
-    """A walk whose values are nodes. Indices are of a dtype that holds all of them, also those
-    behind a gate that is shut; what is added up to one on the way may wrap around."""
+    """A walk whose values are nodes. The dtype of indices holds all of them, also those behind a
+    failed bounds check; intermediate sums may wrap around.
+    """
 
     def __init__(self, inputs: Sequence[UOp], index_dtype: DType):
         super().__init__(inputs)
@@ -62,7 +63,7 @@ class Elements(ElementWalk):
         return made
 
     def _constant(self, value: Any, dtype: DType) -> UOp:
-        """A constant as it is held: a narrow float rounded to its dtype first."""
+        """A constant as kernels hold it: a narrow float rounded to its dtype first."""
         if dtype.is_storage:
             byte = int(convert(value, dtype).view(np.uint8))
             return bits(number(byte, dtypes.uint8), dtype)
@@ -113,7 +114,7 @@ class Elements(ElementWalk):
             raise WideIndexError
 
     def condition(self, gate: Gate) -> UOp:
-        """All conditions of a gate."""
+        """All conditions of a bounds check."""
         total: UOp | None = None
         for part in [p for c in gate for p in self._condition(*c)]:
             total = part if total is None else UOp(OPS["logical_and"], (total, part))

@@ -1,4 +1,4 @@
-"""Which results of a kernel may lie where one of its operands lies."""
+"""Which results of a kernel may overwrite one of its operands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from adjoint.ir.uop import UOp, toposort
 
 
 def written_over(body: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:
-    """Results that can overwrite an operand: it is read where they are written, and before that.
-    A kernel writes an element once, so what is written at one place is read at no other."""
+    """Results that can overwrite an operand: the kernel reads it at the place that it writes, and
+    before that. A kernel writes an element once, so an element written at one place is read at no
+    other.
+    """
     loads: dict[UOp, set[UOp]] = {}
     stores: dict[UOp, dict[UOp, UOp | None]] = {}  # None: of a place that is written twice
     for node in body:
@@ -28,6 +30,6 @@ def written_over(body: tuple[UOp, ...]) -> tuple[tuple[int, int], ...]:
 
 
 def _is_read(value: UOp | None, buffer: UOp, place: UOp) -> bool:
-    """Whether a value is computed from what is there."""
+    """Whether a value is computed from the memory there."""
     below = [] if value is None else toposort([value])
     return any(n.op.kernel is LOAD and n.src[0] is buffer and n.src[1] is place for n in below)

@@ -1,8 +1,8 @@
-"""From a node and an index to what is computed there: movement becomes index arithmetic.
+"""From a node and an index to the computation of that element: movement becomes index arithmetic.
 
-A walk goes from a result to the memory below it. Every view only changes the index, PAD and CAT add
-a condition under which the element exists. `Probe` and `Lowering` say what is
-done with the elements found.
+A walk goes from a result to the memory below it. Every view only changes the index; PAD and CAT add
+a condition under which the element exists. `Probe` and `Lowering` decide what happens to the
+elements that the walk finds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def joined(gate: Gate, more: Gate) -> Gate:
 
 
 class ElementWalk:
-    """Visits elements. Subclasses say what a load, a constant, an op on elements is."""
+    """Visits elements. Subclasses define a load, a constant, and an op on elements."""
 
     def __init__(self, inputs: Sequence[UOp]):
         self.inputs = {node: i for i, node in enumerate(inputs)}
@@ -66,7 +66,7 @@ class ElementWalk:
         raise NotImplementedError
 
     def apply(self, node: UOp, operands: list[Any], at: At, gate: Gate) -> Any:
-        """An op on elements; under a gate the value is right only where the gate is true."""
+        """An op on elements; under a bounds check the value is right only where the check holds."""
         raise NotImplementedError
 
     def select(self, gate: Gate, value: Any, other: Any) -> Any:
@@ -171,12 +171,12 @@ class ElementWalk:
         return found if found is not None and _fits(found, node) else None
 
     def _affine_view(self, node: UOp, kernel: View, at: At) -> Affine | None:
-        """Through a view whose elements all are its operand's."""
+        """Through a view all of whose elements are elements of its operand."""
         read, *others = kernel.index_map(node, at, LINEAR)
         return None if others or read.steps else self.affine(read.source, read.place)
 
     def _affine_value(self, node: UOp, at: At) -> Affine | None:
-        """What the op would give if its dtype had no bounds."""
+        """The value of the op if its dtype had no bounds."""
         if type(kernel_of(node)) is Counting:
             return self._counting(node, at)
         if node.op is cast:
@@ -249,7 +249,9 @@ def stepped(x: Affine, step: int, extent: int) -> tuple[Affine, Gate]:
 
 
 def reduced_operands(node: UOp, at: At, loops: At) -> tuple[list[At], Gate]:
-    """Where a reduction at an index reads its operands in one turn of its loops, and if it does."""
+    """The indices at which a reduction reads its operands in one iteration of its loops, and the
+    bounds check.
+    """
     places: list[At] = []
     gate: Gate = ()
     for read in reduce_of(node).reads(node, at, loops):

@@ -1,4 +1,4 @@
-"""What is computed in which loop: values go as far out as they can."""
+"""The loop of each value: loop-invariant code is hoisted as far out as possible."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ class LoopOrder:
         self._around[acc], self._inside[acc] = frozenset(around), frozenset(inside)
 
     def stage(self, paths: Sequence[Sequence[UOp]], effects: Iterable[UOp]) -> None:
-        """Loops inside the outer ones, with the effects and all that they need.
+        """Loops inside the outer ones, with the effects and everything they need.
 
-        A path is a nest of loops from the outside in; paths that begin alike share these loops.
+        A path is a nest of loops from the outside in; paths with a common beginning share these
+        loops.
         """
         blocks = {block.head: block for block in self.outer}
         last = self.outer[-1]
@@ -97,7 +98,7 @@ class LoopOrder:
         return self._around[acc] | (_NONE if around is None else {around})
 
     def _settle(self, node: UOp, below: Loops, late: Loops) -> None:
-        """What is known of a node for those that use it."""
+        """Records the facts about a node that its users need."""
         if node.op.kernel is ACCUMULATOR:
             below = below | self._enclosing(node) | self._inside[node]
         elif node.op.kernel is PHI:  # its final value is known behind its loops, where they are

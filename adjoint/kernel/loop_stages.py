@@ -1,7 +1,7 @@
 """The loops of a kernel: rows outside, and inside one stage after another.
 
-A stage is a nest of loops in which reductions are summed or results stored. Reductions that need
-the result of another come in a later stage; those of one level and one size share the loops.
+A stage is a nest of loops that computes reductions or stores results. A reduction that needs the
+result of another is in a later stage; those of one level and one size share the loops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Atoms = tuple[int, ...]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Stage:
-    """Loops and what is done in them; `atoms` gives for each task the group's loops it follows."""
+    """Loops and their tasks; `atoms` gives for each task the group's loops it follows."""
 
     level: int
     sizes: tuple[int, ...]

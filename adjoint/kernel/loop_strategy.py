@@ -1,7 +1,7 @@
-"""How the loops of a kernel run: which are joined, which run side by side, and how wide.
+"""How the loops of a kernel run: which are joined, which have lanes, and how many.
 
-A probe walks the kernel once and notes every index; loops whose indices move alike are joined, and
-the loop along which most memory is contiguous gets the lanes. Only the group and the target
+A probe walks the kernel once and records every index. Loops whose indices move alike are joined,
+and the loop along which most memory is contiguous gets the lanes. Only the group and the target
 decide, never the machine's load, so the same group always gives the same program.
 """
 
@@ -25,7 +25,7 @@ from adjoint.target import Target
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choice:
-    """What was chosen: runs of loops, where the lanes are, how many, and the innermost loops."""
+    """The choice: runs of loops, where the lanes are, how many, and the innermost loops."""
 
     outer: Runs
     stages: tuple[Runs, ...]
@@ -300,9 +300,10 @@ def _of_a_thread(
 
 
 def _columns(frame: LoopStages, probe: Probe, size: int, target: Target) -> int:
-    """How many columns are added up side by side where lines of memory are read one after another,
-    all lanes of the tree in turn: their totals stay in a cache. None of a sum that is short, or has
-    so many blocks that theirs would not; what is small is in a cache itself."""
+    """How many columns are added side by side if rows of memory are read one after another, in turn
+    for all lanes of the tree: their totals stay in a cache. None for a sum that is short, or has so
+    many blocks that theirs would not; a small operand is in a cache itself.
+    """
     (stage, *others) = frame.stages
     count, sizes = prod(stage.sizes), (*stage.sizes, *[frame.group.sizes[a] for a in frame.outer])
     if others or stage.stores or not all(adds(node) for node, _, _ in stage.reductions):

@@ -3,7 +3,7 @@
 Before: div(exp(sub(x, max(x))), sum(...)) with its loops. After: for every row, a loop that finds
 the maximum, one that sums and keeps the exponentials, one that divides and stores. Elsewhere: the
 choice of loops (`loop_strategy.py`), sums of columns (`column_sums.py`), the order of nodes
-(`loop_order.py`), arithmetic in terms of basic ops (`decompose.py`).
+(`loop_order.py`), arithmetic in basic ops (`decompose.py`).
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Lowering(Elements):
         self._write_part(number, loops, {})
 
     def _write_part(self, number: int, loops: tuple[UOp, ...], before: dict[UOp, UOp]) -> None:
-        """What is done in one nest of loops; `before`: accumulators of a tree that go on."""
+        """The tasks of one nest of loops; `before`: accumulators of a tree that continue."""
         stage = self.frame.stages[number]
         for node, index, places in stage.reductions:
             value = self._summand(node, index, places)
@@ -269,7 +269,7 @@ class Lowering(Elements):
                 self.effects[number].append(self._store(node, at, gate))
 
     def _spotted(self, number: int) -> Iterator[Gate]:
-        """The gate of each spot, with the counters of the stage there."""
+        """The bounds check of each spot, with the counters of the stage there."""
         if not self.spots:
             yield self.own
         for line, column, gate in self.spots:
@@ -277,7 +277,7 @@ class Lowering(Elements):
             yield joined(self.own, gate)
 
     def _write_tree(self, number: int, counters: LoopCounters) -> None:
-        """Whole rows, then what is left of one; then every total goes to the one around it."""
+        """Whole rows, then the remainder of one; then every total is added to the enclosing one."""
         tree = self.trees[number]
         around = tree.parts[0].loops[:-1]
         carried = self._carried(number, around) if tree.carried else {}
@@ -300,12 +300,12 @@ class Lowering(Elements):
             self.results[node] = rounded(self._risen(node, total, outside), node.dtype)
 
     def _carried(self, number: int, loops: tuple[UOp, ...]) -> dict[UOp, UOp]:
-        """Totals that go on from turn to turn of the innermost of these loops."""
+        """Totals that continue over the iterations of the innermost of these loops."""
         nodes = [node for node, _, _ in self.frame.stages[number].reductions if adds(node)]
         return {node: self._accumulator(node, loops[:-1], loops[-1:]) for node in nodes}
 
     def _copied(self, number: int, counters: LoopCounters, copy: Copy) -> dict[UOp, UOp]:
-        """Everything but the sums of floats, whose summands go to scratch: which, for each."""
+        """Everything but the sums of floats, whose summands go to scratch: a buffer for each."""
         line, column, once = copy.spot
         self.flat[number] = line * counters.sizes[-1] + column
         counters.go_to(line, column)
@@ -346,7 +346,7 @@ class Lowering(Elements):
             self._reduce(node, OPS["load"](line, place, *inside), part.loops, last)
 
     def _risen(self, node: UOp, total: UOp, loops: tuple[UOp, ...]) -> UOp:
-        """A total of the innermost loop, added up in each loop around it in turn."""
+        """A total of the innermost loop, added in each enclosing loop in turn."""
         op, _ = joining(node)
         for depth in range(len(loops) - 1, -1, -1):
             acc = self._accumulator(node, loops[:depth], loops[depth : depth + 1])
@@ -378,7 +378,9 @@ class Lowering(Elements):
         return OPS["store"](self.buffers[(node, "out")], place, value, condition)
 
     def _summand(self, node: UOp, index: Index, places: Index) -> UOp:
-        """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
+        """The term of a reduction in one iteration of its loops; the neutral element where there is
+        none.
+        """
         kind = compute_dtype(node.dtype)
         total = self._constant(joining(node)[1], kind)
         for spot in self._spotted(self.stage):
@@ -410,7 +412,7 @@ class Lowering(Elements):
         self.results[node] = found if known is None else UOp(OPS[op], (known, found))
 
     def _term(self, node: UOp, values: list[UOp], kind: DType) -> UOp:
-        """What is added: the element in the dtype of the sum, or the product of two."""
+        """The term that is added: the element in the dtype of the sum, or the product of two."""
         if len(values) == 2:
             return UOp(OPS["mul" if kind is not dtypes.bool_ else "logical_and"], tuple(values))
         (value,) = values
@@ -458,7 +460,9 @@ class Lowering(Elements):
         return value
 
     def _keepable(self, node: UOp, at: At) -> Any:
-        """A key that is the same in every stage of these loops; None for what is not kept."""
+        """A key that is the same in every stage of these loops; None for a value that is not
+        kept.
+        """
         if len(self.frame.stages) < 2 or self.stage >= len(self.frame.stages):
             return None
         if not _is_expensive(node) or self.choice.lanes == "outer":
@@ -514,12 +518,12 @@ def _along(x: Affine, flat: Affine) -> tuple[Affine, int] | None:
 
 
 def joining(node: UOp) -> tuple[str, Any]:
-    """The op of a reduction, and what it leaves alone."""
+    """The op of a reduction, and its neutral element."""
     return reduce_of(node).joining(node.dtype)
 
 
 def _cost(body: tuple[UOp, ...], length: Callable[[int], int] = int) -> int:
-    """Nodes computed in one turn of the grid."""
+    """The nodes computed in one iteration of the grid."""
     total, times = 0.0, [1.0]
     for node in body:
         name = node.op.name

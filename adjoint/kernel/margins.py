@@ -1,9 +1,10 @@
-"""Products in tiles with the zeros around a picture, which are left out if nothing depends on them.
+"""Tiled products that skip products with the zero padding of a picture.
 
-Before: a tap of a window that lies beside the picture is 0, and multiplied. After: where all
-columns of a panel have one place (or tap), a list has the k of a block whose products are not with
-such zeros. The others are left out if the numbers of the rows are finite, which a question says
-(`schedule/margins.py`): zero times each is zero, and a sum that zeros are added to stays the same.
+Before: a tap of a window outside the picture is 0, and multiplied.
+After: if all columns of a panel have one place (or tap), a list has the k of a block whose products
+are not with padding. The kernel skips the others if all numbers of the rows are finite, which a
+question tests (`schedule/margins.py`): zero times each is zero, and adding zeros leaves a sum
+unchanged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Scores that a mask throws away whatever they are, and need not be computed.
+"""Scores that a mask discards whatever their values, so that kernels need not compute them.
 
-Before: where(column <= row, scores * scale, -inf): all that is done with the scores of a causal
-attention. After: how far a tile of scores is from being thrown away as a whole, as an expression of
-its first column and its last row; and what takes the place of those that are.
+Before: where(column <= row, scores * scale, -inf): the work on the scores of a causal attention.
+After: an expression, of a tile's first column and last row, that tells how far the tile is from
+being discarded as a whole; and the value that replaces discarded scores.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def kept_from(
     sizes: tuple[int, int],
     visit: Visit,
 ) -> Mask | None:
-    """The one mask that all elements of a product go through, if there is such a mask. `visit` goes
-    over what is made of the product, at a row and a column."""
+    """The one mask that all elements of a product go through, if there is such a mask. `visit`
+    walks over the uses of the product, at a row and a column.
+    """
     masks = _masks(product, results, set(inputs)) or []
     if len(masks) != 1:
         return None
@@ -47,7 +48,9 @@ def kept_from(
 
 
 def _masks(product: UOp, results: Sequence[UOp], inputs: set[UOp]) -> list[UOp] | None:
-    """The choices that all uses of a product end in, as what is chosen; None if one does not."""
+    """The choices in which all uses of a product end, with the chosen values; None if one use does
+    not.
+    """
     users: dict[UOp, list[UOp]] = {}
     for node in toposort(results, stop=inputs.__contains__):
         for source in () if node in inputs else node.src:
@@ -70,7 +73,7 @@ def _masks(product: UOp, results: Sequence[UOp], inputs: set[UOp]) -> list[UOp] 
 
 
 def _distance(walk: _Places, node: UOp, row: IndexVar, column: IndexVar) -> Distance | None:
-    """How far a tile is from being thrown away by one choice, if rows and columns say so."""
+    """How far a tile is from being discarded by one choice, if rows and columns determine that."""
     at, condition = walk.found.get(node), node.src[0]
     while at is not None and type(condition.op.kernel) is View:
         (read, *more) = condition.op.kernel.index_map(condition, at, LINEAR)

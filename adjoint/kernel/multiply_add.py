@@ -1,4 +1,4 @@
-"""One more product for a sum: of two numbers, or of two words of bfloat16 numbers."""
+"""Adds one more product to a sum: of two numbers, or of two words of bfloat16 numbers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """A loop program with every rule about its nodes applied (`rules.py`).
 
 Before: a = neg(x); b = abs(a); c = where(lt(i, 8), b, 0), where i counts to 8. After: b = abs(x).
-A node that is left stands as far out as what it needs. Three things stay what and where they are:
-loads and stores, because memory changes between them; whatever reads a register, because that
-changes too, and its op says how lanes are joined; and the loops. What may live here: the pass. What
-may not: any rule.
+
+A remaining node moves as far out as its operands allow. Three things stay where they are: loads and
+stores, because memory changes between them; readers of accumulators, because accumulators change
+too, and the op of such a reader says how lanes are joined; and the loops. What may live here: the
+pass. What may not: any rule.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _stays(node: UOp) -> bool:
 
 
 def _in_order(new: dict[UOp, UOp], staying: set[UOp]) -> tuple[UOp, ...]:
-    """What is needed: in its order what stays, the rest as far out as its sources allow."""
+    """The needed nodes: fixed ones in their order, the rest as far out as their sources allow."""
     needed = _needed(list(new.values()))
     loops = Loops()
     for old, node in new.items():

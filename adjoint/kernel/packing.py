@@ -1,7 +1,7 @@
-"""What a kernel packs: columns that lie apart by way of registers, lines that are asked for first.
+"""Packing: strided columns go through registers, and lines are prefetched.
 
 Before: packed[k, j] = x[j, k], a number at a time. After: squares of lines, which renderers load as
-vectors and transpose (`codegen/llvm/squares.py`); what is left of a line, number by number.
+vectors and transpose (`codegen/llvm/squares.py`); the remainder of a line, number by number.
 """
 
 from __future__ import annotations
@@ -66,24 +66,24 @@ class Packing(Elements):
         return value
 
     def select(self, gate: Gate, value: UOp, other: UOp) -> UOp:
-        """A load whose gate is shut gives 0 by itself."""
+        """A load whose bounds check fails gives 0 by itself."""
         if self._is_gated(value, gate) and value.src[3] is other:
             return value
         return super().select(gate, value, other)
 
     def _is_gated(self, value: UOp, gate: Gate) -> bool:
-        """Whether a value is a load that happens under a gate, and is 0 else."""
+        """Whether a value is a load with a bounds check, and 0 otherwise."""
         return len(value.src) == 4 and set(gate) <= set(self._gates.get(value, ()))
 
     def either(self, gate: Gate, value: UOp, other: UOp) -> UOp:
-        """The value under a gate, else the other, which is 0 wherever a load gives 0."""
+        """The value where the check holds, else the other, which is 0 wherever a load gives 0."""
         if not self._is_gated(value, gate):
             return super().select(gate, value, other)
         found: UOp = OPS["load"](*value.src[:3], other)
         return found
 
     def lie_apart(self, read: Read, columns: int, count: int) -> bool:
-        """Whether columns lie apart in memory, and the numbers of each side by side."""
+        """Whether columns are strided in memory, and the numbers of each contiguous."""
         column, k = IndexVar(columns), IndexVar(count)
         self._index |= {column: number(0), k: number(0)}
         self.places.clear()

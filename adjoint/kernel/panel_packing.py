@@ -1,9 +1,9 @@
-"""The panel of a product in tiles: some columns of the right operand, packed for each k.
+"""The panel of a tiled product: some columns of the right operand, packed for each k.
 
-Before: rhs[k, first + j], through whatever views and ops are below it. After: panel[k, j], whose
-lines are as long as the tile is wide. What may live here: where operands are read, the loops along
-k, and the ways of packing: column by column, by squares in registers, run by run of a picture.
-What may not: which tile there is (`tile_choice.py`), and what is added up (`tiles.py`).
+Before: rhs[k, first + j], through the views and ops below it. After: panel[k, j], whose lines are
+as long as the tile is wide. What may live here: where operands are read, the loops along k, and the
+ways of packing: column by column, by squares in registers, run by run of a picture. What may not:
+which tile there is (`tile_choice.py`), and the sums (`tiles.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Run = tuple[Affine, Affine, Gate]  # of places: their line, the place in it, and
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tiles:
-    """What a piece of the grid works on: tiles of rows from `first` on, a panel of columns."""
+    """The work of a piece of the grid: tiles of rows from `first` on, a panel of columns."""
 
     panel: UOp | None  # scratch: a block of columns; None: they are read where they lie
     totals: UOp  # scratch: the sums so far
@@ -51,7 +51,7 @@ class Tiles:
 
     @property
     def packed(self) -> UOp:
-        """The panel, of who packs one."""
+        """The panel, for kernels that pack one."""
         assert self.panel is not None
         return self.panel
 
@@ -133,8 +133,9 @@ class PanelPacking(Margins):
                 yield var(Loaded(begin, self.length)) + inside, (turn, step)
 
     def _run(self, which: int) -> int | None:
-        """From which of the summed loops on the numbers of an operand lie in runs, at one distance
-        from the next; None if all of them do, or no such runs are found."""
+        """From which of the summed loops on the numbers of an operand are in runs, at one distance
+        from the next; None if all of them are, or there are no such runs.
+        """
         if which not in self._runs:
             before = dict(self.atoms)
             self._runs[which] = self._find_run(which)
@@ -200,9 +201,10 @@ class PanelPacking(Margins):
             self._pack_lines(tiles, block, lane)
 
     def _find_lines_ahead(self) -> tuple[int, int] | None:
-        """How far beyond a line of the right operand those lie that are asked for when it is
-        packed, and how many columns a line of the cache has; None if lines do not lie at one
-        distance, far apart."""
+        """The distance of the lines of the right operand that are prefetched while a line is
+        packed, and how many columns a cache line has; None if lines are not at one distance, far
+        apart.
+        """
         k, column = IndexVar(self.longest), IndexVar(self.columns)
         probe, size = self._probe_right(k, column), 0
         if self.tile.lines_ahead and len(probe.memory) == 1 and not probe.others:
@@ -224,7 +226,7 @@ class PanelPacking(Margins):
         return probe
 
     def _ask_for_lines(self, tiles: Tiles) -> None:
-        """Memory is asked for lines that are packed soon."""
+        """Prefetches lines that are packed soon."""
         if self._lines_ahead is None:
             return
         before, (ahead, columns) = dict(self.atoms), self._lines_ahead
@@ -235,8 +237,9 @@ class PanelPacking(Margins):
         self.atoms, self._asked = before, None
 
     def _pack_runs(self, tiles: Tiles, block: Block | None) -> None:
-        """The same where columns are places of a picture: run by run along its last axis, so that
-        numbers that lie side by side are read side by side."""
+        """The same if columns are places of a picture: run by run along its last axis, so that
+        adjacent numbers are read together.
+        """
         loops, lanes, first = self.loops, self.lanes, tiles.panel_at * self.lanes
         *outer, last = self._loops_of(self.at[2])
         width, height = self.group.sizes[last], self._length(outer)

@@ -2,9 +2,9 @@
 
 Before: rows of scores in scratch. After, for every row:
     for columns: the maximum
-    for columns: kept[column] = exp(score - maximum);  the sum of what is kept, by the one tree
+    for columns: kept[column] = exp(score - maximum);  the sum of kept, by the reduction tree
     for columns: the row of the second product's operand, over the scores; results as wide as it
-What an element costs is paid once: summands and expensive values stay in a line of scratch.
+An element is computed once: summands and expensive values stay in a line of scratch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LINE = 16  # elements: rows are so many times an odd number apart
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sum:
-    """A reduction of the group: where its result lies, and over which loops it goes."""
+    """A reduction of the group: the place of its result, and its loops."""
 
     node: UOp
     at: Index
@@ -50,9 +50,10 @@ class Sum:
 
 
 class PanelRows(Packing):
-    """A kernel being written whose rows are worked on in scratch.
+    """Writes a kernel that works on rows in scratch.
 
-    `lanes` columns go side by side; `width` is the length of a row, `room` of its place in scratch.
+    `lanes` columns are processed together; `width` is the length of a row, `room` of its place in
+    scratch.
     """
 
     def __init__(self, group: Group, kind: DType, lanes: int):
@@ -97,7 +98,7 @@ class PanelRows(Packing):
         self._go(flat(part.loops), column)
 
     def places_of(self, part: Sum) -> tuple[At, At]:
-        """Where the result of a reduction lies, and where its loops are."""
+        """The place of the result of a reduction, and of its loops."""
         return self._place(part.at), self._place(part.loops)
 
     def start_of(self, node: UOp) -> UOp:
@@ -107,7 +108,7 @@ class PanelRows(Packing):
     # ---- outputs: once per row, as wide as the panel, or results of the second product
 
     def _outputs(self, loops: set[int]) -> list[tuple[UOp, Index]]:
-        """The results that lie on the rows and these loops."""
+        """The results that are indexed by the rows and these loops."""
         return [(n, i) for n, i in self.group.outputs if {*flat(i)} - self.outer == loops]
 
     def _store_all(self, outputs: Sequence[tuple[UOp, Index]]) -> None:
@@ -156,8 +157,9 @@ class PanelRows(Packing):
         return value
 
     def _weigh_parts(self, weights: UOp, ends: UOp) -> None:
-        """The same, part by part of the row, and where the last part ends that has not only zeros.
-        The sum of what is there, without signs, is 0 or NaN just then."""
+        """The same, part by part of the row, and the end of the last part with a non-zero. The sum
+        of absolute values is 0 or NaN exactly then.
+        """
         loops, zero = self.loops, number(0.0, self.kind)
         end = loops.register(number(0))
         with loops.loop(self._parts, count=self.reach) as part:
@@ -231,7 +233,7 @@ class PanelRows(Packing):
         return self.index(self.row * self.room + column)
 
     def _levels(self) -> list[list[Sum]]:
-        """The reductions in turn: those of a level need those before alone."""
+        """The reductions by level: those of a level need only those of levels before."""
         known = {*self.group.inputs, *(part.node for part in self.first)}
         levels: dict[UOp, int] = {}
         turns: dict[int, list[Sum]] = {}
@@ -265,7 +267,7 @@ class PanelRows(Packing):
             self.found[part.node] = rounded(total, part.node.dtype)
 
     def _summand(self, part: Sum) -> UOp:
-        """What a reduction joins, in the dtype of its total."""
+        """The term of a reduction, in the dtype of its total."""
         self._go(flat(part.loops), self.column)
         return self.in_sum(part, self._operand(part))
 
@@ -293,7 +295,9 @@ class PanelRows(Packing):
         self._new = []
 
     def _key(self, node: UOp, at: At) -> Any:
-        """The same for an element in every loop over this row; None unless it lies along it."""
+        """A key that is the same for an element in every loop over this row; None unless it is
+        indexed along the row.
+        """
         places = tuple(None if x == self.column else x for x in at)
         rest, counters = [x for x in places if x is not None], self.column.atoms()
         apart = all(counters.isdisjoint(x.atoms()) for x in rest)
@@ -325,7 +329,7 @@ class PanelRows(Packing):
         return totals
 
     def _added(self, tree: Tree, lines: list[tuple[Sum, UOp]]) -> list[UOp]:
-        """The innermost loops: whole rows of the tree, then what is left of one."""
+        """The innermost loops: whole rows of the tree, then the remainder of one."""
         loops = self.loops
         totals = [_start(part.node) for part, _ in lines]
         for piece in tree.parts:

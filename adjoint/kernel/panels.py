@@ -6,8 +6,8 @@ After, for every member of the batch and every share of the rows (the grid):
     every row of the scores becomes one of weights (`panel_rows.py`)
     out[row, n] = sum over columns of weights[row, column] * v[column, n], in tiles; the rest of
     the group on each total, stored
-Products are added up in the order of tiles (`tiles.py`), sums by the one tree, so no bit depends on
-whether a chain is one kernel.
+Products are added in the order of tiles (`tiles.py`), sums by the reduction tree, so no bit depends
+on whether a chain is one kernel.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class PanelLowering(PanelRows):
         return any(n.op is where for n in toposort([self.second.node], stop=known.__contains__))
 
     def _stop(self) -> Mask | None:
-        """What throws rows away from some column on, if what is made of that is known."""
+        """The mask that discards rows from some column on, if the values behind it are known."""
         wide = self._outputs({*flat(self.second.loops)})
         if len(self.first) != 1 or self.ends is None or wide or varies(self.rows, self.width):
             return None
@@ -165,8 +165,9 @@ class PanelLowering(PanelRows):
             self.write_row(weights)
 
     def _tiles(self, write: Callable[[Affine, int], None]) -> None:
-        """The tiles of the share: those with all their rows, and the last of all, if it has less;
-        what is written of one gets its first row in the share and its rows."""
+        """The tiles of the share: those with all their rows, and the last one, if it has fewer; the
+        writer of a tile gets its first row in the share and its rows.
+        """
         whole, left = divmod(self.rows, self.step)
         count = None
         if self.share * self.parts != whole:
@@ -221,7 +222,7 @@ class PanelLowering(PanelRows):
         return found
 
     def _multiply_second(self, weights: UOp) -> None:
-        """The results, from the weights in scratch; what is left of a panel has fewer lanes."""
+        """The results, from the weights in scratch; the remainder of a panel has fewer lanes."""
         (panels, rest), lanes = divmod(self.columns, self.lanes), self.lanes
 
         def left(row: Affine, k: Affine) -> UOp:
@@ -308,7 +309,8 @@ class PanelLowering(PanelRows):
         self, job: Job, block: Block, first: Affine, rows: int, finite: UOp | None
     ) -> None:
         """The sums of some rows over a block, added to those of blocks before, unless nothing
-        depends on them."""
+        depends on them.
+        """
         if job.distance is None:
             self._add_sums(job, block, first, rows, finite)
             return
@@ -388,7 +390,7 @@ class PanelLowering(PanelRows):
     # ---- results
 
     def _finish(self, job: Job) -> None:
-        """What the group does to each total."""
+        """The elementwise work of the group on each total."""
         loops, columns = self.loops, flat(self.second.at[2:])
         with self._each_row(), loops.loop(job.columns, job.lanes) as lane:
             self._forget()

@@ -1,11 +1,13 @@
-"""Products in tiles with windows of pictures that have their channels last: none is packed.
+"""Tiled products with windows of pictures that have channels last: windows are not packed.
 
 Before: out[place, n] = sum over k of window[place, k] * rhs[k, n], k a channel and a tap.
-After: tiles of R places side by side in a line of the picture; how far the numbers of a window lie
-from its first is listed once, for each k, and the same for all places.
+After: tiles of R adjacent places in a line of the picture; the offset of each element of a window
+from its first is listed once, for each k, and is the same for all places.
+
 Before: out[m, n] = sum over k of lhs[m, k] * window[k, n], k a place, n a tap and a channel.
-After: the channels of a place are read side by side where they lie, not from a panel; how far
-places lie from the first of a block is listed.
+After: the channels of a place are read as neighbours in place, not from a panel; the offset of
+places from the first of a block is listed.
+
 What may live here: how such operands are read. What may not: the tiles (`tiles.py`).
 """
 
@@ -62,7 +64,7 @@ def place_tile(width: int, tile: Tile) -> Tile | None:
 
 
 class ListedTiles(TileLowering):
-    """One kernel being written, that lists where numbers lie; if it does not fit, another does."""
+    """Writes a kernel that lists the places of numbers; if it does not apply, another does."""
 
     fits = False
     always_packs = True
@@ -106,7 +108,7 @@ class ListedTiles(TileLowering):
 
 
 class PlaceTiles(ListedTiles):
-    """One whose rows are places."""
+    """Writes a kernel whose rows are places."""
 
     def _spread(self, tile: Tile) -> Tile:
         rows = self._loops_of(self.at[1])
@@ -163,8 +165,9 @@ class PlaceTiles(ListedTiles):
 
 
 class ChannelTiles(ListedTiles):
-    """One whose columns are taps and channels, and the summed k are places: a piece of the grid
-    does all taps of its channels, block by block, while these are near."""
+    """Writes a kernel whose columns are taps and channels, and whose summed k are places: a piece
+    of the grid does all taps of its channels, block by block, while these are in the cache.
+    """
 
     fewest = 4
 
@@ -210,7 +213,7 @@ class ChannelTiles(ListedTiles):
         return batch, at_panel, part
 
     def _apart(self, steps: dict[int, int]) -> int:
-        """How many bytes lie between places beside one another."""
+        """The distance in bytes between adjacent places."""
         apart = [steps[a] for a in self._loops_of(self._k())]
         return min(apart, default=0) * self.kind.itemsize
 
@@ -227,7 +230,8 @@ class ChannelTiles(ListedTiles):
 
     def _is_periodic(self) -> bool:
         """Whether all blocks are alike: each is whole lines, pictures, …, or the first a part of
-        such."""
+        such.
+        """
         length = 1
         for atom in reversed(self._k()):
             length *= self.group.sizes[atom]
@@ -293,7 +297,7 @@ class ChannelTiles(ListedTiles):
                 loops.store(self.packed, self.index(line + at), self._operand(0))
 
     def _turn_rows(self, tiles: Tiles, block: Block) -> None:
-        """The same where rows lie apart: squares of them are transposed in registers."""
+        """The same for strided rows: squares of them are transposed in registers."""
         rows, (start, size) = self.tile.rows, block
         with self._turns(tiles, self.rows // rows) as turn:
 
@@ -320,9 +324,10 @@ class ChannelTiles(ListedTiles):
         )
 
     def _find_ahead(self, tiles: Tiles, block: Block) -> list[Affine]:
-        """How far beyond what a tile reads of the operands it asks memory for more: one tile of
-        several for a line of all places of the next block, so that all lines which this piece
-        reads of that are asked for once and evenly. The other tiles ask for what they read."""
+        """The prefetch distance beyond what a tile reads of the operands: one tile of several
+        prefetches a line of every place of the next block, so that each line that this piece reads
+        of it is prefetched once, and evenly. The other tiles prefetch what they read.
+        """
         line = _LINE // self.kind.itemsize
         lines = [tiles.share * self.tile.rows // line + 1, self.lanes // line]
         every = tiles.share * self.together // sum(lines)
@@ -338,7 +343,7 @@ class ChannelTiles(ListedTiles):
         ]
 
     def _ahead(self, steps: dict[int, int], block: Block, asks: UOp, more: UOp) -> Affine:
-        """How far the next block is, and so many numbers more; 0 where it is not asked for."""
+        """The distance of the next block, plus this many numbers; 0 without prefetch."""
         start, size = block
         following = UOp(_MIN, (self.index(start + size), number(self.length - size)))
         then = var(Loaded(following, self.length))
@@ -347,7 +352,7 @@ class ChannelTiles(ListedTiles):
         return var(Loaded(ahead, self._span(steps) + 1))
 
     def _ask_ahead(self) -> None:
-        """Memory is asked for what a tile is to ask for at the present place."""
+        """Prefetches the share of a tile at the present place."""
         if self.ahead:
             self._asked = self.ahead[0]
             self._go(self.at[1], self.first)

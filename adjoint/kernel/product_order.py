@@ -1,7 +1,7 @@
-"""Kernels that add up products: their loops are chosen for the sizes as they are.
+"""Kernels that add products: their loops are chosen for the actual sizes.
 
-In which order such a kernel adds follows its loops, so lanes are not chosen for all sizes that a
-loop can have, as in other kernels, but for the one that it has.
+The order in which such a kernel adds depends on its loops. So its lanes are chosen for the actual
+size of a loop, not, as in other kernels, for all sizes that the loop can have.
 """
 
 from __future__ import annotations

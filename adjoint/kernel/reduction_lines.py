@@ -1,13 +1,13 @@
-"""The loops of a sum whose elements lie in several lines of memory, as those of `x.sum((0, 2, 3))`.
+"""The loops of a sum whose elements are in several lines of memory, such as `x.sum((0, 2, 3))`.
 
-A row is sixteen neighbours of the tree; a line is a stretch of memory, such as one picture of one
-channel. Each group of rows is divided into the lines that they begin in, and only a row that goes
-on in the next line reads two of them:
+A row is sixteen neighbours of the reduction tree; a line is a stretch of memory, such as one
+picture of one channel. Each group of rows is divided into the lines in which they begin, and only a
+row that continues in the next line reads two of them:
 
     for group: for line: { for row in the line: add;  the row across its end, if there is one }
 
-The lines of a block are copied to scratch if they are short, and added up from there. So nothing is
-divided per row, and memory is read as it lies.
+If the lines of a block are short, they are copied to scratch and added from there. So there is no
+division per row, and memory is read in order.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LineLoops(TreeLoops):
         return self._found((*loops, loop), line, column, ((line, column, ()),))
 
     def _across(self, loops: tuple[UOp, ...], line: Affine, stop: UOp, lane: Affine) -> TreePart:
-        """The row that goes on in the next line: what is there is another spot."""
+        """The row that continues in the next line: its elements there are another spot."""
         row = self._rows_until(line)
         behind = self._over(self.index(line * self.length + (self.length + LANES - 1)), LANES)
         count = self._less(UOp(OPS["minimum"], (behind, stop)), UOp(OPS["minimum"], (row, stop)))

@@ -1,12 +1,12 @@
-"""The loops of a sum, so that its order is the one tree of `ops/tree.py`.
+"""The loops of a sum in the order of the reduction tree of `ops/tree.py`.
 
-Elements of a block lie at 16·(16·group + row) + lane. Where the lanes of a kernel go along a row,
-the sixteen lanes are a vector:
+Elements of a block are at 16·(16·group + row) + lane. If the lanes of a kernel run along a row, the
+sixteen lanes are a vector:
 
     for block: for lane (16 side by side): for group: { for row: add;  the rest, in its lanes }
 
-Where they go across rows, a lane is a number whose bits are loops of two, the highest innermost:
-adding in that order is halving. Blocks are always found like that.
+If they run across rows, a lane is a number whose bits are loops of two, the highest innermost:
+adding in that order is halving. Blocks are always computed like that.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class TreeLoops:
     def _with_rest(
         self, around: tuple[UOp, ...], block: Affine, lane: Affine, rows: int, whole: UOp | None
     ) -> tuple[TreePart, ...]:
-        """What is left of a row is the last element of its lanes' last group."""
+        """The remainder of a row is the last element of its lanes' last group."""
         most = min(-(-highest(self.count) // LANES), BLOCK // LANES)
         if whole is None and rows < GROUP:
             held, group = None, ZERO

@@ -1,8 +1,8 @@
-"""Rows that a mask throws away from some column on: nothing is computed there.
+"""Rows that a mask discards from some column on: kernels compute nothing there.
 
 Before: for all 2048 columns: exp(where(column <= row, score, -inf) - maximum). After: for those up
-to the row; behind it every element is exp(-inf - maximum), which is found once and written there.
-What may live here: what rows are behind a mask, and whether that is the same for all columns.
+to the row; behind it every element is exp(-inf - maximum), which is computed once and stored there.
+What may live here: the values behind a mask, and whether these are the same for all columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _UnknownError(Exception):
-    """What is behind a mask depends on more than rows."""
+    """The values behind a mask depend on more than rows."""
 
 
 def is_known(rows: PanelRows, mask: UOp) -> bool:
@@ -47,7 +47,7 @@ def _is_same(rows: PanelRows, mask: UOp, part: Sum) -> bool:
 
 
 def behind(rows: PanelRows, mask: UOp, part: Sum, column: int = 0) -> UOp:
-    """What a reduction joins behind the mask, of the present row."""
+    """The terms of a reduction behind the mask, for the present row."""
     rows.go_to_column(part, Affine(column))
     places, gate = reduced_operands(part.node, *rows.places_of(part))
     if gate:

@@ -1,8 +1,8 @@
-"""Rules about a kernel's nodes: what is left to say once tensors have become elements and indices.
+"""Rules about a kernel's nodes, for simplifications that appear only in elements and indices.
 
-Arithmetic keeps every bit, as it does on tensors; the ranges of counters decide comparisons; and a
-gate that is known is none. What may live here: rules. What may not: where nodes stand
-(`optimise.py`).
+Arithmetic keeps every bit, as it does on tensors; the ranges of counters decide comparisons; a
+bounds check with a known result is removed. What may live here: rules. What may not: where nodes
+are placed (`optimise.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Products in tiles of which an element needs several: they stay where their rows are worked on.
+"""Tiled kernels with several products per element.
 
 Before: silu(x @ w) * (x @ v); gates, sigmoid(g[:, :n]) * tanh(g[:, n:]) of g = h @ w.
 After: tiles of x @ w and of x @ v, or of two panels of columns of h @ w, and then the rest of the
-group on the totals of both. Every product is added up as one alone is (`tiles.py`).
+group on the totals of both.
+
+Every product is added as it would be alone (`tiles.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from adjoint.target import Target, Tile
 
 
 def lower_tiles(group: Group, name: str, target: Target) -> tuple[LoopProgram, None]:
-    """The loops of a group that has products of the same rows and columns, and what is done to
-    their elements."""
+    """The loops of a group that has products of the same rows and columns, and elementwise work on
+    them.
+    """
     if target.tile is None or len({at for _, at, _ in group.reduced}) != 1:
         raise InternalError(f"kernel {name} is not made of products in tiles")
     node, at, _ = group.reduced[0]
@@ -78,7 +81,7 @@ def start_of(at: At, column: Affine) -> int:
 
 
 class SeveralProducts(TileLowering):
-    """One kernel being written, whose elements need several sums."""
+    """Writes a kernel whose elements need several sums."""
 
     start = 0
     sooner = False  # the sums of all products are there at the end

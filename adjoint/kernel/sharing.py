@@ -1,9 +1,9 @@
-"""How the tiles of a product are dealt to threads: none waits long for the last piece.
+"""How the tiles of a product are divided among threads, so that none waits long for the last piece.
 
-The grid of a kernel has as many pieces as its text says. Two or four threads share sixteen evenly
-enough; for more of them (`Tile.sharers`) there are as many pieces as make the
-busiest thread ready soonest. Which tiles are one piece changes no bit. What may live here: sizes of
-pieces. What may not: what a piece does (`tiles.py`).
+The text of a kernel fixes the number of pieces of its grid. Two or four threads share sixteen
+evenly enough; for more threads (`Tile.sharers`) there are as many pieces as make the busiest thread
+finish earliest. The division into pieces changes no bit. What may live here: sizes of pieces. What
+may not: what a piece does (`tiles.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _ROUNDS = 8  # of pieces for each thread: more are even enough, however they are
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What threads share: tiles of rows, for each of some panels, of each of which there are some
-    taps; a tile has so many scalar operations. A panel is packed, or read where it lies."""
+    """The work that threads share: tiles of rows, for each of some panels, each with some taps; a
+    tile has this many scalar operations. A panel is packed, or read in place.
+    """
 
     tiles: int
     panels: int
@@ -48,18 +49,18 @@ class Work:
         return self._seconds(together, self.parts(together, most))
 
     def _seconds(self, together: int, parts: int) -> float:
-        """What the busiest thread takes, in tiles."""
+        """The time of the busiest thread, in tiles."""
         pieces, share = self.panels * (self.taps // together) * parts, -(-self.tiles // parts)
         panels, each = together + (share if self.taps > 1 else 0), self._each()
         return (-(-pieces // self.sharers) + _WAITING) * (share * together + panels * each)
 
     def _each(self) -> float:
-        """What a panel takes before it is multiplied, in tiles."""
+        """The time to prepare a panel before it is multiplied, in tiles."""
         return _PACKING if self.packed else _READING
 
 
 def _soonest(ways: Iterable[tuple[float, int]]) -> int:
-    """The first of which no later one is so much sooner that it is worth more pieces."""
+    """The first cut for which no later one is so much faster that more pieces pay."""
     (best, found), *others = ways
     for seconds, way in others:
         if seconds < best * _WORTH:

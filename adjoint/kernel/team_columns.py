@@ -1,14 +1,15 @@
 """Sums down the columns of a matrix by a team of threads: a thread has some columns of a lane.
 
-By the tree of `ops/tree.py`, line i of a block goes to lane i mod 16. For a strip of columns:
+By the reduction tree of `ops/tree.py`, row i of a block goes to lane i mod 16. For a strip of
+columns:
 
     for block, group, lane, column (many side by side): groups[…] = sixteen lines, added up
     for block, lane, column: lanes[block, lane, column] = the groups of sixteen, one after another
     for block, column: blocks[block, column] = the lanes, halved
     for column: the blocks, added up in the order of the tree
 
-Threads next to one another read columns next to one another. What a later stage needs of an earlier
-one, and results, lie in scratch, an element for each column of the strip.
+Neighbouring threads read neighbouring columns. Values that a later stage reads, and results, are in
+scratch, an element for each column of the strip.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
-    """Whether teams go down the columns: there are many lines, and nothing is stored on the way."""
+    """Whether teams go down the columns: there are many rows, and no intermediate stores."""
     if target.team is None or choice.lanes != "outer" or not frame.group.reduced:
         return False
     if not has_fixed_order(frame) or any(stage.stores for stage in frame.stages):

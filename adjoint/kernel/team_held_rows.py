@@ -1,7 +1,7 @@
-"""Long rows that a team of threads holds in scratch, because registers do not.
+"""Long rows that a team of threads holds in shared memory, because registers are too few.
 
-The first stage that reads a row puts it there; later ones find it. What takes long to compute and
-is needed again takes the place of what it was made of. What may live here: what is in scratch, and
+The first stage that reads a row stores it there, and later stages read it from there. An expensive
+value that is needed again overwrites its operand. What may live here: what is in shared memory, and
 since when. What may not: how loops go over a row (`team_rows.py`).
 """
 
@@ -26,7 +26,7 @@ _BESIDE, _OF_A_SUM = 10 << 10, 17 << 10  # bytes of scratch beside rows, and of 
 
 
 class HeldRows(TeamKernel):
-    """A kernel of rows while it is written; `held` are the operands whose rows are in scratch."""
+    """Writes a kernel of rows; `held` are the operands whose rows are in shared memory."""
 
     def __init__(self, frame: LoopStages, choice: Choice, target: Target, index_dtype: DType):
         super().__init__(frame, choice, index_dtype)
@@ -59,7 +59,7 @@ class HeldRows(TeamKernel):
         return None if start.atoms() & self.along.atoms() else start
 
     def _held(self, key: tuple[UOp, Affine]) -> UOp | None:
-        """The scratch that an earlier stage has filled, if nothing else is there by now."""
+        """The shared memory that an earlier stage has filled, if it has not been overwritten."""
         stage, memory = self.in_scratch.get(key, (self.stage, None))
         return memory if stage < self.stage <= self.given_way.get(key, self.stage) else None
 
@@ -86,8 +86,9 @@ class HeldRows(TeamKernel):
         return None if memory is None else self._from_scratch(memory, gate)
 
     def apply(self, node: UOp, operands: list[UOp], at: At, gate: Gate) -> UOp:
-        """An element; one that takes long and is needed again goes to scratch, in the place of
-        what it was made of, which is read from memory if it should be needed still."""
+        """An element; an expensive one that is needed again overwrites its operand in shared
+        memory. If the operand is needed later, it is read from memory.
+        """
         value = super().apply(node, operands, at, gate)
         if not self.held or not is_expensive(node) or node not in self._later():
             return value

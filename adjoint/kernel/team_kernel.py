@@ -1,7 +1,7 @@
-"""A kernel whose lanes are spread over a team of threads, while it is written.
+"""Writes a kernel whose lanes are spread over a team of threads.
 
-What kernels of rows, of columns and of tiles have in common: buffers, elements, sums. A team shares
-scratch; whatever one lane stores there, another may load in a later loop.
+This is the common part of kernels of rows, of columns and of tiles: buffers, elements, sums. A team
+shares scratch; a later loop may load in any lane what another lane stored.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TeamKernel(Elements):
         return sum(prod(stage.sizes) for stage in self.frame.stages)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
-        """The whole; and the node whose index it checks."""
+        """The whole program, and the node whose index it checks."""
         raise NotImplementedError
 
     def _counter(self, size: int, node: UOp) -> Affine:
@@ -80,7 +80,9 @@ class TeamKernel(Elements):
         return self.loops.update(total, UOp(OPS[join_of(node)], (total, value)), *loops)
 
     def _summand(self, number: int, node: UOp, index: Index, places: Index, gate: Gate) -> UOp:
-        """What a reduction joins in one turn of its loops; where there is nothing, the neutral."""
+        """The term of a reduction in one iteration of its loops; the neutral element where there is
+        none.
+        """
         kind = compute_dtype(node.dtype)
         at, loops = (self.counters.at(i, node, number) for i in (index, places))
         operands, inside = reduced_operands(node, at, loops)

@@ -1,13 +1,13 @@
-"""Rows by a team of threads: every loop over a row goes over it in the same way.
+"""Rows by a team of threads: every loop over a row traverses it in the same way.
 
 Before: div(exp(sub(x, max(x))), sum(...)) over rows of 4,096. After, for every row:
     for 256 lanes: for 16 steps: the maximum
     for 256 lanes: { for 16 steps: add up;  partial[lane] = … }
     for 16 lanes: for 16 groups: add up partial[group, lane]
     for 256 lanes: for 16 steps: the quotient, stored
-A lane of a loop is one of the tree (`ops/tree.py`) in one of its groups of sixteen elements, so the
-sum has the order of the tree, whichever thread adds. A thread meets the same elements in every
-loop: what it has read or computed of them stays in its registers.
+A lane of a loop is one lane of the reduction tree (`ops/tree.py`) in one of its groups of sixteen
+elements, so the sum has the order of the tree, whichever thread adds. A thread meets the same
+elements in every loop, and keeps what it has read or computed of them in registers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _MOST = 1024  # threads, where a row is in scratch: a team is alone on its proce
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """How a loop over a row goes: `turns` times `parts` groups side by side, `steps` in each."""
+    """The shape of a loop over a row: `turns` times `parts` groups side by side, `steps` in
+    each.
+    """
 
     count: int
     parts: int
@@ -64,12 +66,14 @@ class RowShape:
 
     @property
     def groups(self) -> int:
-        """Groups that have elements, all of them where a row is made of whole ones."""
+        """Groups with elements, all of them if a row consists of whole ones."""
         return self.turns * self.parts if self.count % _PART else self.count // _PART
 
 
 def is_for_team_rows(frame: LoopStages, choice: Choice, target: Target) -> bool:
-    """Whether teams do the rows of a kernel: they are known, long, and lie along memory."""
+    """Whether teams process the rows of a kernel: their length is known, they are long, and
+    contiguous.
+    """
     if target.team is None or choice.lanes != "inner" or not frame.group.reduced:
         return False
     if not has_fixed_order(frame):
@@ -150,8 +154,9 @@ class TeamRows(HeldRows):
         totals: Totals,
         partial: Totals,
     ) -> Totals:
-        """The elements of all lanes of a turn: the last of several has few, and threads without
-        any do nothing."""
+        """The elements of all lanes of an iteration: the last of several has few, and threads
+        without any do nothing.
+        """
         loops, (at, loop), found = self.loops, turn, dict(totals)
         with loops.loop(shape.lanes, shape.lanes) as lane:
             along = self._counter(shape.lanes, lane)
@@ -173,7 +178,7 @@ class TeamRows(HeldRows):
     def _elements(
         self, number: int, gate: Gate, totals: tuple[Totals, Totals], around: list[UOp]
     ) -> None:
-        """What is done with an element: sums of a lane's own, other totals, results."""
+        """The work on an element: sums of a lane's own, other totals, results."""
         own, found = totals
         for node, index, places in self.frame.stages[number].reductions:
             value = self._summand(number, node, index, places, gate)
@@ -196,9 +201,10 @@ class TeamRows(HeldRows):
         return self.inside
 
     def _repeats(self, number: int, shape: RowShape) -> bool:
-        """Whether a row is made of whole groups and lanes are left over, which then do what those
-        of the last group do: no element has a gate. Sums of theirs are not looked at, a maximum is
-        none the worse for them, and what they store is what is stored there anyway."""
+        """Whether a row consists of whole groups and lanes are left over, which then repeat the
+        last group: no element needs a bounds check. Their sums are ignored, a maximum is not
+        affected, and they store the values that are stored there anyway.
+        """
         others = [n for n, _, _ in self.frame.stages[number].reductions if not adds(n)]
         if shape.whole or shape.turns > 1 or shape.steps < GROUP or shape.count % _PART:
             return False
@@ -210,8 +216,9 @@ class TeamRows(HeldRows):
         return self._counter(shape.groups, last)
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
-        """An element; what is the same for a whole row is read before all loops over it, also by
-        threads that have no element."""
+        """An element; a value that is the same for a whole row is read before all loops over it,
+        also by threads without elements.
+        """
         if place.atoms().isdisjoint(self.along.atoms()):
             gate = tuple(condition for condition in gate if condition not in self.inside)
         return super().load(node, place, gate)

@@ -1,12 +1,12 @@
-"""Transposes by a team of threads: a tile of memory goes through scratch.
+"""Transposes by a team of threads: a tile of memory goes through shared memory.
 
-Before: for i, for j: out[i, j] = f(x[j, i]), and one of the two lies across the other. After:
+Before: for i, for j: out[i, j] = f(x[j, i]), where one of the two accesses is strided. After:
 
     for tiles of 64 by 64:
         for i, for j side by side, along x:    tile[j, i] = x[j, i]
         for i, for j side by side, along out:  out[i, j] = f(tile[j, i])
 
-A line of scratch is one element longer than a tile: lines begin in different banks.
+A line of shared memory is one element longer than a tile, so lines begin in different banks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIDE = 64
 
 
 def is_for_team_tiles(frame: LoopStages, choice: Choice, target: Target) -> bool:
-    """Whether tiles go through scratch: loops lie across one another."""
+    """Whether tiles go through shared memory: reads and writes are strided against each other."""
     return target.team is not None and choice.tile is not None and len(frame.stages) == 1
 
 
@@ -55,7 +55,9 @@ class TeamTiles(TeamKernel):
         self.starts: list[Affine] = []
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
-        """The loops over tiles; inside, first along what is read, then along what is written."""
+        """The loops over tiles; inside, first in the order of reads, then in the order of
+        writes.
+        """
         counters, side = self.counters.stages[0], self.side
         lengths = [v.size for v in counters.vars]
         for place, size in zip((self.across, self.along), self.sizes, strict=True):
@@ -114,7 +116,7 @@ class TeamTiles(TeamKernel):
         return self.index(along * (self.side + 1) + across)
 
     def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
-        """An element; what lies across what is written comes by way of a tile."""
+        """An element; one that is strided against the writes comes from a tile."""
         if not self._lies_across(place):
             return super().load(node, place, gate)
         if self.tiles is None:

@@ -1,7 +1,7 @@
-"""Which tile a product has, and which pieces of it the grid goes over.
+"""The tile of a product, and the pieces of its grid.
 
-What may live here: decisions, from sizes, the target and where operands lie; no choice changes a
-bit. What may not: the code of a product (`tiles.py`), how panels are packed (`panel_packing.py`).
+What may live here: decisions, from sizes, the target and the layout of operands; no choice changes
+a bit. What may not: the code of a product (`tiles.py`), how panels are packed (`panel_packing.py`).
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ class TileChoice(PanelPacking):
         return self.rows % side == 0 and length % side == 0
 
     def _rows_are_lines(self) -> bool:
-        """Whether the numbers of a row lie side by side, and rows at one distance: a matrix unit
-        loads several at once."""
+        """Whether the numbers of a row are contiguous, and rows at one distance: a matrix unit
+        loads several at once.
+        """
         if self._run(0) is not None:
             return False
         before, row = dict(self.atoms), IndexVar(self.rows)
@@ -86,7 +87,7 @@ class TileChoice(PanelPacking):
         return len(steps) == 1 and steps[0][0] is not None and steps[0][1] == 1
 
     def _rows_collide(self) -> bool:
-        """Whether the rows of the left operand lie where a cache has the same places for them."""
+        """Whether the rows of the left operand fall into the same sets of a cache."""
         row = IndexVar(self.rows)
         self._go(self.at[1], var(row))
         probe = Probe(self.group.inputs)
@@ -96,9 +97,10 @@ class TileChoice(PanelPacking):
         return any(step and step * size % _CACHE_PLACES == 0 for step, size in steps)
 
     def _is_near(self) -> bool:
-        """Whether lines of the right operand are read where they lie, as a panel of them would be:
-        plain numbers side by side, and a cache of the core holds all of them without one driving
-        out the next, or so few tiles read them that packing would take longer."""
+        """Whether lines of the right operand are read in place, as if from a panel: contiguous
+        plain numbers, and a cache of the core holds all of them without evictions, or so few tiles
+        read them that packing would take longer.
+        """
         few = self.rows <= _FEW_TILES * self.tile.rows
         if varies(*self.group.sizes) or self.has_margin or self.columns % self.lanes:
             return False
@@ -118,9 +120,10 @@ class TileChoice(PanelPacking):
     # ---- the grid
 
     def _piece(self, piece: Affine, panels: int, parts: int) -> tuple[Affine, ...]:
-        """The batch, the panel and the part of its rows that a piece of the grid is. What panels of
-        one place or tap each write lies between what the others do: these follow one another, so
-        that two threads do not write into the same lines of a cache."""
+        """The batch, the panel and the part of its rows that a piece of the grid covers. Panels of
+        one place or tap each write into the same cache lines: these follow one another, so that two
+        threads do not write into one line.
+        """
         beside = self._beside_places()
         if not beside:
             return unflattened(piece, (self.batch, panels, parts))

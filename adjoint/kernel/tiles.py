@@ -3,13 +3,13 @@
 Before: out[m, n] = relu(sum over k of lhs[m, k] * rhs[k, n] + bias[n]).
 After, for every panel of W columns and every share of the rows (the grid):
     for every block of k:
-        panel[k, j] = rhs[k, first + j], through whatever views and ops are below it
+        panel[k, j] = rhs[k, first + j], through the views and ops below it
         for every R rows: for k: sum[i, j] = fma(lhs[row + i, k], panel[k, j], sum[i, j])
         the sums added to those of the blocks before
     the rest of the group on each total, stored
 Products are added in the order of k, one fused multiply-add after the other, in blocks of fixed
-length, and the blocks in their order: which tiles there are changes no bit. Sizes may vary: loops
-run as often as the sizes of a launch say, and memory is as large as the largest size asks for.
+length, and then the blocks in order: the choice of tiles changes no bit. Sizes may be dynamic:
+loops run as often as the sizes of a launch say, and memory suffices for the largest size.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TileLowering(TileChoice):
             self.listed = self.loops.local("listed", dtypes.int64, BLOCK)
 
     def fill_lists(self) -> None:
-        """What it lists once, before all products."""
+        """The lists that are computed once, before all products."""
 
     def _panel(self) -> UOp:
         return self.loops.local("panel", self._panel_kind(), self._panel_lines() * self.lanes)
@@ -137,8 +137,9 @@ class TileLowering(TileChoice):
             self.loops.store(tiles.totals, place, self._zero(-0.0))
 
     def _blank(self, tiles: Tiles) -> None:
-        """Zeros in the panel where it has no columns: all lanes are multiplied, and what lies there
-        by chance may be so small that processors take a hundred times as long for it."""
+        """Zeros in the panel where it has no columns: all lanes are multiplied, and leftover memory
+        may hold subnormals, for which processors may take a hundred times as long.
+        """
         panel, lanes = tiles.panel, self.lanes
         if panel is None or divides(lanes, self.columns):
             return
@@ -179,8 +180,9 @@ class TileLowering(TileChoice):
         self._add_tiles(replace(tiles, listed=listed), start, size, last)
 
     def _add_tiles(self, tiles: Tiles, start: Affine, size: int, last: Affine) -> None:
-        """First the tiles that have all their rows: what is read for one is there, also where it
-        is read before the loop."""
+        """First the tiles that have all their rows: their operands exist, also for loads that are
+        hoisted before the loop.
+        """
         whole, left = divmod(self.rows, self.tile.rows)
         if highest(whole):
             with self._turns(tiles, whole) as turn:
@@ -214,7 +216,7 @@ class TileLowering(TileChoice):
         self.block = BLOCK // self.numbers if self.in_order else BLOCK
 
     def _ways(self) -> Iterator[None]:
-        """The ways in which a tile may be added up, each where its question says so."""
+        """The variants of adding a tile, each under the condition of its question."""
         asked = question_of(self.node.src[0]) if self.in_order else None
         if asked is None:
             yield
@@ -226,7 +228,7 @@ class TileLowering(TileChoice):
                 yield
 
     def _add_tile(self, tiles: Tiles, turn: Affine, rows: int, start: Affine, size: int) -> None:
-        """The sums of some rows over a block, added to what is there."""
+        """The sums of some rows over a block, added to the previous ones."""
         for _ in self._ways():
             self._add_tile_so(tiles, turn, rows, start, size)
 
@@ -301,7 +303,7 @@ class TileLowering(TileChoice):
         return ZERO if self.once else turn * self.tile.rows
 
     def _finish(self, tiles: Tiles, turn: Affine, number_of: int) -> None:
-        """What the group does to each total of some tiles."""
+        """The elementwise work of the group on each total of some tiles."""
         loops, lanes, step = self.loops, self.lanes, self.tile.rows
         count, begin = None, (tiles.first + turn) * step
         if not same(tiles.share * tiles.parts * step, self.rows):

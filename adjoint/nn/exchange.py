@@ -3,13 +3,14 @@
 Before: (rows, experts, capacity, features), rows split over `ep`, as a batch is.
 After: the same values, experts split over `ep`, as their weights are; then back again.
 
-A microbatch has some rows of every member along `ep`, which do not lie side by side in the batch.
-So on a mesh with stages rows are laid out as a grid, (other axes, ep, turns, rows), in which `ep`
-and turns split dimensions of their own; experts meet them in the order of turns. No row needs
-another, so nothing shows it but draws, which depend on the place of an element: they are refused.
+A microbatch has some rows of every member along `ep`, which are not adjacent in the batch. So on a
+mesh with stages rows form a grid, (other axes, ep, turns, rows), in which `ep` and turns split
+dimensions of their own; experts get them in the order of turns. Rows do not depend on one another,
+so no result changes, except for random numbers, which depend on the position of an element; they
+raise an error.
 
-What may live here: how slots lie, and the weights that they meet. What may not: routing, or what
-experts compute (`experts.py`).
+What may live here: the layout of slots, and the weights that they meet. What may not: routing, or
+what experts compute (`experts.py`).
 """
 
 from __future__ import annotations

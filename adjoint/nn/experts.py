@@ -1,12 +1,12 @@
 """Mixtures of experts: a router sends each token to a few of many feed-forward networks.
 
-What may live here: the layer, and the loss that keeps its experts busy. What may not: how experts
-are spread over members (`parallel.py`), or how tokens get there (`exchange.py`); the layer only
-follows how its weights lie.
+What may live here: the layer, and the loss that balances its experts. What may not: how experts are
+spread over members (`parallel.py`), or how tokens get there (`exchange.py`); the layer only follows
+the sharding of its weights.
 
-Rows of a batch are routed each by itself, so neither the mesh nor the rest of the batch changes
-what a token meets. Where the weights are split over members by experts, tokens go to their experts
-by one all_to_all and come back by another; so do their gradients.
+Each row of a batch is routed by itself, so neither the mesh nor the rest of the batch affects a
+token. If the weights are split over members by experts, tokens go to their experts by one
+all_to_all and come back by another; so do their gradients.
 """
 
 from __future__ import annotations

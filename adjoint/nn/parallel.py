@@ -1,11 +1,12 @@
-"""Models on meshes: layouts of parameters, of optimisers' state and of batches, by axes' names.
+"""Models on meshes: shardings of parameters, of optimiser state and of batches, by names of axes.
 
     mesh = Mesh({"dp": 2, "tp": 2})
     nn.parallel.shard_model(model, mesh)
     x = nn.parallel.shard_batch(mesh, x)
 
-The model stays as it is written: a layout is a fact about its tensors, and what members say to one
-another follows. What may live here: which layout each strategy wants. What may not: collectives.
+The model does not change: a sharding is a property of its tensors, and the communication of the
+members follows from it. What may live here: the shardings of each strategy. What may not:
+collectives.
 
 | axis | what it splits |
 |---|---|

@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoidal encodings, which are added, and rotary ones, which turn.
+"""Positional encodings: sinusoidal ones, which are added, and rotary ones, which rotate.
 
 Positions are given by an offset that may be a tensor, so that one compiled program serves every
 position of a decoding. Elsewhere: learned ones (an `Embedding` is one already).

@@ -96,8 +96,8 @@ class TransformerEncoderLayer(_Layer):
     """Self-attention and two linear maps with an activation between, each added to its input.
 
     `norm_first` normalises before each part, else after each sum. `is_causal` in a call hides keys
-    that come later; `cache` makes a call decode step by step. A module `feed_forward` takes the
-    place of the two linear maps: a `MixtureOfExperts`, say.
+    that come later; `cache` makes a call decode step by step. A module `feed_forward` replaces the
+    two linear maps: a `MixtureOfExperts`, for example.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ def _own(tensor: Tensor) -> Tensor:
 class TransformerEncoder(Module):
     """A stack of encoder layers, each a copy of the one given, and a norm behind them.
 
-    `enable_nested_tensor` and `mask_check` are taken and change nothing.
+    `enable_nested_tensor` and `mask_check` are accepted and have no effect.
     """
 
     def __init__(

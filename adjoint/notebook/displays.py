@@ -1,6 +1,6 @@
-"""Which display is for what: the table of things that a notebook shows.
+"""The table from classes to their notebook displays.
 
-What may live here: the table, and how a display that fails is replaced by the plain text.
+What may live here: the table, and how the plain text replaces a display that fails.
 """
 
 from __future__ import annotations

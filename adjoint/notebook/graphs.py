@@ -1,6 +1,6 @@
-"""Graphs in notebooks: the drawing of what is small enough to be read, and whole pages.
+"""Graphs in notebooks: drawings of graphs that are small enough to read, and whole pages.
 
-What may live here: which graph a thing has. What may not: how it is drawn (`viz/picture.py`).
+What may live here: which graph an object has. What may not: how it is drawn (`viz/picture.py`).
 """
 
 from __future__ import annotations

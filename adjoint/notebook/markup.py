@@ -1,6 +1,6 @@
-"""HTML and SVG by calls: text is escaped because there is no other way to put it in.
+"""HTML and SVG by function calls: there is no way to insert text without escaping it.
 
-What may live here: elements. What may not: what is shown of anything.
+What may live here: elements. What may not: the contents of any display.
 """
 
 from __future__ import annotations

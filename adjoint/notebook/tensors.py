@@ -1,6 +1,6 @@
-"""Tensors in notebooks: what they are, their values, a line or an image where that says more.
+"""Tensors in notebooks: their type, their values, and a line or an image if that says more.
 
-Nothing is computed here that `repr` would not compute: of a tensor that is not known only its type
+Nothing is computed here that `repr` would not compute: for a tensor without a value only the type
 is shown, unless it is small.
 """
 

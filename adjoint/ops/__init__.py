@@ -1,7 +1,7 @@
-"""The vocabulary: one record per op, and nothing else.
+"""One record per op, and nothing else.
 
-In: the record types of `ir/`. Out: the registry `OPS`, filled by importing this package.
-May not: run anything, hold tensor data, or know of `Tensor`.
+In: the record types of `ir/`. Out: the registry `OPS`, filled by importing this package. May not:
+run anything, hold tensor data, or know of `Tensor`.
 """
 
 from adjoint.ops import (  # noqa: F401 (to import a module is to enter its records)

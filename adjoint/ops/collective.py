@@ -1,10 +1,10 @@
-"""Collectives: what the members of a mesh say to one another inside a local graph.
+"""Collectives: communication between the members of a mesh inside a local graph.
 
-`partition` writes these nodes; no user does. An operand is what one member has. `axes` are axes of
-the mesh, the slowest first, `size` how many members differ along them; `dim` is where parts lie
-side by side. A derivative is the transpose of what all members compute together: a gather ↔ a
-reduction that leaves each its part. The reference is run by every member, and meets the others at
-the communicator of its thread (`ir/member.py`).
+`partition` writes these nodes; no user does. An operand is one member's part. `axes` are axes of
+the mesh, the slowest first, `size` the number of members along them; `dim` is the dimension along
+which parts are concatenated. A derivative is the transpose of what all members compute together: a
+gather ↔ a reduction that leaves each its part. Every member runs the reference, and meets the
+others at the communicator of its thread (`ir/member.py`).
 """
 
 from __future__ import annotations

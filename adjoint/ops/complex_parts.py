@@ -1,9 +1,9 @@
-"""The parts of complex numbers: COMPLEX joins two, REAL and IMAG take one, CONJ turns it round.
+"""The parts of complex numbers: COMPLEX joins two, REAL and IMAG take one, CONJ conjugates.
 
 Complex derivatives: a cotangent g and a tangent t pair as Re(Σ g t), without conjugation. So the
-cotangent of a C-linear map is its plain transpose, and the gradient of a real function of x + iy
-is ∂f/∂x - i ∂f/∂y, whose conjugate is the direction of steepest ascent. For a function that is real
-at both ends this does not show: its gradient is the usual one.
+cotangent of a C-linear map is its plain transpose, and the gradient of a real function of x + iy is
+∂f/∂x - i ∂f/∂y, whose conjugate is the direction of steepest ascent. A function that is real at
+both ends has the usual gradient.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""FACTOR: factorisations of matrices and systems of equations, as a library has them.
+"""FACTOR: factorisations of matrices and systems of equations, as a library computes them.
 
-Matrices are given and come as libraries of columns have them in memory, which `what` says; a
-triangle that is not asked for holds anything. What may live here: the op. Which of the nodes of
-`linalg.py` and `factorisations.py` become one is decided in `schedule/factorisations.py`.
+Matrices are column-major, as `what` describes; an unrequested triangle has any contents. What may
+live here: the op. `schedule/factorisations.py` alone creates its nodes, from nodes of `linalg.py`
+and `factorisations.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Attention as kernels compute it whole: words that a compiled program has in place of `attention`.
+"""Attention as kernels compute it whole: the ops that replace `attention` in a compiled program.
 
 q is (batch, heads, queries, features); key and value have as many heads, or fewer that several of q
-share. Results lie with heads inside of rows, (batch, rows, heads, features), as most models go on
-with them. What may live here: types and meaning. What may not: when they are used.
+share. Results have heads inside rows, (batch, rows, heads, features), as most models continue with
+them. What may live here: types and meaning. What may not: when they are used.
 """
 
 from __future__ import annotations

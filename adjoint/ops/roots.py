@@ -1,8 +1,8 @@
-"""Roots and lengths at zero, where they have a corner: the derivative is 0 there, by declaration.
+"""Roots and norms at zero, where they have a kink: the derivative is 0 there, by declaration.
 
-A convention for a first derivative is none for a second: at 0 that one is NaN, unless the corner is
-not there: in `vector_norm(x) ** 2` the factor y of the cotangent and the y that it is divided by
-cancel, and `quotient` finds it.
+A convention for a first derivative does not define the second: at 0 that is NaN, unless the kink
+cancels. In `vector_norm(x) ** 2` the factor y of the cotangent and the y that it is divided by
+cancel, and `quotient` finds the factor.
 """
 
 from __future__ import annotations

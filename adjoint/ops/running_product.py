@@ -1,9 +1,9 @@
-"""Derivatives of the running product y[i] = x[0] … x[i]: its tangent, its cotangent, and theirs.
+"""Derivatives of the cumulative product y[i] = x[0] … x[i]: its tangent, its cotangent, and theirs.
 
 With e the product before each element, the tangent is the recurrence d[i] = x[i] d[i-1] + e[i] t[i]
-and the cotangent e[j] q[j] with q[j] = g[j] + x[j+1] q[j+1]. Each is computed by running sums that
-know where the first zero is. Their own derivatives come from the recurrences, which are polynomials
-and so are right at zeros, to any order.
+and the cotangent e[j] q[j] with q[j] = g[j] + x[j+1] q[j+1]. Each is computed by cumulative sums
+that know where the first zero is. Their own derivatives come from the recurrences, which are
+polynomials and so are right at zeros, to any order.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""SCAN: running sums, products, maxima and minima along one axis, in either direction.
+"""SCAN: cumulative sums, products, maxima and minima along one axis, in either direction.
 
 NaN propagates: from the first NaN on, every result is NaN.
 
-A running sum of floats is kept in float64 and rounded once per element, in this order, the same on
-every device: sixteen neighbours are a block, sixteen blocks a block of the next level, and so on.
-An element is the sum inside its block so far, added to the sum of all before the block; that is the
-sum of the blocks before it in the block around it, added to the sum of all before that.
+A cumulative sum of floats accumulates in float64 and rounds once per element, in this order, the
+same on every device. Sixteen neighbours are a block, sixteen blocks a block of the next level, and
+so on. An element is the sum inside its block so far, added to the sum of all before the block. That
+is the sum of the blocks before it in the enclosing block, added to the sum of all before that.
 """
 
 from __future__ import annotations

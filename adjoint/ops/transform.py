@@ -1,7 +1,7 @@
-"""TRANSFORM: Fourier transforms of the last axes, not divided by anything, as a library has them.
+"""TRANSFORM: Fourier transforms of the last axes without normalisation, as a library computes them.
 
-What may live here: the op. Which of `fourier.py`'s nodes become one is decided in
-`schedule/transforms.py`; nodes of it are made there alone.
+What may live here: the op. `schedule/transforms.py` alone creates its nodes, from nodes of
+`fourier.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The one tree by which floats are added up or multiplied: every device computes it, bit for bit.
+"""The reduction tree by which floats are added or multiplied: every device follows it, bit for bit.
 
 A block is at most 4,096 neighbours in logical row-major order. Element i of a block goes to lane i
 mod 16. A lane adds its elements one after another in groups of sixteen, then its groups; at the end
-the lanes are halved: 8, 4, 2, 1. What is missing is the neutral element. The values of the blocks
-are added up in the same way, until one is left. So a sum depends on its length and on nothing else:
-not on layout, batch, threads, or the sizes of other axes.
+the lanes are halved: 8, 4, 2, 1. Missing elements are the neutral element. The values of the blocks
+are added in the same way, until one is left. So a sum depends only on its length: not on layout,
+batch, threads, or the sizes of other axes.
 """
 
 from __future__ import annotations

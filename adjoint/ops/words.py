@@ -1,7 +1,7 @@
-"""CONTRACT of numbers that lie several to a word, as instructions of matrix units read them.
+"""CONTRACT of numbers packed several to a word, as instructions of matrix units read them.
 
-What may live here: the op, and how words are made of numbers. Which products become such ones is
-decided in `schedule/word_products.py`. Nodes of it are made there alone.
+What may live here: the op, and how words are made of numbers. `schedule/word_products.py` alone
+creates its nodes.
 """
 
 from __future__ import annotations

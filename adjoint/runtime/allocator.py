@@ -1,7 +1,7 @@
-"""Memory for buffers: size classes, free lists, pages that are kept for the next time.
+"""Memory for buffers: size classes, free lists, cached pages.
 
-A freed block goes to the list of its class and comes back from there, so a program in steady state
-takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more ask for huge pages.
+A freed block goes to the list of its class and is reused from there, so a program in steady state
+takes no page faults. Small blocks are cut from slabs; blocks of 2 MiB and more request huge pages.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Class:
 
 
 class _Gone(ref["Block"]):
-    """What is left of a small block: where it was."""
+    """The remains of a small block: its address."""
 
     __slots__ = ("address", "home")
     address: int
@@ -53,10 +53,11 @@ class _Gone(ref["Block"]):
 
 
 class Block:
-    """Memory of one buffer; goes back to its list when nothing holds it.
+    """Memory of one buffer; returns to its list when nothing holds it.
 
-    A small block runs no Python code in the end (see `ir/weak.py`): it holds a reference to itself,
-    which then goes to the list `gone` of its allocator, and from there at the next allocation.
+    A small block runs no Python code when it dies (see `ir/weak.py`): it holds a reference to
+    itself, which then goes to the list `gone` of its allocator, and from there to the free list at
+    the next allocation.
     """
 
     __slots__ = ("__weakref__", "_home", "_note", "address")
@@ -72,7 +73,7 @@ class Block:
 
 
 class LargeBlock(Block):
-    """A block whose memory may go back to the system at once."""
+    """A block whose memory may return to the system at once."""
 
     __slots__ = ()
 
@@ -89,7 +90,7 @@ class LargeBlock(Block):
 
 
 class HostBlock(Block):
-    """A block that the host reads where it lies."""
+    """A block that the host reads in place."""
 
     __slots__ = ()
 
@@ -100,7 +101,7 @@ class HostBlock(Block):
         return {"shape": shape, "typestr": "|u1", "data": (self.address, False), "version": 3}
 
     def read(self, nbytes: int) -> Array:
-        """Its first bytes, as they lie; the array keeps the block alive."""
+        """Its first bytes, in place; the array keeps the block alive."""
         return np.asarray(self)[:nbytes]
 
 
@@ -163,7 +164,7 @@ class Allocator:
             self._in_use -= note.home.size
 
     def statistics(self) -> MemoryStatistics:
-        """What is in use and what is kept, now."""
+        """The bytes in use and in the cache, now."""
         in_use = self.in_use
         cached = sum(c.size * len(c.free) for c in list(self._classes.values()))
         return MemoryStatistics(in_use, cached, self.peak)
@@ -207,7 +208,7 @@ class Allocator:
             return start
 
     def _map(self, size: int, asked: int) -> int:
-        """Pages of the system; if it has none, again without what is kept."""
+        """Pages of the system; if it has none, again after releasing the cache."""
         try:
             address = libc.map_pages(size)
         except MemoryError:
@@ -226,7 +227,7 @@ class Allocator:
 
     @classmethod
     def block_bytes(cls, size: int) -> int:
-        """What a block of so many bytes takes."""
+        """The bytes of a block for this many bytes."""
         small = size <= _MAX_SLAB_BLOCK
         return _small_size((size + ALIGNMENT - 1) // ALIGNMENT) if small else cls._rounded(size)
 
@@ -248,7 +249,7 @@ def _small_size(units: int) -> int:
 
 
 def step_size(size: int) -> int:
-    """The next of four sizes per doubling: at most a quarter more than asked."""
+    """The next of four sizes per doubling: at most a quarter more than requested."""
     unit = 1 << ((size - 1).bit_length() - 3)
     return -(-size // unit) * unit
 

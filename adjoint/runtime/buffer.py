@@ -1,9 +1,9 @@
 """`Buffer`: the storage of one realized tensor, in the memory of its device.
 
-A buffer's contents never change once a user can see them: an assignment makes a new buffer, so a
-view handed to NumPy or another library stays what it was. So a buffer may be in two places: what
-came from the host is copied to its device when a program asks for its `address`, what a program
-made is copied to the host when `array()` is asked for; where the host can address the memory of
+A buffer's contents never change once a user can see them: an assignment makes a new buffer, so an
+array view that NumPy or another library holds keeps its contents. Therefore a buffer may have two
+copies. A value from the host is copied to its device when a program asks for its `address`; a value
+from a program is copied to the host when `array()` is called. If the host can address the memory of
 the device, both are one.
 """
 
@@ -68,7 +68,7 @@ class Buffer:
 
     @classmethod
     def empty(cls, dtype: DType, shape: tuple[int, ...], device: str) -> Buffer:
-        """Memory whose contents are anything, for a program to fill."""
+        """Uninitialised memory, for a program to fill."""
         block = memory_of(device).allocate(dtype.itemsize * prod(shape))
         return cls.over(block, dtype, shape, device)
 
@@ -82,7 +82,7 @@ class Buffer:
 
     @classmethod
     def owning(cls, array: Array, device: str) -> Buffer:
-        """A buffer on a fresh copy (`copied`), which nothing else shows."""
+        """A buffer on a fresh copy (`copied`), which nothing else shares."""
         block: Any = array
         while isinstance(block, np.ndarray):
             block = block.base
@@ -100,12 +100,12 @@ class Buffer:
         return block
 
     def refill(self, block: MemoryBlock) -> None:
-        """Other memory for what has given up its own, or needs it no more."""
+        """New memory for a buffer that has donated its own, or no longer needs it."""
         self._block, self._address = block, block.address
         self.__class__ = Buffer
 
     def fail(self, error: BaseException) -> None:
-        """What was computed here is no value: who asks for it gets the error."""
+        """Mark the contents as invalid: reading them raises the error."""
         failed: Any = error
         self._array, self._block, self._address = failed, None, None
         self.__class__ = FailedBuffer
@@ -158,7 +158,7 @@ class Buffer:
         return self._placed() if address is None else address
 
     def _placed(self) -> int:
-        """Put what is on the host where the device can read it."""
+        """Copy the host's contents to where the device can read them."""
         memory, array = memory_of(self.device), self._contents()
         if not array.flags.c_contiguous:
             self._array = array = np.ascontiguousarray(array)
@@ -179,7 +179,7 @@ class Buffer:
 
     @property
     def on_host(self) -> bool:
-        """Whether the host can read the contents where they lie."""
+        """Whether the host can read the contents in place."""
         return self._array is not None or memory_of(self.device).addressable
 
     @property
@@ -193,7 +193,7 @@ class Buffer:
         return self._array
 
     def _fetched(self) -> Array:
-        """The bytes: where they lie if the host can address them, else a copy."""
+        """The bytes: in place if the host can address them, else a copy."""
         block: Any = self._block
         if self.on_device:
             with copying(self.device, "host", self.nbytes):
@@ -211,7 +211,7 @@ class Buffer:
 
 
 class DonatedBuffer(Buffer):
-    """What is left of a buffer whose memory was given up."""
+    """The class of a buffer whose memory was donated."""
 
     __slots__ = ()
 
@@ -222,7 +222,7 @@ class DonatedBuffer(Buffer):
 
 
 class FailedBuffer(Buffer):
-    """What is left of a buffer whose contents an index out of range has spoilt."""
+    """The class of a buffer whose contents are invalid because an index was out of range."""
 
     __slots__ = ()
 
@@ -242,8 +242,9 @@ class SharedBuffer(Buffer):
 
 
 class LentBuffer(Buffer):
-    """Memory that another library may write to, whatever it was told. What is on a device is read
-    anew each time, and never given to a program to write over."""
+    """Memory to which another library may write, even if it was marked read-only. The host reads
+    memory on a device anew each time, and no program may overwrite it.
+    """
 
     __slots__ = ()
 

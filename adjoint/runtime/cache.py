@@ -1,10 +1,10 @@
-"""Compiled code on disk, one file per object, named by the hash of all it depends on.
+"""Compiled code on disk, one file per object, named by the hash of everything it depends on.
 
-The directory is private: one that another user owns or can write to is not used, since what is in
-it will run; the same is asked of every file, through the descriptor it is read from. A file carries
-the hash of its name and its contents and is put in place by a rename, so a reader sees a whole file
-or none; one that was cut, changed, renamed or is not ours is removed and made again. A disk that is
-full or cannot be written to is no error: code is compiled again.
+The directory is private, because its contents will run: a directory that another user owns or can
+write to is not used, and the same holds for every file, through the descriptor it is read from. A
+file carries the hash of its name and its contents and is put in place by a rename, so a reader sees
+a whole file or none. A file that is truncated, changed, renamed or not ours is removed and made
+again. A full or read-only disk is no error: code is compiled again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """LLVM IR → native functions of this process, with no compiler on the machine.
 
-LLVM (llvmlite) is loaded only when something must be compiled; compiled objects are kept on disk
-and code in memory, the least recently used given up first. Code lives as long as programs hold it.
+LLVM (llvmlite) is loaded only when something must be compiled. Compiled objects are cached on disk
+and code in memory; the least recently used is evicted first. Code lives as long as programs hold
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""NVIDIA's library of matrix products, by its C interface.
+"""cuBLASLt, NVIDIA's library of matrix products, by its C interface.
 
 It is found beside the Python package that ships it (`nvidia-cublas`, which torch installs too), or
-where the system keeps libraries. What may live here: its calls and its numbers. What may not: which
-products it is given.
+where the system keeps libraries. What may live here: its calls and its constants. What may not:
+which products it gets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A GPU by NVIDIA's driver: a method for each thing that a backend asks of it.
+"""A GPU through NVIDIA's driver: one method for each request of a backend.
 
-Memory, copies, modules, launches, graphs of launches. All work goes to one stream, in order; who
-puts something there has the `lock`, since a graph is recorded by sending launches elsewhere. What
+Memory, copies, modules, launches, graphs of launches. All work goes to one stream, in order; a
+thread that puts work there holds the `lock`, since recording a graph sends launches elsewhere. What
 may live here: calls of libcuda. What may not: what is computed, or when.
 """
 

@@ -1,4 +1,4 @@
-"""NVIDIA's driver, by its C interface: nothing but the driver itself has to be installed.
+"""NVIDIA's driver, by its C interface: only the driver itself has to be installed.
 
 What may live here: the table of the functions that are called, and finding them. What may not: what
 they are called for (`cuda.py`).

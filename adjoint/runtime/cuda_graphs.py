@@ -1,7 +1,7 @@
-"""Graphs of launches: recorded once, launched by one call, again and again.
+"""CUDA graphs: recorded once, launched repeatedly by one call.
 
-A graph has the addresses that its launches had; those of a kernel can be set anew. What may live
-here: graphs as the driver has them. What may not: which launches are one (`backends/cuda`).
+A graph has the addresses that its launches had; those of a kernel can be changed. What may live
+here: graphs as the driver has them. What may not: which launches form one (`backends/cuda`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""NVIDIA's library of convolutions, by its C interface of descriptors.
+"""cuDNN, NVIDIA's library of convolutions, by its C interface of descriptors.
 
-A convolution is a graph of one operation; the library lists engines for it, those that it thinks
-soonest done first; a plan is one of them, made ready; a pack says where the tensors lie. What may
-live here: its calls. What may not: which convolutions it is given.
+A convolution is a graph of one operation. The library lists engines for it, those that it expects
+to be fastest first; a plan is a prepared engine; a variant pack holds the addresses of the tensors.
+What may live here: its calls. What may not: which convolutions it gets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""NVIDIA's library of Fourier transforms, by its C interface.
+"""cuFFT, NVIDIA's library of Fourier transforms, by its C interface.
 
-What may live here: its calls. What may not: which transforms it is given.
+What may live here: its calls. What may not: which transforms it gets.
 """
 
 from __future__ import annotations

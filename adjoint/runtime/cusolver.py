@@ -1,7 +1,8 @@
-"""NVIDIA's library of linear algebra, and of cuBLAS its triangular systems, by their C interfaces.
+"""cuSOLVER, NVIDIA's library of linear algebra, and the triangular systems of cuBLAS, by their C
+interfaces.
 
-Matrices lie column by column. What may live here: calls on addresses. What may not: which matrices
-they are given, and where these lie.
+Matrices are column-major. What may live here: calls on addresses. What may not: which matrices they
+get, and where these are.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def has_tools(target: Target) -> bool:
 
 
 def _names(target: Target) -> list[str]:
-    """The devices of a target that is there."""
+    """The devices of a present target."""
     if not target.gpu:
         return [target.name]
     from adjoint.runtime.cuda import device_count  # a driver, which may not be there
@@ -32,7 +32,7 @@ def _names(target: Target) -> list[str]:
 
 
 def runnable(name: str) -> str:
-    """A device in its one spelling; E6002 if nothing can run there, with what is missing."""
+    """The canonical name of a device; E6002 if nothing can run there, with what is missing."""
     device = canonical_device(name)
     (target,) = targets_of(device)
     if has_tools(target):
@@ -50,7 +50,7 @@ def _check_number(target: Target, device: str) -> None:
 
 
 def _missing(target: Target) -> tuple[str, str]:
-    """What a target lacks here, and what to do."""
+    """What a target lacks here, and how to fix it."""
     if not target.gpu:
         return f"none of {', '.join(target.tools)} is installed", "install one, or use device='CPU'"
     from adjoint.runtime.cuda import problem, remedy
@@ -60,7 +60,7 @@ def _missing(target: Target) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What a device is: `memory` in bytes, `capability` of a GPU."""
+    """Facts about a device: `memory` in bytes, `capability` of a GPU."""
 
     device: str
     name: str
@@ -69,7 +69,7 @@ class DeviceFacts:
 
 
 class _Devices:
-    """`Device.DEFAULT` is where tensors go unless told otherwise."""
+    """`Device.DEFAULT` is the default device of tensors."""
 
     def __init__(self) -> None:
         self._default: str | None = None  # what ADJOINT_DEVICE says, once it is asked for

@@ -1,8 +1,8 @@
-"""A compiled object laid out in executable memory.
+"""Loads a compiled object into executable memory.
 
 An x86-64 ELF object needs little: place its sections, resolve its relocations, make the pages
-executable. Done here, code from the disk cache runs without loading LLVM, and the pages of a kernel
-are given back with the last program that calls it.
+executable. With this loader, code from the disk cache runs without loading LLVM, and the pages of a
+kernel are freed with the last program that calls it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _ObjectLayout:
         ]
 
     def _place(self) -> int:
-        """Sections that take memory, in order, each where its alignment wants it."""
+        """Sections that occupy memory, in order, each at its alignment."""
         at = 0
         for index, section in enumerate(self.sections):
             if section.flags & _ALLOC and section.kind in (_PROGBITS, _NOBITS) and section.size:

@@ -1,8 +1,8 @@
-"""A plain interpreter of loop programs: what every renderer must reproduce, bit for bit.
+"""A plain interpreter of loop programs: every renderer must reproduce its results, bit for bit.
 
-It goes through the nodes one by one with NumPy scalars, lanes one after another; only a register
-that belongs to a loop with lanes has a value per lane, joined by halving when the loop ends. Slow
-on purpose: there is nothing here to get wrong.
+It executes the nodes one by one with NumPy scalars, lanes one after another; only an accumulator
+that belongs to a loop with lanes has a value per lane, joined by halving when the loop ends. It is
+slow on purpose, because it must be simple.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Run:
                 self.finish(phi)
 
     def finish(self, phi: UOp) -> None:
-        """Outside its loops a PHI is what the register holds; lanes are joined by halving."""
+        """Outside its loops a PHI has the value of the accumulator; halving joins lanes."""
         register = self.registers[phi.src[0]]
         while len(register) > 1:
             half = len(register) // 2

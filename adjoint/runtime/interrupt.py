@@ -1,8 +1,8 @@
-"""Long native work that Ctrl-C gets through to.
+"""Runs long native work so that Ctrl-C can interrupt it.
 
 Python runs signal handlers in the main thread only, and only between its own instructions, never
-inside a native call. So long work is done by another thread, and the main thread waits for it where
-a signal can wake it.
+inside a native call. So another thread does long work, and the main thread waits for it where a
+signal can wake it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEEP = "_adjoint_keep"  # an attribute of the interrupt, which stays the object
 
 
 def left_behind(error: BaseException, *memory: Any) -> bool:
-    """Whether an interrupt left work that goes on behind our back; it keeps the memory it uses."""
+    """Whether an interrupt left work running; if so, the work keeps the memory it uses."""
     keep: list[Any] | None = getattr(error, _KEEP, None)
     if keep is not None:
         keep.extend(memory)
@@ -60,7 +60,7 @@ class Job:
 
 
 def leave_behind(error: BaseException, job: Job) -> None:
-    """The work goes on, and keeps the memory that callers leave to it when they see the error."""
+    """Let the work go on; it keeps the memory that callers leave to it when they see the error."""
     setattr(error, _KEEP, job.keep)
 
 
@@ -99,9 +99,9 @@ def on_main_thread() -> bool:
 def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
     """The result of `work`, done by another thread while the main thread waits for it or Ctrl-C.
 
-    An interrupt calls `cancel` and waits a little for the work to end. If it does not, the caller
-    must leave the memory that the work uses to it: `left_behind`. Work without a `cancel` needs
-    nothing of the caller and ends by itself.
+    An interrupt calls `cancel` and waits a little for the work to end. If it does not end, the
+    caller must leave the memory that the work uses to it: `left_behind`. Work without a `cancel`
+    needs nothing of the caller and terminates.
     """
     if not on_main_thread():
         return work()
@@ -124,8 +124,9 @@ def interruptible(work: Callable[[], Any], cancel: Callable[[], None] | None = N
 
 
 def begin(work: Callable[[], Any]) -> Job:
-    """The work, begun by a thread of its own; `settle` waits for it. It is something that is going
-    to be asked for: an error in it comes again then."""
+    """Start the work in a thread of its own; `settle` waits for it. A later call will request its
+    result, and raises its error again then.
+    """
     job = Job(work)
     _compiles[:] = [*(other for other in _compiles if not other.finished), job]
     try:
@@ -152,9 +153,9 @@ def unforked(work: Callable[[], Any]) -> Any:
 
 
 def undisturbed(work: Callable[[], Any]) -> Any:
-    """The result of `work` that no signal may cut in two, such as an import: an interrupt waits.
+    """The result of `work` that no signal may interrupt, such as an import: an interrupt waits.
 
-    In an import Python may turn an interrupt into another error, or lose it.
+    During an import Python may turn an interrupt into another error, or lose it.
     """
     if not on_main_thread():
         return work()
@@ -172,8 +173,9 @@ def undisturbed(work: Callable[[], Any]) -> Any:
 
 
 def _await(job: Job) -> None:
-    """Until the job is finished. Its lock may have been taken by the interrupt that left it, so the
-    lock alone says nothing: it only wakes us."""
+    """Wait until the job is finished. The interrupt that left it may have taken its lock, so the
+    lock alone proves nothing: it only wakes this thread.
+    """
     while not job.finished:
         with contextlib.suppress(BaseException):  # more signals: it ends by itself, and soon
             job.done.acquire(timeout=0.02)
@@ -190,7 +192,7 @@ def _abandon(runner: Runner, job: Job) -> None:
 
 @atexit.register
 def _end_compiles() -> None:
-    """LLVM may not be taken down while it compiles; what it has not begun it need not begin."""
+    """LLVM must not be destroyed while it compiles; compiles that have not begun are cancelled."""
     with _deaf():
         for job in _compiles:
             if not job.claim.acquire(blocking=False):
@@ -202,7 +204,7 @@ def _end_compiles() -> None:
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    """Another Ctrl-C changes nothing inside: what is waited for ends by itself, and soon."""
+    """Ignore another Ctrl-C inside: the awaited work terminates, and soon."""
     usual = signal.getsignal(signal.SIGINT)
     if not callable(usual) or not on_main_thread():
         yield

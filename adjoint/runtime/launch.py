@@ -73,8 +73,9 @@ def chunk_of(extent: int, cost: int, threads: int | None = None, lanes: int = 1)
 
 
 def _even(extent: int, chunk: int, threads: int) -> int:
-    """A chunk that is no longer, and at least half as long, with which the busiest thread has
-    least; as it was for few threads, or fewer chunks than threads."""
+    """A chunk size, at most this and at least half, with which the busiest thread has least to do;
+    unchanged for few threads, or fewer chunks than threads.
+    """
     chunks = -(-extent // chunk)
     if threads <= _FEW_THREADS or chunks <= threads:
         return chunk

@@ -26,8 +26,9 @@ _DEFINED = re.compile(r'^define (?!internal)[^@]*@(?:"([^"]*)"|([\w.]+))\(', re.
 
 
 class Desk:
-    """What one thread needs to compile: code generators of its own, for good code and for code that
-    is there soon. A fork waits until no desk is used: LLVM must be whole in a child."""
+    """The LLVM state that one thread needs to compile: its own code generators, for optimised and
+    for quick code. A fork waits until no desk is in use: LLVM must be consistent in a child.
+    """
 
     __slots__ = ("lock", "machine", "quick")
 
@@ -72,7 +73,7 @@ class Engine:
 
     @contextmanager
     def _desk(self) -> Iterator[Desk]:
-        """A desk that is free, or the first as soon as it is."""
+        """A free desk, or the first one as soon as it is free."""
         free = (desk for desk in self.desks if desk.lock.acquire(blocking=False))
         desk = next(free, None)
         if desk is None:
@@ -129,9 +130,9 @@ class Engine:
 def _emitter(llvm: Any) -> Callable[[Any, Any], bytes]:
     """Code generator and module → object.
 
-    llvmlite lets one thread at a time into LLVM. Generating code for modules of different contexts
-    is what LLVM does in several threads itself, so that one function is called beside that lock;
-    where llvmlite's library is not found as it is today, the lock is kept.
+    llvmlite lets one thread at a time into LLVM. LLVM itself generates code for modules of
+    different contexts in several threads, so this one function is called outside llvmlite's lock;
+    if llvmlite's library is not found in its present form, the lock is kept.
     """
     try:
         ffi = llvm.ffi
@@ -165,7 +166,7 @@ _engine_lock = hold_over_fork(threading.Lock())
 
 
 def engine() -> Engine:
-    """LLVM, made when first asked for."""
+    """LLVM, loaded on first use."""
     with _engine_lock:
         if not _engines:
             _engines.append(Engine())

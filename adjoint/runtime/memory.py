@@ -1,6 +1,6 @@
-"""Memory of a kind of device: where blocks come from, and how bytes get there and back.
+"""The memory of a kind of device: where blocks come from, and how bytes get there and back.
 
-Addresses are 64-bit numbers. Where the host can address the memory, reading gives a view.
+Addresses are 64-bit numbers. If the host can address the memory, reading returns a view.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class DeviceMemory(Protocol):
     addressable: bool  # whether the host can read and write it where it lies
 
     def allocate(self, nbytes: int) -> MemoryBlock:
-        """Memory whose contents are anything. E6004 if there is none."""
+        """Uninitialised memory. E6004 if there is none."""
 
     def block_bytes(self, nbytes: int) -> int:
-        """What a block of so many bytes takes."""
+        """The bytes of a block for this many bytes."""
 
     def read(self, address: int, nbytes: int) -> Array:
         """Bytes at an address: a view where the memory is addressable, else a copy."""
@@ -106,7 +106,9 @@ _TOLD = 5  # values that an error names
 
 
 def tells_largest(tell: Callable[[str, int], _Told]) -> Callable[[str, int], _Told]:
-    """Who knows the largest values on a device: the size of each, and its node."""
+    """Registers the function that lists the largest values on a device: the size of each, and its
+    node.
+    """
     _telling[:] = [tell]
     return tell
 
@@ -117,7 +119,7 @@ def largest_values(device: str) -> _Told:
 
 
 def give_up_caches() -> None:
-    """Memory is out: let go of what is kept only to be quick."""
+    """Memory is out: release everything that is cached for speed."""
     for give_up in _caches:
         give_up()
 
@@ -139,7 +141,9 @@ def memory_of(device: Any) -> DeviceMemory:
 
 
 def counted_memories() -> dict[str, dict[str, int]]:
-    """What is in use and what is kept on devices with a memory of their own that was used."""
+    """The bytes in use and in the cache, on devices that have a memory of their own and were
+    used.
+    """
     own = ((name, memory) for name, memory in _memories.items() if memory is not HOST)
     found = {name: memory.counted() for name, memory in own}
     return {name: counted for name, counted in found.items() if any(counted.values())}

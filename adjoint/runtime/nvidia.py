@@ -1,8 +1,8 @@
 """NVIDIA's libraries by their C interfaces: found, loaded and called.
 
 A library is found beside the Python package that ships it (`nvidia-cudnn-cu13` and others, which
-torch installs too), or where the system keeps libraries. What may live here: what all of them have
-in common. What may not: a call of any one.
+torch installs too), or where the system keeps libraries. What may live here: the common part. What
+may not: a call of any one.
 """
 
 from __future__ import annotations

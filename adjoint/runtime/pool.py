@@ -1,6 +1,6 @@
 """The worker pool of this process: one native page of state, threads that start when first needed.
 
-The page and the code are never given back: workers sleep there until the process ends.
+The page and the code are never freed: workers sleep there until the process ends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _pools: list[Pool] = []
 
 
 def the_pool() -> Pool:
-    """The one pool, made when first asked for."""
+    """The worker pool, made on first use."""
     if not _pools:
         with _lock:
             if not _pools:

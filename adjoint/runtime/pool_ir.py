@@ -1,19 +1,21 @@
 """The worker pool as LLVM IR. What may not live here: tables of steps (`program_ir.py`).
 
-The pool is some lines of memory. A caller publishes a job (rows of the table that are kernels, one
-after another), opens it, and takes chunks of each from an atomic counter as the workers do: it from
-the first on, they from the last back, so that a core goes over a part of memory of its own, the
-same in every kernel. Between two kernels of a job they wait until all chunks of the first are
-done, which its counter says too: who is late, or never comes, is not waited for. A kernel of one
-chunk inside of a job is the caller's. When none is left it closes the job and waits for the workers
-that are inside.
+The pool is some cache lines of memory. A caller publishes a job (rows of the table that are
+consecutive kernels), opens it, and takes chunks of each kernel from an atomic counter, as the
+workers do. The caller takes chunks from the front, workers from the back, so that a core works on a
+part of memory of its own, the same in every kernel. Between two kernels of a job all threads wait
+until all chunks of the first are done, which its counter says too. No thread waits for another to
+arrive: one that is late, or never comes, is not needed. The caller runs a kernel of one chunk
+inside a job. When no kernel is left, the caller closes the job and waits for the workers that are
+inside.
 
-A job says how many workers are of use, one fewer than it has chunks: the others see that in the
-word that they wait for, and stay where they are. Each worker has lines of its own (a slot), where
-it says that it is inside before it looks whether the job is open, and the caller closes the job
-before it looks which are inside: all of these are sequentially consistent, so one of the two sees
-the other. The fields of a job change only while it is closed and no worker is inside; they lie on
-one line with the word that is waited for, so that who sees the one has the others.
+A job says how many workers are useful, one fewer than it has chunks. The others see that in the
+word on which they wait, and stay where they are. Each worker has cache lines of its own (a slot). A
+worker marks itself as inside before it reads whether the job is open, and the caller closes the job
+before it reads which workers are inside. All of these accesses are sequentially consistent, so one
+of the two sees the other. The fields of a job change only while it is closed and no worker is
+inside. They are on one cache line with the word on which workers wait, so a worker that sees the
+word has the fields.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def _field(name: str, offset: int, of: str = "pool") -> str:
 
 
 def _pause() -> tuple[str, str]:
-    """(declaration, call) of the instruction that tells the processor it is in a waiting loop."""
+    """(declaration, call) of the spin-wait hint of the processor."""
     known = _PAUSES.get(platform.machine())
     if known is None:
         return "", ""

@@ -1,6 +1,6 @@
-"""The processor that this process compiles for: the one it runs on, or the one it is told to.
+"""The processor for which this process compiles: its own, or the one that `ADJOINT_CPU` names.
 
-`ADJOINT_CPU` is read once, when the first kernel is made. Elsewhere: what a processor is
+`ADJOINT_CPU` is read once, when the first kernel is compiled. Elsewhere: what a processor is
 (`target`).
 """
 
@@ -45,14 +45,16 @@ def machine_kind() -> str:
 
 @lru_cache(maxsize=1)
 def features() -> frozenset[str]:
-    """What the processor can do; from the kernel of the system where it tells, else from LLVM."""
+    """The features of the processor; from the system's kernel if it reports them, else from
+    LLVM.
+    """
     words = description().split()
     found = frozenset(words) if words else _features_by_llvm()
     return found if "amx_tile" not in found or _may_use_matrices() else found - {"amx_tile"}
 
 
 def _may_use_matrices() -> bool:
-    """Whether the system lets this process use the registers of matrices (AMX): it asks once."""
+    """Whether the system lets this process use the AMX registers; it asks once."""
     asked = (_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA)
     return sys.platform == "linux" and ctypes.CDLL(None).syscall(*asked) == 0
 
@@ -70,7 +72,7 @@ def description() -> str:
 
 
 def model_name() -> str:
-    """What the processor is called, or what kind it is."""
+    """The name of the processor, or its kind."""
     rows = [line.partition(":") for line in description().split("\n")]
     names = [value.strip() for key, _, value in rows if key.strip() == "model name"]
     return names[0] if names else platform.machine()

@@ -16,7 +16,7 @@ _ALONE = {"nvptx sm_90a": ("sm_90a", "+ptx80")}
 
 
 def architecture(capability: int) -> int:
-    """The one of those known whose code a GPU of this capability runs."""
+    """The known architecture whose code a GPU of this capability runs."""
     older = [known for known in _KNOWN if known <= capability]
     if not older:
         raise InternalError(f"GPUs of compute capability {capability / 10} are not known")
@@ -33,7 +33,7 @@ def _machine(cpu: str, features: str) -> Any:
 
 
 def _processor(source: Source, capability: int) -> tuple[str, str]:
-    """What LLVM is asked for, and the version of PTX."""
+    """The processor to request from LLVM, and the version of PTX."""
     known = architecture(capability)
     return _ALONE.get(source.language, (f"sm_{known}", _KNOWN[known]))
 
@@ -44,7 +44,9 @@ def is_for_one(source: Source) -> bool:
 
 
 def ptx_of(source: Source, capability: int) -> str:
-    """The source as PTX; LLVM contracts nothing and flushes nothing unless the text says so."""
+    """The source as PTX; LLVM contracts nothing and flushes no subnormals unless the text says
+    so.
+    """
     llvm = engine()
     try:
         with llvm.lock:

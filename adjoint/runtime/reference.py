@@ -1,6 +1,6 @@
-"""The reference device: a NumPy interpreter of the graph, the semantics of record.
+"""The reference device: a NumPy interpreter of the graph, which defines the semantics.
 
-Every primitive is run by the NumPy function in its record; composites have been expanded before.
+The NumPy function in its record computes each primitive; composites have been expanded before.
 float16 and bfloat16 are computed in float32 and rounded once per op.
 """
 
@@ -38,7 +38,7 @@ def evaluate(node: UOp, operands: list[Any], run: Run) -> Any:
 
 
 def computed(node: UOp, operands: list[Any], extra: Any = MappingProxyType({})) -> Any:
-    """`evaluate` for one who says where errors come from and has silenced NumPy's."""
+    """`evaluate` for a caller that reports the origin of errors and has silenced NumPy's."""
     record = node.op
     if record.computes_in_f32:
         pairs = zip(operands, node.src, strict=True)

@@ -1,7 +1,7 @@
 """`ShardedBuffer`: a value in parts, one for each member of a mesh that runs in this process.
 
-Parts of a dimension are equal, the last ones are filled up. A reader of the whole gets it put
-together; where other processes have parts, all of them ask together. What may live here: parts to
+Parts of a dimension are equal, with padding at the end of the last ones. Reading the whole joins
+the parts; if other processes have parts, all processes read together. What may live here: parts to
 whole and back. What may not: programs.
 """
 
@@ -35,7 +35,7 @@ def own_members(mesh: Mesh) -> tuple[int, ...]:
 
 
 def region(sharding: Sharding, shape: Shape, member: int) -> tuple[slice, ...]:
-    """Where a member's part lies in the whole, without what it is filled up with."""
+    """The place of a member's part in the whole, without its padding."""
     local = sharding.local(shape)
     found = []
     for dim, (extent, own) in enumerate(zip(shape, local, strict=True)):
@@ -119,7 +119,7 @@ def _is_alone(sharding: Sharding) -> bool:
 
 
 def spread_out(buffer: Buffer, sharding: Sharding) -> dict[int, Buffer]:
-    """What each member of this process has of a value in a layout."""
+    """The part of each member of this process of a value with a sharding."""
     if isinstance(buffer, ShardedBuffer) and buffer.device == sharding:
         return buffer.parts
     mesh = sharding.mesh

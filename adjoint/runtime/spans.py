@@ -1,7 +1,7 @@
-"""What happens when, for the profiler: spans of time with a name, and numbers over time.
+"""Spans of time with a name, and numbers over time, for the profiler.
 
 Recording is off until a recorder is entered here; off, a span costs nothing but the call.
-What recorders do with them is in `adjoint/debug`.
+`adjoint/debug` has the recorders.
 """
 
 from __future__ import annotations

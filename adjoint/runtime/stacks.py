@@ -1,7 +1,7 @@
-"""Stacks that are large enough for kernels, whose scratch lies there.
+"""Runs kernels on stacks that are large enough, because their scratch is on the stack.
 
-A thread that was given a small one (`threading.stack_size(1 << 18)`, `ulimit -s`) has its kernels
-run by another thread. What may live here: sizes of stacks.
+If a thread has a small stack (`threading.stack_size(1 << 18)`, `ulimit -s`), another thread runs
+its kernels. What may live here: sizes of stacks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 def with_room(call: Callable[[], Any]) -> Any:
-    """What the call gives, made where the stack is large enough."""
+    """The result of the call, made where the stack is large enough."""
     if getattr(_here, "roomy", False):
         return call()
     if stack_size() >= NEEDED:
@@ -30,7 +30,7 @@ def with_room(call: Callable[[], Any]) -> Any:
 
 
 def stack_size() -> int:
-    """Bytes of the stack of this thread; where the system does not tell, they are enough."""
+    """Bytes of the stack of this thread; if the system does not report them, they suffice."""
     find = getattr(_libc, "pthread_getattr_np", None)
     if find is None:
         return NEEDED

@@ -1,4 +1,4 @@
-"""Which symbols an object wants from elsewhere, whatever system it is for: ELF, Mach-O, COFF."""
+"""The undefined symbols of an object, whatever system it is for: ELF, Mach-O, COFF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several sources compiled at once, each by one thread of a few.
+"""Compiles several sources at once, each in one of a few threads.
 
 What may live here: handing sources to threads. What may not: how a source is compiled.
 """
@@ -20,7 +20,9 @@ def side_by_side(count: int) -> int:
 
 
 class Workers:
-    """Work on a list of things, by the thread that asks and a few others; results in order."""
+    """Runs a function on a list of things, in the calling thread and a few others; results in
+    order.
+    """
 
     def __init__(self, things: Sequence[Any], work: Callable[[Any], Any]):
         self.things, self.work = things, work

@@ -1,16 +1,16 @@
-"""Products in tiles with an operand that is wanted across.
+"""Tiled products that read an operand transposed.
 
-Before: contract(xᵀ, g), where what is added up lies far apart in a large x.
-After: contract(gᵀ, x)ᵀ, which reads x as it lies.
+Before: contract(xᵀ, g), where the summed axis of a large x is strided.
+After: contract(gᵀ, x)ᵀ, which reads x in order.
 
 Before: contract(pᵀ, g) and contract(a, s), with p and s as large as all scores of an attention: the
-gradients by values and keys. After, if they are too large to be kept: contract(p', g) and
-contract(s', aᵀ)ᵀ, with p' and s' made of transposed products, contract(k, qᵀ) for contract(q, kᵀ)ᵀ.
-Such products are kernels that make rows of p' and s' themselves (`panels.py`), from what is stored
-per row, its maximum and its sum.
+gradients by values and keys.
+After, if they are too large to keep: contract(p', g) and contract(s', aᵀ)ᵀ, with p' and s' computed
+from transposed products, contract(k, qᵀ) for contract(q, kᵀ)ᵀ. Such products are kernels that
+compute rows of p' and s' themselves (`panels.py`), from the stored maximum and sum of each row.
 
-A transposed product adds up the same products in the same order: no bit changes.
-What may live here: these rewrites. What may not: which of the nodes are one kernel.
+A transposed product adds the same products in the same order: no bit changes. What may live here:
+these rewrites. What may not: which nodes share a kernel.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _tiled(lhs: UOp, rhs: UOp, target: Target, across: bool = False) -> UOp | No
 
 
 class _Turned:
-    """Nodes with their last two axes exchanged, made of transposed products where that can be."""
+    """Nodes with their last two axes exchanged, computed by transposed products if possible."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -102,7 +102,7 @@ class _Turned:
 
     @property
     def pays(self) -> bool:
-        """Whether what was turned are rows between products."""
+        """Whether the transposed nodes are rows between products."""
         return self.products and self.reductions
 
     def pushed(self, node: UOp) -> UOp:
@@ -141,7 +141,7 @@ class _Turned:
         return node.permute([*range(node.ndim - 2), node.ndim - 1, node.ndim - 2])
 
     def _note(self, node: UOp) -> None:
-        """What is spread over a row may be a reduction of it."""
+        """A value that is broadcast over a row may be a reduction of it."""
         while node.op in (expand, reshape):
             node = node.src[0]
         self.reductions = self.reductions or (is_reduction(node) and node.op.kernel is not Library)

@@ -1,11 +1,12 @@
-"""Small collectives of one kind become few large ones: members meet once for many values.
+"""Small collectives of one kind are joined into few large ones: members meet once for many values.
 
 Before: all_reduce(g1), all_reduce(g2), …, all_reduce(g28), sums over "dp" of some kilobytes each.
-After: all_reduce(cat(g5, g4, …)), in the order in which the values are there; each a slice of it.
+After: all_reduce(cat(g5, g4, …)), in the order in which the values are computed; each is a slice of
+it.
 
-Values are joined element by element, so no bit changes, and no byte is added. Only collectives that
-do not need one another are put together: those below which as many others lie, one above another.
-What may live here: which collectives go together. What may not: who sends what to whom.
+Values are joined element by element, so no bit changes, and no byte is added. Only independent
+collectives are joined: those with the same number of others on the longest path below them. What
+may live here: which collectives go together. What may not: who sends what to whom.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _buckets(order: Sequence[UOp]) -> Iterator[list[UOp]]:
 
 
 def _heights(order: Sequence[UOp]) -> tuple[dict[UOp, int], dict[UOp, int]]:
-    """For each node how many small collectives, and how many nodes, lie below it on one way."""
+    """For each node the most small collectives, and the most nodes, on a path below it."""
     below: dict[UOp, int] = {}
     steps: dict[UOp, int] = {}
     for node in order:
@@ -105,7 +106,7 @@ def _rows(node: UOp, source: UOp) -> UOp:
 
 
 def _from_rows(node: UOp, rows: UOp) -> UOp:
-    """The result from rows: those of a gather lie along its dimension."""
+    """The result from rows: those of a gather are concatenated along its dimension."""
     if node.op is not all_gather:
         return rows.reshape(node.shape)
     shape, dim = node.src[0].shape, node.arg.dim

@@ -1,9 +1,11 @@
-"""Products of 8-bit integers by a library that adds them up in 32 bits.
+"""Products of 8-bit integers by a library that accumulates in 32 bits.
 
-Before: contract(cast(a), cast(b)), a and b int8. After: finished_product(a, b) of int32, over rows
-and columns that lie along what is summed, in whole groups of 16 bytes, as the library wants them;
-what lies otherwise is copied first. No sum is so large that it would wrap around, so the bits are
-those of the integers. Nothing else is a product of bytes to a library: uint8 is left to loops.
+Before: contract(cast(a), cast(b)), a and b int8.
+After: finished_product(a, b) of int32, over rows and columns that are contiguous along the summed
+axis, in whole groups of 16 bytes, as the library requires; other layouts are copied first.
+
+No sum is large enough to wrap around, so the bits are those of the integers. The library takes only
+int8 times int8; uint8 is left to loops.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Channels behind the places of pictures, from one convolution to the next.
+"""Pictures keep channels last from one convolution to the next.
 
-Tensor cores read the channels of a place side by side. Before: convolve(x, w) of 16-bit floats,
-batch norm, relu, pooling and a convolution again, all with their channels in front of the places.
-After: convolve of permute(x) and permute(w), and the same work on what it gives; one permute where
+Tensor cores read the channels of a place as neighbours.
+
+Before: convolve(x, w) of 16-bit floats, batch norm, relu, pooling and a convolution again, all with
+their channels before the places.
+After: convolve of permute(x) and permute(w), and the same work on its result; one permute where
 something needs the other order: an input, a result of the program. No element is copied between.
 
 What may live here: how each kind of node looks in another order of its axes. Sums keep the order of
@@ -41,12 +43,12 @@ class Turned(NamedTuple):
     order: Shape
 
     def back(self) -> UOp:
-        """The node as it was."""
+        """The node in its original order."""
         return self.node.permute(inverse(self.order))
 
 
 def channels_last(roots: Sequence[UOp]) -> list[UOp]:
-    """The roots over convolutions whose channels are last, where that is sooner."""
+    """The roots over convolutions with channels last, where that is faster."""
     nodes = toposort(roots)
     if not any(node.op is convolve and _is_sooner(node) for node in nodes):
         return list(roots)
@@ -57,7 +59,7 @@ def channels_last(roots: Sequence[UOp]) -> list[UOp]:
 
 
 def below_reshapes(node: UOp) -> UOp:
-    """What a node is below reshapes."""
+    """The node below reshapes."""
     while node.op is reshape:
         node = node.src[0]
     return node
@@ -75,11 +77,11 @@ class Walk:
         self.turned: dict[UOp, Turned] = {}
 
     def follows(self, node: UOp) -> bool:
-        """Whether a node takes the order of what is below it."""
+        """Whether a node takes the order of its operand."""
         return True
 
     def is_sooner(self, node: UOp) -> bool:
-        """Whether a convolution is turned."""
+        """Whether a convolution is reordered."""
         return _is_sooner(node)
 
     def operands_of(self, node: UOp) -> tuple[UOp, UOp]:
@@ -88,7 +90,7 @@ class Walk:
         return a, b
 
     def convolution(self, node: UOp, operands: tuple[UOp, UOp]) -> UOp:
-        """What it becomes of operands whose channels are last."""
+        """The convolution of operands with channels last."""
         *values, _ = node.arg
         return UOp(convolve, operands, ConvolveArg(*values, True))
 
@@ -199,7 +201,7 @@ def _flipped(node: UOp, known: Turned) -> Turned:
 
 
 def _windows(node: UOp, known: Turned) -> Turned:
-    """Taps go in front of what lies side by side: that is read and written in one go."""
+    """Taps go before contiguous axes, which are read and written in one access."""
     dims, *rest = node.arg
     arg = WindowArg(tuple(known.order.index(d) for d in dims), *rest)
     rank, count = len(known.order), len(node.shape)

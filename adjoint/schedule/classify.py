@@ -1,9 +1,9 @@
-"""What the scheduler makes of each node: the kind that its record says, and what an element costs.
+"""The scheduler's view of each node: the kind from its record, and the cost of an element.
 
 VIEW ops only move indices; POINTWISE ops compute an element from elements; REDUCE ops loop; the
-others are steps of their own: LIBRARY (products), ROUTINE (what a library computes whole), WHOLE
-(kernels for a composite), SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy);
-MEMORY ops are another reading of the bytes of their operand.
+others are steps of their own: LIBRARY (products), ROUTINE (a library call for the whole node),
+WHOLE (kernels for a composite), SPECIAL (kernels with an algorithm), CONTROL, HOST (NumPy); MEMORY
+ops reinterpret the bytes of their operand.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Collectives as moves of whole rows, for a target whose library only carries them.
+"""Collectives as moves of whole rows, for a target whose library only carries bytes.
 
 Before: all_reduce(x), sum over 4 members; all_gather(x, dim 1).
 After: all_to_all of 4 parts, ((p0 + p1) + (p2 + p3)), all_gather; rows in front, all_gather, back.
 
-Members are joined by kernels, in the order of `runtime/comm/joins.py`: neighbours first, then pairs
-of pairs. So the bits are those of every other engine, for every dtype. What may live here: moves
-for collectives. What may not: calls of a library.
+Kernels join the members' values, in the order of `runtime/comm/joins.py`: neighbours first, then
+pairs of pairs. So the bits are those of every other engine, for every dtype. What may live here:
+moves for collectives. What may not: calls of a library.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _scattered(node: UOp) -> UOp:
 
 
 def _joined(rows: UOp, size: int, by: str) -> UOp:
-    """Rows of all members as one: neighbours, then pairs of pairs, one that is over at last."""
+    """Rows of all members as one: neighbours, then pairs of pairs, a remaining one last."""
     join = OPS[_JOINS[by]]
     level = [rows.shrink([(i, i + 1), (0, rows.shape[1])]) for i in range(size)]
     while len(level) > 1:

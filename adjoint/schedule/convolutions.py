@@ -1,10 +1,12 @@
-"""Products with windows as convolutions, for targets with a library that computes those whole.
+"""Recognises products with windows as convolutions, for targets with a library that computes those.
 
 Before: contract(window(pad(x)), w, "bcuvij,ocij->bouv"), a convolution;
 contract(window(pad(x)), g, "bcuvij,bouv->ocij"), its gradient by the weights;
-shrink(fold(contract(g, w, "bouv,ocij->bcuvij"))), the one by the picture. After: a CONVOLVE each,
-between views. Letters that picture and weights share with the result are groups.
-What may live here: which nodes are one. What may not: how their memory lies (`channels.py`).
+shrink(fold(contract(g, w, "bouv,ocij->bcuvij"))), its gradient by the picture.
+After: a CONVOLVE each, between views.
+
+Letters that picture and weights share with the result are groups. What may live here: which nodes
+are a convolution. What may not: the layout of their memory (`channels.py`).
 """
 
 from __future__ import annotations
@@ -155,7 +157,7 @@ def _count(sizes: dict[str, int], letters: Iterable[str]) -> int:
 def _gathered(
     x: UOp, letters: str, first: Sequence[str], second: Sequence[str], rest: Sequence[str]
 ) -> UOp:
-    """An operand with some axes as one, others as the next, and the rest as they are."""
+    """An operand with some axes merged into one, others into the next, and the rest unchanged."""
     at = [[letters.index(c) for c in some] for some in (first, second, rest)]
     sizes = [[x.shape[a] for a in some] for some in at]
     turned = _in_order(x, at[0] + at[1] + at[2])

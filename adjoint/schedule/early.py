@@ -1,8 +1,11 @@
-"""Results as soon as they can be: what only they need goes right behind what they are made of.
+"""Results are computed as early as possible: work that only they need runs right behind its
+operands.
 
 Before: all of a backward pass, then the gradient by each weight, for which every picture and every
-cotangent is kept until then. After: the gradient by a weight as soon as its cotangent is there.
-Units move to the front alone, so what a unit reads is made before it as it was.
+cotangent is kept until then.
+After: the gradient by a weight as soon as its cotangent is computed.
+
+Units only move forward, so the operands of a unit are still computed before it.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def results_early(order: Sequence[Unit], makers: Mapping[Unit, set[Unit]]) -> li
 
 
 def _small_early(order: Sequence[Unit], makers: Mapping[Unit, set[Unit]]) -> list[Unit]:
-    """Units whose results take next to no memory right behind what they are made of."""
+    """Moves units with very small results right behind their operands."""
     rank: dict[Unit, tuple[float, int]] = {}
     for i, unit in enumerate(order):
         known = [rank[maker][0] for maker in makers[unit] if maker in rank]

@@ -1,9 +1,11 @@
-"""Products of 8-bit integers by way of floats, which add up so many of them exactly.
+"""Products of 8-bit integers as float products, which add a limited number of them exactly.
 
 Before: contract(cast(a), cast(b)), a and b int8, sums in int32.
 After: cast(contract(float32(a), float32(b))), if no sum can have more than 24 bits; else the sum of
-such products over parts of what is summed. Every order of adding gives the same bits, those of the
-integers, so tiles or a library may do it.
+such products over parts of the summed axis.
+
+Every order of adding gives the same bits, those of the integers, so tiles or a library may compute
+them.
 """
 
 from __future__ import annotations

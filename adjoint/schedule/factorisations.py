@@ -1,7 +1,8 @@
 """Linear algebra for a library of large matrices: FACTOR, between views and triangles.
 
-Before: cholesky(x). After: the upper triangle of FACTOR of the self-adjoint part of x, turned.
-Small matrices stay for the host, which has them done before a GPU has begun.
+Before: cholesky(x). After: the upper triangle of FACTOR of the self-adjoint part of x, transposed.
+
+Small matrices stay with the host, which finishes them before a GPU has begun.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Products whose elements a library of the target finishes before it writes them.
+"""Products with epilogues that a library of the target computes.
 
-Before: gelu(cast(x) @ permute(cast(w)) + b), which is a product, written, and a kernel that reads
-it. After: finished_product(x, w, b) with the steps bias and gelu, in one call. Elements are rounded
-once, where separate kernels would round narrow floats after every op.
-What may live here: the pass. What may not: what is joined to a product (`product_chains.py`).
+Before: gelu(cast(x) @ permute(cast(w)) + b): a product, written to memory, and a kernel that reads
+it.
+After: finished_product(x, w, b) with the steps bias and gelu, in one call.
+
+The library rounds elements once, where separate kernels would round narrow floats after every op.
+What may live here: the pass. What may not: which work joins a product (`product_chains.py`).
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def _rebuilt(
 
 
 def _finished(chain: Chain, new: Mapping[UOp, UOp], target: Target) -> dict[UOp, UOp]:
-    """What the nodes of a chain become that others read."""
+    """The replacements for the nodes of a chain that others read."""
     a, b = (_cast_first(new[s]) for s in chain.product.src)
     ragged = is_ragged(chain.product, target)
     wider = ragged and chain.added is None and chain.beside is None
@@ -92,7 +94,7 @@ def _finished(chain: Chain, new: Mapping[UOp, UOp], target: Target) -> dict[UOp,
 
 
 def _row(x: UOp, columns: int, wanted: int, dtype: DType) -> UOp:
-    """What is added to every row, zeros where that is longer."""
+    """The row that is added to every row, padded with zeros if necessary."""
     return padded(x.reshape(columns).cast(dtype), [0], [wanted - columns], value=0)
 
 

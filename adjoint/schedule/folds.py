@@ -1,8 +1,9 @@
-"""Rules about folds of windows that are several steps apart.
+"""Rules about folds of strided windows.
 
 Before: fold(x), windows two steps apart: an element finds its windows by division, and every second
-tap has none. After: the even taps and the odd ones are each folded one step apart, next to one
-another, and the phases are put in turn. Windows that do not meet are put side by side.
+tap has none.
+After: the even taps and the odd ones are each folded one step apart, side by side, and the phases
+are interleaved. Windows that do not overlap are placed side by side.
 """
 
 from __future__ import annotations

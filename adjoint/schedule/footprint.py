@@ -1,4 +1,4 @@
-"""The memory of one run, in all: what it is given, what it returns, its arena, its loops' bodies.
+"""The memory of one run in all: arguments, results, its arena, the bodies of its loops.
 
 What may live here: counting, before anything runs. What may not: places (`memory.py`).
 """
@@ -19,8 +19,9 @@ _ACCESS_BYTES = 16  # rows that begin inside of so many are copied where a GPU r
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes by what they are for: `inside` are arenas and results of the bodies of loops,
-    `replaced` values whose places results take."""
+    """Bytes by purpose: `inside` are arenas and results of the bodies of loops, `replaced` values
+    that results replace.
+    """
 
     given: int
     results: int
@@ -35,7 +36,7 @@ class Footprint:
 
 
 def footprint(schedule: Schedule, limit: MemoryLimit, taken: Taken) -> Footprint:
-    """What a run of a planned schedule takes; results may have the memory of donated inputs."""
+    """The memory of a run of a planned schedule; results may use the memory of donated inputs."""
     given = dict.fromkeys([*schedule.inputs, *(i for i, _ in schedule.constants)])
     lent = {schedule.outputs[place] for place, _ in donations(schedule, limit.donated)}
     made = [s for s in dict.fromkeys(schedule.outputs) if s not in given and s not in lent]
@@ -49,7 +50,7 @@ def footprint(schedule: Schedule, limit: MemoryLimit, taken: Taken) -> Footprint
 
 
 def _inside(schedule: Schedule, taken: Taken) -> int:
-    """What the bodies of loops and branches take, which they have for themselves all the while."""
+    """The memory of the bodies of loops and branches, which they hold during the whole run."""
     steps = (step for step in schedule.steps if isinstance(step, ControlStep))
     return sum(map(taken, (size for step in steps for size in _blocks(step))))
 
@@ -67,8 +68,9 @@ def _blocks(step: ControlStep) -> Iterator[int]:
 
 
 def _own_results(step: ControlStep, part: Schedule, carries: int) -> Iterator[int]:
-    """Results of a body that are not written where those of the step lie, and rows that are
-    copied."""
+    """Results of a body that are not written in place of the step's results, and rows that are
+    copied.
+    """
     sizes = [slot.nbytes for slot in part.slots]
     is_loop = step.node.op is OPS["loop"]
     for place, number in enumerate(part.outputs):

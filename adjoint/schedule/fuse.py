@@ -1,10 +1,10 @@
-"""Which nodes share a kernel.
+"""Fusion: which nodes share a kernel.
 
-Nodes are placed from the results back to the leaves. A consumer's loop counters flow to what it
-reads (`loop_axes.py`); a node joins the kernel of its consumers where it would be computed once per
-point of that kernel's loops, is computed again where that is cheap, and gets memory and a kernel of
-its own where neither holds. A reduction joins if its result lives on loops that enclose the rest: a
-row.
+Nodes are placed from the results back to the leaves. The loop counters of a consumer flow to its
+operands (`loop_axes.py`). A node joins the kernel of its consumers if that kernel would compute it
+once per point of its loops. Otherwise it is recomputed if that is cheap, and gets memory and a
+kernel of its own if not. A reduction joins if its result is indexed by loops that enclose the rest:
+a row.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Fuser:
     def _operands(
         self, node: UOp, kind: str, unit: Unit, index: Index
     ) -> Iterable[tuple[UOp, Index]]:
-        """What a node at an index reads, and where."""
+        """The nodes that a node at an index reads, and their indices."""
         if kind == VIEW:
             if node.op.kernel.waits:
                 unit.waits.update(dict.fromkeys(node.src[1:]))
@@ -189,8 +189,9 @@ class Fuser:
         return () if is_counting(node) else zip(node.src, repeat(index))
 
     def _multiply(self, node: UOp, unit: Unit, index: Index) -> None:
-        """A product in tiles joins a kernel: what is read again and again is in memory, unless it
-        is made row by row."""
+        """A tiled product joins a kernel: operands that it reads repeatedly are in memory, unless
+        they are computed row by row.
+        """
         wanted = [below_windows(node.src[1])]
         if not self.panels.begins(node, unit, index):
             asked = question_of(node.src[0])
@@ -359,8 +360,9 @@ class Fuser:
         return None
 
     def _is_of_row(self, node: UOp) -> bool:
-        """Whether a node is what is made of a row's sums, which a team that holds the row in
-        registers can give beside the rest of its work: else the row would be read again."""
+        """Whether a node is computed from a row's sums, so that a team that holds the row in
+        registers can write it as one more result: otherwise the row would be read again.
+        """
         return self.teams and self.facts[node].reduces
 
     def _new_kernel(self, node: UOp) -> None:
@@ -414,7 +416,9 @@ def _asked(needs: Needs) -> str:
 
 
 def _in_memory(node: UOp, sources: Iterable[UOp], kind: str, target: Target) -> Iterable[UOp]:
-    """What a step of this kind reads of operands: what is below views, if it knows strides."""
+    """The memory that a step of this kind reads of its operands: below views, if it supports
+    strides.
+    """
     if kind == LIBRARY:
         return [*(matrix_base(x, target) for x in node.src[:2]), *node.src[2:]]
     return [whole_base(node, x) for x in sources] if kind == WHOLE else sources

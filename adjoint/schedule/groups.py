@@ -1,4 +1,4 @@
-"""A graph as pieces of work in order: kernels as groups, and steps of other kinds.
+"""A graph as ordered pieces of work: kernels as groups, and steps of other kinds.
 
 Before: exp(x @ w) over primitives.
 After: [library: contract], [kernel: exp over loops (m, n), reading the product].
@@ -108,18 +108,20 @@ def _group(fuser: Fuser, unit: Unit) -> Group:
 
 
 def _in_order_of_use(reads: Sequence[UOp], unit: Unit) -> tuple[UOp, ...]:
-    """What a unit reads in the order in which its results ask for it, whatever else the graph has:
-    units that compute alike have one kernel."""
+    """The operands of a unit in the order in which its results use them, independent of the rest of
+    the graph: equal units share one kernel.
+    """
     found = toposort([*unit.outputs], stop=set(reads).__contains__)
     places = {node: place for place, node in enumerate(found)}
     return tuple(sorted(reads, key=lambda node: places.get(node, len(places))))
 
 
 def group_key(group: Group, nodes: Sequence[UOp]) -> tuple[Any, ...]:
-    """What a group computes: groups with one key have the same loops. With sizes that vary, none is
-    like another.
+    """A key for what a group computes: groups with one key have the same loops. With dynamic sizes,
+    no group equals another.
 
-    `nodes` are those of the group, sources first (`nodes_of`); inputs are known by their types.
+    `nodes` are those of the group, sources first (`nodes_of`); inputs are identified by their
+    types.
     """
     numbers: dict[UOp, int] = {}
     items: list[Any] = []

@@ -1,12 +1,12 @@
-"""Equal small kernels that need nothing of one another are launched together.
+"""Equal small independent kernels share one launch.
 
 Before: w1' = step(w1, g1), g2 = …, w2' = step(w2, g2), g3 = …, w3' = step(w3, g3)
 After: g2 = …, g3 = …, [w1' = step(w1, g1), w2' = step(w2, g2), w3' = step(w3, g3)] in one launch
 
-On a GPU a launch takes longer than what a small kernel does. Such a kernel waits until something
-needs what it makes, and then all others of its kind that can run go with it. What waits is kept for
-longer, which is why they are small. What may live here: the order of steps, and which are launched
-together. What may not: how they are (`backends/cuda/joint.py`).
+On a GPU a launch takes longer than a small kernel. Such a kernel waits until another step needs its
+result, and then all ready kernels of its kind run with it. Waiting values occupy memory for longer,
+so they must be small. What may live here: the order of steps, and which are launched together. What
+may not: how they are launched (`backends/cuda/joint.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from adjoint.stages import KernelStep, LoopProgram, Schedule, Step
 
 
 def launch_together(schedule: Schedule, most_bytes: int) -> Schedule:
-    """The schedule with joint launches of kernels whose values have no more bytes each."""
+    """The schedule with joint launches of kernels whose values have at most this many bytes
+    each.
+    """
     if not most_bytes:
         return schedule
     kinds = [_kind(step, schedule, most_bytes) for step in schedule.steps]
@@ -34,7 +36,7 @@ def launch_together(schedule: Schedule, most_bytes: int) -> Schedule:
 
 
 def _kind(step: Step, schedule: Schedule, most_bytes: int) -> Hashable | None:
-    """What kernels have in common that may be one launch; None for what is launched alone."""
+    """The key that kernels of one launch share; None for steps that are launched alone."""
     if not isinstance(step, KernelStep) or step.program.variables:
         return None
     if max(schedule.slots[slot].nbytes for slot in step.slots) > most_bytes:

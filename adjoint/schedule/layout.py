@@ -1,4 +1,4 @@
-"""Matrices in memory: whether a view can be handed to the library as it lies."""
+"""Matrices in memory: whether the library can read a view in place."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _SHORTEST_RUN = 16  # numbers next to one another that are worth a loop of their
 
 
 def row_base(node: UOp, tile: Tile | None = None, beside: UOp | None = None) -> UOp:
-    """The same for the rows of a product in tiles: below its views too, if the numbers of a row
-    that are summed lie in runs there, rows of a member of the batch and their numbers at strides,
-    or if rows are repeated for parts of the batch; and if they are windows of pictures, or meet
-    such `beside`, that tiles read where they lie (`kernel/places.py`)."""
+    """The same for the rows of a tiled product: also below its views, if the summed numbers of a
+    row are contiguous runs there, rows of a member of the batch and their numbers are at strides,
+    or rows are repeated for parts of the batch; and if they are windows of pictures, or multiply
+    windows `beside`, that tiles read in place (`kernel/places.py`).
+    """
     if tile is not None and not varies(*node.shape):
         found = place_base(node, tile)
         if found is None and beside is not None and below_windows(beside) is not None:
@@ -63,7 +64,7 @@ def place_base(node: UOp, tile: Tile) -> UOp | None:
 
 
 def _steps_base(node: UOp) -> UOp | None:
-    """What is below views, windows among them, if each axis moves on in it by one step."""
+    """The node below views, windows included, if each axis advances in it by one step."""
     if node.op is not reshape:
         return None
     below = node.src[0]
@@ -100,7 +101,7 @@ def _lies_in_runs(node: UOp) -> bool:
 
 
 def _place_below(node: UOp, index: tuple[Affine, ...]) -> Affine:
-    """Where an element of a view that keeps strides lies in what is below."""
+    """The place of an element of a strided view in the node below."""
     while _is_strided(node):
         index, node = through(node, index), node.src[0]
     return flattened(index, node.shape)
@@ -121,7 +122,7 @@ class _Operand(NamedTuple):
 
 
 def _operand(node: UOp, target: Target | None = None) -> _Operand:
-    """Where an operand lies, for the libraries of a target, or for tiles."""
+    """The place of an operand in memory, for the libraries of a target, or for tiles."""
     steps = [library.starts for library in target.libraries] if target is not None else []
     found = _as_it_lies(node, min(steps, default=0) // max(node.dtype.itemsize, 1))
     if found is not None:
@@ -135,8 +136,9 @@ def _operand(node: UOp, target: Target | None = None) -> _Operand:
 
 
 def _shared_copy(node: UOp) -> _Operand | None:
-    """The copy nearest to what is in memory that the library can take: other products of the same
-    matrix, turned or not, read the same copy."""
+    """The copy nearest to memory that the library can read: other products of the same matrix,
+    transposed or not, read the same copy.
+    """
     found, view, views = None, node, [node]
     while _is_strided(view) and _is_strided(view.src[0]):
         view = view.src[0]
@@ -180,8 +182,7 @@ def _as_it_lies(node: UOp, step: int) -> tuple[tuple[int, ...], int] | None:
 
 
 def _fits(node: UOp, strides: tuple[int, ...]) -> bool:
-    """Whether the library can take a matrix that lies row by row, or column by column, like
-    this."""
+    """Whether the library can read a matrix with this row-major or column-major layout."""
     _, rows, columns = node.shape
     _, row, column = strides
     if column == 1 or columns == 1:
@@ -197,7 +198,9 @@ def base_of(node: UOp) -> UOp:
 
 
 def below_windows(node: UOp) -> UOp | None:
-    """What the windows of an operand show, each element many times; None if there are none."""
+    """The node that the windows of an operand show, each element many times; None without
+    windows.
+    """
     found = False
     while type(node.op.kernel) is View and len(node.src) == 1:
         found = found or node.op is window

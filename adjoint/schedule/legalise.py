@@ -1,7 +1,8 @@
-"""The graph in the words that kernels are made of, before it is divided.
+"""Rewrites a graph to ops that kernels can compute, before fusion.
 
 Before: argmax(x), contract(a, b, "bqhd,bkhd->bhqk"), sum over an empty axis, detach(x).
 After: max, eq and min; a product of matrices between views; a constant; x.
+
 No value changes.
 """
 

@@ -1,8 +1,8 @@
-"""Axes while kernels are being formed: which loop counter each axis of a node follows.
+"""The loop counter of each axis of a node, during fusion.
 
-An axis is a row of atoms, most significant first; an atom is a loop counter of a certain size. A
-reshape that divides an axis splits its atom, for all nodes that follow it. Where a view moves an
-index in another way the axis follows an image of the atoms, which is another atom.
+An axis is a sequence of atoms, most significant first; an atom is a loop counter of a certain size.
+A reshape that divides an axis splits its atom, for all nodes that follow it. If a view moves an
+index in another way, the axis follows an image of the atoms, which is another atom.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DEEPEST = 2  # divisions inside one another: an index doubles with each of them
 
 @dataclass(slots=True, eq=False)
 class Followed:
-    """A coordinate as index maps compute with it: which axes it is made of, of which extent.
+    """A coordinate as index maps compute with it: the axes that it is made of, and their extents.
 
-    `moved` says that it is not one of these axes as it is, but a multiple, a shift or a sum.
+    `moved` says that it is not one of these axes itself, but a multiple, a shift or a sum.
     """
 
     axes: Index

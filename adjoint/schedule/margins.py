@@ -1,9 +1,11 @@
-"""Products with windows of padded pictures, many of which are with the zeros around.
+"""Products with windows of padded pictures, if many of them are with the zero padding.
 
-Before: contract(w, window(pad(x))), as matrices. After: contract(where(f, w, w), window(pad(x))), f
-whether all numbers of w are finite: no value changes, and the kernel of the product may leave out
-what it multiplies with zeros if f is true (`kernel/margins.py`). Else an infinity makes a NaN.
-What may live here: which products are worth it. What may not: how they are computed.
+Before: contract(w, window(pad(x))), as matrices.
+After: contract(where(f, w, w), window(pad(x))), where f says whether all numbers of w are finite.
+
+No value changes. If f is true, the product's kernel may skip products with padding
+(`kernel/margins.py`). If not, an infinity makes a NaN. What may live here: for which products this
+pays. What may not: how they are computed.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def _total(x: UOp) -> UOp:
 
 
 def _all_of(x: UOp) -> UOp:
-    """The same elements in the order in which they lie, so that several ask once."""
+    """The same elements in memory order, so that several products share one test."""
     while x.op in (flip, permute, reshape):
         x = x.src[0]
     return x

@@ -1,4 +1,4 @@
-"""A contraction in the words of kernels: a constant, a product, or a product of matrices.
+"""A contraction as a constant, an elementwise product, or a product of matrices.
 
 Before: contract(a, b, "bqhd,bkhd->bhqk").
 After: views of a and b as (batch, row, column), their product, and a view of that.
@@ -55,8 +55,9 @@ def sum_of_products(node: UOp) -> UOp | None:
 
 
 def teams_add_up(node: UOp, target: Target) -> bool:
-    """Whether teams of the target compute a product sooner than a library, which fills its tiles
-    with one row: each number of the matrix is read once, along its rows in memory."""
+    """Whether teams of the target compute a product faster than a library, which fills its tiles
+    with one row: each number of the matrix is read once, along its rows in memory.
+    """
     teams = target.team is not None and not products_are_steady()
     if not teams or not is_matrix_product(node) or not _has_vector(node):
         return False
@@ -66,7 +67,7 @@ def teams_add_up(node: UOp, target: Target) -> bool:
 
 
 def _last_letter(x: UOp, term: str) -> str:
-    """The letter along which neighbours in memory lie."""
+    """The letter along which elements are contiguous in memory."""
     while not is_known(x) and (x.op in (permute, cast) or type(x.op.kernel) is Identity):
         if x.op is permute:
             term = "".join(term[x.arg.order.index(d)] for d in range(len(term)))
@@ -127,13 +128,13 @@ def as_matrices(
 
 
 def lies_in_order(spec: str, left: Shape, right: Shape, least: int) -> bool:
-    """Whether a product of matrices is written as its result lies."""
+    """Whether a matrix product is written in the order of its result."""
     form = _matrix_form(spec, left, right, False, least)
     return all(op is reshape for op, _, _ in form.result)
 
 
 def column_count(spec: str, left: Shape, right: Shape, least: int) -> int:
-    """How many elements of the result lie in a row of the product."""
+    """The number of elements of the result in a row of the product."""
     form = _matrix_form(spec, left, right, False, least)
     shape = right if not form.swapped else left
     return int((form.rhs[-1][2] if form.rhs else shape)[-1])
@@ -152,7 +153,7 @@ def _is_of_one(text: str, left: Shape) -> bool:
 
 
 def _products(node: UOp, spec: axes.Letters) -> UOp:
-    """Nothing to sum: the operands spread over the result and multiplied."""
+    """Nothing to sum: the operands broadcast to the result and multiplied."""
     left, right = _spread(node, spec, spec.out)
     product = left * right
     return product + 0.0 if node.dtype.is_float else product  # a sum starts from 0: no -0.0
@@ -220,7 +221,7 @@ def _matrix_form(
 
 
 def _views(node: UOp, base: UOp) -> Views:
-    """The views between a node and what is below them, that first."""
+    """The views between a node and the node below them, that first."""
     found = []
     while node is not base:
         found.append((node.op, node.arg, node.shape))
@@ -237,8 +238,8 @@ def _divided(
     """Which operand gives the rows, and the letters of batch, rows and columns.
 
     If the result ends in rows of one operand and columns of the other, whatever is before them can
-    be the batch, and the library writes the result as it lies; an operand without the letters of
-    the batch is used again. Else rows and columns are all letters of one operand, and views follow.
+    be the batch, and the library writes the result in place; an operand without the letters of the
+    batch is reused. Otherwise rows and columns are all letters of one operand, and views follow.
     """
     both = [c for c in out if c in sides[0][1] and c in sides[1][1]]
     for first, second in (sides, sides[::-1]):
@@ -265,7 +266,7 @@ def _has_strides(batch: str, sides: tuple[Operand, Operand]) -> bool:
 
 
 def _ending(letters: str, wanted: list[bool]) -> str:
-    """The longest end of the letters that is wanted throughout."""
+    """The longest end of the letters that consists of wanted ones."""
     count = 0
     while count < len(letters) and wanted[len(letters) - 1 - count]:
         count += 1

@@ -1,10 +1,12 @@
-"""The memory plan: where in one arena each value lies, from when it is made to its last use.
+"""The memory plan: the place of each value in one arena, from its computation to its last use.
 
 Before: a schedule whose slots have no place.
-After: slots that no run gives or gets have offsets in one arena; values that are never alive
-together share memory, and a result may lie where an operand that dies with it lay. The order of
-steps is fixed before, so the plan is the same every time. Which outputs may take the memory of
-donated inputs is answered here too.
+After: slots that are neither arguments nor results have offsets in one arena. Values whose
+lifetimes do not overlap share memory, and a result may take the place of an operand whose lifetime
+ends with it.
+
+The order of steps is already fixed, so the plan is the same every time. This module also decides
+which outputs may take the memory of donated inputs.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ def plan_memory(schedule: Schedule, align: int, tight: bool = False) -> Schedule
 
 
 def lifetimes(schedule: Schedule) -> tuple[dict[int, Lifetime], dict[int, int]]:
-    """The slots that lie in the arena, each with its lifetime; and those that lie where one of them
-    lies, which lives on for them."""
+    """The slots in the arena, each with its lifetime; and the slots that share the place of one of
+    them, whose lifetime includes theirs.
+    """
     use = _Uses(schedule)
     home = _homes(schedule, use)
     inside = [s for s in use.first if s not in use.outside and home.get(s, s) == s]
@@ -48,8 +51,9 @@ def lifetimes(schedule: Schedule) -> tuple[dict[int, Lifetime], dict[int, int]]:
 
 
 class _Uses:
-    """The first and the last step that uses each slot, and the slots that live outside a run. Of
-    steps that run at one time all use what one of them uses."""
+    """The first and the last step that uses each slot, and the slots that live outside a run. Steps
+    that may run at one time all count as users of what one of them uses.
+    """
 
     def __init__(self, schedule: Schedule):
         self.first: dict[int, int] = {}
@@ -82,7 +86,7 @@ def slots_of(step: Step) -> tuple[int, ...]:
 
 
 def _homes(schedule: Schedule, use: _Uses) -> dict[int, int]:
-    """Slots that lie where another one lay, which no later step reads."""
+    """Slots that take the place of another one, which no later step reads."""
     home: dict[int, int] = {}
     taken: set[int] = set()
     for number, step in enumerate(schedule.steps):
@@ -139,7 +143,8 @@ class _Order:
 
     def is_free(self, source: int, result: int) -> bool:
         """Whether no step reads the source any more when the result is written, or only the kernel
-        that writes it, over what it has read."""
+        that writes it, over elements that it has read.
+        """
         readers, writer = self.readers.get(source, []), self.writer.get(result)
         if writer is None:
             return False
@@ -157,8 +162,9 @@ class _Order:
 
 
 def carries_in_place(schedule: Schedule, carries: int) -> tuple[int, ...]:
-    """The carries of a loop whose new value a turn may write where the old one lies. Rows that are
-    old values have been copied before."""
+    """The carries of a loop whose new value an iteration may write over the old one. Rows that are
+    old values have been copied before.
+    """
     found, outputs, order = [], schedule.outputs, _Order(schedule)
     given = {*schedule.inputs, *(i for i, _ in schedule.constants)}
     for place in range(carries):
@@ -200,8 +206,9 @@ def place(values: Sequence[Lifetime], align: int) -> tuple[list[int], int]:
 
 
 def place_largest_first(values: Sequence[Lifetime], align: int) -> tuple[list[int], int]:
-    """The same, one value after another, the largest first, each as low as those that are there
-    leave room while it lives: slower to find, often smaller."""
+    """The same, one value after another, the largest first, each at the lowest free place during
+    its lifetime: slower to compute, often smaller.
+    """
     offsets, size = [0] * len(values), 0
     taken: list[tuple[int, int, int, int]] = []  # (start, stop, first, last), by start
     for number in sorted(range(len(values)), key=lambda i: (-values[i].nbytes, i)):

@@ -1,4 +1,4 @@
-"""What fusing wants to know of each node, before any is placed."""
+"""Facts about each node that fusion needs, computed before any node is placed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def facts_of(roots: Sequence[UOp], target: Target) -> dict[UOp, Facts]:
 
 
 def _note_sources(node: UOp, found: Facts, below: list[Facts], users: int, target: Target) -> None:
-    """Which large values an element is made of; if many would read them again, it is kept."""
+    """Records the large values from which an element is computed; if many readers would read them
+    again, the element is kept.
+    """
     if found.kind in (POINTWISE, VIEW) and not is_copy(node):
         found.sources = frozenset().union(*(facts.sources for facts in below))
         many = found.kind == POINTWISE and users >= _FEW_USERS
@@ -86,9 +88,10 @@ _MOST_READ = 8  # values, of which an expression's are counted
 
 
 def _by_memory(nodes: Sequence[UOp], known: dict[UOp, Facts], target: Target) -> dict[UOp, Facts]:
-    """The facts for teams of threads: a value with several readers is stored if it is not cheap, or
-    if all of them together would read more to compute it again. What is stored is read. A value
-    that is only wider than what it is cast from is stored as that, and cast where it is read."""
+    """The facts for teams of threads: a value with several readers is stored if it is expensive, or
+    if recomputing would make all of them together read more. A stored value counts as read. A value
+    that is only a widening cast is stored in the narrow dtype, and cast where it is read.
+    """
     readers, spread = _readers(nodes, known), _spread(nodes, known)
     routines = {x for node in nodes if known[node].kind == ROUTINE for x in node.src}
     read: dict[UOp, dict[UOp, int]] = {}  # of each node: what is read from memory, bytes of each
@@ -113,8 +116,9 @@ def _by_memory(nodes: Sequence[UOp], known: dict[UOp, Facts], target: Target) ->
 
 
 def _narrow(node: UOp, known: dict[UOp, Facts]) -> UOp:
-    """What of a value is stored: the float that it is cast from, if that is narrower and has all
-    of its bits; else the value."""
+    """The node of a value to store: the float that it is cast from, if that is narrower and has all
+    of its bits; else the value.
+    """
     if node.op.name != "cast" or not node.dtype.is_float or not node.src[0].dtype.is_float:
         return node
     (source,) = node.src
@@ -142,7 +146,9 @@ def _spread(nodes: Sequence[UOp], known: dict[UOp, Facts]) -> set[UOp]:
 
 
 def _values(node: UOp, facts: Facts, read: dict[UOp, dict[UOp, int]]) -> dict[UOp, int]:
-    """What an element is made of that lies in memory; nothing of a value that is spread."""
+    """The values in memory from which an element is computed; nothing for a value that is
+    broadcast.
+    """
     if facts.kind == VIEW:
         return {} if node.op.kernel.repeats else read[node.src[0]]
     if facts.kind != POINTWISE or is_copy(node):

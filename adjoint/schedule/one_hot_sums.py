@@ -1,8 +1,10 @@
-"""Sums along an axis on which a value stands at one place and zeros at all others.
+"""Sums along an axis with one non-zero element become that element.
 
 Before: sum(where(column == t, u, 0)) over the columns, in the gradient of a loss that picks one of
-many classes: a loop over all of them. After: u where t is one of the columns, else 0, plus 0. Zeros
-change no sum but the sign of a zero, so no bit changes. What may live here: this rewrite.
+many classes: a loop over all of them.
+After: u if t is one of the columns, else 0, plus 0.
+
+Zeros change no sum but the sign of a zero, so no bit changes. What may live here: this rewrite.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def _is_zero(node: UOp) -> bool:
 
 
 def _row(node: UOp, axis: int, depth: int) -> UOp | None:
-    """What a node is everywhere along an axis, of which one element is left; None if it differs."""
+    """The value of a node everywhere along an axis, of which one element is left; None if it
+    differs.
+    """
     shape = tuple(1 if d == axis else n for d, n in enumerate(node.shape))
     if is_constant(node):
         found: UOp = OPS["const"](node.arg.value, node.dtype, shape, node.device)

@@ -1,11 +1,11 @@
-"""Collectives run beside kernels: begun when their operands are there, waited for when needed.
+"""Collectives overlap with kernels: begun when their operands are computed, waited for when needed.
 
 Before: g1 = …, collective all_reduce(g1), w1 - r1, g2 = …, collective all_reduce(g2), w2 - r2
 After: g1 = …, collective all_reduce(g1), begun, g2 = …, collective all_reduce(g2), begun,
        wait, w1 - r1, wait, w2 - r2
 
-Steps keep their order but for those that need what is on its way: they come behind those that do
-not. All members run the same steps in the same order, so they begin the same collectives in the
+Steps keep their order, except that steps which need a collective in progress come behind those that
+do not. All members run the same steps in the same order, so they begin the same collectives in the
 same order. What may live here: the order of steps. What may not: threads, or who sends what.
 """
 
@@ -81,7 +81,7 @@ class _Order:
                 self._offer(follower)
 
     def _written(self) -> list[Step]:
-        """The steps; a collective behind whose beginning nothing is done is one step."""
+        """The steps; a collective with no work behind its beginning is one step."""
         kernels = list(accumulate(not self.travels[number] for number, _ in self.made))
         end = {number: place for place, (number, waits) in enumerate(self.made) if waits}
         found: list[Step] = []

@@ -1,7 +1,7 @@
-"""Kernels that work on rows between two products, while they are being formed.
+"""Kernels with row-wise work between two products, during fusion.
 
-What may live here: what belongs to such a kernel (`panels.py` says which there are). What may not:
-where else a node could be placed (`fuse.py`).
+What may live here: which nodes belong to such a kernel (`panels.py` finds the chains). What may
+not: where else a node could be placed (`fuse.py`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class PanelUnits:
         return True
 
     def takes(self, node: UOp, uses: Iterable[Use], units: Iterable[Unit]) -> bool:
-        """Whether the rows of kernels are made of a product or reduction, and it is used where they
-        are worked on; several kernels make a large product each for themselves."""
+        """Whether the rows of kernels are computed from a product or reduction that is used where
+        the kernels work on the rows; a large product is computed by each of several kernels.
+        """
         found = {unit: [index for user, index in uses if user is unit] for unit in units}
         if len(found) > 1 and not is_large(node, self.limits):
             return False

@@ -1,9 +1,10 @@
-"""Chains of product, row-wise work and product, whose middle is never written.
+"""Chains of product, row-wise work and product, whose intermediate values are never written.
 
 Before: contract(softmax(contract(q, kᵀ)), v): three kernels, and scores in memory between them.
-After: the second product is known as one whose left operand is made row by row, and of which
+After: the second product is marked as one whose left operand is computed row by row, with its
 products and reductions; `fuse.py` then lets these join its kernel (`kernel/panels.py`).
-What may live here: which chains are taken. What may not: how nodes are placed.
+
+What may live here: which chains qualify. What may not: how nodes are placed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _MOST_STEPS = 200  # of a walk; longer chains are not one kernel
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Panel:
-    """What rows of a product's left operand are made of, and how long they are."""
+    """The operands of the rows of a product's left operand, and the length of the rows."""
 
     products: frozenset[UOp]
     width: int
@@ -36,7 +37,7 @@ class Panel:
 
 
 def panels_of(facts: Mapping[UOp, Facts], target: Target) -> dict[UOp, Panel]:
-    """The products whose left operand is such a chain, each with what is in it."""
+    """The products whose left operand is such a chain, each with the nodes of the chain."""
     found: dict[UOp, Panel] = {}
     for node, known in facts.items():
         if known.tiled and facts[node.src[0]].reduces:
@@ -65,7 +66,7 @@ def is_large(node: UOp, limits: Limits) -> bool:
 
 
 class _Walk:
-    """From the left operand of a product down to what is in memory."""
+    """Walks from the left operand of a product down to memory."""
 
     def __init__(self, node: UOp, facts: Mapping[UOp, Facts], limits: Limits):
         self.node, self.facts, self.limits = node, facts, limits
@@ -75,7 +76,7 @@ class _Walk:
         self.rows = 0  # reductions of them
 
     def panel(self) -> Panel | None:
-        """What was found, if it is worth a kernel: a product, and a reduction of its rows."""
+        """The chain found, if it deserves a kernel: a product, and a reduction of its rows."""
         if varies(*self.node.shape[1:], self.width) or self.width > self.limits.panel_row:
             return None
         stack, seen = [(self.node.src[0], self.start)], set[tuple[UOp, Index]]()

@@ -1,13 +1,14 @@
-"""Pictures with their channels last in memory, where convolutions in tiles read them so.
+"""Pictures with channels last in memory, where tiled convolutions read them that way.
 
-Before: batch norm and relu of contract(w, window(pad(x))), channels second. After: the same of
-contract(window(m), w), rows of places and columns of channels, where m is x in its margin of zeros,
-channels last, in memory once; batch norm, relu, sums and pools between convolutions follow in that
-order, and one permute is left where something needs the other: an input, a result of the program.
-The order in which products are added up stays what it was, so no bit changes.
+Before: batch norm and relu of contract(w, window(pad(x))), channels second.
+After: the same of contract(window(m), w), with places as rows and channels as columns, where m is x
+with its zero padding, channels last, in memory once. Batch norm, relu, sums and pools between
+convolutions follow in that order, and one permute is left where something needs the other: an
+input, a result of the program.
 
-What may live here: which convolutions are turned, and what products they become. What may not: how
-other nodes look in another order (`channels.py`), and how a product is computed (`kernel/`).
+The order of summation does not change, so no bit changes. What may live here: which convolutions
+are reordered, and what products they become. What may not: how other nodes look in another order
+(`channels.py`), and how a product is computed (`kernel/`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _MOST_ZEROS = 1 / 4  # of all products, that tiles of whole batches leave out (`
 
 
 def pictures_last(roots: Sequence[UOp], target: Target) -> list[UOp]:
-    """The roots over convolutions of pictures whose channels are last."""
+    """The roots over convolutions of pictures with channels last."""
     made = rewrite_once(roots, _rules(target))
     nodes = toposort(made)
     found = [node for node in nodes if node.op is convolve]
@@ -90,7 +91,7 @@ def _if_worth(found: UOp | None, target: Target) -> UOp | None:
 
 
 def _is_worth(node: UOp, target: Target) -> bool:
-    """Whether tiles of places are sooner, and add up what other tiles would, in the same order."""
+    """Whether tiles of places are faster, and have the same order of summation as other tiles."""
     arg, tile, operands = node.arg, target.tile, [s.shape for s in node.src]
     if tile is None or node.dtype.name not in tile.dtypes or arg.groups != 1:
         return False
@@ -159,7 +160,7 @@ class _Pictures(Walk):
             self.turned[node] = self._in_margin(node, margin)
 
     def _in_margin(self, node: UOp, margin: Shape) -> Turned:
-        """The node as what is inside of memory that has its margin too."""
+        """The node as the inside of memory that includes its padding."""
         order = (0, *range(2, len(node.shape)), 1)
         before = (0, *margin, 0)
         held = copied(padded(self.in_order(node, order), before, before))
@@ -203,7 +204,7 @@ def _is_spread(node: UOp) -> bool:
 
 
 def _is_product(node: UOp) -> bool:
-    """Whether a product is below views: what it is stored as would lie across its tiles."""
+    """Whether a product is below views: its stored result would be strided across its tiles."""
     while isinstance(node.op.kernel, View) and len(node.src) == 1:
         node = node.src[0]
     return node.op is contract
@@ -277,7 +278,7 @@ def _picture(node: UOp, g: UOp, w: UOp) -> UOp:
 
 
 def _folded(node: UOp, g: UOp, w: UOp) -> UOp:
-    """The windows of the gradient, added up where they meet."""
+    """The windows of the gradient, added where they overlap."""
     arg, (places, taps) = node.arg, _letters(len(node.arg.size))
     count = len(places)
     made = g.contract(copied(w), f"b{places}o,o{taps}c->b{places}{taps}c")

@@ -1,10 +1,10 @@
-"""What is done to a product, as far as a library of the target can do it before it writes.
+"""Epilogues: the work behind a product, as far as a library of the target can do it.
 
-What may be joined: a factor, a matrix that is added, a row that is added, relu, gelu by way of tanh
-and its gradient, a cast to float32, and a permutation, where nothing else reads what is between; of
-a gelu's operand a second result is made. gelu is known by its nodes: what its record makes of the
-same operand is the same node. What may live here: growing chains. What may not: which steps a
-library has (`target.py`), what becomes of a chain (`finishes.py`).
+Candidates are a factor, an added matrix, an added row, relu, the tanh form of gelu and its
+gradient, a cast to float32, and a permutation, if nothing else reads the values between; the
+operand of a gelu may be a second result. gelu is recognised by its nodes: the record applied to the
+same operand gives the same node. What may live here: growing chains. What may not: which steps a
+library has (`target.py`), what a chain becomes (`finishes.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ NARROW = (dtypes.float16, dtypes.bfloat16)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """A product and what is done to it up to `end`; `kept` is what else is read on the way."""
+    """A product and the work on it up to `end`; `kept` are intermediate values with other
+    readers.
+    """
 
     product: UOp
     end: UOp
@@ -57,7 +59,7 @@ class Chain:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is done to the elements yet but a cast."""
+        """Whether the only work on the elements so far is a cast."""
         return self.factor == 1.0 and self.added is None and self.bias is None and not self.steps
 
     @property
@@ -67,7 +69,7 @@ class Chain:
 
 
 class Products:
-    """All nodes, and who uses each."""
+    """All nodes, and the users of each."""
 
     def __init__(self, roots: Sequence[UOp], target: Target):
         self.nodes = toposort(roots)
@@ -87,7 +89,7 @@ class Products:
         return users[0] if len(users) == 1 and node not in self.roots else None
 
     def lies(self, product: UOp, spec: str) -> bool:
-        """Whether matrices are multiplied to what lies as these letters say."""
+        """Whether matrices are multiplied to a result with the layout of these letters."""
         shapes = [x.shape for x in product.src]
         return lies_in_order(spec, shapes[0], shapes[1], self.target.limits.batched_elements)
 
@@ -108,7 +110,7 @@ class Products:
 
 
 def _slope(x: UOp) -> UOp | None:
-    """What the gradient of gelu(x) is multiplied by."""
+    """The factor of the gradient of gelu(x)."""
     found: UOp | None = gelu_gradient(x, x).src[1] if x.dtype in NARROW else None
     return found
 
@@ -162,9 +164,10 @@ def _to_float32(graph: Products, chain: Chain, user: UOp) -> Chain | None:
 
 
 def _is_written(graph: Products, chain: Chain) -> bool:
-    """Whether float32 would be written anyway: turned, or in a sum that has one reader. A sum that
-    has several, as that of a residual and a product, is made by the kernel that reads it first, in
-    the time in which it would read it."""
+    """Whether float32 would be written anyway: transposed, or in a sum with one reader. If a sum
+    has several readers, such as that of a residual and a product, the kernel that reads it first
+    computes it, at no cost beyond reading it.
+    """
     user = graph.user(chain.end)
     if user is None or user.op not in (_ADD, permute):
         return False
@@ -245,7 +248,7 @@ def _with_relu(graph: Products, chain: Chain, user: UOp) -> Chain | None:
 
 
 def _gelu(graph: Products, chain: Chain) -> Chain | None:
-    """All of what is read of a gelu's operand, or the operand is kept as well."""
+    """All readers of a gelu's operand, or the operand is kept as well."""
     z, steps = chain.end, (*chain.steps, "gelu")
     if not chain.is_open or not graph.users.get(z) or not graph.may(chain, *steps):
         return None

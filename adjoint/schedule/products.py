@@ -1,10 +1,14 @@
 """Rules about products with windows, before they become products of matrices.
 
 Before: fold(contract(g, w, "bouv,ocij->bcuvij")), the gradient of a convolution by its picture,
-whose product is as large as all windows of the picture. After: contract(window(pad(g)), flip(w)), a
-convolution too. Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
-After: the same of a picture whose channels lie side by side, which are the columns then. The
-windows of pictures with few places are the columns of one product, not of one for each picture.
+whose product is as large as all windows of the picture.
+After: contract(window(pad(g)), flip(w)), a convolution too.
+
+Before: contract(g, window(x), "bouv,bcuvij->ocij"), the gradient by the weights.
+After: the same of a picture with channels last, which are the columns then. For pictures with few
+places, the windows of all pictures are the columns of one product, instead of one product per
+picture.
+
 What may live here: rules. What may not: matrices (`legalise.py`).
 """
 
@@ -50,7 +54,7 @@ def _of_windows(node: UOp, target: Target) -> UOp | None:
 
 
 def _with_places_last(node: UOp) -> UOp | None:
-    """The same fold of a product whose places, not its taps, lie side by side."""
+    """The same fold of a product whose places, not its taps, are contiguous."""
     product = node.src[0]
     spec, rank = axes.parse(product.arg.spec), len(node.shape)
     places, taps = {spec.out[a] for a in node.arg.axis}, set(spec.out[rank:])
@@ -66,7 +70,7 @@ def _with_places_last(node: UOp) -> UOp | None:
 
 
 def _product(node: UOp, spec: axes.Letters, which: int) -> UOp:
-    """The product of all windows of one operand with the other, whose taps are turned around."""
+    """The product of all windows of one operand with the other, whose taps are flipped."""
     x, y = (node.src[0].src[i] for i in (which, 1 - which))
     letters, others = spec.terms[which], spec.terms[1 - which]
     rank = len(node.shape)
@@ -149,8 +153,9 @@ def _with_channels_last(node: UOp, spec: axes.Letters, which: int, channels: str
 
 
 def _side_by_side(x: UOp, axis: int, margin: bool = False) -> UOp:
-    """A copy with an axis last in memory; what is around a picture is copied if it is not left out
-    of products: nothing asks for it then."""
+    """A copy with an axis last in memory; the padding of a picture is copied if products do not
+    skip it: then no kernel tests for it.
+    """
     if x.op is shrink or (x.op is pad_constant and not margin):
         return UOp(x.op, (_side_by_side(x.src[0], axis, margin),), x.arg)
     if axis == len(x.shape) - 1:
@@ -188,7 +193,8 @@ def _in_one(node: UOp, target: Target) -> UOp | None:
 
 def _place_by_place(node: UOp, which: int, rows: str, places: str, batch: str) -> UOp:
     """One product for all pictures whose columns are those of a place, then those of the next: they
-    have the same taps around the picture (`margins.py`)."""
+    have the same taps in the padding (`margins.py`).
+    """
     spec, operands = axes.parse(node.arg.spec), list(node.src)
     windows = operands[which]
     picture = _side_by_side(windows.src[0], spec.terms[which].index(batch[-1]))

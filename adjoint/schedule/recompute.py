@@ -1,14 +1,15 @@
-"""Values that are computed again instead of kept: a schedule that needs less memory.
+"""Recomputation: a schedule that needs less memory, because steps run again.
 
-Before: s7 is made by step 3, read by steps 4 and 90, and lies in the arena all the while.
-After: step 3 comes once more before step 90 and writes s120, which step 90 reads.
+Before: step 3 computes s7, steps 4 and 90 read it, and it occupies the arena all the while.
+After: step 3 runs once more before step 90 and writes s120, which step 90 reads.
+
 A copy is the same kernel on the same operands, so no bit changes. `variants` gives one schedule
-after another, each with a lower peak than the one before: at the step where most is alive, what
-costs least to make again for the bytes that this frees is let go of until its next use. What it is
-made of is made again too, where it is gone by then.
+after another, each with a lower peak than the one before. At the step with the most live memory, it
+frees the value that is cheapest to recompute per byte until its next use, and recomputes the
+value's operands too if they are gone by then.
 
-What may live here: which steps come twice. What may not: places in memory (`memory.py`), or how
-much of it there is (`engine/memory_limits.py`).
+What may live here: which steps run twice. What may not: places in memory (`memory.py`), or how much
+of it there is (`engine/memory_limits.py`).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def variants(schedule: Schedule, align: int, cost: Callable[[Step], float]) -> I
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Unit:
-    """Steps that make some slots together: they come again together, or not at all."""
+    """Steps that compute some slots together: they are repeated together, or not at all."""
 
     steps: tuple[int, ...]
     writes: tuple[int, ...]
@@ -102,7 +103,7 @@ def _together(writes: Sequence[Sequence[int]]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Choice:
-    """Slots that are let go of, each behind a step; what that costs, and what it frees."""
+    """Slots to free, each behind a step; the cost of that, and the bytes freed."""
 
     cuts: tuple[tuple[int, int], ...]
     cost: float
@@ -127,8 +128,9 @@ class _Closure:
 
 
 class _Variant:
-    """The schedule in which slots are let go of behind certain steps, and made again when they are
-    read after that; and which of its values are alive when."""
+    """The schedule in which slots are freed behind certain steps, and recomputed when they are read
+    after that; and which of its values are live when.
+    """
 
     def __init__(self, whole: _Whole, cuts: Mapping[int, set[int]], align: int):
         self.whole, self.cuts = whole, cuts
@@ -164,7 +166,7 @@ class _Variant:
         self.at.append(number)
 
     def _demand(self, wanted: int, number: int) -> None:
-        """Have the value of a slot: as it is, or made again with what it is made of."""
+        """Make the value of a slot available: as it is, or recomputed with its operands."""
         stack = [wanted]
         while stack:
             unit = self._missing(stack[-1])
@@ -177,7 +179,7 @@ class _Variant:
             stack.pop()
 
     def _missing(self, slot: int) -> _Unit | None:
-        """What makes a slot that has been let go of."""
+        """The unit that computes a slot that has been freed."""
         if slot in self.whole.outside or slot in self.current:
             return None
         return self.whole.unit_of.get(slot)
@@ -198,7 +200,7 @@ class _Variant:
         return len(self.slots) - 1
 
     def _reasons(self) -> tuple[Again, ...]:
-        """Why steps come again: the values that are not kept, and until when they were there."""
+        """Why steps are repeated: the values that are not kept, and until when they were live."""
         last: dict[int, int] = {}
         found = []
         position = 0
@@ -266,7 +268,7 @@ class _Search:
         return _Choice(tuple(dict.fromkeys(cuts)), cost, saved, above, held + closure.held)
 
     def _gap(self, slot: int) -> tuple[int, int] | None:
-        """The steps before and after the peak that use a slot, if it can be let go of between."""
+        """The steps before and after the peak that use a slot, if it can be freed between them."""
         uses, origin = self.uses[slot], self.variant.origin[slot]
         if origin in self.whole.outside or origin not in self.whole.unit_of:
             return None
@@ -284,7 +286,7 @@ class _Search:
         return [s for s in found if s != slot]
 
     def _closure(self, unit: _Unit, until: int, size: int) -> _Closure | None:
-        """What must be made so that the unit can come again before a step; None if too much."""
+        """The units to run so that the unit can be repeated before a step; None if too many."""
         found = _Closure({unit.steps[0]: unit})
         stack = [unit]
         while stack:
@@ -298,7 +300,7 @@ class _Search:
         return found
 
     def _prepared(self, operand: int, until: int, size: int, found: _Closure) -> _Unit | None:
-        """See to it that an operand is there; what makes it, if it must be made again."""
+        """Make an operand available; the unit that computes it, if it must be recomputed."""
         maker = self.whole.unit_of.get(operand)
         if operand in self.whole.outside or maker is None or operand not in self.versions:
             return None

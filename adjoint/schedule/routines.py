@@ -1,4 +1,4 @@
-"""Nodes that a library computes whole, as calls of it: the table.
+"""The table of library calls for nodes that a library computes whole.
 
 What may live here: a row per op. What may not: which nodes become such ops.
 """

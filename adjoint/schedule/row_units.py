@@ -1,7 +1,7 @@
-"""Kernels whose loops go row by row, while they are being formed.
+"""Kernels whose loops go row by row, during fusion.
 
-What may live here: whether computing a node at some place of a kernel's loops does nothing twice,
-and whether that place can be the kernel's row. What may not: where else a node could be placed
+What may live here: whether a kernel would compute a node only once at some place of its loops, and
+whether that place can be the kernel's row. What may not: where else a node could be placed
 (`fuse.py`).
 """
 
@@ -29,7 +29,7 @@ class RowUnits:
         self.teams = target.team is not None
 
     def computes_once(self, unit: Unit, index: Index) -> bool:
-        """Whether computing at this index does nothing twice that could be done once."""
+        """Whether computing at this index repeats no work."""
         if len(unit.outputs) == 1 and index in map(self.atoms.settled, unit.outputs.values()):
             return True
         found = self.atoms.roots(index)
@@ -84,15 +84,17 @@ class RowUnits:
         )
 
     def _most_across(self, unit: Unit, rows: int) -> int:
-        """Elements of a row that may lie across rows: they are read once for each sum. A thread has
-        some of these rows, so that there must be many of them."""
+        """The most elements of a row that may be strided across rows: they are read once for each
+        sum. A thread has some of these rows, so there must be many of them.
+        """
         if self.teams:
             return _STRIDED if rows >= _ENOUGH_ROWS else _SHORT
         far = any(is_large(node, self.target) for node in unit.outputs)
         return _FAR_STRIDED if far else self.limits.long_row
 
     def _lies_across(self, unit: Unit, row: set[int]) -> bool:
-        """Whether the elements of a row would lie apart, where those of different rows lie side by
-        side: neighbouring threads would read far memory."""
+        """Whether the elements of a row would be strided, while those of different rows are
+        adjacent: neighbouring threads would read distant memory.
+        """
         last = [axis for index in unit.outputs.values() for axis in [a for a in index if a][-1:]]
         return any(not row.isdisjoint(axis) for axis in self.atoms.settled(tuple(last)))

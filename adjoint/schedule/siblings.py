@@ -23,8 +23,10 @@ class Siblings:
         self.units, self.steps, self.makers, self.teams = units, steps, makers, teams
 
     def merge(self) -> None:
-        """Reductions over the same loops are one kernel: the gradients of scale and shift. One that
-        is full is left as it is, and the next begins another, which is mostly like it."""
+        """Merges reductions over the same loops into one kernel: the gradients of scale and shift.
+        A kernel of maximum size is left alone, and the next reduction begins another, which mostly
+        equals it.
+        """
         groups: dict[tuple[object, ...], list[Unit]] = {}
         for unit in self.units:
             key = _sibling_key(unit)
@@ -50,8 +52,9 @@ class Siblings:
         return not self.steps.before(first, other) and not self.steps.before(other, first)
 
     def _meet(self, first: Unit, other: Unit) -> bool:
-        """Whether both read one value, or none that is large and made here: else what one of them
-        reads would be kept until the other is done."""
+        """Whether both read one value, or no large value that is computed here: otherwise the
+        operand of one of them would be kept until the other is done.
+        """
         if any(node in first.reads for node in _all_of(other)):
             return True
         made = [n for n in (*first.reads, *other.reads) if self.makers.makes(n)]
@@ -83,7 +86,6 @@ def _sibling_key(unit: Unit) -> tuple[object, ...] | None:
 
 
 def _all_of(unit: Unit) -> list[UOp]:
-    """What a sum reads that has as many elements as are summed; some may fill up the last
-    block."""
+    """The operands of a sum with as many elements as are summed; some may pad the last block."""
     size = next(iter(unit.reduced)).src[0].size
     return [node for node in unit.reads if node.size <= size < 2 * node.size]

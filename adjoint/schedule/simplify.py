@@ -1,10 +1,11 @@
-"""The graph with every rule that keeps all bits applied (`ir/tensor_rules.py`).
+"""The graph with every bit-exact rule applied (`ir/tensor_rules.py`).
 
 Before: v1 = neg(x); v2 = neg(v1); v3 = abs(v2); v4 = abs(v3); v5 = mul(v4, 1.0).
 After: v1 = abs(x).
-What a graph does besides its values stays: a rule drops no operand that calls Python, checks an
-index or may not end. Results have memory of their own as before: one that turns out to be an input,
-or another result, is copied. What may live here: the pass. What may not: any rule.
+
+Effects stay: a rule drops no operand that calls Python, checks an index or may not terminate.
+Results keep memory of their own: a result that turns out to be an input, or another result, is
+copied. What may live here: the pass. What may not: any rule.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _does(node: UOp) -> bool:
 
 
 def _apart(before: Sequence[UOp], after: Sequence[UOp]) -> list[UOp]:
-    """The results, copied where they have come to lie in memory that was not theirs."""
+    """The results, copied if simplifying has made them share memory."""
     owners: dict[UOp, UOp] = {}  # where a result lies: where it lay before
     return [_own(new, old, owners) for old, new in zip(before, after, strict=True)]
 
@@ -83,7 +84,7 @@ def _own(new: UOp, old: UOp, owners: dict[UOp, UOp]) -> UOp:
 
 
 def memory_of(node: UOp) -> UOp:
-    """The node in whose memory this one lies."""
+    """The node whose memory this one shares."""
     while True:
         kernel = node.op.kernel
         if isinstance(kernel, Identity):

@@ -1,11 +1,13 @@
-"""Writes at one place of an axis, where teams of threads compute.
+"""Writes at one place of an axis become elementwise kernels, for targets with teams of threads.
 
-Before: scatter(x, index of one element, u), a step of a cache that grows: an algorithm for many
-updates, in their order. After: where(position == index, u, x), element by element, whose index is
-looked up so that one outside is noticed. No bit changes. What may live here: this rewrite.
+Before: scatter(x, index of one element, u), a step of a growing cache: an algorithm for many
+updates, in their order.
+After: where(position == index, u, x), element by element, with a look-up of the index that detects
+one out of range. No bit changes.
 
-`kernel/algorithms/team_scatter.py` has a kernel for few updates of any kind. It reads them from
-memory, where this one computes them on the way: without it every write to a cache is two kernels.
+What may live here: this rewrite. `kernel/algorithms/team_scatter.py` has a kernel for few updates
+of any kind. It reads them from memory, whereas this one computes them inline: without it every
+write to a cache is two kernels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Steps come sooner where that frees more than it takes: the same steps in another order.
+"""Steps move forward if that frees more memory than it takes: the same steps in another order.
 
-Before: a product of two large values that nothing else reads any more, at the end, where its small
-result is wanted. After: the product as soon as both are there, and they are gone.
+Before: a product of two large values with no other reader, at the end, where its small result is
+needed.
+After: the product as soon as both are computed, which frees them.
+
 What may live here: the order of steps, where memory is limited.
 """
 
@@ -25,15 +27,16 @@ def in_better_order(schedule: Schedule) -> Schedule:
 
 
 def is_for_the_device_alone(step: Step) -> bool:
-    """Whether it may be done at another time, or again: what the host does may print, or speak to
-    other members of a mesh."""
+    """Whether the step may run at another time, or again: a host step may print, or communicate
+    with other members of a mesh.
+    """
     if isinstance(step, ControlStep):
         return all(is_for_the_device_alone(inner) for part in step.parts for inner in part.steps)
     return not isinstance(step, HostStep)
 
 
 class _Order:
-    """One pass over the steps: each stays, or goes right behind what it must follow."""
+    """One pass over the steps: each stays, or moves right behind the steps that it depends on."""
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule

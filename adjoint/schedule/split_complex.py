@@ -1,10 +1,11 @@
-"""Complex arithmetic as arithmetic of real parts, so that kernels compute it.
+"""Complex arithmetic as arithmetic of real parts, so that kernels can compute it.
 
 Before: c = mul(a, b) of complex64.
 After: re = ar*br - ai*bi and im = ar*bi + ai*br of float32, read from and written to the memory of
-complex numbers, which is their parts side by side.
-What has no rule here (functions of complex numbers, products over an axis, linear algebra) stays
-whole, for the host. A division is scaled (Smith's algorithm), as NumPy's is.
+complex numbers, which has both parts adjacent.
+
+The host computes what has no rule here (functions of complex numbers, products over an axis, linear
+algebra). A division is scaled (Smith's algorithm), as NumPy's is.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ Rule = Callable[[_Parts, UOp], Any]
 
 
 def _of_pairs(combine: Callable[..., Any]) -> Rule:
-    """A rule that needs nothing but the parts of the operands."""
+    """A rule that needs only the parts of the operands."""
     return lambda p, node: combine(*(p.pair(s) for s in node.src))
 
 
@@ -115,7 +116,7 @@ def _on_parts(p: _Parts, node: UOp) -> Pair:
 
 
 def _same_memory(p: _Parts, node: UOp) -> Any:
-    """What lies in memory as a whole need not be copied to be called something else."""
+    """Contiguous memory need not be copied to be reinterpreted."""
     return None if p.is_stored(node.src[0]) else _on_parts(p, node)
 
 
@@ -133,7 +134,7 @@ def _product(a: Pair, b: Pair) -> Pair:
 
 
 def _quotient(a: Pair, b: Pair) -> Pair:
-    """Divided by the larger part of b first: nothing overflows on the way."""
+    """Divided by the larger part of b first, so that no intermediate value overflows."""
     (ar, ai), (br, bi) = a, b
     wide = br.abs() >= bi.abs()
     large, small = wide.where(br, bi), wide.where(bi, br)

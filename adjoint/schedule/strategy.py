@@ -1,6 +1,6 @@
-"""How every step is computed: the one table.
+"""How every step is computed: one table.
 
-Rows are asked from the top, with a node and the target; the first that holds gives the strategy,
+Rows are tried from the top, with a node and the target; the first that applies gives the strategy,
 and its reason is kept for `explain()`. `fuse.py` asks for contractions before it groups nodes; the
 pass `strategy` asks for every group.
 
@@ -46,7 +46,7 @@ LOOPS, TILES, PANELS = "loops", "tiles", "panels"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A strategy: its name, when it is taken, what it uses, and why."""
+    """A strategy: its name, its condition, what it uses, and the reason."""
 
     name: str
     when: Callable[[UOp, Target], bool]
@@ -94,7 +94,7 @@ def are_many(node: UOp, target: Target) -> bool:
 
 
 def are_worth_tiles(node: UOp, target: Target) -> bool:
-    """Whether so many numbers are multiplied that tiles of another dtype would be sooner done."""
+    """Whether there are so many multiplications that tiles of another dtype would be faster."""
     tile = target.tile
     return tile is not None and product_count(node) >= target.limits.tiled_products
 
@@ -167,7 +167,9 @@ def choose(node: UOp, target: Target) -> Row:
 
 
 def are_tiled(node: UOp, target: Target) -> bool:
-    """Whether the table has a product in tiles, whose order of summation depends on k alone."""
+    """Whether the table selects tiles for a product, whose order of summation depends on k
+    alone.
+    """
     return next(row for row in ROWS if row.when(node, target)).use == TILES
 
 
@@ -185,8 +187,9 @@ def step_kind(node: UOp, target: Target) -> str:
 def strategy_of(
     nodes: tuple[UOp, ...], reduced: tuple[UOp, ...], target: Target, rows: bool = False
 ) -> Strategy:
-    """The strategy of a step that makes these nodes; a contraction inside it decides. `rows`: not
-    only elements of its result are computed, also what is done to rows."""
+    """The strategy of a step that computes these nodes; a contraction inside it decides. `rows`:
+    the step also does row-wise work, not only elements of its result.
+    """
     products = [n for n in (*reduced, *nodes) if kind_of(n) == LIBRARY]
     node = products[0] if products else nodes[0]
     row = choose(node, target)
@@ -208,10 +211,11 @@ def library_takes(dtype: DType, target: Target) -> bool:
 
 
 def product_dtype(node: UOp, target: Target) -> DType:
-    """The dtype that the operands of a contraction have when they are multiplied.
+    """The dtype in which a contraction multiplies its operands.
 
     16-bit floats are multiplied and added in float32 and rounded once. A library or a matrix unit
-    of the target that takes them as they are does that itself; else they are made float32 first.
+    of the target that supports the narrow dtype does that itself; otherwise the operands are cast
+    to float32 first.
     """
     if node.dtype not in (dtypes.float16, dtypes.bfloat16):
         return node.dtype
@@ -229,8 +233,9 @@ def _takes_alone(unit: MatrixUnit, dtype: DType) -> bool:
 
 
 def has_lines(node: UOp, target: Target) -> bool:
-    """Whether windows meet so few rows that loops read them where they lie, and the result has the
-    lines of the picture: a convolution, whose taps are added up one after another."""
+    """Whether so few rows meet windows that loops read the windows in place, and the result has the
+    lines of the picture: a convolution, whose taps are added one after another.
+    """
     return any(line in axes.parse(node.arg.spec).out for line in _lines(node, target))
 
 
@@ -241,7 +246,7 @@ def sums_lines(node: UOp, target: Target) -> str:
 
 
 def _lines(node: UOp, target: Target) -> Iterator[str]:
-    """The letter along the lines of each operand that is windows, if few rows meet them."""
+    """The letter along the lines of each operand that is windows, if few rows multiply them."""
     if not node.dtype.is_float or window not in (node.src[0].op, node.src[1].op):
         return
     spec = axes.parse(node.arg.spec)

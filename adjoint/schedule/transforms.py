@@ -1,7 +1,8 @@
 """Fourier transforms for a library: of the last axes, at most three, without factors.
 
-Before: dft(x) over axis 0 of three, divided by the root of its length. After: TRANSFORM of x with
-that axis last, each part of the result times a number, and the axes back in their order.
+Before: dft(x) over axis 0 of three, divided by the root of its length.
+After: TRANSFORM of x with that axis last, each part of the result times a number, and the axes back
+in their order.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ def _to_real(node: UOp) -> UOp:
 
 
 def _mirrored(x: UOp, axis: int, length: int) -> UOp:
-    """Frequencies of real numbers: the first and the one in the middle are their own mirrors, so
-    that their imaginary parts are not read. A copy, too: the library writes over what it reads."""
+    """Frequencies of real numbers: the first and the middle one are their own mirrors, so their
+    imaginary parts are ignored. It is also a copy, because the library overwrites its operand.
+    """
     place = positions(x.shape[axis], axis, len(x.shape), x.device)
     single = (place.eq(0) | (place * 2).eq(length)).expand(x.shape)
     made: UOp = x.real().complex(single.where(0, x.imag()))

@@ -12,9 +12,9 @@ from adjoint.schedule.units import Unit
 
 
 def ordered(units: Iterable[Unit], nodes: Iterable[UOp], makers: Makers) -> list[Unit]:
-    """Makers before users; among those that are ready, in the order of the graph's nodes.
+    """Producers before users; among ready units, in the order of the graph's nodes.
 
-    What a unit waits for comes first as well, unless that needs a unit which is waiting.
+    The dependencies of a unit come first as well, unless one needs a unit that is waiting.
     """
     place = {node: i for i, node in enumerate(nodes)}
     rank = {u: min(place[n] for n in u.outputs) for u in units}
@@ -40,7 +40,7 @@ def ordered(units: Iterable[Unit], nodes: Iterable[UOp], makers: Makers) -> list
 
 
 def _needs_any(unit: Unit, wanted: set[Unit], done: dict[Unit, None], makers: Makers) -> bool:
-    """Whether the unit reads, through others that are not done, what one of these makes."""
+    """Whether the unit reads, through other pending units, a result of one of these."""
     seen, stack = {unit}, [unit]
     while stack:
         for maker in makers.of(stack.pop().reads):

@@ -1,8 +1,9 @@
-"""Steps while kernels are being formed, and which of them needs which.
+"""The kernels during fusion, and which of them depends on which.
 
-A step joins another only if nothing would have to run both before and after the two. `Order` says
-so: levels, which rise from a node to its users, rule out most pairs; of the others a search from
-both ends tells, which is over soon: what is used far away is mostly used nearby as well.
+Two kernels may be joined only if no other kernel would have to run both before and after the
+result. `Order` answers that. Levels, which rise from a node to its users, rule out most pairs. For
+the others a search from both ends tells, and it ends soon: a value that is used far away is mostly
+used nearby as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MAX_SEARCHED = 2000  # steps that a search for a way looks at before it gives u
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A step: what it computes and what it reads from memory."""
+    """A step: the nodes it computes and the memory it reads."""
 
     kind: str
     limits: Limits
@@ -63,12 +64,12 @@ class Spans:
         self._lows[first:last], self._highs[first:last] = [low], [high]
 
     def lowest(self, level: int) -> int:
-        """Where the range that the level lies in begins; the level itself if it lies in none."""
+        """The lower end of the range that contains the level; the level itself if no range does."""
         found = bisect_right(self._highs, level)
         return min(level, self._lows[found]) if found < len(self._lows) else level
 
     def highest(self, level: int) -> int:
-        """Where the range that the level lies in ends; the level itself if it lies in none."""
+        """The upper end of the range that contains the level; the level itself if no range does."""
         found = bisect_left(self._lows, level) - 1
         return max(level, self._highs[found]) if found >= 0 else level
 
@@ -87,13 +88,13 @@ class Order:
             self._wide.add(unit.low, unit.high)
 
     def link(self, maker: Unit, users: Iterable[Unit]) -> None:
-        """These steps need what the maker makes."""
+        """These steps depend on the maker."""
         for user in users:
             maker.users[user] = None
             self._makers.setdefault(user, {})[maker] = None
 
     def replace(self, old: Unit, new: Unit) -> None:
-        """One step makes and needs from now on what the other did."""
+        """One step takes over the results and dependencies of the other."""
         for maker in self._makers.pop(old, {}):
             del maker.users[old]
             self.link(maker, [new])
@@ -125,7 +126,7 @@ class _Search:
         self.seen, self.next, self.following = {start}, deque([start]), following
 
     def step(self) -> list[Unit]:
-        """What is reached first from the next of them."""
+        """The units first reached from the next of them."""
         new = [unit for unit in self.following(self.next.popleft()) if unit not in self.seen]
         self.seen.update(new)
         self.next += new

@@ -1,9 +1,10 @@
-"""Composites that a target has kernels of its own for: which are taken, and as what calls.
+"""Composites for which a target has its own kernels: which nodes qualify, and as which calls.
 
 Before: attention(q, k, v), gradient_of(q, k, v, g){op: attention, operand: 0}.
-After: fused_attention(q, k, v), of which `o` is one result; fused_attention_queries(…). What is not
-taken becomes its body. What may live here: which nodes are taken, and where their operands lie.
-What may not: how a kernel computes them (`codegen/nvptx/matrix`).
+After: fused_attention(q, k, v), of which `o` is one result; fused_attention_queries(…).
+
+All other composites become their bodies. What may live here: which nodes qualify, and where their
+operands are. What may not: how a kernel computes them (`codegen/nvptx/matrix`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Strides = tuple[int, int, int, int, int]
 
 
 def taken_whole(node: UOp, target: Target) -> UOp | None:
-    """What a composite is instead of its body, on a target that has kernels for it."""
+    """The replacement of a composite, instead of its body, on a target that has kernels for it."""
     if node.op is attention and attention.name in target.whole:
         return _forward(node)
     if node.op is gradient_record and node.arg.op in target.whole:
@@ -114,8 +115,9 @@ def _operands(node: UOp) -> tuple[UOp, ...] | None:
 
 
 def _mask(mask: UOp, lead: tuple[int, ...]) -> UOp | None:
-    """A mask over (batch, heads, queries, keys); None if it is added, or its batches cannot be one
-    axis. What is added may be so large that a sum's logarithm is lost beside it."""
+    """A mask over (batch, heads, queries, keys); None if it is additive, or its batches cannot be
+    one axis. An additive mask may be so large that a sum's logarithm is lost beside it.
+    """
     if not mask.dtype.is_bool:
         return None
     wide = (1,) * max(0, len(lead) + 2 - mask.ndim) + mask.shape
@@ -140,7 +142,7 @@ def _filled_up(x: UOp) -> UOp:
 
 
 def whole_base(node: UOp, source: UOp) -> UOp:
-    """What must be in memory of an operand: what is below its views, if kernels can read that."""
+    """The memory that a kernel reads of an operand: below its views, if kernels can read that."""
     if node.arg.mask and source is node.src[-1]:
         return source if _strides(source) is None else base_of(source)
     strided = node.src[: node.op.kernel.strided]
@@ -175,8 +177,9 @@ def _own(x: UOp) -> Strides:
 
 
 def _place(x: UOp) -> Place | None:
-    """Where a view lies in what is below, if its features lie side by side, from multiples of 16
-    bytes on."""
+    """The place of a view in the node below, if its features are contiguous and begin at multiples
+    of 16 bytes.
+    """
     found = _strides(x)
     if found is None or (found[4] != 1 and x.shape[3] > 1):
         return None
@@ -184,7 +187,7 @@ def _place(x: UOp) -> Place | None:
 
 
 def _strides(x: UOp) -> Strides | None:
-    """Where a view lies in what is below, if it does so at strides."""
+    """The place of a view in the node below, if it is strided."""
     if is_of_none(base_of(x)):
         return None
     counters = [IndexVar(n) for n in x.shape]

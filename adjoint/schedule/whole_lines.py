@@ -1,10 +1,12 @@
-"""Matrices whose rows begin at multiples of what a library reads at once.
+"""Matrices are padded so that rows begin at multiples of what a library reads at once.
 
 Before: a product of matrices of 2,666 columns of bfloat16: rows begin anywhere, and the library
-takes a way that reads numbers one by one. After: kernels write such operands with some zeros behind
-each row (2,672 numbers), the product makes rows that are as long, and what reads them sees the
-first 2,666. What is summed is what was summed. What may live here: operands and results of products
-that a library takes. What may not: what else is done to them (`finishes.py`).
+uses an algorithm that reads numbers one by one.
+After: kernels write such operands with some zeros behind each row (2,672 numbers), the product
+makes rows that are as long, and its readers see the first 2,666.
+
+The sums have the same terms. What may live here: operands and results of library products. What may
+not: other rewrites of them (`finishes.py`).
 """
 
 from __future__ import annotations
@@ -72,14 +74,14 @@ def on_lines(left: UOp, right: UOp, target: Target, wider: bool) -> Lined:
 
 
 class _Lies(NamedTuple):
-    """A whole matrix in memory: what it is there, and whether its rows are columns there."""
+    """A whole matrix in memory: its node, and whether its rows are columns there."""
 
     rows: UOp
     turned: bool
 
 
 def _lies(matrix: UOp) -> _Lies | None:
-    """A (1, row, column) view as what is in memory; None if it is a part, or has other strides."""
+    """A (1, row, column) view as a matrix in memory; None if it is a part, or has other strides."""
     base, found = base_of(matrix), placed(matrix)
     if found is None or found[1] or is_of_none(base) or not base.shape:
         return None
@@ -93,7 +95,7 @@ def _lies(matrix: UOp) -> _Lies | None:
 
 
 def _as_long(found: _Lies, shape: tuple[int, int], step: int) -> UOp:
-    """The matrix as it lies in memory with these rows and columns, zeros where it has fewer."""
+    """The matrix in memory with these rows and columns, padded with zeros."""
     rows, length = (max(pair) for pair in zip(shape, found.rows.shape, strict=True))
     wide = _filled(found.rows, (rows, length + -length % step))
     if wide.shape != shape:

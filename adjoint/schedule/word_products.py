@@ -1,13 +1,14 @@
-"""Products for instructions that multiply several numbers of a word at once, and add them up.
+"""Products for instructions that multiply the numbers of a word pairwise and add them.
 
 Before: contract(cast(a), cast(b)), a and b int8, sums in int32.
-After: contract_words(words(a), words(b) ^ 0x80808080) - 128 * sum(a): the instruction takes bytes
-without a sign from one operand and bytes with a sign from the other, so where both have the same
-kind the columns are moved by 128, and the rows' sums put it right. Integers wrap around on the way
-as they do in any order: the bits are those of the integers.
+After: contract_words(words(a), words(b) ^ 0x80808080) - 128 * sum(a): the instruction takes
+unsigned bytes from one operand and signed bytes from the other. If both operands are signed, or
+both unsigned, the columns are shifted by 128, and the sums of the rows correct that. Integers wrap
+around in any order: the bits are those of the integers.
 
-Before: contract(a, b) of bfloat16. After, where other bits are allowed: the same of words of two.
-Where they are not: the same, if it is added up in the order of float32 (`_in_order`).
+Before: contract(a, b) of bfloat16.
+After, if other bits are allowed: the same with words of two. If they are not: the same, if it is
+added in the order of float32 (`_in_order`).
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ _MOVED = 0x80808080  # turns bytes with a sign into bytes without one, 128 highe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Product:
-    """A contraction of two operands that lie in words: which gives the rows, what is put in words,
-    along which letter."""
+    """A contraction of two operands packed in words: which gives the rows, which operand is packed,
+    along which letter.
+    """
 
     node: UOp
     operands: tuple[UOp, UOp]
@@ -102,8 +104,9 @@ def _product_of(node: UOp, unit: MatrixUnit) -> _Product | None:
 
 
 def _letter(node: UOp, operands: tuple[UOp, UOp], packed: int) -> str | None:
-    """The letter that is summed along which numbers lie in words: one that divides, and is long.
-    Places in windows are none: words would be as many as all windows."""
+    """The summed letter along which numbers are packed in words: a divisible, long one. Places in
+    windows do not qualify: there would be as many words as all windows have.
+    """
     spec = axes.parse(node.arg.spec)
     sizes = dict(zip(spec.lhs, node.src[0].shape, strict=True))
     moving = {c for x, term in zip(operands, spec.terms, strict=True) for c in _moving(x, term)}
@@ -140,7 +143,7 @@ def _holds(node: UOp, operands: tuple[UOp, UOp]) -> bool:
 
 
 def _fills(product: _Product, target: Target) -> bool:
-    """Whether there are rows and columns enough for tiles, and rows that can lie in memory."""
+    """Whether there are enough rows and columns for tiles, and rows that can be in memory."""
     spec, limits = product.spec, target.limits
     sizes = dict(zip(spec.out, product.node.shape, strict=True))
     own, other = spec.terms[product.swapped], spec.terms[not product.swapped]
@@ -188,9 +191,10 @@ def _in_order(product: _Product, target: Target) -> UOp | None:
     """The same product in the order of float32, if tiles of float32 would compute it.
 
     The instruction does two fused multiply-adds, one after the other, first of the upper halves;
-    but subnormals are zeros to it, and a NaN has other bits. All sums are multiples of the product
-    of the smallest steps of both operands: where that is no subnormal, no sum is. So the kernel
-    asks whether the exponents of all numbers are large enough, and else adds float32 by float32.
+    but it treats subnormals as zeros, and a NaN has other bits. All sums are multiples of the
+    product of the smallest steps of both operands: if that is no subnormal, no sum is. So the
+    kernel tests whether the exponents of all numbers are large enough, and otherwise adds in
+    float32.
     """
     node, spec = product.node, product.spec
     length = product.rows.shape[spec.terms[product.swapped].index(product.letter)]
@@ -208,8 +212,9 @@ def _in_order(product: _Product, target: Target) -> UOp | None:
 
 
 def _is_plain(product: _Product, target: Target) -> bool:
-    """Whether the product of the same numbers in float32 is one of tiles, whose rows are no rows of
-    another kernel between products."""
+    """Whether tiles would compute the product of the same numbers in float32, with rows that are
+    not rows of another kernel between products.
+    """
     windows = any(below_windows(x) is not None for x in product.operands)
     if windows or _reduces(product.rows):
         return False
@@ -225,7 +230,7 @@ def _is_plain(product: _Product, target: Target) -> bool:
 
 
 def _reduces(x: UOp) -> bool:
-    """Whether elements are made of rows, before there is a product below."""
+    """Whether elements are computed from rows, above any product."""
     found = x.toposort(lambda node: type(node.op.kernel) is Library or node.realized is not None)
     return any(type(node.op.kernel) is Reduce for node in found)
 

@@ -1,12 +1,12 @@
-"""Ops that work along a dimension that is split: each member does its part, with some of its
-neighbours' rows.
+"""Ops along a split dimension: each member computes its part, with some rows of its neighbours.
 
-Before: x[1:], pad, cat, flip, window (a convolution), fold or a running sum along what is split
-over 4 members: gathered first, then computed whole by every member.
-After: the same on a member's part, after a permutation of a few rows, or of a running sum's totals.
+Before: x[1:], pad, cat, flip, window (a convolution), fold or a cumulative sum along a dimension
+that is split over 4 members: gathered first, then computed whole by every member.
+After: the same on a member's part, after a permutation of a few rows, or of a cumulative sum's
+totals.
 
-Where members would send more rows than a gather does, they gather, and keep their part. What may
-live here: these ops. What may not: which rows go where (`neighbours.py`), or scans (`scans.py`).
+If members would send more rows than a gather does, they gather, and keep their part. What may live
+here: these ops. What may not: which rows go where (`neighbours.py`), or scans (`scans.py`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _SHRINK, _PAD, _CAT, _FLIP, _WINDOW, _FOLD = (
 def dims_along(
     node: UOp, given: Sequence[Sharding], operands: Sequence[Sharding], result: Sharding, mesh: Mesh
 ) -> tuple[Along, ...]:
-    """The dimensions along which members can work on what they have; `operands` and `result` are
-    as they would be if these were gathered. It does not depend on the number of members."""
+    """The dimensions along which members can work on their parts; `operands` and `result` are the
+    shardings if these were gathered. It does not depend on the number of members.
+    """
     if node.op not in _MAKERS or result.pending or not node.src:
         return ()
     used = {axis for layout in (*operands, result) for axis in layout.used}
@@ -60,8 +61,9 @@ def laid_along(layout: Sharding, dims: Sequence[Along]) -> Sharding:
 
 
 def is_short(along: Along) -> bool:
-    """Whether the result is whole: it is a small part of what is sliced, or some members would have
-    nothing of it."""
+    """Whether the result is whole: it is a small part of the sliced value, or some members would
+    have no part of it.
+    """
     return not along.stays or along.new < along.parts
 
 
@@ -133,9 +135,10 @@ def made_along(
     order: str,
     times: int = 1,
 ) -> UOp:
-    """A node on a member's parts, which lie as `operands` say; what it makes lies as `result` says.
-    So many slices like it use the operand. Where rows of neighbours would be more than all others,
-    all are gathered."""
+    """A node on a member's parts, with the shardings `operands`; its result has the sharding
+    `result`. This many slices like it use the operand. If rows of neighbours would be more than all
+    others, all are gathered.
+    """
     far = [along for along in dims if not _pays(node, along, times)]
     near = [along for along in dims if along not in far]
     gone = {along.dim for along in far}
@@ -221,8 +224,9 @@ def _windows(node: UOp, dims: Sequence[Along], local: list[UOp], shape: Any) -> 
 
 
 def windows_of_padded(node: UOp, dims: Sequence[Along], pad: UOp, x: UOp) -> UOp:
-    """Windows of a padded value: members exchange rows once, for both. `x` is what a member has of
-    the value, split along these dimensions."""
+    """Windows of a padded value: members exchange rows once, for both. `x` is a member's part of
+    the value, split along these dimensions.
+    """
     arg = pad.arg
     for along in dims:
         size, stride, dilation = _window_of(node, along.dim)
@@ -241,8 +245,9 @@ def _folded(node: UOp, dims: Sequence[Along], local: list[UOp], shape: Any) -> U
 
 
 def slice_of_folded(node: UOp, dims: Sequence[Along], fold: UOp, x: UOp, shape: Any) -> UOp:
-    """A slice of what is folded, the transpose of the above; `shape` is that of a member's slice,
-    with the whole of what is folded along other dimensions."""
+    """A slice of a fold, the transpose of the above; `shape` is that of a member's slice, with the
+    whole of the fold along other dimensions.
+    """
     made = _folded_from(fold, dims, x, shape, node.arg.start)
     split, arg = {along.dim for along in dims}, node.arg
     bounds = [
@@ -291,7 +296,7 @@ def _with_neighbours(node: UOp, dims: Sequence[Along], x: UOp, number: int) -> U
 
 
 def places_of(x: UOp, along: Along, start: int, step: int) -> UOp:
-    """Where a member's rows lie, in a shape that broadcasts."""
+    """The positions of a member's rows, in a shape that broadcasts."""
     count = x.shape[along.dim]
     ones: UOp = UOp._apply("const", 1, dtypes.int64, (count,), None)
     shape = [count if d == along.dim else 1 for d in range(len(x.shape))]

@@ -1,12 +1,12 @@
-"""From one layout to another: the fewest bytes that members must send.
+"""From one sharding to another: the fewest bytes that members must send.
 
 Before: x split along dimension 0 over "dp", wanted split along dimension 1.
 After: all_to_all(x), where an all_gather and a slice would have moved as many times the bytes as
 there are members.
 
-What is pending is joined first: into parts where the parts are wanted, else whole. Then an axis
-that moves from one dimension to another is an all_to_all, new axes are slices, and what is split
-no longer is gathered. What may live here: local nodes that change a layout. What may not: ops.
+Pending sums are joined first: into parts if parts are wanted, else whole. Then an axis that moves
+from one dimension to another is an all_to_all, new axes are slices, and axes that are no longer
+split are gathered. What may live here: local nodes that change a sharding. What may not: ops.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class Layout:
-    """What a member has of a value, while it changes: the axes of every dimension, in full."""
+    """A member's part of a value while its sharding changes: the axes of every dimension, in
+    full.
+    """
 
     node: UOp
     shape: Shape  # of the whole value
@@ -43,7 +45,7 @@ class Layout:
 
 
 def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
-    """What a member has of a value in another layout."""
+    """A member's part of a value in another sharding."""
     if old == new:
         return local
     layout = Layout(local, shape, old.mesh, _dims(old, shape))
@@ -63,7 +65,7 @@ def converted(local: UOp, shape: Shape, old: Sharding, new: Sharding) -> UOp:
 
 
 def _dims(layout: Sharding, shape: Shape) -> list[Axes]:
-    """The axes of every dimension, but for those of one member: they split nothing."""
+    """The axes of every dimension, except those of one member, which split nothing."""
     mesh = layout.mesh
     return [
         tuple(axis for axis in layout.axes(d) if mesh.extent((axis,)) > 1)
@@ -72,8 +74,9 @@ def _dims(layout: Sharding, shape: Shape) -> list[Axes]:
 
 
 def _join(layout: Layout, wanted: list[Axes], pending: list[tuple[str, str]]) -> None:
-    """What is pending is joined, where the parts are wanted into parts. The axis that is written
-    last is joined first: so a number of axes are joined in the order of one that is as long."""
+    """Joins pending sums, into parts if parts are wanted. The axis that is written last is joined
+    first: so several axes are joined in the order of one axis of as many members.
+    """
     for kind in dict.fromkeys(kind for _, kind in pending):
         axes = tuple(axis for axis, own in pending if own == kind)
         while axes:
@@ -157,7 +160,7 @@ def filled_up(local: UOp, dim: int, extent: int) -> UOp:
 
 
 def _gather(layout: Layout, dim: int, axes: Axes) -> None:
-    """A dimension as it is with fewer axes: those that both have in front may stay."""
+    """A dimension with fewer axes: a common prefix of axes may stay."""
     now = layout.dims[dim]
     common = 0
     while common < min(len(now), len(axes)) and now[common] == axes[common]:
@@ -173,14 +176,14 @@ def _gather(layout: Layout, dim: int, axes: Axes) -> None:
 
 
 def cut_to(local: UOp, dim: int, extent: int) -> UOp:
-    """A dimension without what it was filled up with."""
+    """A dimension without its padding."""
     if local.shape[dim] == extent:
         return local
     return local.shrink([(0, extent if d == dim else n) for d, n in enumerate(local.shape)])
 
 
 def places(local: UOp, dim: int, axes: Axes, parts: int) -> UOp:
-    """Where the elements of a member lie in the whole dimension, in a shape that broadcasts."""
+    """The positions of a member's elements in the whole dimension, in a shape that broadcasts."""
     extent = local.shape[dim]
     ones = UOp._apply("const", 1, dtypes.int64, (extent,), None)
     shape = [extent if d == dim else 1 for d in range(len(local.shape))]
@@ -188,6 +191,6 @@ def places(local: UOp, dim: int, axes: Axes, parts: int) -> UOp:
 
 
 def masked(local: UOp, dim: int, extent: int, axes: Axes, parts: int, neutral: Any) -> UOp:
-    """A value whose filled-up elements along a dimension are a reduction's neutral one."""
+    """A value whose padding along a dimension is a reduction's neutral element."""
     inside = places(local, dim, axes, parts) < extent
     return inside.expand(local.shape).where(local, neutral)

@@ -1,4 +1,5 @@
-"""What collectives cost: the bytes that each member sends, by the algorithms that send the fewest.
+"""The cost of collectives: the bytes that each member sends, by the algorithms that send the
+fewest.
 
 What may live here: counting. What may not: choosing (see `convert.py`, whose order of steps is the
 cheapest by these numbers).

@@ -1,11 +1,12 @@
-"""Which pending values are joined where they are made, because several things need them joined.
+"""Pending values that several ops need joined are joined once, where they are made.
 
 Before: y pending; (y * 2).exp() and y.relu() each join: all_reduce(y * 2), all_reduce(y).
-After: all_reduce(y), and both go on from there.
+After: all_reduce(y), and both use its result.
 
-What is pending stays so through what is linear, and is joined where it is needed. Where one value
-reaches several such places, joining it once costs less. The bytes of whole values are compared, so
-the number of members does not show. What may live here: that choice. What may not: layouts.
+A pending value stays pending through linear ops, and is joined where an op needs it. If one value
+reaches several such ops, joining it once costs less. The bytes of whole values are compared, so the
+choice does not depend on the number of members. What may live here: that choice. What may not:
+shardings.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def joined_early(
 def _through(
     node: UOp, keepers: Mapping[UOp, list[UOp]], needs: Mapping[UOp, set[UOp]]
 ) -> set[UOp]:
-    """The node, and what is pending because of it alone: with it joined, they are."""
+    """The node, and the nodes that are pending because of it alone: joining it joins them."""
     found, new = {node}, [node]
     while new:
         following = dict.fromkeys(k for n in new for k in keepers.get(n, ()))
@@ -58,7 +59,7 @@ def _through(
 
 
 def _needs(plans: Mapping[UOp, Plan], pending: set[UOp]) -> dict[UOp, set[UOp]]:
-    """For each pending node the pending operands that it goes on with."""
+    """For each pending node the pending operands on which it depends."""
     found = {}
     for node in pending:
         pairs = zip(node.src, plans[node].operands, strict=True) if node in plans else ()
@@ -73,7 +74,7 @@ def _asked(
     plans: Mapping[UOp, Plan],
     pending: set[UOp],
 ) -> dict[UOp, int]:
-    """What it costs to join nodes for those who ask for it: a reduction into parts half as much."""
+    """The cost of joining nodes for their users: a reduction into parts costs half as much."""
     wanted: dict[UOp, set[Sharding]] = {}
     for root in roots:
         if root in pending:
@@ -94,7 +95,7 @@ def _asked(
 def _keepers(
     order: Sequence[UOp], plans: Mapping[UOp, Plan], pending: set[UOp]
 ) -> dict[UOp, list[UOp]]:
-    """For each pending node those that go on with it as it is."""
+    """For each pending node the users that keep it pending."""
     found: dict[UOp, list[UOp]] = {}
     for node in order:
         plan = plans.get(node)

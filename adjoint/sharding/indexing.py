@@ -1,8 +1,8 @@
 """The letters of GATHER and SCATTER, by hand.
 
-Index arrays have one shape I; a gather has I and the axes that are not indexed. An index that
-counts 0, 1, 2, … along an axis of I, as long as the axis it indexes, goes with it: x[i, j[i]] reads
-row i of x for row i of the result, so both may be split in the same way.
+Index arrays have one shape I; a gather has I and the axes that are not indexed. If an index counts
+0, 1, 2, … along an axis of I that is as long as the axis it indexes, the two axes correspond: x[i,
+j[i]] reads row i of x for row i of the result, so both may be split in the same way.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A reduction over a dimension that is split: what one member does of it.
+"""A reduction over a split dimension: one member's part of it.
 
 In the fixed order a dimension of n elements is cut into gcd(n, 8) equal pieces, whatever the mesh.
-A member reduces each of its pieces, and joins them as a balanced tree; members are joined by the
-same tree. So meshes of 1, 2, 4 and 8 members give the same bits, as far as their number divides
-that of the pieces. In the fast order a member reduces its whole part.
+A member reduces each of its pieces, and joins them as a balanced tree; the same tree joins members.
+So meshes of 1, 2, 4 and 8 members give the same bits, if their number divides that of the pieces.
+In the fast order a member reduces its whole part.
 
-What is linear may be done to the pieces before they are joined (`linear.py`): y * 3 is 3 times each
+Linear ops may be applied to the pieces before they are joined (`linear.py`): y * 3 is 3 times each
 piece, y + z the sum of two pieces, whatever the number of members that have them.
 
 Before: reduce_sum(x, axis 0), x split over 2 members.
@@ -29,7 +29,7 @@ _ADD = OPS["add"]
 
 
 def piece_count(extent: int, parts: int) -> int:
-    """The pieces that one of so many members has of a dimension; 1: they cannot be told apart."""
+    """The pieces of a dimension that one of this many members has; 1: they cannot be separated."""
     whole = gcd(extent, PIECES)
     return whole // parts if extent % parts == 0 and whole % parts == 0 else 1
 
@@ -44,7 +44,7 @@ def has_order(node: UOp) -> bool:
 def reduced_pieces(
     node: UOp, terms: Letters, local: list[UOp], operands: tuple[Sharding, ...], order: str
 ) -> list[UOp]:
-    """A reduction or a contraction of what a member has of its operands, a piece at a time."""
+    """A reduction or a contraction of a member's parts of its operands, a piece at a time."""
     letter, axes, extent = _split_letter(node, terms, operands)
     if not letter:
         return [UOp(node.op, tuple(local), node.arg)]
@@ -78,7 +78,7 @@ def _split_letter(
 def _filled(
     node: UOp, terms: Letters, number: int, x: UOp, letter: str, axes: Axes, extent: int, parts: int
 ) -> UOp:
-    """An operand whose filled-up elements do not count; a NaN times zero would."""
+    """An operand whose padding does not count; a NaN there times zero would."""
     if letter not in terms.terms[number]:
         return x
     kernel = node.op.kernel
@@ -97,7 +97,7 @@ def _cut(term: str, x: UOp, letter: str, piece: int, count: int) -> UOp:
 
 
 def joined_pieces(node: UOp, level: list[UOp]) -> UOp:
-    """What a member has of a reduction from its pieces."""
+    """A member's part of a reduction, from its pieces."""
     kernel = node.op.kernel
     loops = kernel.loops if type(kernel) is Library else kernel
     join = OPS[loops.join if type(loops) is Reduce else "add"]

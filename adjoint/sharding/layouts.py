@@ -1,6 +1,6 @@
-"""The sharding of one node: that which partitioning gives it.
+"""The sharding of one node, as partitioning assigns it.
 
-What may live here: the question. What may not: the rules.
+What may live here: the query. What may not: the rules.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _SHARD = OPS["shard"]
 
 
 def sharding_of(root: UOp) -> Sharding | None:
-    """How a value lies on its mesh, or will lie once it is computed; None if it is on none. What
-    is pending is still to be joined: a value that is computed has nothing pending."""
+    """The sharding of a value on its mesh, now or once it is computed; None if it is on no mesh.
+    Pending sums are still to be joined: a computed value has nothing pending.
+    """
     if not isinstance(root.device, Sharding):
         return None
     mesh = root.device.mesh
@@ -36,7 +37,7 @@ def sharding_of(root: UOp) -> Sharding | None:
 
 
 def _at_its_stage(root: UOp, layout: Sharding) -> Sharding:
-    """A layout with the stage, or the turns, of the value that a node is another name of."""
+    """A sharding with the stage, or the turns, of the value that a node is another name of."""
     while type(root.op.kernel) is Identity and root.op is not _SHARD and not is_known(root):
         root = root.src[root.op.kernel.operand]
     known = root.arg.sharding if root.op is _SHARD else leaf_sharding(root, layout.mesh)

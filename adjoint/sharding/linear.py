@@ -1,10 +1,10 @@
-"""What may be done before a pending reduction: which operands an op is linear in.
+"""Which ops keep a pending reduction pending: the operands in which an op is linear.
 
-A sum that is pending stays pending through what is linear; a maximum, minimum or product through
-what only moves elements. In the fixed order what rounds is done to each piece of the sum (see
-`joins.py`), for otherwise the number of members would show in the bits: sums, differences, scaled
-values and sums over other dimensions; a product would be as many products, so what it takes is
-joined first. In the fast order pieces are of no account.
+A pending sum stays pending through linear ops; a pending maximum, minimum or product through ops
+that only move elements. In the fixed order, linear ops that round are applied to each piece of the
+sum (see `joins.py`), because otherwise the bits would depend on the number of members: sums,
+differences, scaled values and sums over other dimensions. A matrix product would become as many
+products, so its operands are joined first. The fast order ignores pieces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _NEVER = {OPS[name] for name in ("cast", "scatter_add", "pad_constant", "shard",
 
 
 def linear_in(node: UOp) -> str:
-    """In which operands a node is linear: all of them together, each by itself, the first, none."""
+    """The operands in which a node is linear: all of them together, each by itself, the first,
+    none.
+    """
     op, ad = node.op, node.op.ad
     if op in _TOGETHER:
         return TOGETHER

@@ -1,6 +1,6 @@
-"""Single nodes as one member has them: constants, counts, indices and attributes for its part.
+"""Single nodes as one member computes them: constants, counts, indices and attributes for its part.
 
-What may live here: one node at a time. What may not: layouts, or the graph (`partition.py`).
+What may live here: one node at a time. What may not: shardings, or the graph (`partition.py`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def own_rows(node: UOp, local: list[UOp], plan: Plan) -> list[UOp]:
 
 
 def attributes(node: UOp, local: list[UOp], layout: Sharding) -> object:
-    """The node's attributes, about what a member has."""
+    """The node's attributes for a member's part."""
     op, arg = node.op, node.arg
     if op is _EXPAND or op is _RESHAPE:
         return arg.replace(shape=layout.local(node.shape))

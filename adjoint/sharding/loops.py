@@ -3,9 +3,9 @@
 Before: loop(h: tanh(h @ w + x_t)) over x split along its batch, h whole.
 After: the same loop of each member over its part of the batch, h in parts too.
 
-Carries lie as the body leaves them, found by going through it a few times; where it leaves them
-otherwise in the end, it brings them back. Sequences are whole along what the loop goes over. What
-may live here: LOOP. BRANCH and WHILE have whole operands.
+Carries have the sharding in which the body leaves them, found by partitioning the body a few times;
+if the body finally leaves them in another, it converts them back. Sequences are whole along the
+axis of iteration. What may live here: LOOP. BRANCH and WHILE have whole operands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_loop(node: UOp) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopPlan:
-    """How what a loop is given lies, and what it makes; its body, planned."""
+    """The shardings of a loop's operands and results; its body, planned."""
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
@@ -98,10 +98,10 @@ def _name(name: str, shape: Any, dtype: Any) -> UOp:
 
 
 def _element(sequence: Sharding) -> Sharding:
-    """How one element of a sequence lies."""
+    """The sharding of one element of a sequence."""
     return Sharding(sequence.mesh, sequence.dims[1:])
 
 
 def _rows(mesh: Mesh, element: Sharding) -> Sharding:
-    """How elements lie one after another."""
+    """The sharding of stacked elements."""
     return Sharding(mesh, ((), *element.dims))

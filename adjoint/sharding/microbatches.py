@@ -1,8 +1,8 @@
-"""A graph whose batch comes in microbatches → what one member does for each, and what once.
+"""A graph whose batch comes in microbatches → what one member computes for each, and what once.
 
 Microbatches are members in time: the graph is partitioned over a mesh with an axis for them in
-place of `pp`. What that axis joins (an all_reduce, an all_gather) a member joins by itself, one
-microbatch after another. So a batch in m microbatches has the bits of one over m members.
+place of `pp`. A member does the collectives of that axis (an all_reduce, an all_gather) by itself,
+one microbatch after another. So a batch in m microbatches has the bits of one over m members.
 
 Before: loss(x), x of 16 rows, 4 microbatches.
 After: sum(x of 4 rows), once for each; of the joined sums, / 16.
@@ -71,7 +71,7 @@ class TimedGraph:
 
 
 def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: str) -> TimedGraph:
-    """The graphs of a member for the roots, given what it has of the leaves."""
+    """The graphs of a member for the roots, given its parts of the leaves."""
     layouts = [leaf_sharding(leaf, mesh) for leaf in leaves]
     timed = _timed_mesh(mesh)
     whole = [_INPUT(UniqueName(f"leaf{i}"), n.shape, n.dtype) for i, n in enumerate(leaves)]
@@ -110,7 +110,7 @@ def timed_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
 
 
 class _TimedPartition(Partition):
-    """A partition in which no layout that a user asks for takes the rows out of their turns."""
+    """A partition in which no sharding that a user requests takes the rows out of their turns."""
 
     def _plan(self, node: UOp) -> None:
         super()._plan(node)
@@ -131,7 +131,7 @@ class _TimedPartition(Partition):
 
 
 def asked_layout(root: UOp) -> Sharding | None:
-    """The layout that a result was asked for in, if it was."""
+    """The sharding in which a result was requested, if it was."""
     while type(root.op.kernel) is Identity and root.op is not _SHARD:
         root = root.src[root.op.kernel.operand]
     return root.arg.sharding if root.op is _SHARD else None
@@ -177,11 +177,12 @@ def _closing(
 def _retimed(
     roots: Sequence[UOp], timed: Mesh, turning: set[UOp], layouts: Mapping[UOp, Sharding]
 ) -> list[UOp]:
-    """Layouts on the timed mesh: of a stage, a mark; of what comes in turns, rows in turns.
+    """Shardings on the timed mesh: of a stage, a marker; of a value that comes in turns, rows in
+    turns.
 
-    What a microbatch needs of a parameter whose parts members of the batch have is gathered for it,
-    once: were its dimensions kept split, the rows of microbatches would be gathered instead. One
-    that is laid out where it is used stays so, as experts do beside tokens that come to them.
+    A parameter that is split over members of the batch is gathered for microbatches, once: if its
+    dimensions stayed split, the rows of microbatches would be gathered instead. A parameter that
+    the program shards where it is used stays split, as experts do beside tokens that come to them.
     """
     rows = {axis for leaf in turning for axis in layouts[leaf].used}
     new: dict[UOp, UOp] = {}
@@ -241,7 +242,7 @@ class _Joining:
         self.staged = set(staged)  # nodes that need a parameter, or a mark
 
     def all(self, roots: Sequence[UOp]) -> tuple[tuple[Join, ...], list[UOp]]:
-        """The joins, and the roots over what they give."""
+        """The joins, and the roots over their results."""
         new: dict[UOp, UOp] = {}
         for node in toposort(roots):
             if _is_scattered(node):
@@ -282,8 +283,10 @@ class _Joining:
         raise _coupled(node)
 
     def _scattered_once(self, node: UOp, scattered: UOp, new: Mapping[UOp, UOp]) -> UOp:
-        """What is scattered over members and microbatches and gathered over these: the sum of all
-        microbatches, scattered over members, and gathered over those that it was gathered over."""
+        """A value that is scattered over members and microbatches and gathered over these: the sum
+        of all microbatches, scattered over members, and gathered over those that it was gathered
+        over.
+        """
         summed = []
         while scattered.op is all_reduce:
             summed.append(scattered)
@@ -319,8 +322,9 @@ def _is_scattered(node: UOp) -> bool:
 
 
 def _check_apart(graph: TimedGraph) -> None:
-    """What is computed once needs nothing of a single microbatch, and what is computed for each
-    nothing of all of them."""
+    """Raise if a value that is computed once needs a single microbatch, or one that is computed for
+    each needs all of them.
+    """
     turning = graph.turning
     if turning.intersection(toposort(graph.roots)):
         raise _coupled(_first_user(graph.roots, turning))

@@ -1,10 +1,11 @@
-"""Rows that a member needs of others: an evenly moving window of a dimension that is split.
+"""Exchanges rows between members: an evenly moving window of a split dimension.
 
 Before: x over two members, [0 1 2 3] and [4 5 6 7]; member i wants rows [1 + 4 i, 5 + 4 i).
 After: collective_permute of one row; [1 2 3] and the 4 of the next member.
 
-Only rows that another member needs are sent, to it alone. Rows outside of the whole dimension are
-anything: who asks for them masks them. What may live here: which rows go where. What may not: ops.
+A member sends only rows that another member needs, to that member alone. Rows outside of the whole
+dimension have any value: the caller masks them. What may live here: which rows go where. What may
+not: ops.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def rows_sent(split: Split, wanted: Wanted) -> int:
 
 
 def neighbours(local: UOp, split: Split, wanted: Wanted) -> UOp:
-    """What a member wants of a dimension, whose own part is given."""
+    """The window of a dimension that a member wants, given its own part."""
     turns = _turns(split, wanted)
     parts = [_received(local, split, turn) for turn in turns]
     joined = parts[0] if len(parts) == 1 else _CAT.call(*parts, dim=split.dim)

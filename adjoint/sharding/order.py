@@ -1,7 +1,7 @@
-"""In which order members join what they have: fixed, or fast.
+"""The order in which members join their values: fixed, or fast.
 
-"fixed": whatever the number of members, the same bits (`joins.py`). "fast": each member reduces its
-part as a whole, and sums stay pending through all that is linear; the last bits depend on the mesh.
+"fixed": the same bits for any number of members (`joins.py`). "fast": each member reduces its part
+as a whole, and sums stay pending through everything linear; the last bits depend on the mesh.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ class reduction_order:
 
 
 def order_of_products(order: str = "") -> AbstractContextManager[None]:
-    """What a local graph is compiled inside of: in the fixed order, products are steady."""
+    """The context in which a local graph is compiled: in the fixed order, products are steady."""
     return steady_products() if (order or current_order()) == "fixed" else nullcontext()

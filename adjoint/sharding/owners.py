@@ -1,11 +1,12 @@
-"""Indexing along a dimension that is split: each member does what concerns the rows that it owns.
+"""Indexing along a split dimension: each member handles the rows that it owns.
 
 Before: gather(table, index), the table split along its rows: all_gather(table), then gather.
-After: each member gathers its own rows, -0.0 for those of others, which adds nothing; pending. A
-scatter writes the updates of a member's own rows, those of others to a row that is cut off.
+After: each member gathers its own rows, and -0.0 for those of others, which changes no sum;
+pending. A scatter writes the updates of a member's own rows, and those of others to a row that is
+cut off.
 
-An index that is outside of the whole is outside for every member. What may live here: GATHER and
-SCATTER by owner. What may not: their letters (`indexing.py`).
+An index that is out of range of the whole is out of range for every member. What may live here:
+GATHER and SCATTER by owner. What may not: their letters (`indexing.py`).
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def with_axis(layout: Sharding, owned: Owned) -> Sharding:
 
 
 def owner_result(node: UOp, result: Sharding, owned: Owned) -> Sharding:
-    """How the result lies: of a gather each member has its own rows, the others are to be added."""
+    """The sharding of the result: for a gather each member has its own rows, the others are
+    pending.
+    """
     if node.op in _SCATTERS:
         return with_axis(result, owned)
     kind = "max" if node.dtype.is_bool else "sum"

@@ -1,14 +1,14 @@
 """Graph and shardings → the graph that every member of the mesh runs, with explicit collectives.
 
-Before: exp(contract(x, w)), x and w split along what is summed.
+Before: exp(contract(x, w)), x and w split along the summed axis.
 After: exp(all_reduce(contract(x, w))) on the parts that one member has.
 
-There is one local graph: members differ in what they are given, and in AXIS_INDEX. Parts of a
-dimension are equal; the last are filled up, with elements that nothing reads or that are masked
-where they are joined. A value that is whole and wanted in parts is computed in parts, down to
-leaves, so a sharded draw or a sharded zero costs a part of the whole.
+There is one local graph: members differ in their inputs, and in AXIS_INDEX. Parts of a dimension
+are equal; the last are padded, with elements that nothing reads or that are masked where they are
+joined. A replicated value that is wanted in parts is computed in parts, down to leaves, so sharded
+random numbers or zeros cost a part of the whole.
 
-What may live here: local nodes for nodes. What may not: layouts (`propagate.py`, `convert.py`).
+What may live here: local nodes for nodes. What may not: shardings (`propagate.py`, `convert.py`).
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ _DEEPEST = 200  # nodes above a leaf that are computed in parts for one that is 
 
 @dataclass(slots=True, eq=False)
 class Partition:
-    """The local graph while it grows: for each node its layout and what a member has of it.
+    """The local graph under construction: the sharding and the member's part of each node.
 
-    `plan` finds the layouts of all nodes, `build` makes what a member has of them.
+    `plan` computes the shardings of all nodes, `build` the member's parts.
     """
 
     mesh: Mesh
@@ -118,7 +118,7 @@ class Partition:
         self.build(self.plan(roots))
 
     def build(self, order: Sequence[UOp]) -> None:
-        """What a member has of nodes that are planned, operands first."""
+        """The member's parts of planned nodes, operands first."""
         for node in order:
             with origin_scope(node.raw_origin):
                 self._build(node)
@@ -152,8 +152,9 @@ class Partition:
                     self.apart.add(node)
 
     def _comes_apart(self, node: UOp, plan: Plan) -> bool:
-        """Whether the pieces of what is pending can be had: those of a sum that is made here, or of
-        operands that are no more than cut for it."""
+        """Whether the pieces of a pending value are available: those of a sum that is computed
+        here, or of operands that are only split into pieces.
+        """
         pairs = list(zip(node.src, plan.operands, strict=True))
         if not any(below.pending for _, below in pairs):
             return has_order(node)
@@ -180,7 +181,7 @@ class Partition:
             self.local[node] = local
 
     def wanted(self, node: UOp, layout: Sharding) -> UOp:
-        """What a member has of a node in a layout."""
+        """A member's part of a node in a sharding."""
         found = self.parts.get((node, layout))
         if found is None:
             with origin_scope(node.raw_origin):
@@ -215,7 +216,9 @@ class Partition:
         return self._made(node, plan, local)
 
     def _repeated(self, node: UOp, layout: Sharding) -> UOp | None:
-        """What is repeated and split is moved first, then repeated: a bias, not a batch of it."""
+        """A value that is repeated and split is moved first, then repeated: a bias, not a batch of
+        it.
+        """
         old = self.layouts[node]
         if node.op is not _EXPAND or node in self.parameters or old.pending or layout.pending:
             return None
@@ -234,7 +237,9 @@ class Partition:
         return found
 
     def _plan_for(self, node: UOp, layout: Sharding) -> Plan | None:
-        """How operands must lie for a result in a layout; None if that cannot be said."""
+        """The shardings that operands need for a result in a sharding; None if that is
+        undetermined.
+        """
         mesh = self.mesh
         if node.op is _RESHAPE:
             kept, found = reshaped_dims(mesh, node.shape, node.src[0].shape, layout.dims)
@@ -273,7 +278,7 @@ class Partition:
         return self._made(node, plan, local)
 
     def _with_padding(self, node: UOp, plan: Plan) -> UOp | None:
-        """Windows of a padded value, and the slice of what is folded, in one exchange of rows."""
+        """Windows of a padded value, and the slice of a fold, in one exchange of rows."""
         (below, *more) = (*node.src, None)
         under = self.plans.get(below) if below is not None and plan.along else None
         if under is None or len(more) != 1 or below in self.parameters:
@@ -331,8 +336,9 @@ class Partition:
         return local[0] if node.op is _COPY else self._made(node, plan, local)
 
     def _below_shards(self, node: UOp) -> UOp:
-        """What a SHARD lays out: a layout that nothing else needs is not made on the way, so that
-        what is pending goes where it belongs at once."""
+        """The operand of a SHARD: an intermediate sharding that nothing else needs is skipped, so
+        that pending sums go to their final place at once.
+        """
         (x,) = node.src
         while x.op is _SHARD and x not in self.parameters and self.uses[x] == 1 and not is_leaf(x):
             (x,) = x.src

@@ -1,11 +1,11 @@
-"""A local graph in stages → pieces that one stage computes in one go, and what is sent between.
+"""Cuts a local graph with stages into pieces that one stage computes, and the values sent between.
 
 Before: w1 @ tanh(w0 @ x), w0 at stage 0, w1 at stage 1.
 After: stage 0: h = tanh(w0 @ x); h from 0 to 1; stage 1: w1 @ h.
 
-A piece takes values of others as parameters. What only shows another value (a transpose, a
-broadcast) is not handed over: the value that it shows is. What may live here: where a graph is cut.
-What may not: who computes what (`stages.py`), or when (`timetable.py`).
+A piece takes values of others as parameters. Stages do not send views (a transpose, a broadcast),
+but the values that these show. What may live here: where a graph is cut. What may not: who computes
+what (`stages.py`), or when (`timetable.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _INPUT = OPS["input"].call
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """What a stage computes in one go: `outputs` from `inputs`, nodes of the graph that was cut;
-    `parameters` stand for the inputs in the graph of `roots`."""
+    """The work of a stage without communication: `outputs` from `inputs`, nodes of the graph that
+    was cut; `parameters` stand for the inputs in the graph of `roots`.
+    """
 
     name: str
     stage: int
@@ -48,14 +49,14 @@ class Transfer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what a member sends."""
+        """Bytes that a member sends."""
         found: int = self.node.size * self.node.dtype.itemsize
         return found
 
 
 @dataclass(slots=True)
 class Wanted:
-    """The values that each piece must give, in the order in which they were asked for."""
+    """The values that each piece must return, in the order in which they were requested."""
 
     rows: dict[Hashable, dict[UOp, None]]
 
@@ -84,7 +85,7 @@ def _closed(name: str, stage: int, outputs: Sequence[UOp], stops: Callable[[UOp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Microbatch:
-    """The pieces of a microbatch, what is sent between them, and what they need of before."""
+    """The pieces of a microbatch, the values sent between them, and their inputs from before."""
 
     pieces: Mapping[Place, Piece]
     sends: Mapping[Place, tuple[Transfer, ...]]  # after a piece
@@ -100,8 +101,9 @@ def cut_microbatch(
     turning: set[UOp],
     early: set[UOp],
 ) -> Microbatch:
-    """The pieces that compute the sources. What differs between microbatches is above `turning`,
-    what was joined before above `early`."""
+    """The pieces that compute the sources. Values that differ between microbatches are above
+    `turning`, values that were joined before are above `early`.
+    """
     turns = _depending(toposort(sources), turning)
     held = _depending(toposort(sources), early, COLLECTIVES)
     steady = lambda n: n not in turns and (n in held or placed.stages.get(n) is not None)  # noqa: E731
@@ -146,7 +148,7 @@ def _depending(
 
 
 def cut_early(sources: Sequence[UOp]) -> Piece:
-    """What every member computes of each microbatch before the stages begin."""
+    """The work of every member on each microbatch before the stages begin."""
     return _closed("before all stages", -1, list(dict.fromkeys(sources)), lambda n: False)
 
 
@@ -186,8 +188,9 @@ class Once:
 def cut_once(
     wants: Sequence[tuple[UOp, Sequence[int]]], leaves: Stages, first: int, forward_only: bool
 ) -> Once:
-    """The steps that bring each value to the stages that want it; transfers are numbered from
-    `first`."""
+    """The steps that bring each value to the stages that need it; transfers are numbered from
+    `first`.
+    """
     order = toposort([node for node, _ in wants])
     stages = once_stages(order, leaves, forward_only)
     levels = _levels(order, stages)
@@ -203,7 +206,7 @@ def cut_once(
 
 
 def places_of(wants: Sequence[tuple[UOp, Sequence[int]]]) -> set[int]:
-    """The stages that want something."""
+    """The stages that need a value."""
     return {stage for _, places in wants for stage in places}
 
 
@@ -264,7 +267,7 @@ def _in_order(
     levels: Mapping[UOp, int],
     first: int,
 ) -> tuple[Piece | Transfer, ...]:
-    """Transfers of leaves, then level by level the pieces and what they send."""
+    """Transfers of leaves, then level by level the pieces and the values they send."""
     rows: list[tuple[int, int, int, Piece | Transfer]] = []
     for (level, stage), piece in pieces.items():
         rows.append((level, 1, stage, piece))

@@ -1,10 +1,10 @@
-"""How every value of a graph lies on the mesh, from the letters of the records.
+"""Propagation: the sharding of every value of a graph, from the letters of the records.
 
 Before: contract(x, w, "mk,kn->mn") with x split along k over "tp", and so w.
 After: the result is whole, its sum over "tp" pending; x and w stay as they are.
 
-Operands that do not agree follow the largest: it stays where it is. What may live here: from the
-shardings of operands to that of the result. What may not: collectives (`convert.py`), or nodes.
+If operands disagree, the largest keeps its sharding. What may live here: from the shardings of
+operands to that of the result. What may not: collectives (`convert.py`), or nodes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _INDEXING = {OPS[name] for name in ("gather", "scatter_add", "scatter")}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the operands of a node must lie, and how the result does then."""
+    """The shardings that the operands of a node need, and the sharding of the result."""
 
     operands: tuple[Sharding, ...]
     result: Sharding
@@ -58,7 +58,7 @@ class Plan:
 
 
 def leaf_sharding(node: UOp, mesh: Mesh) -> Sharding:
-    """How a value lies that is there already, or will be given."""
+    """The sharding of a known value, or of an input."""
     place = storage(node).device if is_known(node) else node.device
     whole = Sharding(mesh)
     if not isinstance(place, Sharding) or place.mesh != mesh:
@@ -67,7 +67,7 @@ def leaf_sharding(node: UOp, mesh: Mesh) -> Sharding:
 
 
 def is_leaf(node: UOp) -> bool:
-    """Whether nothing is computed for the node."""
+    """Whether the node needs no computation."""
     return is_known(node) or node.op.kernel in (CONSTANT, PARAMETER) or not node.src
 
 
@@ -86,7 +86,9 @@ def letters_of(node: UOp) -> Letters | None:
 def planned(
     node: UOp, given: Sequence[Sharding], mesh: Mesh, order: str, apart: Sequence[bool]
 ) -> Plan:
-    """The plan for a node whose operands lie as given; `apart`: whose pieces can be had."""
+    """The plan for a node with these shardings of operands; `apart`: those whose pieces are
+    available.
+    """
     if node.op is _SHARD:
         return Plan((node.arg.sharding,), node.arg.sharding)
     if node.op is _COPY:
@@ -103,7 +105,7 @@ def planned(
 
 
 def _with_neighbours(node: UOp, plan: Plan, given: Sequence[Sharding], mesh: Mesh) -> Plan:
-    """The same without a gather, if members can work along what is split."""
+    """The same without a gather, if members can work along split dimensions."""
     owned = owned_axis(node, given, plan.operands, plan.result, mesh)
     if owned is not None:
         first = with_axis(plan.operands[0], owned)
@@ -175,7 +177,7 @@ def _split(
 
 
 def is_cut(old: Sharding, new: Sharding) -> bool:
-    """Whether what is pending is cut at most, so that each piece of it can be, for nothing."""
+    """Whether a pending value is at most split, so that each piece of it can be split for free."""
     if not new.pending or old.dims == new.dims:
         return True
     return not old.dims
@@ -251,7 +253,9 @@ def _kind_allows(node: UOp, kind: str) -> bool:
 def _assigned(
     node: UOp, terms: Letters, given: Sequence[Sharding], taken: set[str], mesh: Mesh
 ) -> Assigned:
-    """Axes for letters: the largest operand stays as it is, the others follow where they can."""
+    """Axes for letters: the largest operand keeps its sharding, the others follow where
+    possible.
+    """
     assigned: Assigned = {}
     used = set(taken)
     sizes = _extents(node, terms)

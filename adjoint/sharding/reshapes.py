@@ -1,9 +1,9 @@
-"""What a reshape does to a sharding, by hand.
+"""The effect of a reshape on a sharding, by hand.
 
-A dimension that keeps its extent keeps its axes. Dimensions that are joined or cut hold one run of
-elements, which members have equal parts of: the slowest dimensions may be split down to single
-elements, the next in parts, and those behind it are whole. So split, the run is split along the
-same axes in the new shape, if parts end where dimensions do.
+A dimension that keeps its extent keeps its axes. Dimensions that are merged or split hold one run
+of elements, of which members have equal parts: the slowest dimensions may be split down to single
+elements, the next in parts, and those behind it are whole. A run that is split in this way is split
+along the same axes in the new shape, if parts end where dimensions do.
 
 Before: [8, 6] over P("a"), reshaped to [48] or to [2, 4, 6] where "a" has 2 members.
 After: P("a").

@@ -1,11 +1,11 @@
-"""Running sums, products, maxima and minima along a dimension that is split.
+"""Cumulative sums, products, maxima and minima along a split dimension.
 
 Before: scan_sum(x), x split over 4 members.
-After: running sums of a member's pieces, and on each the total of all pieces before it; an
-all_gather of totals.
+After: cumulative sums of a member's pieces, plus the total of all pieces before each; an all_gather
+of totals.
 
-In the fixed order floats are cut into the pieces of `joins.py`, so that the number of members does
-not show. What may live here: SCAN. What may not: other ops along a dimension (`along.py`).
+In the fixed order floats are cut into the pieces of `joins.py`, so that bits do not depend on the
+number of members. What may live here: SCAN. What may not: other ops along a dimension (`along.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _BY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 def scanned(node: UOp, along: Along, x: UOp, order: str) -> UOp:
-    """Running totals of pieces, and on them those of all pieces before. Sums and products of
-    narrow floats are kept in float64 on the way, as those of a whole are."""
+    """Cumulative totals of pieces, plus those of all pieces before. Sums and products of narrow
+    floats accumulate in float64, as those of a whole do.
+    """
     kind, dim, dtype = SCANS[node.op], along.dim, node.dtype
     inexact = dtype.is_float and kind in ("sum", "prod")
     wide = dtypes.float64 if inexact else dtype

@@ -1,10 +1,10 @@
-"""Which stage of a pipeline computes each node of a local graph.
+"""The pipeline stage of each node of a local graph.
 
-Leaves and marks (`to_stage`) say where they are. A forward node is where the last of its operands
-is; a node of the backward pass where the forward values are that it needs, or the last of those
-that need it. What no stage has anything to do with is computed by every stage that needs it.
+Leaves and markers (`to_stage`) have given stages. A forward node gets the last stage of its
+operands. A node of the backward pass gets the stage of the forward values that it needs, or the
+last stage of its users. A node without a stage is computed by every stage that needs it.
 
-What may live here: stages of nodes. What may not: cutting (`pieces.py`), layouts, or time.
+What may live here: stages of nodes. What may not: cutting (`pieces.py`), shardings, or time.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def depth(order: Iterable[UOp], leaves: Stages) -> dict[UOp, int | None]:
 def microbatch_stages(
     sources: Sequence[tuple[UOp, int | None]], leaves: Stages, count: int
 ) -> Placed:
-    """The stages of what is computed for a microbatch. Each source has the stage that asks for it,
-    None: none in particular, as for a loss."""
+    """The stages of the nodes that are computed for a microbatch. Each source has the stage that
+    requests it, None: none in particular, as for a loss.
+    """
     order = toposort([node for node, _ in sources])
     last = count - 1
     deep = depth(order, leaves)
@@ -126,8 +127,9 @@ def uncut(node: UOp, problem: str) -> ShardingError:
 
 
 def once_stages(order: Sequence[UOp], leaves: Stages, forward_only: bool) -> dict[UOp, int | None]:
-    """The stages of what is computed once: with its largest operand, which then need not be sent.
-    Where there is nothing but a forward pass, where the last of its operands is."""
+    """The stages of the nodes that are computed once: that of the largest operand, which then need
+    not be sent; in a forward pass alone, the last stage of the operands.
+    """
     if forward_only:
         return depth(order, leaves)
     found: dict[UOp, int | None] = {}

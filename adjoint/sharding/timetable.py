@@ -1,7 +1,7 @@
-"""When which stage computes which microbatch: GPipe, and one forward, one backward (1F1B).
+"""Which stage computes which microbatch when: GPipe, and one forward, one backward (1F1B).
 
-Both take as long and add up the same gradients in the same order; they differ in how many
-microbatches a stage has begun and not finished, whose activations it keeps.
+Both take as long and add the same gradients in the same order. They differ in how many microbatches
+a stage has begun and not finished, whose activations it keeps.
 
 What may live here: orders, and what follows from them. What may not: what a stage computes.
 """
@@ -14,7 +14,7 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 class Turn(NamedTuple):
-    """What a stage does next: a direction, for a microbatch."""
+    """A stage's next action: a direction, for a microbatch."""
 
     direction: str
     microbatch: int

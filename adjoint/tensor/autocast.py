@@ -74,7 +74,7 @@ def casting_as(state: Casting | None) -> Iterator[None]:
 
 
 def _says_dtype(record: OpDef, args: Any, options: Any) -> bool:
-    """Whether the call names the dtype that it wants."""
+    """Whether the call names a dtype."""
     place = _place_of_dtype(record)
     given = args[place] if place is not None and place < len(args) else options.get("dtype")
     return given is not None
@@ -105,13 +105,13 @@ def _place(values: Any) -> Place:
 
 
 class autocast(Mode):
-    """Inside, products are computed in a low dtype, and what needs the digits in float32.
+    """Inside, products are computed in a low dtype, and sensitive ops in float32.
 
-    `with autocast("bfloat16"): ...` or `@autocast("float16")`. Each op does what its record says:
-    products (`matmul`, `linear`, convolutions, `attention`, `einsum`) cast their operands to
-    `dtype`; exponentials, powers, sums, norms and losses cast low ones to float32; others compute
-    in what they are given. Parameters stay as they are, and so do their gradients. `device` names
-    the one kind of device that is meant ("GPU"), `enabled=False` ends it inside.
+    `with autocast("bfloat16"): ...` or `@autocast("float16")`. Each op follows its record: products
+    (`matmul`, `linear`, convolutions, `attention`, `einsum`) cast their operands to `dtype`;
+    exponentials, powers, sums, norms and losses cast low ones to float32; others compute in the
+    dtypes of their operands. Parameters and their gradients keep their dtypes. `device` limits it
+    to one kind of device ("GPU"), `enabled=False` switches it off inside.
     """
 
     variable = casting
@@ -124,7 +124,7 @@ class autocast(Mode):
         self.device = None if device is None else _kind(canonical_device(device))
 
     def inside(self, before: Casting | None) -> Casting | None:
-        """The state inside; None where nothing is cast."""
+        """The state inside; None without casts."""
         if self.device is None:
             made = Casting(self.value)
         else:

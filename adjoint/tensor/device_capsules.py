@@ -1,8 +1,8 @@
 """DLPack capsules of memory that the host cannot address: written and read field by field.
 
-Who takes a capsule calls its deleter when the memory is not needed any more; a capsule that is not
-taken calls it itself. Both happen once. What may live here: the capsules. What may not: tensors,
-streams, or what memory is.
+The consumer of a capsule calls its deleter when it no longer needs the memory; an unused capsule
+calls it itself. Either happens once. What may live here: the capsules. What may not: tensors,
+streams, or memory itself.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _find(capsule: int) -> tuple[bool, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """Memory for others: where it is, and what is to be done when they are ready."""
+    """Memory for others: its address, and the function to call when they are done."""
 
     address: int
     dtype: DType
@@ -95,7 +95,7 @@ def _delete(address: int) -> None:
 
 @_Destructor
 def _destroy(capsule: int) -> None:
-    """A capsule goes: what was not taken goes with it."""
+    """The destructor of a capsule: releases its contents if no consumer took them."""
     found = _find(capsule)
     if found is not None:
         _delete(found[1])
@@ -147,13 +147,13 @@ class Foreign:
 
     @property
     def is_row_major(self) -> bool:
-        """Whether the elements lie one after another."""
+        """Whether the elements are contiguous in row-major order."""
         steps = zip(self.shape, self.strides, row_major(self.shape), strict=True)
         return 0 in self.shape or all(n == 1 or own == whole for n, own, whole in steps)
 
 
 def taken(given: Any) -> Foreign:
-    """What a capsule holds, which is ours to release from now on."""
+    """The contents of a capsule, which this library must release from now on."""
     found = _find(id(given))
     if found is None:
         raise BufferError("from_dlpack: the capsule was used before")

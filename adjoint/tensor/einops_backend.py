@@ -1,7 +1,7 @@
-"""einops takes tensors: its backend for them is defined when einops is imported, or at once.
+"""einops accepts tensors: its backend for them is defined when einops is imported, or at once.
 
 einops looks for backends among the subclasses of a class of its own, which exists only where it is
-installed and imported; hence a finder that waits for that module and then steps aside.
+installed and imported. So an import finder waits for that module and then removes itself.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class _Loading:
 
 
 def wait_for_einops() -> None:
-    """Define the backend now if einops is there, else when it comes."""
+    """Define the backend now if einops is imported, else when it is."""
     if _MODULE in sys.modules:
         define_backend(sys.modules[_MODULE])
     else:

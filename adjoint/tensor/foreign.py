@@ -1,8 +1,8 @@
 """Memory of other libraries on a device, as buffers: by DLPack, or by `__cuda_array_interface__`.
 
-A value that kernels can read where it lies is lent: it stays the other library's, and what that
-writes is seen. One that is strided, or begins where no kernel reads, is copied on the device. What
-may live here: finding memory and describing it. What may not: giving it away (lending.py).
+Memory that kernels can read in place is lent: it stays the other library's, and its writes are
+visible. Strided memory, or memory at an address that kernels cannot read, is copied on the device.
+What may live here: finding memory and describing it. What may not: giving it away (lending.py).
 """
 
 from __future__ import annotations

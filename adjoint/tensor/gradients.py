@@ -49,7 +49,7 @@ class Gradients:
 
     @property
     def requires_grad(self) -> bool | None:
-        """True: gradients are wanted; False: never; None: until an optimizer asks."""
+        """True: gradients are needed; False: never; None: until an optimizer requests them."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -102,7 +102,7 @@ def _gradients(root: UOp, seed: UOp, tensors: Sequence[Any]) -> list[UOp | None]
 
 
 def _total(root: UOp, seed: UOp, reached: list[UOp], grads: dict[UOp, UOp]) -> UOp | None:
-    """Of several nodes of one tensor, a path from the root belongs to the first that it meets."""
+    """If several nodes of one tensor are on a path from the root, the path belongs to the first."""
     if len(reached) > 1:
         grads = compute_gradient(root, seed, reached, reached)
     found = [grads[n] for n in reached if n in grads]
@@ -119,7 +119,7 @@ def _any_below(root: UOp, tensors: list[Any]) -> bool:
 
 
 def _seed(root: Any, gradient: Any) -> UOp:
-    """The cotangent of the root: what is given, or 1 for a scalar."""
+    """The cotangent of the root: the given one, or 1 for a scalar."""
     node, operands = root.uop, [("root", root)]
     _check_float("backward", node)
     if gradient is None:

@@ -1,10 +1,10 @@
-"""What is kept when Python looks at a number or a mask: results on the way, if needed elsewhere.
+"""Reading a number or a mask also keeps small intermediate results that are needed elsewhere.
 
-A loop that asks `if float(error) < limit` would otherwise compute, at every turn, what led to all
-the turns before. Kept are results of arithmetic, small ones, that something besides the graph of
-the value refers to: a tensor, or another graph. Views are not: which memory a product of matrices
-reads is part of how it is computed. A value that is kept hangs on its node; no tensor changes, and
-none loses its history. What may live here: finding such results. What may not: computing them.
+Otherwise a loop with `if float(error) < limit` would recompute, in every iteration, what led to all
+the iterations before. Kept are small results of arithmetic to which something besides the graph of
+the value refers: a tensor, or another graph. Views are not kept, since the memory that a matrix
+product reads is part of how it is computed. The node of a kept value stores it; no tensor changes,
+and none loses its history. What may live here: finding such results. What may not: computing them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _NEAR = (View, Identity, Leaf, Memory, PerNode)  # kinds that compute nothing, o
 
 
 def read(node: UOp) -> None:
-    """Compute a node for Python to look at, and keep what else is needed of the way to it."""
+    """Compute a node for Python to read, and keep intermediate results that are needed
+    elsewhere.
+    """
     if is_known(node):
         return
     apart = open_scopes.get() or watch.on or _memory.kept > BUDGET
@@ -51,7 +53,7 @@ class _Memory:
         self._lock = threading.RLock()  # a collection may run `_gone` while `note` has it
 
     def note(self, buffer: Buffer) -> None:
-        """Count a buffer for as long as it is there."""
+        """Count a buffer as long as it lives."""
         with self._lock:
             self.kept += buffer.nbytes
         weakref.finalize(buffer, self._gone, buffer.nbytes).atexit = False

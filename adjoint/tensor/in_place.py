@@ -36,7 +36,9 @@ class InPlace:
     __slots__ = ()
 
     def _update(self: Any, result: Any, op: str = "in-place") -> Any:
-        """`x += y`: this handle and its views have a new value; what was computed keeps the old."""
+        """`x += y`: this handle and its views get a new value; computed results keep the old
+        one.
+        """
         operands = [("x", self), ("result", result)]
         if result.shape != self.shape:
             problem = f"the in-place result has shape {list(result.shape)}, not {list(self.shape)}"

@@ -48,7 +48,7 @@ class New(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """An Ellipsis: even where it stands for no axis it separates what is left and right of it."""
+    """An Ellipsis: even if it stands for no axis it separates the entries left and right of it."""
 
 
 class Pick(NamedTuple):
@@ -256,7 +256,9 @@ def _slice(op: str, x: UOp, entry: slice, axis: int) -> Cut:
 
 
 def _varying_slice(first: int | None, last: int | None, extent: int) -> Cut:
-    """A slice whose bounds, or whose axis, are sizes that vary: what is left varies with them."""
+    """A slice with dynamic bounds, or of a dynamic axis: the size of the result varies with
+    them.
+    """
     start, stop = 0 if first is None else first, extent if last is None else last
     start, stop = (max(i + extent, 0) if i < 0 else min(i, extent) for i in (start, stop))
     return Cut(start, 1, max(stop - start, 0))

@@ -1,7 +1,7 @@
 """Values out of a tensor and into other libraries: NumPy, DLPack, pickle, Python numbers, repr.
 
-NumPy views of a realized tensor are read-only and share its memory. What another library may write
-to (DLPack) is lent: memory that no other tensor shares, and of which copies are made at once.
+NumPy views of a realized tensor are read-only and share its memory. Memory to which another library
+may write (DLPack) is lent: no other tensor shares it, and copies of it are made at once.
 """
 
 from __future__ import annotations

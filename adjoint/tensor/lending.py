@@ -1,7 +1,8 @@
-"""Tensors on a device lent to other libraries, without copies where nothing else shows the memory.
+"""Lends memory of tensors on a device to other libraries, without a copy if nothing else refers to
+it.
 
-What is lent may be written by who has it: the tensor and its views show that, nothing else does.
-So memory that another tensor or graph refers to is copied on the device first, once. What may live
+The borrower may write to lent memory: the tensor and its views show that, nothing else does. So
+memory to which another tensor or graph refers is copied on the device first, once. What may live
 here: giving memory away. What may not: taking it (foreign.py), or the host's (interchange.py).
 """
 
@@ -35,7 +36,7 @@ def lent_capsule(tensor: Any, stream: int | None, versioned: bool) -> Any:
 
 
 def _drop(held: list[Any]) -> None:
-    """Let go of what is in the list."""
+    """Release the contents of the list."""
     held.clear()
 
 
@@ -62,7 +63,7 @@ _shown: dict[int, dict[int, Buffer]] = {}  # by the number of the tensor, by add
 
 
 def _keep(tensor: Any, buffer: Buffer) -> None:
-    """Hold memory for as long as a tensor is there."""
+    """Hold memory as long as a tensor lives."""
     if id(tensor) not in _shown:
         _shown[id(tensor)] = {}
         weakref.finalize(tensor, _shown.pop, id(tensor), None).atexit = False
@@ -99,8 +100,9 @@ def _node(tensor: Any, made: LentBuffer) -> UOp:
 
 
 def _is_alone(tensor: Any) -> bool:
-    """Whether the tensor alone refers to its node, that alone to the buffer, and that to its
-    memory. What is counted must not be held by a name here."""
+    """Whether only the tensor refers to its node, only that to the buffer, and only that to its
+    memory. No name here may hold what is counted.
+    """
     kept = tensor.uop.op.kernel is STORED
     place = getrefcount(tensor.uop.arg.buffer) if kept else getrefcount(tensor.uop.realized)
     if type(storage(tensor.uop)) is not Buffer or place != _ONE:

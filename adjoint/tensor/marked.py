@@ -1,8 +1,9 @@
-"""Tensors that are marked with requires_grad=True, and the nodes that were theirs.
+"""Tensors with requires_grad=True, and the nodes that they have had.
 
-`backward` looks for what a result was made of, and that may be a node that the tensor had before it
-was assigned to: so every node that a marked tensor has had is remembered, for as long as something
-else uses it. What may live here: the marks and these nodes. What may not: derivatives.
+`backward` looks for the nodes from which a result was computed, and such a node may belong to a
+tensor that has been assigned to since. So every node that a marked tensor has had is remembered,
+for as long as something else uses it. What may live here: the marks and these nodes. What may not:
+derivatives.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _OWN = ("buffer", "unique_identity")  # nodes that belong to one tensor alone
 
 
 def is_marked(tensor: Any) -> bool:
-    """Whether gradients of this tensor have ever been asked for."""
+    """Whether gradients of this tensor have ever been requested."""
     return id(tensor) in _marks
 
 
@@ -47,7 +48,9 @@ def own(tensor: Any, node: UOp) -> UOp:
 
 
 def moves(tensor: Any) -> None:
-    """The tensor is about to have another node: what was made from this one is still its own."""
+    """The tensor is about to get another node: results computed from this one still belong to
+    it.
+    """
     if not is_marked(tensor):
         return
     try:
@@ -58,14 +61,14 @@ def moves(tensor: Any) -> None:
 
 
 def remember(tensor: Any, node: UOp) -> None:
-    """What was made from a node that the tensor had is still its own."""
+    """Results computed from an earlier node of the tensor still belong to it."""
     if is_marked(tensor):
         past = [ref for ref in tensor._past if ref() not in (None, node)] if tensor._past else []
         tensor._past = [*past, weakref.ref(node)]
 
 
 def versions(tensor: Any) -> list[UOp]:
-    """The tensor's node and those it had before, as far as they are still used."""
+    """The tensor's node and its earlier nodes that are still in use."""
     past = (ref() for ref in tensor._past) if is_marked(tensor) else ()
     return list(dict.fromkeys((tensor.uop, *(node for node in past if node is not None))))
 

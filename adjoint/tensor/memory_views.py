@@ -1,8 +1,8 @@
-"""Views of values that are in memory: `x[i]` of a realized tensor needs no node until something is
-computed from it, and reading it is reading memory.
+"""Views of values in memory: `x[i]` of a realized tensor needs no node until something is computed
+from it, and reading it reads memory.
 
-A view without a node builds one when it is asked for (`views.py`); until then its value is the
-part of the base's array that its plan names. What may live here: making and reading such views.
+A view without a node builds one on demand (`views.py`); until then its value is the part of the
+base's array that its plan names. What may live here: making and reading such views.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def unbuilt(base: Any, flag: Any, call: Any, plan: IndexPlan) -> Tensor:
 
 
 def peeked(tensor: Any) -> Array | None:
-    """The elements that a view without a node shows, where they lie; None for other tensors."""
+    """The elements of a view without a node, in place; None for other tensors."""
     plan = _plan_of(tensor)
     if plan is None or watch.on or open_scopes.get():
         return None

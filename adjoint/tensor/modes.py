@@ -1,7 +1,7 @@
 """Modes: `no_grad` and `Tensor.train()`; `autocast` is one, too (`autocast.py`).
 
-A mode belongs to the context (a thread, a task) that entered it, and nests: what was before is kept
-on a stack in that context, so one object, or one decorated function, may be entered again before it
+A mode belongs to the context (a thread, a task) that entered it, and nests: a stack in that context
+holds the previous state. So one object, or one decorated function, may be entered again before it
 is left, also by other threads. What may live here: modes. What may not: what they mean.
 """
 

@@ -41,7 +41,7 @@ class _Stream:
         self.reset(seed)
 
     def reset(self, seed: int) -> None:
-        """Start anew; a traced function that does so does it at every call."""
+        """Restart the stream; a traced function that does so does it at every call."""
         good_once("the seed of the random numbers is set")
         self.seed = seed & 0xFFFFFFFFFFFFFFFF
         self._drawn: dict[str, int] = {}
@@ -53,7 +53,7 @@ class _Stream:
             return self.seed, dict(self._drawn)
 
     def restore(self, seed: int, drawn: dict[str, int]) -> None:
-        """Go on from where `state` was asked for."""
+        """Continue from where `state` was read."""
         good_once("the seed of the random numbers is set")
         with self._lock:
             self.seed, self._drawn = seed & 0xFFFFFFFFFFFFFFFF, dict(drawn)
@@ -65,7 +65,7 @@ class _Stream:
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """What is drawn inside is drawn again afterwards."""
+        """Numbers drawn inside are drawn again afterwards."""
         before = dict(self._drawn)
         try:
             yield
@@ -74,7 +74,7 @@ class _Stream:
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
-        """What is drawn inside is drawn again afterwards if an error ends it."""
+        """Numbers drawn inside are drawn again afterwards if an error ends the block."""
         before = dict(self._drawn)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Tensors on a mesh: asking how they lie there, and laying them out.
+"""Tensors on a mesh: querying and changing their sharding.
 
 What may live here: the methods and functions of users. What may not: propagation or running.
 """
@@ -22,7 +22,7 @@ _SHARD = OPS["shard"]
 
 
 def sharding_of(node: UOp) -> Sharding | None:
-    """How the value of a node lies on its mesh; None if it is on none."""
+    """The sharding of a node's value; None if it is on no mesh."""
     place = storage(node).device if is_known(node) else node.device
     if not isinstance(place, Sharding):
         return None
@@ -33,7 +33,7 @@ def sharding_of(node: UOp) -> Sharding | None:
 
 
 def conformed(g: UOp, target: UOp) -> UOp:
-    """A gradient as its input lies: the same sharding with nothing pending, or the same device."""
+    """A gradient with the sharding of its input and nothing pending, or on the same device."""
     wanted = sharding_of(target)
     if wanted is not None:
         return g if g.op is _SHARD and g.arg.sharding == wanted.resolved() else _laid(g, wanted)
@@ -80,7 +80,7 @@ class Spreading:
 
 
 def with_sharding_constraint(x: Any, devices: Any, axis: Any = None) -> Any:
-    """The same values, laid out as is said here wherever they are computed."""
+    """The same values, with this sharding wherever they are computed."""
     return x.shard(devices, axis)
 
 

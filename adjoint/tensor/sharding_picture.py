@@ -1,6 +1,6 @@
-"""Pictures of how a value lies on its mesh: `visualize_sharding`, as text or as SVG.
+"""`visualize_sharding`: pictures of a sharding, as text or as SVG.
 
-What may live here: drawing. What may not: layouts.
+What may live here: drawing. What may not: shardings.
 """
 
 from __future__ import annotations

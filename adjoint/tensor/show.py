@@ -25,7 +25,7 @@ def show(*tensors: Any, origins: bool = False, limit: int | None = None) -> str:
 
 
 def _without_identities(roots: list[UOp]) -> list[UOp]:
-    """Nodes that only keep equal values apart say nothing to a reader."""
+    """Nodes that only keep equal values apart are omitted: they tell a reader nothing."""
     mapping: dict[UOp, UOp] = {}
     for node in toposort(roots):
         if node.op.name == "unique_identity":

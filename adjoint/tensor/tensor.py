@@ -85,7 +85,7 @@ class Tensor(
         tracing.register(self)
 
     def _inherit(self, data: Any) -> None:
-        """A tensor made of others has their history, unless gradients are off."""
+        """The result of other tensors has their history, unless gradients are off."""
         if not isinstance(data, (Tensor, list, tuple)) or not from_data.wants_gradient(data):
             return
         if grad_enabled.get() and self.uop.dtype.is_inexact:

@@ -1,9 +1,9 @@
-"""Scopes in which tensors stand for values that are not known: inside grad, vmap and jit.
+"""Scopes in which tensors stand for unknown values: inside grad, vmap and jit.
 
 A scope knows its variables (nodes) and the handles made while it is open. Reading a value that
-depends on an open scope's variable is an error with a fix; a handle that survives its scope and
-depends on its variables is spent, and says so when it is used. What may live here: the scopes, and
-whether results have a history.
+depends on an open scope's variable is an error with a fix. A handle that survives its scope and
+depends on its variables becomes invalid, and raises an error when it is used. What may live here:
+the scopes, and whether results have a history.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ def register_key(key: UOp) -> None:
 
 
 def touch_gradient(handle: Any, read: bool) -> None:
-    """Note that a tensor's `.grad` is read or set; what comes first is what a trace depends on."""
+    """Record that a tensor's `.grad` is read or set; a trace depends on which comes first."""
     for inner in open_scopes.get():
         if inner.defers:
             inner.gradients.setdefault(id(handle), (handle, read))
 
 
 def good_once(reason: str) -> None:
-    """Say that what is traced now is good for one call only, and why."""
+    """Mark the current trace as valid for one call only, and record why."""
     for inner in open_scopes.get():
         if inner.defers and not inner.once:
             inner.once = reason
@@ -114,8 +114,9 @@ def note_move(holder: Any, moved: Any) -> None:
 
 
 def _close(inner: Scope) -> UOp | None:
-    """Handles made inside are spent; values from outside that cannot be what the function made of
-    them are as before, and one of them is returned."""
+    """Handles made inside become invalid. Values from outside that cannot be what the function made
+    of them are restored, and one of them is returned.
+    """
     handles = [h for h in (reference() for reference in inner.handles) if h is not None]
     lost = None if inner.defers else _undone(inner, {id(h) for h in handles})
     if handles:
@@ -180,9 +181,9 @@ def deferred(nodes: Iterable[UOp]) -> bool:
 
 
 def check_concrete(nodes: Iterable[UOp]) -> None:
-    """Raise if a value is asked for that depends on a variable of an open scope.
+    """Raise if the caller reads a value that depends on a variable of an open scope.
 
-    A value that was there before is known; but a trace that read it is good for this call only.
+    A value from before the scope is known; but a trace that read it is valid for this call only.
     """
     scopes = open_scopes.get()
     if not scopes:
@@ -201,7 +202,7 @@ def _first_dependent(roots: list[UOp], variables: set[UOp]) -> UOp | None:
 
 
 def has_history(node: UOp) -> bool:
-    """Whether an open scope will ask for the derivative of a node whose value is known in it."""
+    """Whether an open scope will need the derivative of a node whose value is known in it."""
     scopes = [inner for inner in open_scopes.get() if inner.known]
     return any(dependent([node], inner.variables) for inner in scopes)
 

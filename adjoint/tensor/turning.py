@@ -1,9 +1,10 @@
-"""A handle that changes its own shape or history: `x.t_()`, `x.unsqueeze_(0)`, `x.detach_()`.
+"""Methods that change a handle's own shape or history: `x.t_()`, `x.unsqueeze_(0)`, `x.detach_()`.
 
-A tensor that no other handle shows takes the new node; a view becomes a further view of its base,
-which it goes on sharing. The whole that views are read from keeps its shape, as do parameters,
-whose gradients have it, and tensors from outside of a transform, which must be as they were if it
-is run again: these are errors. What may live here: that. What may not: writing elements.
+A tensor that shares its value with no other handle takes the new node; a view becomes a further
+view of its base, which it goes on sharing. Three kinds keep their shape, and the call is an error:
+the base from which views are read; parameters, whose gradients have the same shape; and tensors
+from outside of a transform, which must be unchanged if the transform runs again. What may live
+here: that. What may not: writing elements.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from adjoint.tensor.views import receive, tie
 
 
 def turn(tensor: Any, op: str, record: str, *args: Any) -> Any:
-    """The tensor itself is what a record that moves elements makes of it."""
+    """The tensor itself becomes the result of a record that moves elements."""
     call = OPS[record].call
     node: UOp = call(tensor.uop, *args)  # whose errors come first
     _check(tensor, op, f"x = x.{op.rstrip('_')}(…)")

@@ -1,11 +1,11 @@
 """Views: handles that show a part of another handle's value, and write to it.
 
-Handles of one value share a `Storage`, which knows the node of the whole value now. A view has a
-`Tie`: the storage and the steps from the whole to what the view shows. A write builds a new whole
-(the graph stays pure) and takes the node of every view away; a view without a node builds it when
-it is read, from the whole as it is then (`Tensor.__getattr__`), so reading costs nothing more than
-before. What may live here: ties, reading and writing through them. What may not: any one op beyond
-the table of inverses.
+Handles of one value share a `Storage`, which knows the current node of the base. A view has a
+`Tie`: the storage and the steps from the base to the view's elements. A write builds a new base
+(the graph stays pure) and invalidates the node of every view; a view without a node builds it when
+it is read, from the current base (`Tensor.__getattr__`), so reading costs nothing more than before.
+What may live here: ties, reading and writing through them. What may not: any one op beyond the
+table of inverses.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Storage:
         return all(other is handle for other in self.living())
 
     def move(self, node: UOp, flag: Any) -> None:
-        """Every handle shows a new whole from now on; views are read when they are asked for."""
+        """Every handle shows a new base from now on; views are read on demand."""
         self.node = node
         for handle in self.living():
             tie = handle._tie
@@ -94,10 +94,10 @@ def untie_orphans() -> None:
 
 
 class Tie:
-    """Where a handle stands: the storage, and the step to it from another tie.
+    """The position of a handle: the storage, and the step to it from another tie.
 
     The step is a function of nodes, its arguments after the first, and which of its results the
-    handle shows; the tie of the whole has none.
+    handle shows; the tie of the base has none.
     """
 
     __slots__ = (
@@ -124,7 +124,7 @@ class Tie:
         return found[::-1]
 
     def read(self) -> UOp:
-        """What it shows now."""
+        """The elements that it shows now."""
         node = self.storage.node
         for tie in self.path():
             source = None if tie.via is None else tie.via()
@@ -146,7 +146,7 @@ class Tie:
         return new
 
     def forward(self, x: UOp) -> UOp:
-        """The step: what the handle shows of x."""
+        """The step: the part of x that the handle shows."""
         found = self.call(x, *self.args, **(self.kwargs or {}))  # type: ignore[misc]
         return found if self.number is None else found[self.number]
 
@@ -176,9 +176,9 @@ WRITERS: dict[Any, Callable[..., UOp]] = {}  # call of a step -> x once the step
 def tie(
     parent: Any, child: Any, call: Any, args: Any, kwargs: Any = None, number: Any = None
 ) -> Any:
-    """The child shows what the call makes of the parent.
+    """The child shows the result of the call on the parent.
 
-    Every view passes here: it must take no longer than a weak reference and an object.
+    Every view passes through here: it must take no longer than a weak reference and an object.
     """
     above = parent._tie
     if above is None:
@@ -220,12 +220,12 @@ def tie_results(parent: Any, made: Any, call: Any, args: tuple[Any, ...], kwargs
 
 
 def _like(value: Any) -> Any:
-    """An operand whose shape is all that matters, without its graph."""
+    """An operand of which only the shape matters, without its graph."""
     return input_like("like", value) if hasattr(value, "uop") else value
 
 
 def same_place(tensor: Any, call: Any, args: tuple[Any, ...], value: Any) -> bool:
-    """Whether the value is a view of the tensor by this very step, so that it is there already."""
+    """Whether the value is a view of the tensor by this very step, so that the write is a no-op."""
     own, other = tensor._tie, getattr(value, "_tie", None)
     if own is None or other is None:
         return False
@@ -255,7 +255,7 @@ def base_of(tensor: Any) -> Any:
 
 
 def reread(tensor: Any) -> UOp:
-    """The node of a view that has none: what it shows now."""
+    """The node of a view that has none: its current elements."""
     with writing, origin_scope(tensor._tie.place):
         node: UOp = tensor._tie.read()
         tensor.uop = node = OPS["unique_identity"](node) if marked.is_marked(tensor) else node
@@ -301,7 +301,7 @@ def _become_whole(storage: Storage, node: UOp, flag: Any) -> None:
 
 
 class Moved:
-    """A value that was changed inside a scope, and what it was before."""
+    """A value that was changed inside a scope, and its previous value."""
 
     __slots__ = ("flag", "holder", "old")
 
@@ -323,7 +323,7 @@ class Moved:
         return any(id(handle) not in made for handle in shown)
 
     def undo(self) -> None:
-        """As it was before."""
+        """Restore the previous state."""
         holder = self.holder()
         if isinstance(holder, Storage):
             holder.move(self.old, None)
@@ -367,14 +367,14 @@ def settled(tensor: Any, node: UOp) -> None:
 
 
 def _untie(tensor: Any) -> Tie | None:
-    """A tensor whose value no other handle shows stands for itself."""
+    """A tensor that shares its value with no other handle becomes independent."""
     if not tensor._tie.repeats:
         tensor._tie = None
     return tensor._tie
 
 
 def has_node(tensor: Any) -> bool:
-    """Whether its node is there; a view builds it when it is asked for."""
+    """Whether the tensor has a node; a view builds one on demand."""
     try:
         object.__getattribute__(tensor, "uop")
     except AttributeError:
@@ -386,7 +386,7 @@ def has_node(tensor: Any) -> bool:
 
 
 def cannot_write(node: UOp, why: str) -> VerificationError:
-    """A write that would not reach what is viewed."""
+    """An error for a write that would not reach the base."""
     fix = "write to the tensor itself, or to a copy: .clone()"
     return VerificationError(
         "E4012", why, op="write to a view", operands=[("view", node)], help=fix

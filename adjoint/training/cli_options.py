@@ -1,4 +1,4 @@
-"""What a command line says to the loops of the program that it runs.
+"""Options of the command line for the loops of the program that it runs.
 
 `adjoint train NAME --steps 100 --resume FILE` runs a program that knows nothing of these options;
 its loops find them here.

@@ -23,9 +23,10 @@ RUNS = "runs"  # where pages and logs go unless told otherwise
 
 
 def run(main: Callable[[], Any]) -> Any:
-    """Call the main function of a script, which has the options of `adjoint train` so:
-    `python script.py --device GPU --steps 100`. What `adjoint train` runs has them from there.
-    What stands behind `--` is for the script: it finds that in `sys.argv`."""
+    """Call the main function of a script, which then has the options of `adjoint train`: `python
+    script.py --device GPU --steps 100`. A script that `adjoint train` runs has them from there.
+    Arguments behind `--` are for the script, which finds them in `sys.argv`.
+    """
     if cli_options.is_set():
         return main()
     words = sys.argv[1:]
@@ -68,13 +69,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Where tensors go unless told otherwise."""
+    """The default device of tensors."""
     about = "where tensors go unless told otherwise: CPU, GPU, …"
     parser.add_argument("--device", type=_device, metavar="NAME", help=about)
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """What is set for the whole process."""
+    """Apply the settings of the whole process."""
     asked = [n for n in ("microbatches", "schedule") if getattr(options, n, None) is not None]
     if asked and PIPELINE_AXIS not in (options.mesh or {}):
         problem = f"--{asked[0]} is for stages: give a mesh with them"
@@ -90,7 +91,7 @@ def prepare(options: argparse.Namespace) -> None:
 def options_of(
     options: argparse.Namespace, program: str, name: str = "", arguments: tuple[str, ...] = ()
 ) -> RunOptions:
-    """What the loops of a program are told."""
+    """The options for the loops of a program."""
     return RunOptions(
         name=name,
         command=("adjoint", "train", program, *_repeated(options)),

@@ -28,7 +28,7 @@ class Interrupted(KeyboardInterrupt, SystemExit):
 class Interrupts:
     """`with Interrupts() as asked: ...`: whether Ctrl-C was pressed, as `asked.pressed`.
 
-    Only the main thread can ask for signals, and a process that ignores them goes on doing so.
+    Only the main thread can receive signals, and a process that ignores them goes on doing so.
     """
 
     def __init__(self, wanted: bool = True):

@@ -1,7 +1,7 @@
 """Progress in a notebook: one display, updated in place.
 
-What may live here: finding the notebook that runs this, and what it is told. What may not: when to
-show something (`progress.py`).
+What may live here: finding the notebook that runs this process, and sending it updates. What may
+not: when to show something (`progress.py`).
 """
 
 from __future__ import annotations

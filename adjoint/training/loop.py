@@ -31,9 +31,10 @@ _WATCHED_POINTS = 1000  # where a page shows them
 class Loop(Displayed):
     """`for step in loop: ...; loop.report(loss=loss)`.
 
-    What it is given by name (`model`, `optimizer`, `loader`, or any other word) it saves when
-    Ctrl-C is pressed, together with the step and the random state, and finds again when the run is
-    resumed. `report` reads a value, which waits for the device, only when it shows or records it.
+    When Ctrl-C is pressed, it saves the objects that it was given by name (`model`, `optimizer`,
+    `loader`, or any other word), together with the step and the random state, and restores them
+    when the run is resumed. `report` reads a value, which waits for the device, only when it shows
+    or records it.
     """
 
     def __init__(

@@ -57,9 +57,10 @@ def svg(curves: Mapping[str, Points], title: str = "", log: bool | None = None) 
 def smoothed(
     points: Points, window: float | None = None, log: bool = False
 ) -> list[tuple[float, float]]:
-    """A mean of the values around each point, farther ones weighing less: about a twentieth of
-    them unless told. Both sides count alike, so a falling curve is not shown late; of positive
-    values on a logarithmic scale (`log`) the mean is that of their logarithms."""
+    """A mean of the values around each point, farther ones weighing less: about a twentieth of them
+    by default. Both sides count alike, so a falling curve is not shown late; for positive values on
+    a logarithmic scale (`log`) it is the mean of their logarithms.
+    """
     span = max(len(points) / 20, 2.0) if window is None else max(window, 1.0)
     values = [math.log(y) if log else y for _, y in points]
     before, behind = _faded(values, span), _faded(values[::-1], span)[::-1]

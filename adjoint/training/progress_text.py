@@ -13,7 +13,7 @@ _BAR_LEAST, _BAR_MOST = 5, 30
 
 @dataclass(slots=True)
 class Status:
-    """What a line can show; what is None or empty is left out."""
+    """The contents of a line; fields that are None or empty are left out."""
 
     step: int
     total: int | None = None

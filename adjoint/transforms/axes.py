@@ -1,10 +1,10 @@
-"""Collectives over an axis that `vmap` maps and names: psum, all_gather and their kin.
+"""Collectives over an axis that `vmap` maps and names: psum, all_gather and others.
 
 Inside `vmap(fn, axis_name="i")` each example sees the values of the others: AXIS_GATHER stacks
-them. All else is made of that and of the example's own number. Batching turns the stack into the
-batched value itself, so a sum over the axis is a plain reduction. The node has the example's number
-as its second operand: what batches that, batches the axis. What may live here: that record, and
-the functions of a named axis.
+them. The other collectives consist of that and of the example's own number. Batching turns the
+stack into the batched value itself, so a sum over the axis is a plain reduction. The node has the
+example's number as its second operand: a transform that batches the number batches the axis. What
+may live here: that record, and the functions of a named axis.
 """
 
 from __future__ import annotations

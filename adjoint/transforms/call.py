@@ -75,8 +75,9 @@ class Selected:
         return fn(*args, **kwargs)
 
     def run(self, fn: Fn, inner: Scope, has_aux: bool) -> tuple[list[Tensor], list[UOp], Any, Any]:
-        """The function on variables of the scope: these, their nodes, the result, what is beside
-        it."""
+        """The function on variables of the scope: these, their nodes, the result, the auxiliary
+        value.
+        """
         symbols = variables(self.leaves)
         nodes = [s.uop for s in symbols]
         inner.variables.update(nodes)
@@ -158,7 +159,7 @@ def _place_of(
 
 
 def positional_names(fn: Fn) -> list[str]:
-    """The names of the arguments that a function takes by position; none if they cannot be told."""
+    """The names of the arguments that a function takes by position; none if they are unknown."""
     try:
         found = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
@@ -182,7 +183,7 @@ def argument_spans(treedef: TreeDef) -> list[tuple[Place, range]]:
 
 
 def split_aux(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
-    """The result, and with `has_aux` what is beside it."""
+    """The result, and with `has_aux` the auxiliary value."""
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
@@ -202,8 +203,9 @@ def check_inexact(op: str, tensor: Tensor, what: str) -> None:
 def checked_derivative(
     op: str, name: str, value: Any, whose: str, like: Tensor | UOp
 ) -> UOp | None:
-    """A tangent or a cotangent that a user gives: it has the shape and dtype of what it is of.
-    What is no float has none."""
+    """A tangent or a cotangent from a user: it must have the shape and dtype of its primal. Values
+    that are not floats have none.
+    """
     tensor = value if isinstance(value, Tensor) else Tensor(value, device=like.device)
     operands = [(whose.split()[-1], like), (name, tensor)]
     if tensor.shape != like.shape:
@@ -265,7 +267,7 @@ def hand_over(values: Assigned) -> None:
 
 
 def check_scalar(op: str, result: Any, fn: Fn) -> Tensor:
-    """The result of a function whose gradient is asked for."""
+    """Check the result of a function that is to be differentiated."""
     if not isinstance(result, Tensor):
         problem = f"{name_of(fn)} returns {type(result).__name__}, not a scalar tensor"
         fix = "return one scalar; with has_aux=True, (scalar, anything)"
@@ -304,7 +306,9 @@ def _is_free(node: UOp) -> bool:
 
 
 def outside(outputs: Sequence[UOp], symbols: set[UOp]) -> list[UOp]:
-    """What the outputs need besides the symbols, as far up as it does not depend on one."""
+    """The nodes that the outputs need besides the symbols, as far up as they do not depend on
+    one.
+    """
     inside: dict[UOp, bool] = {}
     for node in toposort(outputs, stop=symbols.__contains__):
         inside[node] = node in symbols or any(inside[s] for s in node.src)

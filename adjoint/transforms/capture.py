@@ -37,8 +37,8 @@ def capture(fn: Callable[..., Any], *example_args: Any) -> Module:
     """The function as a module, for arguments of these shapes and dtypes.
 
     Inputs are the leaves of the arguments, under the names of the function's parameters; outputs
-    are the leaves of what it returns. Tensors that it uses from outside become literals, and rules
-    that users wrote become functions.
+    are the leaves of its result. Captured tensors become literals, and rules that users wrote
+    become functions.
     """
     traced = trace(closing(fn), *example_args)
     inputs, results = _plain(traced.input_nodes), _plain(traced.output_nodes)

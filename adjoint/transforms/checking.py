@@ -219,7 +219,7 @@ def _weighted(fn: Fn, x: list[Tensor], factors: list[Array]) -> float:
 
 
 class _Worst:
-    """The element whose difference is largest beside what is allowed."""
+    """The element with the largest difference relative to the tolerance."""
 
     def __init__(self) -> None:
         self.excess, self.line, self.failed, self.seen = -1.0, "", 0, 0

@@ -1,6 +1,6 @@
-"""checkpoint: the gradient computes a function's body again instead of keeping what it computed.
+"""checkpoint: the gradient computes a function's body again instead of keeping its values.
 
-A policy says what of the body is kept all the same: such values are further results of the node.
+A policy names values of the body to keep nevertheless: these are further results of the node.
 """
 
 from __future__ import annotations
@@ -81,13 +81,14 @@ def checkpoint(
 
 
 def checkpoint(fn: Any = None, *, policy: Any = None) -> Any:
-    """The function, whose backward pass computes its body again from its arguments.
+    """The function, with a backward pass that computes its body again from its arguments.
 
-    Of what the body computes only the result is kept for the backward pass, and what `policy` says:
-    "nothing" (the default), "everything", "products" (what products of matrices and convolutions
-    give), or a function that is asked about every value, as those of `checkpoint_policies`. Less
-    memory, more arithmetic, the same gradient. What the function closes over gets its gradient too.
-    `@checkpoint(policy=...)` is a decorator. `jit(memory_limit=...)` chooses for you what to keep.
+    Of the values in the body, only the result is kept for the backward pass, and those that
+    `policy` selects: "nothing" (the default), "everything", "products" (results of matrix products
+    and convolutions), or a function that is called for every value, as those of
+    `checkpoint_policies`. Less memory, more arithmetic, the same gradient. Captured tensors get
+    their gradients too. `@checkpoint(policy=...)` is a decorator. `jit(memory_limit=...)` chooses
+    for you what to keep.
     """
     policy = _policy(policy)
     if fn is None:
@@ -117,7 +118,7 @@ def _policy(asked: Any) -> Policy | None:
 
 
 def _keeping(whole: Whole, policy: Policy | None) -> tuple[Whole, int]:
-    """The body with what is kept behind its results, and how many values are."""
+    """The body with the kept values behind its results, and their number."""
     if policy is None:
         return whole, 0
     body = whole.body
@@ -152,7 +153,7 @@ class Recomputed(Call):
         self.kept = kept
 
     def pull_back(self, g: Absent, y: Nodes, x: Nodes, needs: Flags) -> Absent:
-        """The copy waits for the cotangents: until then nothing of it takes memory."""
+        """The copy waits for the cotangents: until then none of it takes memory."""
         roots = [i for i, cotangent in enumerate(g) if cotangent is not None]
         seeds = [c for c in g if c is not None]
         again = [wait_op(n, *seeds) for n in x]

@@ -32,9 +32,9 @@ _SAME_TREE = "return the same nesting, containers and keys"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Traced:
-    """A function traced on variables: what it returns, in terms of them and of nodes outside.
+    """A function traced on variables: its result, in terms of them and of nodes outside.
 
-    A function with effects has one output more than its tree has leaves, in the end: a token. Its
+    A function with effects has one output more than its tree has leaves, at the end: a token. Its
     first effect comes after `start`, a variable that stands for `before`, a token outside.
     """
 
@@ -253,7 +253,7 @@ def _split_step(
 def _same_carry(
     op: str, what: str, before: tuple[TreeDef, Any], after: tuple[TreeDef, Any]
 ) -> None:
-    """What a step hands on is like what it was given."""
+    """Check that the carry that a step returns is like the one it was given."""
     if before[0] != after[0]:
         problem = f"{what} comes in as {before[0]} and goes out as {after[0]}"
         raise ShapeError("E3010", problem, op=op, help=_SAME_TREE)

@@ -1,12 +1,11 @@
-"""Effects in graphs: the record TAP, and how effects get from where they are asked for into a
-program.
+"""Effects in graphs: the record TAP, and how effects get from the call into a program.
 
-A TAP has a token as its value (always true); a token that is among the results of a program keeps
-its effect alive, and a TAP that takes the token of another comes after it. A scope that makes a
-graph which runs later (jit, vmap, the body of a loop) keeps the tokens made inside and hands them
-to the scope around it; where there is none they are computed at once. Gradients never see tokens:
-what computes a function again does so without its effects (`bare`). What may live here: that path.
-What may not: any one effect.
+A TAP has a token as its value (always true). A token among the results of a program keeps its
+effect alive, and a TAP that takes the token of another comes after it. A scope that makes a graph
+which runs later (jit, vmap, the body of a loop) keeps the tokens made inside and passes them to the
+enclosing scope; without one the effects happen at once. Gradients never see tokens: code that
+computes a function again removes its effects (`bare`). What may live here: that mechanism. What may
+not: any one effect.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ tap: OpDef = internal(
 
 
 def no_token(device: Any = None) -> UOp:
-    """What comes before the first effect, or stands for none."""
+    """The token before the first effect, or in place of none."""
     return OPS["const"](True, dtypes.bool_, (), device)
 
 
@@ -86,7 +85,8 @@ def emit(effect: Effect, nodes: Sequence[UOp], ordered: bool) -> None:
 
 
 def latest(ordered: bool = True) -> UOp:
-    """What the next effect comes after: the effect before it, or what it is inside of.
+    """The token that the next effect must follow: that of the effect before it, or of the enclosing
+    body.
 
     A loop's body has a variable for that, so that no effect can be moved out of the loop.
     """
@@ -121,10 +121,10 @@ def joined(tokens: Iterable[UOp]) -> UOp:
 
 
 def hand_over(tokens: Sequence[UOp], others: Sequence[UOp] = ()) -> None:
-    """The tokens of a scope that has ended go to the one around it.
+    """The tokens of a scope that has ended go to the enclosing scope.
 
-    If there is none their effects happen now, and `others` are computed along: they may stand on
-    the same loops, which must not run twice.
+    Without one their effects happen now, and `others` are computed along: they may depend on the
+    same loops, which must not run twice.
     """
     if not tokens:
         return

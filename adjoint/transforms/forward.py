@@ -32,7 +32,7 @@ def jvp(
 ) -> tuple[Any, ...]:
     """`(fn(*primals), directional derivative along tangents)`, computed together.
 
-    With `has_aux`, `fn` returns `(result, anything)`, and what is beside the result comes third.
+    With `has_aux`, `fn` returns `(result, anything)`, and the auxiliary value comes third.
     """
     op = f"jvp of {name_of(fn)}"
     chosen = _chosen(op, primals)
@@ -74,7 +74,7 @@ def checked_tangents(op: str, chosen: Selected, tangents: Any) -> list[UOp | Non
 def linearize(fn: Fn, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(fn(*primals), fn_jvp)`: the tangent program is built once and applied to any tangents.
 
-    With `has_aux`, `fn` returns `(result, anything)`, and what is beside the result comes third.
+    With `has_aux`, `fn` returns `(result, anything)`, and the auxiliary value comes third.
     """
     op = f"linearize of {name_of(fn)}"
     chosen = _chosen(op, primals)

@@ -22,10 +22,10 @@ def _basis(x: Tensor) -> Tensor:
 
 def jacrev(fn: Fn, argnums: Argnums = None, has_aux: bool = False, argnames: Argnames = None) -> Fn:
     """The Jacobian by reverse mode: for each result leaf and argument leaf, result shape + argument
-    shape. Best where results are fewer than arguments.
+    shape. Best if there are fewer results than arguments.
 
-    `argnums` and `argnames` are those of `grad`. With `has_aux`, `fn` returns
-    `(result, anything)` and the Jacobian comes with what is beside the result.
+    `argnums` and `argnames` are those of `grad`. With `has_aux`, `fn` returns `(result, anything)`,
+    and the auxiliary value comes with the Jacobian.
     """
 
     @wraps(fn)
@@ -82,7 +82,7 @@ def jacfwd(fn: Fn, argnums: Argnums = None, has_aux: bool = False, argnames: Arg
 
 
 def _columns(op: str, chosen: Selected, fn: Any, which: int, has_aux: bool) -> tuple[Any, Any]:
-    """The columns of one argument, and what is beside the result: no tangent is in it."""
+    """The columns of one argument, and the auxiliary value, which has no tangent."""
     leaves = chosen.leaves
     target = leaves[which]
     beside: list[Any] = []

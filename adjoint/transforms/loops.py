@@ -87,10 +87,10 @@ def _branch(condition: UOp, operands: Nodes, true: Function, false: Function) ->
 
 
 def _by_sides(make: Callable[[UOp, Nodes, Function, Function], UOp]) -> Vjp:
-    """The derivative of a node with two functions: a node like it, with the derivatives of both.
+    """The derivative of a node with two functions: a similar node, with the derivatives of both.
 
-    Each example has that of its own side: what the other side gives is not added. Added, it would
-    be zero times something, and NaN where that is infinite.
+    Each example has the derivative of its own side; that of the other side is not added. It would
+    be zero times something, and NaN if that is infinite.
     """
 
     def pull(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
@@ -122,7 +122,7 @@ def _branch_batch(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
 
 
 def _check_apart(op: str, functions: Iterable[Any], flags: Flags) -> None:
-    """Examples that part cannot meet: a collective is for all of them."""
+    """Raise for a collective in a branch: examples on different branches cannot take part in it."""
     if any(_meets(f, flags) for f in functions):
         problem = "a collective is inside, where not all examples go"
         fix = "call it outside, or decide by a value that is the same for all (psum, pmax, ...)"

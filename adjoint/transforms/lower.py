@@ -60,7 +60,7 @@ class Lowered(Displayed):
     staged: Any = None  # its program on a mesh with stages
 
     def module(self) -> str:
-        """The function as a Core module; what it reads from outside is a literal there."""
+        """The function as a Core module; captured tensors are literals there."""
         return str(capture(self.fn, *self.args))
 
     def graph(self) -> str:
@@ -76,8 +76,9 @@ class Lowered(Displayed):
         return explain.loops_of(self.plan)
 
     def recomputed(self) -> list[str]:
-        """What is computed again so that memory is within the limit of a jitted function: which
-        step comes again, what it makes, since when that was not kept, and how much that frees."""
+        """What a memory limit makes the program recompute: which step is repeated, its results,
+        since when they were not kept, and how many bytes that frees.
+        """
         return again_text(self.plan)
 
     def collectives(self) -> list[str]:
@@ -98,11 +99,11 @@ class Lowered(Displayed):
         return self.staged.report()
 
     def explain(self, measure: bool = True) -> str:
-        """The steps, each with the strategy that computes it, why, and what it costs: operations on
-        floats, bytes, time, and the share of the roofline, which is what this machine can do.
+        """The steps, each with its strategy, the reason, and its cost: operations on floats, bytes,
+        time, and the share of this machine's roofline.
 
-        What it computes is run for that, a few times: nothing is printed, and nothing that it would
-        change changes. Not with `measure=False`.
+        It runs the program a few times to measure it, without prints and without changing anything.
+        Not with `measure=False`.
         """
         note = ""
         seconds = self.seconds() if measure else None
@@ -112,8 +113,9 @@ class Lowered(Displayed):
         return "\n".join([lines, *(f"again: {line}" for line in self.recomputed())])
 
     def seconds(self, budget: float = 0.2) -> list[float] | None:
-        """The least seconds of each step in the runs of so many seconds, on the values that a call
-        would read; what a call would change stays as it is. None if other steps run."""
+        """The least seconds of each step over runs of this many seconds, on the values that a call
+        would read; state that a call would change stays unchanged. None if other steps run.
+        """
         if self.buffers is None:
             return None
         function, given = self.function, self.buffers()
@@ -127,7 +129,7 @@ class Lowered(Displayed):
         return self.function.outputs
 
     def costs(self, seconds: Sequence[float] | None = None) -> list[StepCost]:
-        """What each step does; with times, and what the machine could do, if they are given."""
+        """The work of each step; with times, and the machine's roofline, if given."""
         rows = costs_of(self.plan, seconds)
         if seconds is None:
             return rows
@@ -146,8 +148,9 @@ class Lowered(Displayed):
 
     @property
     def footprint(self) -> Footprint:
-        """The memory that a call takes in all, by what it is for: what it is given, its results,
-        the arena of values on the way, bodies of loops, and what results replace."""
+        """The memory that a call takes in all, by purpose: arguments, results, the arena of
+        intermediate values, bodies of loops, and values that results replace.
+        """
         limit = self.limit or MemoryLimit(0)
         return footprint(self.plan, limit, self.backend.memory.block_bytes)
 
@@ -174,7 +177,8 @@ def wanted_of(function: Function) -> list[UOp]:
 
 def lower(fn: Callable[..., Any]) -> Callable[..., Lowered]:
     """A function that takes the arguments of `fn` and shows what `jit(fn)` would run for them; on a
-    mesh, what each of its members runs."""
+    mesh, what each of its members runs.
+    """
     jitted = fn if isinstance(fn, Jitted) else jit(fn)
 
     def lowered(*args: Any, **kwargs: Any) -> Lowered:

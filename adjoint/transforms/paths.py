@@ -1,6 +1,6 @@
-"""Where leaves are in their trees: paths of keys, and trees as one flat vector.
+"""The places of leaves in their trees: paths of keys, and trees as one flat vector.
 
-What may live here: functions of pytrees that know of places or of numbers. What may not: what a
+What may live here: functions of pytrees that deal with places or numbers. What may not: what a
 container is (`pytree.py`).
 """
 
@@ -114,9 +114,9 @@ def keystr(path: Iterable[Any]) -> str:
 
 
 def ravel_pytree(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:
-    """All numbers of a tree in one vector, and the function that makes such a tree of a vector.
+    """All numbers of a tree in one vector, and the function that turns such a vector into a tree.
 
-    The vector has the dtype that the leaves promote to; each leaf comes back in its own.
+    The vector has the dtype to which the leaves promote; each leaf comes back in its own.
     """
     tensors, treedef = tensor_leaves("ravel_pytree", tree)
     kind = dtypes.default_float if not tensors else tensors[0].dtype

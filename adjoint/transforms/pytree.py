@@ -1,8 +1,8 @@
 """Pytrees: nested containers whose leaves are tensors.
 
 Containers: list, tuple, namedtuple, dict (in sorted key order), None (no leaves), dataclasses, and
-classes that register. Everything else is a leaf. What may live here: taking trees apart and putting
-them together. What may not: tensors.
+classes that register. Everything else is a leaf. What may live here: flattening and unflattening
+trees. What may not: tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Unflatten = Callable[[Any, Iterable[Any]], Any]
 
 
 class TreeDef(NamedTuple):
-    """The shape of a tree: its container, what is known of it beside its children, the children."""
+    """The structure of a tree: its container, its data besides the children, the children."""
 
     kind: Any  # the container's class, or None for a leaf
     meta: Any = None
@@ -205,7 +205,7 @@ def tree_builder(treedef: TreeDef) -> Builder:
 
 
 def _builder(treedef: TreeDef, first: int) -> Builder:
-    """What builds the tree whose leaves begin at `first`."""
+    """A function that builds the tree whose leaves begin at `first`."""
     kind, keys, count = treedef.kind, treedef.meta, treedef.leaves
     if kind is None:
         return itemgetter(first)

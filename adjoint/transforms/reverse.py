@@ -126,7 +126,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
 
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
-    """The gradient of a target as that lies, zeros where no path leads."""
+    """The gradient of a target with its sharding, zeros if no path leads to it."""
     found = totals[target] if target in totals else zeros_of(target)
     spread = type(found.device) is Sharding or type(target.device) is Sharding
     return conformed(found, target) if spread else found

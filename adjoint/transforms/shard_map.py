@@ -1,10 +1,10 @@
-"""shard_map: a function of what one member of a mesh has becomes a function of whole values.
+"""shard_map: a function of one member's part of a mesh becomes a function of whole values.
 
-Parts of a value are rows of one with an axis more for each axis of the mesh; the function is mapped
-over these axes by vmap, which knows them by their names, and each row stays where it is. So psum
-and its kin are reductions and movements of whole values, whose derivatives, batches and programs
-are those of any other graph; `partition` turns them into collectives. What may live here: parts to
-rows and back.
+The parts of a value are rows of a value with an additional axis for each mesh axis. vmap maps the
+function over these axes, which it knows by their names, and each row stays where it is. So psum and
+the other collectives are reductions and movements of whole values, whose derivatives, batches and
+programs are those of any other graph; `partition` turns them into collectives. What may live here:
+parts to rows and back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Functions of the user's that stay whole in the graph as one node, and the records of such nodes.
+"""User functions that stay whole in the graph as one node, and the records of such nodes.
 
 CUSTOM_VJP and CUSTOM_JVP carry a derivative that the user wrote, CHECKPOINT one that computes its
-body again. Each is a composite: its body is the traced function. Whatever the function uses from
-outside becomes an operand too, after its arguments, so that gradients and vmap see it. What may
-live here: the records, and how a function becomes such a node. What may not: any one transform.
+body again. Each is a composite: its body is the traced function. Captured values become operands
+too, after the arguments, so that gradients and vmap see them. What may live here: the records, and
+how a function becomes such a node. What may not: any one transform.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ _TENSOR: Any = object()  # stands in `static` where a tensor was
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Arguments:
-    """The arguments of a call: which leaves are tensors, and everything else as it was."""
+    """The arguments of a call: which leaves are tensors, and everything else unchanged."""
 
     treedef: TreeDef
     static: tuple[Any, ...]

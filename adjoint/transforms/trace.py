@@ -42,7 +42,7 @@ from adjoint.transforms.subgraph import listed
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpNode:
-    """One op of a trace: what it was applied to, how, and what came out."""
+    """One op of a trace: its operands, its attributes, and its results."""
 
     op: str
     op_args: tuple[UOp, ...]
@@ -62,7 +62,7 @@ class OpNode:
 
     @property
     def values(self) -> tuple[Tensor | None, ...]:
-        """The results as they are now; None for one that is not computed."""
+        """The present results; None for one that is not computed."""
         return tuple(
             Tensor(OPS["buffer"](storage(n))) if is_known(n) else None for n in self.outputs
         )
@@ -88,7 +88,7 @@ class Trace(Displayed):
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The leaves of what the function returned, in order."""
+        """The leaves of the function's result, in order."""
         return tuple(map(Tensor, self.output_nodes))
 
     @property
@@ -172,10 +172,10 @@ def _labels(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def backward_on_trace(trace: Trace, cotangents: Any = None) -> tuple[Any, ...]:
-    """The gradient of each argument, from a cotangent for what the function returned.
+    """The gradient of each argument, from a cotangent for the function's result.
 
-    Without a cotangent the function must have returned one scalar. An input that no path leads to
-    gets zeros; one that is an integer or a truth value has no gradient, so its place holds None.
+    Without a cotangent the function must have returned one scalar. An input to which no path leads
+    gets zeros; an integer or bool input has no gradient, so its place holds None.
     """
     op = f"backward_on_trace of {trace.name}"
     cotangent_map: dict[UOp, UOp] = {}
@@ -202,7 +202,7 @@ def _seeds(op: str, trace: Trace, cotangents: Any) -> list[Any]:
 
 
 def forward_on_trace(trace: Trace, tangents: Sequence[Any]) -> Any:
-    """The tangent of what the function returned, from a tangent per argument."""
+    """The tangent of the function's result, from a tangent per argument."""
     op = f"forward_on_trace of {trace.name}"
     args = tree_unflatten(trace.in_tree, trace.inputs)
     chosen = select(op, args, {}, tuple(range(len(args))))

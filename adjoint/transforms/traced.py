@@ -55,7 +55,9 @@ class Call(Derivatives):
 
 
 def no_rule_for(op: str, node: UOp) -> AutodiffError:
-    """E5001: a derivative is asked for through what a function with a rule closes over."""
+    """E5001: a derivative is requested with respect to a captured value of a function with a
+    rule.
+    """
     problem = "closes over a value whose derivative is asked for; its rule has none"
     fix = "pass the value as an argument, or .detach() it"
     return AutodiffError("E5001", problem, op=op, operands=[("value", node)], help=fix)
@@ -65,10 +67,11 @@ def no_rule_for(op: str, node: UOp) -> AutodiffError:
 class TracedCall(Call):
     """A function whose rules are functions as well; all of them take all the operands.
 
-    The first `arguments` operands have a derivative, the others are what body or rules use besides.
-    `backward` maps operands, results and the cotangents of the float results to the cotangents of
-    the float arguments; `tangent` maps operands, results and the tangents of the float arguments
-    to those of the float results. Either may be missing. Equal calls compute the same.
+    The first `arguments` operands have a derivative, the others are captured values of body or
+    rules. `backward` maps operands, results and the cotangents of the float results to the
+    cotangents of the float arguments; `tangent` maps operands, results and the tangents of the
+    float arguments to those of the float results. Either may be missing. Equal calls compute the
+    same.
     """
 
     body: Function

@@ -40,8 +40,8 @@ def vmap(
 
     `in_axes`: an int or None for all arguments, or a tuple with one entry per argument, each an
     int, None (not mapped) or a pytree prefix of the argument. `out_axes`: where the axis goes in
-    the results, likewise. `axis_size` is needed only if nothing is mapped. `axis_name` is what the
-    collectives inside (`psum`, `all_gather`, `axis_index` …) know the axis by.
+    the results, likewise. `axis_size` is needed only if nothing is mapped. `axis_name` is the name
+    of the axis for the collectives inside (`psum`, `all_gather`, `axis_index` …).
     """
     if randomness not in _MODES:
         problem = f"randomness is one of {', '.join(_MODES)}, not {randomness!r}"

@@ -1,7 +1,6 @@
-"""Looking inside: graphs, passes, kernels and runs as one page for a browser.
+"""The viewer: graphs, passes, kernels and runs as one page for a browser.
 
-Public names only. Nothing here is loaded by `import adjoint`; `adjoint.view` and `adjoint view`
-load it.
+Public names only. `import adjoint` loads nothing of it; `adjoint.view` and `adjoint view` load it.
 """
 
 from adjoint.viz.view import View, view

@@ -1,4 +1,4 @@
-"""Data in which no text is longer than a reader would read: names may be megabytes of anything.
+"""Cuts texts in the viewer's data to a readable length: names may be megabytes of anything.
 
 What may live here: cutting. What may not: escaping, which is the page's (`page.py`).
 """

@@ -1,8 +1,8 @@
-"""How every value of a program lies on its mesh, and what its members say to one another.
+"""The sharding of every value of a program, and the communication of its members.
 
-Before: a traced graph whose leaves are laid out. After: a layout for each of its nodes, those
-inside of loops too, and the collectives of the graph that a member runs, as plain data. What may
-live here: asking the partition. What may not: layouts (`sharding/propagate.py`).
+Before: a traced graph whose leaves are sharded. After: a sharding for each of its nodes, including
+those inside loops, and the collectives of the graph that a member runs, as plain data. What may
+live here: asking the partition. What may not: shardings (`sharding/propagate.py`).
 """
 
 from __future__ import annotations

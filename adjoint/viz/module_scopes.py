@@ -1,7 +1,7 @@
-"""Which layer of a model built a node: every node traced here has a place of its own.
+"""Which layer of a model built a node: every node traced here has an origin of its own.
 
-A node keeps its place through every pass (`ir/origin.py`), so what is noted of places while a
-function is traced is known of its kernels too. What may live here: noting. What may not: graphs.
+A node keeps its origin through every pass (`ir/origin.py`), so facts recorded about origins during
+tracing are also known of the node's kernels. What may live here: recording. What may not: graphs.
 """
 
 from __future__ import annotations

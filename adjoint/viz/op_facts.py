@@ -1,4 +1,4 @@
-"""What the record of an op says of it: the panel's short page of an op, which needs no site.
+"""Facts about an op from its record: the panel's short page of an op, which needs no site.
 
 What may live here: records as plain data. What may not: the pages of the site (`docs/`).
 """

@@ -1,7 +1,7 @@
-"""What every pass of the pipeline makes of a graph, and why: the data of the page Passes.
+"""The result of every pass on a graph, and the reasons: the data of the page Passes.
 
-The passes run here one by one, as `engine/pipeline.py` lists them, on a graph of their own; nothing
-of it is kept. What may live here: states and differences. What may not: any pass.
+The passes run here one by one, as `engine/pipeline.py` lists them, on a graph of their own, and
+nothing is stored. What may live here: states and differences. What may not: any pass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is looked at: a graph with names for what it reads and makes, and how it could be compiled.
+"""The subject of a page: a graph with names for its inputs and results, and how to compile it.
 
 What may live here: making subjects of functions, tensors, traces and Core modules. What may not:
-what a page says of them.
+the contents of a page.
 """
 
 from __future__ import annotations

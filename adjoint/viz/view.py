@@ -1,7 +1,7 @@
-"""`view`: a tensor, function, trace or module as a page to look at.
+"""`view`: a tensor, function, trace or module as a page for a browser.
 
-What may live here: the door. What may not: what a page shows (`graph.py`), how (`page.py`,
-`static/`).
+What may live here: the entry point. What may not: the contents of a page (`graph.py`), how it is
+drawn (`page.py`, `static/`).
 """
 
 from __future__ import annotations

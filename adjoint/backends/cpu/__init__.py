@@ -1,4 +1,4 @@
-"""The processor of this machine: LLVM's code, a table of steps that one native call works through.
+"""The processor of this machine: code by LLVM, and a table of steps that one native call runs.
 
 In: loop programs and steps. Out: `BACKEND`. May not: be named by the engine.
 """

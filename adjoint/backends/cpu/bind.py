@@ -1,6 +1,6 @@
-"""Steps as rows of one table, which one native call works through.
+"""Steps as rows of one table, which one native call runs.
 
-A schedule's slots are cells that hold addresses; a run of steps begins by writing them into the
+A schedule's slots are cells that hold addresses; a run of the table begins by writing them into the
 argument cells of its kernels. What may live here: kernels and bodies as steps of a table. What may
 not: steps that Python runs.
 """
@@ -66,8 +66,9 @@ class NativeSteps:
         flags: list[Flag],
         turns: Sequence[Moves] = ({},),
     ) -> int | None:
-        """Append the steps, once for each of `turns`, which says how far its slots have moved; what
-        they cost, None if that depends on values."""
+        """Append the steps, once for each of `turns`, which says how far its slots have advanced.
+        Returns their cost, None if that depends on values.
+        """
         place = len(region.steps)
         fixups: list[Fixup] = []
         total: int | None = 0

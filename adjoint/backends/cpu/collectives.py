@@ -1,9 +1,9 @@
 """Collectives as rows of a native table: the table calls back, and goes on.
 
-A collective that runs ahead is handed to another thread (`runtime/comm/courier.py`); a later row
-waits for it. Values go from slot to slot without a copy on the way where parts lie in a row. An
-error stops the table, and is raised by the run. What may live here: rows, and what they do when
-they are called. What may not: who sends what to whom.
+A collective that overlaps with kernels is handed to another thread (`runtime/comm/courier.py`); a
+later row waits for it. Values go from slot to slot, without an intermediate copy if parts are
+contiguous. An error stops the table, and the run raises it. What may live here: rows, and what they
+do when they are called. What may not: who sends what to whom.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 
 
 class Speaker:
-    """What the collectives of one table share while it runs."""
+    """The state that the collectives of one table share while it runs."""
 
     def __init__(self) -> None:
         self._courier = Courier()
@@ -81,7 +81,7 @@ class Speaker:
         return spoken
 
     def now(self, work: Callable[[], None]) -> None:
-        """Work that is waited for; behind what is on its way, if anything is."""
+        """Run a job and wait for it, behind any jobs in progress."""
         if self._courier.is_busy:
             self._courier.wait(self._courier.begin(self.speaking(work)))
         else:
@@ -100,7 +100,9 @@ class Speaker:
 
 
 class Conversation:
-    """One collective of a table: where its operand and its result lie, and the job, if one runs."""
+    """One collective of a table: the slots of its operand and its result, and the job, if one
+    runs.
+    """
 
     __slots__ = ("_cells", "_job", "_node", "_speaker")
 
@@ -129,7 +131,7 @@ class Conversation:
 
 
 def speaker_of(table: Table) -> Speaker:
-    """The speaker of a table, made when first asked for."""
+    """The speaker of a table, made on first use."""
     if table.speaker is None:
         table.speaker = Speaker()
     found: Speaker = table.speaker

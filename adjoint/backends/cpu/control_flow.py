@@ -1,11 +1,12 @@
 """Loops, while-loops and branches as steps of a native table.
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
-there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
-Elements of sequences and rows of results move on by a stride per turn. A body of one kernel whose
-pieces read of the carries what they have written themselves is one launch for all turns; of a body
-of a few kernels, which need no copies, several turns follow one another in the table, so that they
-are one job of the worker pool. What may live here: the three kinds.
+there, and either overwrites them, or writes new ones elsewhere, which are copied back at the end of
+an iteration. Elements of sequences and rows of results advance by a stride per iteration. If the
+body is one kernel whose pieces read only those parts of the carries that they wrote themselves, the
+loop is one launch for all iterations. If the body is a few kernels that need no copies, several
+iterations follow one another in the table, as one job of the worker pool. What may live here: the
+three kinds.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class BoundBody:
 def emit_control(
     table: Table, step: ControlStep, bodies: list[BoundBody], outer: Cells, region: Region
 ) -> int | None:
-    """Append the step; what it costs, None if that depends on values.
+    """Append the step. Returns its cost, None if that depends on values.
 
     `outer` are the slots around it.
     """
@@ -66,7 +67,7 @@ def emit_control(
 
 
 def _in_place(table: Table, body: BoundBody, slots: Cells, wanted: Iterable[int]) -> list[int]:
-    """The positions of outputs that can be written where they are wanted; the others get memory.
+    """The positions of outputs that the body can write into their target; the others get memory.
 
     That needs an output that a step makes, outside the arena, and that is no other output too.
     """
@@ -82,7 +83,7 @@ def _in_place(table: Table, body: BoundBody, slots: Cells, wanted: Iterable[int]
 
 
 def _copies(body: BoundBody, slots: Cells, targets: dict[int, int]) -> list[tuple[Any, ...]]:
-    """Steps that copy outputs, by position, to what the target cells point at."""
+    """Steps that copy outputs, by position, to the addresses in the target cells."""
     outputs = body.schedule.outputs
     return [
         (kinds.COPY, cell, slots.cell(outputs[place]), body.nbytes(outputs[place]))
@@ -106,8 +107,9 @@ def _advance(
     outer: Cells,
     kept: Sequence[int] = (),
 ) -> list[tuple[Any, ...]]:
-    """Steps that copy the new carries to the results, where they are not kept there; first aside
-    what is one of the old ones."""
+    """Steps that copy the new carries to the results, unless they are written there; first, those
+    that are old carries are copied aside.
+    """
     first, then = [], []
     for place, (number, result) in enumerate(zip(body.schedule.outputs, results, strict=False)):
         if place in kept:
@@ -123,7 +125,7 @@ def _advance(
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Moving:
-    """Cells that move on by a stride per turn, from the first row or from the last."""
+    """Cells that advance by a stride per iteration, from the first row or from the last."""
 
     length: int
     reverse: bool
@@ -169,7 +171,7 @@ class _Loop:
         return None if cost is None else cost * rounds
 
     def _together(self) -> int:
-        """How many turns follow one another: as many as the kernels of a job allow."""
+        """How many iterations follow one another: as many as the kernels of a job allow."""
         steps, length = self.body.schedule.steps, self.arg.length
         if not all(isinstance(step, KernelStep) for step in steps):
             return 1
@@ -177,19 +179,19 @@ class _Loop:
         return next((n for n in range(most, 1, -1) if length % n == 0), 1)
 
     def _bumped(self, turns: int) -> list[int]:
-        """Cells and how far they move in so many turns."""
+        """Cells, and how far they advance in this many iterations."""
         pairs = zip(self.moving.bumps[::2], self.moving.bumps[1::2], strict=True)
         return [number for cell, stride in pairs for number in (cell, turns * stride)]
 
     def _moved(self, turns: int) -> dict[int, int]:
-        """How far slots of the body are after so many turns from where they were."""
+        """The offsets of the body's slots after this many iterations."""
         cells = {self.slots.cell(number): number for number in range(len(self.slots))}
         bumps = self._bumped(turns)
         pairs = zip(bumps[::2], bumps[1::2], strict=True)
         return {cells[cell]: by for cell, by in pairs if cell in cells}
 
     def _in_one_launch(self, region: Region) -> int | None:
-        """Every piece of the kernel's grid goes through all turns: its arguments move on."""
+        """Every piece of the kernel's grid runs all iterations: its arguments advance."""
         step, length = self.body.schedule.steps[0], self.arg.length
         assert isinstance(step, KernelStep)
         cost = self.body.emit(region)

@@ -1,8 +1,8 @@
-"""A table of native steps in the making: regions of steps, cells, memory that lives as long.
+"""Builds a table of native steps: regions of steps, cells, and memory that lives as long.
 
-In a step, a region stands for the place of its first step and a `Length` for how many it has; both
-are known when everything is emitted. Short kernels that follow one another are one job of the
-worker pool. What may live here: the table. What may not: what steps do.
+In a step, a region stands for the place of its first step and a `Length` for its number of steps;
+both are known when everything is emitted. Consecutive short kernels are one job of the worker pool.
+What may live here: the table. What may not: what steps do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHORT_ALONE = 1 << 18  # of one that a single thread does meanwhile
 
 @dataclass(slots=True, eq=False, repr=False)
 class Region:
-    """Steps that lie together in the table."""
+    """Contiguous steps of the table."""
 
     steps: list[tuple[Any, ...]] = field(default_factory=list)
 

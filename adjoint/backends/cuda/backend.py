@@ -56,9 +56,9 @@ class CudaBackend:
 
     @cached_property
     def target(self) -> Target:
-        """The GPU, with the libraries that are installed, and kernels for composites if it is one
-        that has the instructions. The libraries are told once which GPU they are for: the
-        first."""
+        """The GPU, with the installed libraries, and kernels for composites if it has the
+        instructions. The libraries' capabilities are those on the first GPU.
+        """
         first = self.device == "GPU"
         products = (CUBLASLT,) if first and library() is not None else ()
         known = TARGETS["GPU"]
@@ -106,7 +106,7 @@ class CudaBackend:
         return {program: self._kernels.kernel(source) for program, source in sources.items()}
 
     def lowest(self, source: Source) -> Source:
-        """PTX, for the GPU that is there, else for the newest that is known."""
+        """PTX, for the present GPU, else for the newest known."""
         try:
             capability = self._gpu().capability
         except DeviceError:  # programs are looked at where there is no GPU

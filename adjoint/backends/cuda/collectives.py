@@ -38,12 +38,14 @@ def is_carried(step: Step) -> bool:
 
 
 def is_installed() -> bool:
-    """Whether NCCL is there."""
+    """Whether NCCL is installed."""
     return nccl.library().loaded is not None
 
 
 def collective_entry(step: HostStep, cells: Cells, gpu: Driver) -> Entry:
-    """What puts a collective on the stream. No graph records it: the host meets the others."""
+    """Puts a collective on the stream. No graph records it, because the host synchronises with the
+    others.
+    """
     (result,), (operand,), node = step.results, step.operands, step.node
 
     def call() -> None:

@@ -1,13 +1,15 @@
-"""Loops, while-loops and branches: the host starts the launches of every turn and does not wait.
+"""Loops, while-loops and branches: the host submits the launches of every iteration without
+waiting.
 
-A loop is part of the graph of the steps around it, turn after turn, unless it is very long; what
-a while-loop or a branch runs is a graph of its own.
+A loop is part of the CUDA graph of the steps around it, iteration after iteration, unless it is
+very long; the body of a while-loop or a branch is a graph of its own.
 
 A body has slots of its own. Carries stay in the slots of the loop's results: the body reads them
-there and writes new ones over them, or beside them, and they are copied over at the end of a turn.
-The cells of sequences and of rows of results move on from turn to turn; launches read them. Rows
-that begin inside of 16 bytes, which kernels access at once, are copied instead. Only a while-loop
-and a branch wait, for the one truth value that they ask. What may live here: the three kinds.
+there, and either overwrites them, or writes new ones elsewhere, which are copied back at the end of
+an iteration. The cells of sequences and of rows of results advance from iteration to iteration;
+launches read them. Rows that begin inside 16 bytes, which kernels access at once, are copied
+instead. Only a while-loop and a branch wait, for their truth value. What may live here: the three
+kinds.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Bind = Callable[[Sequence[Step], Cells, list[IndexFlag]], list[Entry]]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Machine:
-    """What control flow asks for: the GPU, its memory, and steps as calls."""
+    """The interface that control flow needs: the GPU, its memory, and steps as calls."""
 
     gpu: Driver
     device: str
@@ -68,7 +70,7 @@ class Body:
         self._graphs = in_graphs(entries, self.cells, machine.gpu)
 
     def run(self) -> None:
-        """Launch its steps one by one: a turn of a loop, whose addresses move on."""
+        """Launch its steps one by one: an iteration of a loop, whose addresses advance."""
         for call in self._each:
             call()
 
@@ -87,8 +89,9 @@ class Body:
         return self.schedule.slots[slot].nbytes
 
     def in_place(self, wanted: Iterable[int]) -> list[int]:
-        """The positions of outputs that can be written where they are wanted; the others get
-        memory. That needs an output that a step makes, outside the arena, and that is no other."""
+        """The positions of outputs that can be written into their target; the others get memory.
+        That needs an output that a step makes, outside the arena, and that is no other.
+        """
         outputs, places, candidates = self.schedule.outputs, [], set(wanted)
         for place, number in enumerate(outputs):
             made = number not in self.given and self.schedule.slots[number].offset is None
@@ -122,7 +125,7 @@ def control_entry(step: ControlStep, outer: Cells, machine: Machine) -> Entry:
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Carries:
-    """Values that a body hands on to its next turn, in the slots of the results."""
+    """Values that a body passes to its next iteration, in the slots of the results."""
 
     step: ControlStep
     body: Body

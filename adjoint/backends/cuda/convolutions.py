@@ -1,4 +1,4 @@
-"""Convolutions as calls of cuDNN, which knows pictures of two axes of places or three.
+"""Convolutions as calls of cuDNN, which supports pictures with two or three spatial axes.
 
 What may live here: the call. What may not: the library's interface (`runtime/cudnn.py`).
 """

@@ -1,6 +1,6 @@
 """Linear algebra as calls of cuSOLVER, matrix by matrix.
 
-A call waits for the GPU: whether a matrix is singular is said at once, as on the host. What may
+A call waits for the GPU, to raise an error for a singular matrix at once, as on the host. What may
 live here: the calls on memory. What may not: the libraries' interfaces (`runtime/cusolver.py`).
 """
 

@@ -1,8 +1,8 @@
-"""Indices out of range, told without waiting: kernels set flags in memory that the host sees.
+"""Reports indices out of range without waiting: kernels set flags in memory that the host can read.
 
-A flag lies in pinned memory and is 0 unless a kernel meets a bad index. It is looked at when the
-program runs again and whenever the host has waited, which it does before it reads anything; the
-error says where the op was built. What the programs behind set flags have made cannot be read.
+A flag is in pinned memory and is 0 unless a kernel meets a bad index. The host reads it when the
+program runs again and whenever it has waited, which it does before it reads any value; the error
+says where the op was built. Results of programs behind set flags cannot be read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class IndexFlag:
         self._number.value = 0
 
     def taken(self) -> int:
-        """What it was set to; it is 0 again."""
+        """Its code; resets it to 0."""
         found: int = self._number.value
         if found:
             self._number.value = 0
@@ -69,14 +69,14 @@ class Flags:
         return IndexFlag(self._free, self._free.pop(), node)
 
     def watch(self, flags: Iterable[IndexFlag]) -> None:
-        """A run that may set these begins; what it set before is told now."""
+        """Begin a run that may set these; errors that they hold from before are raised now."""
         self.keep(flags)
         for flag in flags:
             if code := flag.taken():
                 self._tell(flag.node, code, self._watched.outputs)
 
     def keep(self, flags: Iterable[IndexFlag]) -> None:
-        """They are looked at when the host waits next."""
+        """Check them when the host waits next."""
         self._watched.flags.update(dict.fromkeys(flags))
 
     def made(self, outputs: Sequence[Buffer]) -> None:
@@ -84,12 +84,12 @@ class Flags:
         self._watched.outputs.extend(map(ref, outputs))
 
     def take(self) -> Watched:
-        """All that is watched, for one who waits."""
+        """All watched flags, for a caller that waits."""
         found, self._watched = self._watched, Watched()
         return found
 
     def put_back(self, watched: Watched) -> None:
-        """The wait came to nothing."""
+        """Restore them after a wait that failed."""
         self._watched.flags.update(watched.flags)
         self._watched.outputs.extendleft(reversed(watched.outputs))
 
@@ -109,7 +109,7 @@ class Flags:
 
 
 def _error(node: UOp, code: int) -> BoundsError:
-    """What a flag says, as the interpreter would."""
+    """The error that a flag stands for, as the interpreter would raise it."""
     axis, index = (code >> _INDEX_BITS) - 1, code % (1 << _INDEX_BITS) - (1 << _INDEX_BITS - 1)
     size, axes = _size(node, axis), tuple(getattr(node.arg, "axes", ()))
     if axis in axes and size is not None and not 0 <= index < size:

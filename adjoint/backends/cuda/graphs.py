@@ -1,10 +1,10 @@
-"""Steps in a row as one graph, which is launched by one call.
+"""Consecutive steps as one CUDA graph, which one call launches.
 
-A graph has addresses inside, so it is kept by the addresses that it was recorded with: a program in
-steady state has the same few sets of them in turn. When there are several graphs already, another
-set is written into one of them, which takes a fifth of the time that a launch takes per kernel;
-where other steps than kernels are concerned, steps are launched one by one. So is the first run:
-most programs run once. What may live here: when a graph is recorded, kept and given up.
+A graph contains addresses, so it is kept by the addresses with which it was recorded: a program in
+steady state alternates between the same few sets. Once there are several graphs, a new set is
+written into one of them, which takes a fifth of a launch per kernel; if steps other than kernels
+are affected, steps are launched one by one. So is the first run, since most programs run once. What
+may live here: when a graph is recorded, kept and evicted.
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ class GraphRow:
             call()
 
     def _is_set(self, key: bytes) -> bool:
-        """Whether the addresses could be written into the graph that was not used for longest; if
-        not, that graph is given up now and then for one that has them."""
+        """Whether the addresses could be written into the least recently used graph; if not, that
+        graph is replaced now and then by a newly recorded one.
+        """
         old, known = next(iter(self._graphs.items()))
         changed = self._changed(known.values)
         if changed is None:
@@ -131,7 +132,7 @@ class GraphRow:
         return True
 
     def _changed(self, values: array[int]) -> list[int] | None:
-        """The kernels whose addresses are others now; None if other steps are concerned, too."""
+        """The kernels whose addresses have changed; None if other steps are affected, too."""
         found: dict[int, None] = {}
         for slot, (old, new) in enumerate(zip(values, self._values, strict=True)):
             if old != new:

@@ -1,6 +1,6 @@
-"""Which of NVIDIA's libraries are installed, as what a target can compute with them.
+"""Which of NVIDIA's libraries are installed, as capabilities of a target.
 
-The records of what they compute are loaded here, and by the compiler: nothing else has such nodes.
+Only this module and the compiler load the records of the library ops: nothing else has such nodes.
 """
 
 from __future__ import annotations

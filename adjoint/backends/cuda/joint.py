@@ -1,4 +1,4 @@
-"""Kernels that are launched together: one launch, whose blocks find their arguments in a table.
+"""Joint launches: one launch whose blocks find the arguments of their kernel in a table.
 
 What may live here: the table of a launch, as the kernel reads it (`codegen/nvptx/joint.py`). What
 may not: which kernels are launched together (`schedule/joint_launches.py`).

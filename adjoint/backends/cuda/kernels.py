@@ -1,4 +1,6 @@
-"""Sources → kernels on the GPU: found in memory or on disk by what they depend on, or assembled."""
+"""Sources → kernels on the GPU: found in memory or on disk by the hash of what they depend on, or
+assembled.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _COMMENT = re.compile(r"^;.*\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CudaKernel:
-    """A function of the GPU, and how its pieces lie on threads."""
+    """A function of the GPU, and the mapping of its pieces to threads."""
 
     function: Any
     geometry: Geometry
@@ -54,8 +56,9 @@ class Kernels:
         return found
 
     def _facts(self, source: Source, kernel: CudaKernel) -> dict[str, int]:
-        """For profiles: the registers of a thread, the blocks that a processor has at a time. None
-        is a mistake of the renderer, which the driver would tell at the first launch."""
+        """For profiles: the registers of a thread, the resident blocks of a multiprocessor. None is
+        a defect of the renderer, which the driver would report at the first launch.
+        """
         registers, blocks = kernel.resident(self._gpu())
         if not blocks:
             about = f"{registers} registers and {kernel.geometry.threads} threads"
@@ -81,9 +84,10 @@ class Kernels:
         return kernel
 
     def _assembled(self, source: Source) -> bytes:
-        """Code of the GPU. The driver's linker compiles for other code to be linked, for which it
-        gives up registers that warpgroups hand to one another; so tiles stay PTX, and the driver
-        compiles, and keeps, what it loads."""
+        """Code of the GPU. The driver's linker compiles as if other code were to be linked, and
+        then ignores register transfers between warpgroups; so tiled kernels stay PTX, and the
+        driver compiles and caches them when it loads them.
+        """
         gpu = self._gpu()
         with span(f"llvm {source.name}", "compile"):
             text = ptx_of(source, gpu.capability)

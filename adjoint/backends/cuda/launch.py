@@ -1,7 +1,7 @@
-"""Steps as launches: each kernel with the places where the driver finds its arguments.
+"""Steps as launches: each kernel with pointers to its arguments.
 
-The cells of a run hold the address of every slot; the driver reads them when a kernel is launched,
-so nothing is copied from run to run. Steps in a row are a graph (`graphs.py`).
+The cells of a run hold the address of every slot; the driver reads them when it launches a kernel,
+so nothing is copied from run to run. Consecutive steps are a CUDA graph (`graphs.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from adjoint.stages import KernelStep
 
 class CudaLaunch:
     """Steps one after another on the stream of the GPU. Two threads may run programs at a time:
-    what one of them launches, it launches in one go."""
+    each submits its launches as a unit.
+    """
 
     flags: Sequence[Flag] = ()  # the host looks at them when it waits
 
@@ -42,7 +43,7 @@ class CudaLaunch:
 
 
 class WatchedLaunch(CudaLaunch):
-    """Steps that look at indices."""
+    """Steps that check indices."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ def kernel_entry(step: KernelStep, kernel: CudaKernel, slots: Cells, gpu: Driver
 
 
 def own_numbers(step: KernelStep) -> list[int]:
-    """What a launch is given beside addresses: the parameters, and the size of the grid."""
+    """The arguments of a launch besides addresses: the parameters, and the size of the grid."""
     program = step.program
     extent = 1 if program.grid is None else int(program.grid.arg.size)
     return [*map(_bits, program.parameters), extent]

@@ -1,8 +1,8 @@
-"""Calls of libraries by their class: how each becomes something that is launched on the stream.
+"""Library calls by their class: how each becomes something that is launched on the stream.
 
-A binder is given the call and where it runs, once per memory of a run; what it returns is called at
-every launch, under the lock of the GPU. It finds addresses in `values` at that time, and gives the
-library `gpu.stream` as the object that it is: a launch that is recorded as a graph goes to another
+A binder gets the call and its device, once per memory of a run. It returns a function that runs at
+every launch, under the lock of the GPU. The function finds addresses in `values` at that time, and
+passes the object `gpu.stream` to the library: a launch that is recorded as a graph goes to another
 stream, whose handle is then in that object. What may live here: the table. What may not: a call.
 """
 
@@ -51,9 +51,9 @@ class Site:
 
 
 class Row(NamedTuple):
-    """How a class of calls is bound; as how many launches of kernels a call takes of the host's
-    time, so that a graph may be sooner; 0 where none may record it: the host waits, or reads what
-    the GPU has computed."""
+    """How a class of calls is bound; and the host time of a call, in kernel launches, since a graph
+    may be faster; 0 if no graph may record it: the host waits, or reads what the GPU has computed.
+    """
 
     bind: Callable[[Any, Site], Call]
     launches: int = 1

@@ -1,8 +1,8 @@
-"""Memory of the GPU: blocks that are kept for the next time, copies to the host and back.
+"""Memory of the GPU: cached blocks, copies to the host and back.
 
-What is freed is used again at once, while kernels that use it may still run: all work is in the
-order of one stream, so what is launched later comes later. What may live here: blocks, and waiting.
-What may not: who needs them.
+Freed memory is reused at once, while kernels that use it may still run: all work is in the order of
+one stream, so later launches run later. What may live here: blocks, and waiting. What may not: the
+users of blocks.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CudaAllocator(Allocator):
         self._lock = gpu.lock  # one lock, which is never waited for with the other held
 
     def _map(self, size: int, asked: int) -> int:
-        """Memory of the driver; if it has none, again without what is kept anywhere."""
+        """Memory of the driver; if it has none, again after releasing all caches."""
         for free in (self._nothing, self.give_back, self._collect):
             free()
             try:
@@ -131,7 +131,7 @@ class CudaMemory:
         return CudaAllocator(self._gpu(), self)
 
     def allocate(self, nbytes: int) -> CudaBlock:
-        """A block; what is kept for later is given up before memory is said to be out."""
+        """A block; caches are released before memory counts as exhausted."""
         found: CudaBlock = self._blocks.allocate(nbytes + _BEYOND)
         return found
 

@@ -1,9 +1,9 @@
-"""Copies between host and GPU by way of pinned memory, which the GPU reads and writes by itself.
+"""Copies between host and GPU through pinned memory, which the GPU reads and writes by itself.
 
-What is read lies in pinned memory for good, if it is not very large: the array that the host gets
-is that memory. What is written is copied to pieces of pinned memory, and the GPU fetches them from
-there while the next is copied; the host waits only where all pieces are under way. What may live
-here: moving bytes. What may not: when the host looks at them.
+An array that the host reads stays in pinned memory, if it is not very large: the host's array is
+that memory. Data to write is copied to pieces of pinned memory, and the GPU fetches a piece while
+the next is copied; the host waits only when all pieces are in use. What may live here: moving
+bytes. What may not: when the host reads them.
 """
 
 from __future__ import annotations

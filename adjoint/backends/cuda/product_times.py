@@ -1,7 +1,7 @@
-"""The way to compute a product that was measured to be soonest (`ADJOINT_TUNE=1`).
+"""The fastest algorithm for a product, as measured (`ADJOINT_TUNE=1`).
 
-The library's candidates each run for a moment on memory of their own; the best is kept in the cache
-directory, by GPU, version of the library and product. What may live here: measuring, remembering.
+The library's candidates each run for a moment on memory of their own; the cache directory keeps the
+best, by GPU, version of the library and product. What may live here: measuring, remembering.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KNOWN: dict[str, Algorithm] = {}
 def chosen(
     product: Product, found: tuple[Algorithm, ...], gpu: Driver, workspace: int
 ) -> Algorithm:
-    """The library's first candidate, or the soonest if that is to be measured."""
+    """The library's first candidate, or the fastest if measuring is on."""
     if len(found) < 2 or config.TUNE.value() != "all":
         return found[0]
     facts = repr(("library product", 1, gpu.name, version(), tuple(product)))

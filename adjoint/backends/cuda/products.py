@@ -1,8 +1,8 @@
-"""Matrix products as calls of cuBLASLt: rows of memory are columns to it, so it is given bᵀ and aᵀ.
+"""Matrix products as calls of cuBLASLt. The library is column-major, so it gets bᵀ and aᵀ.
 
 Before: out = a @ b, each matrix with strides. After: outᵀ = bᵀ @ aᵀ, whose columns are out's rows.
-What may live here: how a product is told to the library, and what it takes. What may not: its
-numbers (`runtime/cublaslt.py`).
+What may live here: how a product is described to the library, and what the library supports. What
+may not: its constants (`runtime/cublaslt.py`).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def product_call(
 
 
 def _in_order(gemm: Gemm, slots: tuple[int, ...]) -> tuple[int, ...]:
-    """Result, operands, what is added, a second result: as a launch is given them."""
+    """Result, operands, the added matrix, a second result: the arguments of a launch."""
     if "kept" not in gemm.finish.steps:
         return slots
     out, kept, *operands = slots

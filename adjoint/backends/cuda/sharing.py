@@ -1,9 +1,9 @@
 """Memory that other libraries of the process use too, each on streams of its own.
 
-Who is given memory gets to see all that was launched; memory that others gave is used behind what
-they have launched. It goes back when no work can touch it any more, and a thread waits for
-that, never the user's. What may live here: the order of streams, and memory of others as blocks.
-What may not: tensors, or the protocols by which libraries meet.
+A consumer of Adjoint's memory waits for everything that Adjoint launched; Adjoint uses memory of
+others behind what they have launched. Memory is released when no work can touch it any more, and a
+separate thread waits for that, never the user's. What may live here: the order of streams, and
+memory of others as blocks. What may not: tensors, or the exchange protocols.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _READ = 64  # bytes from its beginning on that a load behind a shut gate may rea
 
 
 class ForeignBlock:
-    """Memory of another library, which is told when it is not needed any more."""
+    """Memory of another library, which is notified when it is no longer needed."""
 
     __slots__ = ("__weakref__", "_release", "_sharing", "address")
 
@@ -52,12 +52,14 @@ class Sharing:
 
     @property
     def stream(self) -> int:
-        """Where programs run: who gives memory makes this wait until it is written."""
+        """The stream of programs: a producer of memory makes it wait until the memory is
+        written.
+        """
         with self.gpu().lock:  # a thread that records a graph has another for that time
             return int(self.gpu().stream.value or 0)
 
     def fits(self, address: int, nbytes: int) -> bool:
-        """Whether kernels can read a value where it lies."""
+        """Whether kernels can read a value in place."""
         if address % _ACCESS:
             return False
         start, size = self.gpu().extent(address)
@@ -76,13 +78,14 @@ class Sharing:
         self.gpu().behind(stream)
 
     def lent(self, stream: int | None) -> None:
-        """A consumer's stream waits for what was launched; -1: it takes care of that itself."""
+        """A consumer's stream waits for all launches so far; -1: it takes care of that itself."""
         if stream != -1:
             self.gpu().ahead(LEGACY if stream is None else stream)
 
     def given_back(self, stream: int | None, drop: Action) -> None:
-        """A consumer drops what it was lent. Its stream may be gone by now, and only the one that
-        never goes can be asked; else all work is waited for, elsewhere."""
+        """A consumer drops lent memory. Its stream may no longer exist, and only the default
+        stream, which always exists, can be queried; otherwise another thread waits for all work.
+        """
         if stream in (None, LEGACY):
             self.gpu().behind(LEGACY)
             drop()
@@ -104,7 +107,7 @@ class Sharing:
 
 @lru_cache(maxsize=1)
 def _waiting() -> queue.SimpleQueue[tuple[Action, Action]]:
-    """What is to be waited for, and what comes then; one thread, started with the first."""
+    """Events to wait for, and the functions to call then; one thread, started with the first."""
     found: queue.SimpleQueue[tuple[Action, Action]] = queue.SimpleQueue()
     threading.Thread(target=partial(_wait, found), name="adjoint-memory", daemon=True).start()
     return found

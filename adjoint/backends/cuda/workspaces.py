@@ -1,4 +1,4 @@
-"""What calls of libraries share: a block of memory, as large as any needs, and the GPU itself."""
+"""Resources that library calls share: a block of memory for the largest call, and the GPU."""
 
 from __future__ import annotations
 

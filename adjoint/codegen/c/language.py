@@ -1,4 +1,4 @@
-"""What a language that reads like C is: how it writes types, numbers, memory, loops and kernels.
+"""The common base of C-like languages: types, numbers, memory, loops and kernels as text.
 
 `Language` writes what C, OpenCL, CUDA and Metal share; each of them is a subclass that changes
 tables and a few lines (`languages.py`). The walk over a program is the same for all of them

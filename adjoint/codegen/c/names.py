@@ -1,7 +1,7 @@
-"""Names that kernels, buffers and values may have in every language that reads like C.
+"""Names of kernels, buffers and values that are valid in every C-like language.
 
-A name that is a word of one of the languages, of their libraries, or of the functions that stand in
-front of kernels gets an underscore behind it.
+A name that is a keyword of one of the languages, or a name of their libraries or of the functions
+that stand before kernels, gets an underscore behind it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The text of single values of a program, in any language: what an expression reads like.
+"""The text of single values of a program as expressions, in any language.
 
-A value is written where it is used if it is used once, so the text of one is made of the texts of
-its operands.
+A value that is used once is written where it is used, so its text consists of the texts of its
+operands.
 """
 
 from __future__ import annotations

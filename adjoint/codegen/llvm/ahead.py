@@ -1,7 +1,7 @@
-"""Rows of memory that are asked for one turn of the grid before they are read.
+"""Prefetch: a kernel asks for the next row of memory one iteration of the grid ahead.
 
 A kernel that goes over a row several times reads memory in its first loop alone; in the others
-memory has nothing to do. So its loops ask for the next row, each for a share of an operand.
+memory is idle. So its loops prefetch the next row, each a share of an operand.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _MOST = 1 << 17  # bytes of a row: two of each operand stay near a core
 
 
 class Ahead(NamedTuple):
-    """What a load asks for: of the next row, which is `step` elements further in the loop `grid`,
-    the share that is its loop's, one of `shares`."""
+    """The prefetch of a load: in the next row, which is `step` elements further in the loop `grid`,
+    the share of its loop, one of `shares`.
+    """
 
     step: int
     share: int
@@ -81,15 +82,17 @@ def _loops(block: Block) -> list[UOp]:
 
 
 def _is_row(node: UOp, step: int, loops: list[UOp], steps: Steps) -> bool:
-    """Whether what is read in a turn of the grid is a row, and what is ahead the next: a loop that
-    goes further goes down a strip of columns, and beside it is what another thread reads."""
+    """Whether an iteration of the grid reads a row, and the next row is ahead: a loop that covers
+    more goes down a strip of columns, and another thread reads the memory beside it.
+    """
     short = all(abs(steps.of(node.src[1], loop) or 0) < abs(step) for loop in loops)
     return short and _LINE <= abs(step) * node.dtype.itemsize <= _MOST
 
 
 def ask(w: Writer, dtype: DType, buffer: str, index: str, ahead: Ahead, row: str) -> None:
-    """Memory is asked for the lines of what is ahead; there may be nothing. `row` is the number of
-    the row that is read."""
+    """Prefetches the lines ahead; these need not exist. `row` is the number of the row that is
+    read.
+    """
     start = w.emit(f"mul i64 {row}, {ahead.step}")
     inside = w.emit(f"sub i64 {index}, {start}")
     part = w.emit(f"ashr i64 {inside}, {ahead.shares.bit_length() - 1}")
@@ -103,5 +106,5 @@ def ask(w: Writer, dtype: DType, buffer: str, index: str, ahead: Ahead, row: str
 
 
 def ask_at(w: Writer, pointer: str) -> None:
-    """Memory is asked for the line of an address, which need not exist, into the second cache."""
+    """Prefetches the line of an address, which need not exist, into the second cache."""
     w.effect(w.call("void", "llvm.prefetch.p0", f"ptr {pointer}", "i32 0", "i32 2", "i32 1"))

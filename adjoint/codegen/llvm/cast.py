@@ -1,9 +1,9 @@
 """Conversions between dtypes as LLVM instructions, exact for the 16-bit floats too.
 
-float16 is converted by the processor where it can, else on bits; bfloat16 is rounded on bits, to
-nearest even, a NaN kept and made quiet, unless the processor says that it does so. A fence keeps
-LLVM from joining a conversion with the one before it: that would round otherwise, and by a function
-that a process need not have.
+The processor converts float16 if it can, otherwise bit operations do; bfloat16 is rounded on bits,
+to nearest even, with a NaN kept and made quiet, unless the processor has an instruction. A fence
+keeps LLVM from joining a conversion with the one before it, which would round differently, and call
+a function that a process need not have.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _to_i16(b: FloatBits, bits: str) -> str:
 
 
 def _widen_pairs(b: FloatBits, x: str) -> str:
-    """Two that lie in a word: one is moved up, of the other the rest is cut off."""
+    """Two numbers in a word: one is shifted up, the rest of the other is masked off."""
     w, half = b.w, b.lanes // 2
     words = ty.vector_of("i32", half)
     pairs = w.emit(f"bitcast {ty.vector_of('i16', b.lanes)} {x} to {words}")

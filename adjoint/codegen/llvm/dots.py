@@ -1,7 +1,7 @@
-"""DOT_WORDS as instructions: the numbers of two words multiplied one by one, and added to a sum.
+"""DOT_WORDS as instructions: the numbers of two words are multiplied pairwise, and added to a sum.
 
 A register holds one sum per word, so a vector of more words is cut into registers. Four bytes
-(VPDPBUSD) wrap around and are never clamped; two bfloat16 (VDPBF16PS) are added by one fused
+(VPDPBUSD) wrap around and never saturate. Two bfloat16 (VDPBF16PS) are added by one fused
 multiply-add after the other, the upper half first, with zeros for subnormals.
 """
 

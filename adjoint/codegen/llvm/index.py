@@ -1,8 +1,8 @@
-"""Integers that are known to be small, as LLVM instructions that cost less.
+"""Integers that are known to be small, as cheaper LLVM instructions.
 
 Index arithmetic is 64 bits wide, and a vector of 64-bit numbers needs twice the registers of the
-elements it belongs to. Where bounds show that nothing can be lost, a comparison of indices that
-grow evenly is one of 32-bit lane numbers with a scalar, and a division is done in 32 bits.
+elements it belongs to. If bounds prove that nothing is lost, a comparison of indices that grow
+evenly becomes one of 32-bit lane numbers with a scalar, and a division is done in 32 bits.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Sums of words by the registers of a matrix unit (AMX): whole tiles of a product at once.
+"""Sums of words in the registers of a matrix unit (AMX): whole tiles of a product at once.
 
     for k in 0 .. 64, for i in 0 .. 32: sum[i] = dot_words(left[256 * i + k], panel[32 * k + lane],
     sum[i])
 
-The rows of the left operand lie at one distance from one another, the words of each and of a line
-of the panel side by side, so that the unit loads 16 lines of 16 words at a time, multiplies them
-and adds up in registers of its own. What they hold goes to memory when the loop has ended, and from
-there to the accumulators. What may live here: which loops those are, and their instructions.
+The rows of the left operand are at one distance from one another, and the words of each row and of
+a line of the panel are contiguous, so that the unit loads 16 lines of 16 words at a time,
+multiplies them and adds in registers of its own. When the loop has ended, their contents go to
+memory, and from there to the accumulators. What may live here: which loops qualify, and their
+instructions.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Matrices:
         return None
 
     def _lies(self, node: UOp, along: int, across: int, head: UOp, lane: UOp) -> bool:
-        """Whether a load reads these distances apart from turn to turn, and from lane to lane."""
+        """Whether a load has these strides from iteration to iteration, and from lane to lane."""
         if node.op.kernel is not LOAD or gate_of(node) is not None:
             return False
         steps = [self._steps.of(node.src[1], loop) for loop in (head, lane)]
@@ -130,8 +131,9 @@ def _split(index: UOp) -> tuple[UOp | None, int]:
 
 
 class TileWriter:
-    """The instructions of a tile; `left` and `right` are where its operands begin. All registers
-    have one shape: the unit is told shapes once for all of a function."""
+    """The instructions of a tile; `left` and `right` are the addresses of its operands. All
+    registers have one shape: the unit is configured once per function.
+    """
 
     def __init__(self, w: Writer, tile: Tile, left: str, right: str, lanes: int) -> None:
         self._w, self._tile, self._lanes = w, tile, lanes
@@ -139,7 +141,7 @@ class TileWriter:
         self._rows, self._columns = len(tile.rows) // _SIDE, lanes // _SIDE
 
     def multiply(self, size: int) -> list[str]:
-        """All turns of the loop; the vectors of the sums, row by row."""
+        """All iterations of the loop; the vectors of the sums, row by row."""
         zero = "llvm.x86.tilezero.internal"
         sums = [self._matrix(zero) for _ in range(self._rows * self._columns)]
         return self._vectors(self._repeated(sums, size // _SIDE))
@@ -151,7 +153,7 @@ class TileWriter:
         return self._w.emit(f"getelementptr i8, ptr {start}, i64 {offset}")
 
     def _repeated(self, sums: list[str], turns: int) -> list[str]:
-        """So many turns of 16 words each."""
+        """This many iterations of 16 words each."""
         w = self._w
         source, inside, after = w.label, w.new_label(), w.new_label()
         w.effect(f"br label %{inside}")
@@ -171,8 +173,9 @@ class TileWriter:
         return found
 
     def _added(self, sums: list[str], turn: str) -> Iterator[str]:
-        """The products of a turn, added to the sums. Rows take turns in one register: there are
-        eight in all."""
+        """The products of an iteration, added to the sums. Rows share one register in turn: there
+        are eight in all.
+        """
         w, step, line = self._w, self._tile.step * _WORD, self._lanes * _WORD
         left = self._at(self._left, w.emit(f"mul i64 {turn}, {_LINE}"))
         right = self._at(self._right, w.emit(f"mul i64 {turn}, {_SIDE * line}"))
@@ -203,5 +206,5 @@ class TileWriter:
 
 
 def pointer(w: Writer, buffer: Value, index: Value) -> str:
-    """Where the words of an operand begin."""
+    """The address of an operand's words."""
     return w.emit(f"getelementptr i32, ptr {buffer.name}, i64 {index.name}")

@@ -1,10 +1,10 @@
 """LOAD and STORE as LLVM instructions.
 
 The stride of the index along the lanes decides: 1 is one access to consecutive elements, -1 the
-same turned around, 0 a scalar, 2 or 4 one access that leaves out the elements between, anything
-else a gather or scatter. Memory is touched only where the gate holds and the lane runs: where all
-lanes agree on a gate, a closed one turns the access to spare memory of the function, which costs no
-branch; else the access is masked.
+same reversed, 0 a scalar, 2 or 4 one masked access that skips the elements between, anything else a
+gather or scatter. A kernel touches memory only where the bounds check holds and the lane is active.
+If all lanes share a bounds check that fails, the access goes to spare memory of the function, which
+costs no branch; otherwise the access is masked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LEAST_STREAMED, _MOST_ALIGNED = 16, 64  # bytes of a vector
 
 
 def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None = None) -> Value:
-    """The value of a LOAD; `ahead`: what is asked for as well."""
+    """The value of a LOAD; `ahead`: what to prefetch as well."""
     buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     given = gate_of(node)
     gate = None if given is None else value_of[given]
@@ -85,7 +85,7 @@ def _load_one(
 
 
 def _any_lane(w: Writer, gate: Value) -> str:
-    """Whether the gate holds in any lane that runs."""
+    """Whether the bounds check holds in any active lane."""
     if gate.stride == 0:
         return gate.name
     truth, bits = ty.vector_of("i1", w.lanes), f"i{w.lanes}"
@@ -96,7 +96,7 @@ def _any_lane(w: Writer, gate: Value) -> str:
 def _pointer(
     w: Writer, dtype: DType, buffer: Value, index: str, held: str | None, lanes: int
 ) -> str:
-    """The address of an element; spare memory for `lanes` of them where the gate does not hold."""
+    """The address of an element; spare memory for `lanes` of them if the bounds check fails."""
     kind = ty.memory_type(dtype)
     place = f"{kind}, ptr {buffer.name}, i64 {index}"
     if held is None:
@@ -164,7 +164,7 @@ _WIDEST_APART = 256  # bytes that one access spans
 
 
 def _is_apart(w: Writer, dtype: DType, index: Value) -> bool:
-    """Whether one masked access is sooner done than an access per lane."""
+    """Whether one masked access is faster than an access per lane."""
     stride = index.stride or 0
     narrow = stride * w.lanes * dtype.itemsize <= _WIDEST_APART
     masks = w.processor.width >= 512 and dtype.itemsize in (4, 8)  # narrower ones have slow masks
@@ -270,8 +270,9 @@ def store_line(
 
 
 def _stream(w: Writer, plain: str, pointer: str, alignment: int, begins: bool) -> None:
-    """A store past the caches where an address is aligned, which only a run can tell: that of the
-    store, or that which its buffer `begins` at."""
+    """A non-temporal store if an address is aligned, which only a run can tell: that of the store,
+    or that at which its buffer `begins`.
+    """
     w.streams = True
     fits = w.begins_aligned(pointer, alignment) if begins else w.is_aligned(pointer, alignment)
     if w.held is None:
@@ -313,7 +314,7 @@ def _pointers(w: Writer, dtype: DType, buffer: Value, index: Value) -> str:
 
 
 def _lane_mask(w: Writer, gate: Value | None) -> str:
-    """The lanes that run and whose gate holds."""
+    """The active lanes whose bounds check holds."""
     if gate is None:
         return w.mask or "splat (i1 true)"
     held = w.spread(gate, "i1")
@@ -334,7 +335,7 @@ def _turned(w: Writer, index: Value, kind: str, vector: str) -> str:
 
 
 def from_memory(w: Writer, name: str, dtype: DType, lanes: int) -> str:
-    """What was loaded, as it is in a register."""
+    """A loaded value in its register representation."""
     if not dtype.is_bool:
         return name
     return w.emit(f"icmp ne {ty.vector_of('i8', lanes)} {name}, zeroinitializer")

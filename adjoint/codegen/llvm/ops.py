@@ -98,7 +98,7 @@ Rows = Callable[[Writer, DType, Names, int], str]
 
 @cache
 def _form(op: str, dtype: DType, lanes: int) -> _Form | Rows:
-    """What the table says about an op on registers of a dtype."""
+    """The table's entry for an op on registers of a dtype."""
     key, kind = (op, dtype.kind), ty.type_of(dtype, lanes)
     if key in _INSTRUCTION:
         return _Form(_INSTRUCTION[key].format(t=kind))

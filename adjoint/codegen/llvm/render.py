@@ -1,9 +1,9 @@
 """From a loop program to LLVM IR, as text.
 
-The function takes the cells of a launch and the part of the grid to do. A loop with lanes becomes a
-loop over full groups of lanes and one masked group for what is left; everything that depends on it
-is a vector. Accumulators are SSA values; with a value per lane they are joined by halving where
-the outermost of their loops ends.
+The function takes the cells of a launch and its part of the grid. A loop with lanes becomes a loop
+over full groups of lanes and one masked group for the remainder; everything that depends on it is a
+vector. Accumulators are SSA values. If one has a value per lane, halving joins them where the
+outermost of its loops ends.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Renderer:
                 row(item)
 
     def compute(self, node: UOp, operands: list[Value]) -> Value:
-        """What is neither memory, nor an accumulator, nor a loop."""
+        """Nodes that are neither memory, nor an accumulator, nor a loop."""
         return node_value(self.w, node, operands)
 
     def load(self, node: UOp) -> None:
@@ -323,7 +323,9 @@ class Renderer:
             self.straight_or_repeated(block, head)
 
     def multiply(self, block: Block, head: UOp, tile: Tile) -> None:
-        """A loop that a matrix unit does, from where its operands are in the first turn."""
+        """A loop that a matrix unit runs, from the addresses of its operands in the first
+        iteration.
+        """
         w, loads = self.w, (tile.rows[0], tile.panel)
         self.value[head] = _number(head.arg.start)
         needed = set(toposort([node.src[1] for node in loads]))
@@ -339,7 +341,7 @@ class Renderer:
             self.settle(acc, Value(vector, None, w.level))
 
     def straight_or_repeated(self, block: Block, head: UOp) -> None:
-        """A loop whose length is known, written out where it is short; what is left, masked."""
+        """A loop whose length is known, unrolled if it is short; the remainder is masked."""
         start, size, lanes = head.arg.start, head.arg.size, block.lanes
         full = size - size % lanes
         if full == lanes:
@@ -407,7 +409,7 @@ class Renderer:
         return found
 
     def straight(self, block: Block) -> float:
-        """How many nodes a turn of a loop is, as code without a branch; infinite if it has one."""
+        """The nodes of an iteration of a loop, as code without a branch; infinite if it has one."""
         nodes = 0.0
         for item in block.items:
             if isinstance(item, Block):
@@ -421,7 +423,7 @@ class Renderer:
         return nodes
 
     def counted(self, block: Block, head: UOp) -> None:
-        """A loop whose length is known when it runs."""
+        """A loop whose length is known at run time."""
         w, kind, lanes = self.w, ty.type_of(head.dtype), block.lanes
         first, length = self.extent(head, kind)
         stop = w.emit(f"add {kind} {first}, {length}")
@@ -470,8 +472,9 @@ class Renderer:
     def repeat(
         self, block: Block, head: UOp, first: str, stop: str, guarded: bool, times: int = 1
     ) -> None:
-        """The loop from `first` to `stop`; `guarded`: it may have nothing to do. So many `times` in
-        each turn, of which there are whole ones."""
+        """The loop from `first` to `stop`; `guarded`: it may be empty. This many `times` in each
+        iteration, of which there are whole ones.
+        """
         w, kind = self.w, ty.type_of(head.dtype)
         before = [(acc, self.value[acc]) for acc in self.nest.updated(block)]
         source, inside, after = w.label, w.new_label(), w.new_label()

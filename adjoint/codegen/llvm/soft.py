@@ -1,7 +1,7 @@
-"""What a processor lacks, from instructions that it has: the same bits, and no library.
+"""Emulates instructions that a processor lacks by others: the same bits, and no library.
 
-Without these LLVM would call `fma`, `floor` and others of the C library, which another system may
-not have or may round otherwise.
+Without these LLVM would call `fma`, `floor` and other functions of the C library, which another
+system may lack or may round differently.
 """
 
 from __future__ import annotations

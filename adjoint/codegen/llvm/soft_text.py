@@ -1,8 +1,8 @@
 """The fused multiply-add of doubles by integers, for every operand: LLVM IR as text.
 
-A finite product is a 106-bit integer times a power of two; it and the addend are put with their
-leading bit at 125 of 128, the smaller is shifted down (bits that fall off leave a one behind), and
-their sum is rounded once, to nearest even.
+A finite product is a 106-bit integer times a power of two. It and the addend are shifted so that
+the leading bit is at 125 of 128, the smaller is shifted down (bits that fall off set a sticky bit),
+and their sum is rounded once, to nearest even.
 """
 
 FUSED = """

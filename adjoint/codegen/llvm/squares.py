@@ -2,13 +2,13 @@
 
     for a in 0 .. 16: for i in 0 .. 16, 16 side by side: out[a, i] = x[i, a]
 
-Lane i of turn a reads the element a of line i: the turns together read whole lines, one per lane.
-So the lines are loaded as vectors in front of the loop, and the square is transposed: in each step
-two vectors swap the halves, quarters, … of theirs that are in each other's place. What the turns
-store across the lanes (out[i, a]) is held until the loop has ended, and stored line by line.
+Lane i of iteration a reads the element a of line i: the iterations together read whole lines, one
+per lane. So the lines are loaded as vectors before the loop, and the square is transposed: in each
+step two vectors swap halves, quarters, … that are in each other's place. Values that the iterations
+store across the lanes (out[i, a]) are held until the loop has ended, and stored line by line.
 
-Lines of an operand that no cache holds are as many streams as a processor does not follow by
-itself, so what is read of them two squares later is asked for.
+Lines of an operand that no cache holds are more streams than a processor prefetches, so the kernel
+prefetches what it will read of them two squares later.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class Squares:
 
 
 def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> list[str]:
-    """What a load finds in memory in each turn of the loop, whose first has this index; of what is
-    `far`, squares to come are asked for."""
+    """The values that a load reads in each iteration of the loop, whose first has this index;
+    squares to come of `far` memory are prefetched.
+    """
     start = wide(w, index, node.src[1].dtype)
     kind, lanes = ty.memory_type(node.dtype), w.lanes
     square = ty.memory_type(node.dtype, lanes)
@@ -86,7 +87,7 @@ def transposed(w: Writer, node: UOp, buffer: Value, index: Value, far: bool) -> 
 
 
 class Held:
-    """What the turns of a loop store across lanes, until it has ended."""
+    """Values that the iterations of a loop store across lanes, until it has ended."""
 
     def __init__(self, w: Writer, node: UOp, buffer: Value, index: Value) -> None:
         self._w, self._node, self._buffer = w, node, buffer
@@ -96,13 +97,13 @@ class Held:
         self._memory = ""  # of the function, where turns are not written out
 
     def in_memory(self) -> None:
-        """From here on turns are those of a loop that runs."""
+        """From here on iterations are those of a loop that runs."""
         self._memory = self._w.fresh()
         room = f"alloca [{self._w.lanes} x {self._kind}], align 64"
         self._w.entry.append(f"  {self._memory} = {room}")
 
     def hold(self, value: Value, turn: Value) -> None:
-        """The value of a turn."""
+        """Hold the value of an iteration."""
         w, dtype = self._w, self._node.src[2].dtype
         vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
         if not self._memory:
@@ -137,7 +138,7 @@ def kept(w: Writer, node: UOp, columns: list[str]) -> str:
 
 
 def taken(w: Writer, node: UOp, memory: str, turn: Value) -> str:
-    """The column of a turn."""
+    """The column of an iteration."""
     kind, at = ty.memory_type(node.dtype, w.lanes), wide(w, turn, node.src[1].dtype)
     place = w.emit(f"getelementptr inbounds {kind}, ptr {memory}, i64 {at.name}")
     return w.emit(f"load {kind}, ptr {place}")

@@ -1,4 +1,4 @@
-"""How far a turn of a loop moves an index, and what divides it, as far as nodes say."""
+"""The step of an index per loop iteration, and its divisors, as far as nodes tell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Steps:
         self._divisors: dict[UOp, int] = {}
 
     def of(self, index: UOp, loop: UOp) -> int | None:
-        """How much a turn of a loop moves an index; None if that is not known."""
+        """The step of an index per loop iteration; None if unknown."""
         key = (index, loop)
         if key not in self._known:
             self._known[key] = self._find(index, loop)

@@ -51,7 +51,7 @@ def memory_type(dtype: DType, lanes: int = 1) -> str:
 
 @cache
 def suffix(scalar: str, lanes: int = 1) -> str:
-    """What the name of an intrinsic ends with: `f32`, `v8f32`."""
+    """The suffix of an intrinsic's name: `f32`, `v8f32`."""
     short = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}.get(scalar, scalar)
     return short if lanes == 1 else f"v{lanes}{short}"
 
@@ -63,7 +63,7 @@ def float_text(value: float) -> str:
 
 @lru_cache(maxsize=4096)
 def constant(value: Any, dtype: DType) -> str:
-    """A scalar constant. A float is a `Real`, which tells 0.0 from -0.0."""
+    """A scalar constant. A float is a `Real`, which distinguishes 0.0 from -0.0."""
     if dtype.kind == "b":
         return "true" if value else "false"
     if dtype.kind in "iu":

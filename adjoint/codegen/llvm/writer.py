@@ -1,8 +1,8 @@
-"""Lines of LLVM IR with fresh names, open scopes, and one value seen as scalar or vector.
+"""Writes lines of LLVM IR: fresh names, open scopes, and one value as scalar or vector.
 
 Inside a loop with lanes an integer that grows evenly from lane to lane is kept as the scalar of
 lane 0 and its stride, so that indices cost scalar arithmetic and the stride of an access is known.
-A scalar becomes a vector once, where it is defined: the line goes in front of the loops inside.
+A scalar becomes a vector once, where it is defined: the line goes before the inner loops.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Writer:
         return name
 
     def spare_memory(self, nbytes: int) -> str:
-        """Memory that may be read and written where a gate is closed."""
+        """Memory that may be read and written where a bounds check fails."""
         self.spare = max(self.spare, nbytes)
         return "%spare"
 

@@ -1,4 +1,6 @@
-"""What an index is a multiple of: 16 bytes are read at once where the first of them is at such."""
+"""The divisors of an index: 16 bytes can be read at once if the first of them is at a multiple of
+16.
+"""
 
 from __future__ import annotations
 

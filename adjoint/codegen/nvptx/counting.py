@@ -1,6 +1,7 @@
 """COUNT_UP by the threads of a warp, in their order: no two write to a count at once.
 
-Who has the same index is asked bit by bit: `match.any` takes longer the more indices there are.
+Threads find those with the same index bit by bit: `match.any` takes longer the more indices there
+are.
 """
 
 from __future__ import annotations

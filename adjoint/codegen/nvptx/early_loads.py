@@ -1,6 +1,6 @@
-"""Loads of all turns of a loop before what is done with any: they are on their way together.
+"""Loads of all iterations of a loop are issued before any is used, so that they overlap.
 
-Only of a loop that is written out, has no loop inside, and loads from memory that nothing changes.
+Only for a loop that is unrolled, has no inner loop, and loads from memory that nothing changes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Integers of which the lanes of a thread differ less than it seems.
+"""Integers whose lanes within a thread differ predictably.
 
-The first lane of a thread has a number that is a multiple of how many lanes the thread has. So
-dividing by what is a multiple of that gives all of them the same, the rest goes up by one from lane
-to lane, and all are on one side of a limit that is such a multiple.
+The first lane of a thread has a number that is a multiple of the number of lanes per thread. So
+dividing by a multiple of that gives all lanes the same quotient, the remainder increases by one
+from lane to lane, and all lanes are on one side of a limit that is such a multiple.
 """
 
 from __future__ import annotations

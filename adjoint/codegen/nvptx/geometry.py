@@ -1,8 +1,8 @@
-"""How the pieces of a kernel lie on threads: which the renderer decides, and a launch must know.
+"""The mapping of a kernel's pieces to threads: the renderer decides it, and a launch must know it.
 
 A *team* is the threads that work on one iteration of the grid: one thread, or as many as the lanes
 of its loops are spread over. Small teams share a block. The numbers are part of the text, as
-metadata, so that a program from the disk has them too.
+metadata, so that a program from disk has them too.
 """
 
 from __future__ import annotations

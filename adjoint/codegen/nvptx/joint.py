@@ -1,7 +1,7 @@
 """A kernel that one launch may give several sets of arguments, each with a grid of its own.
 
-Its only parameter is a table: a row has what one launch would have, and the first block that works
-for it; rows that are not used have no block. A block looks for its row, and goes on with that row's
+Its only parameter is a table: a row has the arguments of one launch, and the first block that works
+for it; unused rows have no block. A block searches for its row, and continues with that row's
 arguments as if it were one of that row's launch. What may live here: the table, and the code that
 reads it.
 """

@@ -1,7 +1,7 @@
-"""LOAD and STORE on a GPU: lanes of a thread that lie side by side are one access.
+"""LOAD and STORE on a GPU: adjacent lanes of a thread are one access.
 
-Where a gate is shut, a load reads the first element of the buffer instead, which is always there,
-and a store is jumped over. What only some lanes may touch is accessed lane by lane.
+If a bounds check fails, a load reads the first element of the buffer instead, which always exists,
+and a branch skips a store. If only some lanes may access memory, they do so lane by lane.
 """
 
 from __future__ import annotations

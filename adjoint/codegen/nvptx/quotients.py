@@ -1,9 +1,9 @@
-"""Quotients of float32, as IEEE rounds them, in fewer instructions than the processor's.
+"""Quotients of float32, rounded as IEEE does, in fewer instructions than the hardware division.
 
-With r, the rounded reciprocal of s, a/s is a·r corrected twice by what is left, a - q·s, which a
-fused multiply-add finds exactly; the second correction rounds to the nearest (Markstein's theorem),
-for exponents that are not near the ends of the range. One branch asks that of all lanes of a
-thread; where one of them is, the processor divides all.
+With r, the rounded reciprocal of s, a/s is a·r corrected twice by the remainder a - q·s, which a
+fused multiply-add computes exactly; the second correction rounds to nearest (Markstein's theorem),
+for exponents that are not near the ends of the range. One branch tests that for all lanes of a
+thread; if one lane fails, hardware division computes all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""SUM_UP by the threads of a warp, in their order: what is added to one place is added in turn.
+"""SUM_UP by the threads of a warp, in their order: updates of one place are added in turn.
 
-The first of the threads whose places are alike fetches what lies there, adds its own number and
-those of the others, one after another, and puts the sum back: scratch is read and written once, and
-the numbers come from registers. It asks for the next thread's in turn, a few times; where more are
-alike, all threads hand round their numbers, which takes the same time however many are alike.
+The first of the threads with equal places loads the sum, adds its own number and those of the
+others, one after another, and stores the result: scratch is read and written once, and the numbers
+come from registers. It fetches the next thread's number in turn, a few times; if more threads have
+equal places, all threads pass their numbers around, which takes the same time however many are
+equal.
 """
 
 from __future__ import annotations

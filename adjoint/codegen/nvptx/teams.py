@@ -1,9 +1,9 @@
-"""Teams of threads: the lanes of a loop spread over the threads that share a piece of the grid.
+"""Teams of threads: the lanes of a loop are spread over the threads that share a piece of the grid.
 
-A thread has the lanes V·t … V·t + V - 1 of a group of W; where there are more threads than lanes,
-several have the same. Code outside of such loops is run by all threads alike, and one of them
-stores. Scratch is shared memory. Lanes are joined by halving, as everywhere: between warps by way
-of shared memory, between the threads of a warp by shuffles, between the lanes of a thread at last.
+A thread has the lanes V·t … V·t + V - 1 of a group of W; if there are more threads than lanes,
+several have the same lanes. All threads run the code outside of such loops alike, and one of them
+stores. Scratch is shared memory. Lanes are joined by halving, as everywhere: between warps through
+shared memory, between the threads of a warp by shuffles, finally between the lanes of a thread.
 """
 
 from __future__ import annotations

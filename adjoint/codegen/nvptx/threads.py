@@ -1,7 +1,7 @@
-"""A thread for every piece of the grid: an iteration, or as many as the grid has lanes.
+"""One thread for every piece of the grid: an iteration, or as many as the grid has lanes.
 
-The lanes of loops inside are a thread's own. Everything but memory and the grid is what the CPU's
-renderer writes: the same instructions, in the same order.
+A thread has all lanes of inner loops. Everything but memory and the grid is what the CPU's renderer
+writes: the same instructions, in the same order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What is known of integers in one turn of a loop that is written out: its counter is a number.
+"""Facts about integers in one iteration of an unrolled loop, whose counter is a constant.
 
-So most gates of a row that is not whole hold in all turns but the last ones, and are not asked.
+So most bounds checks of a partial row are known to hold in all iterations but the last ones, and
+are omitted.
 """
 
 from __future__ import annotations

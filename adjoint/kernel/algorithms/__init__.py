@@ -1,4 +1,4 @@
-"""Kernels of ops that are no plain loop of an expression: scans, scatters, sorts.
+"""Kernels of ops that are more than one loop over an expression: scans, scatters, sorts.
 
-In: a node whose operands are contiguous buffers. Out: a `LoopProgram` and what memory it needs.
+In: a node whose operands are contiguous buffers. Out: a `LoopProgram` and the memory it needs.
 """

@@ -1,13 +1,13 @@
-"""SCATTER_ADD of single numbers to many places: one partition into buckets, which teams add up.
+"""SCATTER_ADD of scalars to many places: one partition into buckets, which teams add.
 
 Two parts. First every update, a number with its place, goes to the bucket of its place, stably: one
-round of `radix_sort.py`, whose digit is the bucket. Then a team has a bucket and, in scratch, the
-sums of its places; it takes the updates of the bucket piece by piece, in their order:
-    the updates of a piece go to the warp that has their places, stably, within scratch
+round of `radix_sort.py`, whose digit is the bucket. Then each team has a bucket and, in scratch,
+the sums of its places; it processes the bucket's updates in pieces, in their order:
+    the updates of a piece go to the warp that owns their places, stably, within scratch
     each warp adds its own to the sums, one after another (SUM_UP)
-So every place has its additions in the order of its updates, whatever their distribution. What may
-live here: what the partition is given, and the kernel of the buckets; which place is in which, and
-when this way is taken: `buckets.py`.
+So every place adds its updates in their order, whatever their distribution. What may live here: the
+operands of the partition, and the kernel of the buckets. What may not: which place is in which
+bucket, and when buckets are used (`buckets.py`).
 """
 
 from __future__ import annotations

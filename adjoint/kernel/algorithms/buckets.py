@@ -1,7 +1,7 @@
-"""Which sums by index go by buckets, and which place is in which bucket there.
+"""Which sums by index use buckets, and which place is in which bucket.
 
 What may live here: the numbers and the arithmetic of places, which the kernels of
-`bucket_scatter.py` and what decides for them share.
+`bucket_scatter.py` and their callers share.
 """
 
 from __future__ import annotations

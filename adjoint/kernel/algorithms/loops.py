@@ -1,7 +1,7 @@
-"""`Loops`: a kernel while it is written down, for the ops that are no plain loop of an expression.
+"""`Loops`: writes a kernel for ops that are more than one loop over an expression.
 
-Loops and conditions are `with` blocks. A value is placed when it is first needed, as far out as
-what it depends on allows; a load stays where it was asked for, because memory changes.
+Loops and conditions are `with` blocks. A value is placed on first use, as far out as its operands
+allow; a load stays where it was written, because memory changes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ADD, _MUL, _CONST = OPS["add"], OPS["mul"], OPS["const"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AlgorithmKernel:
-    """A kernel with the memory it wants beside results and operands.
+    """A kernel with the memory it needs beside results and operands.
 
     Its buffers are the results, the operands, `scratch` (dtype and count of each), and with `flag`
-    one int64 cell, zero before the launch, that tells of a bad index (see `scatter.py`).
+    one int64 cell, zero before the launch, that reports a bad index (see `scatter.py`).
     """
 
     program: LoopProgram
@@ -45,7 +45,7 @@ class AlgorithmKernel:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AlgorithmSteps:
-    """Kernels one after another, which hand on what they find in memory.
+    """Consecutive kernels that communicate through memory.
 
     `parts` are programs with the places of their buffers in the list of all: the results, the
     operands, `scratch`, and with `flag` its cell.

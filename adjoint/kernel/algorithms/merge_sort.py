@@ -1,9 +1,9 @@
-"""Short rows that scratch holds, sorted by merging: one kernel, a team for each row.
+"""Merge sort of short rows in shared memory: one kernel, a team for each row.
 
-Sorted runs of 1, 2, 4, … entries lie side by side in pairs. The place of an entry in the joined run
-is its own in its run and the number of those in the other run that come before it, found by halving
-that run. Of equal keys those of the left run come first, so the whole is stable. What entries are:
-`radix_sort.py`.
+Sorted runs of 1, 2, 4, … entries are adjacent in pairs. The place of an entry in the merged run is
+its own in its run plus the number of entries before it in the other run, found by binary search.
+Among equal keys those of the left run come first, so the sort is stable. `radix_sort.py` says what
+an entry is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MergedRows(Rows):
 
     @property
     def fit(self) -> bool:
-        """Whether merging is the soonest."""
+        """Whether merging is fastest."""
         return _FEWEST <= self.tile <= _MOST and self.n > WARP
 
     @property

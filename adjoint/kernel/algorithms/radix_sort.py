@@ -1,13 +1,13 @@
-"""Sorting digit by digit where teams of threads are: every round is kernels over the whole device.
+"""Radix sort for teams of threads: every round is kernels over the whole device.
 
 A team has a tile of a row, and each of its warps a part of the tile. In each round, from the lowest
 digit on:
     count:  how often a digit occurs in a tile: counts[row, digit, tile]
     scan:   where the first of them goes: the counts before it, in that order
     move:   a tile is ordered by the digit in scratch, then every run of it goes to its place
-Equal digits keep their order, so the whole is stable. An entry is a key, whose order as an unsigned
-integer is that of the elements (`sort.py`), and where it stood; beyond the end of a row there are
-entries of the largest key, which come last and are not stored.
+Equal digits keep their order, so the sort is stable. An entry is a key, whose order as an unsigned
+integer is that of the elements (`sort.py`), and its original place. Beyond the end of a row there
+are entries with the largest key, which come last and are not stored.
 """
 
 from __future__ import annotations

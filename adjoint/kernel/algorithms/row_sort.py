@@ -1,10 +1,10 @@
-"""Rows that scratch holds, sorted digit by digit by a team: one kernel for all rounds.
+"""Radix sort of rows that fit into shared memory, by a team: one kernel for all rounds.
 
 A warp has a part of the row, and counts of its own. In each round, from the lowest digit on:
     counts[warp, digit] = how often it occurs there
     counts[warp, digit] = where the first of them goes: behind lower digits, and lower warps
-    every entry goes to the count of its digit, which then is one more
-Then the row is stored as it lies. What entries are: `radix_sort.py`.
+    every entry goes to the count of its digit, which is then incremented
+Then the row is stored in order. `radix_sort.py` says what an entry is.
 """
 
 from __future__ import annotations

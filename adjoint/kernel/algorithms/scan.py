@@ -1,10 +1,9 @@
-"""SCAN as loops: serial along its axis, everything else side by side.
+"""SCAN as loops: serial along its axis, vectorised along all others.
 
-Running sums of floats go by blocks of sixteen, in the order of `ops/scan.py`; other ops give the
+Cumulative sums of floats go by blocks of sixteen, in the order of `ops/scan.py`. Other ops give the
 same in any order, or (products of floats) go one element after another. Sums and products of floats
-are kept in float64 along the way; every element of them is rounded to float32, and to a narrower
-dtype from there. Where a target has teams of threads, long axes are cut into parts
-(`team_scan.py`).
+accumulate in float64; every element of them is rounded to float32, and to a narrower dtype from
+there. If a target has teams of threads, long axes are cut into parts (`team_scan.py`).
 """
 
 from __future__ import annotations

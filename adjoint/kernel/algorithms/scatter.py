@@ -1,8 +1,8 @@
-"""SCATTER and SCATTER_ADD as loops: the updates one after another, the other axes side by side.
+"""SCATTER and SCATTER_ADD as loops: the updates one after another, the other axes vectorised.
 
 Every piece of the grid owns some positions along the axes that are not indexed and goes through all
 updates, so repeated indices have one defined result whatever the number of threads. An index out of
-range touches nothing: the flag cell gets a code, which says what was wrong.
+range touches nothing; it sets the flag cell to a code that says what was wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a scatter for teams hands to the sort of its updates, and gets back from it.
+"""The interface between a scatter for teams and the sort of its updates.
 
-What may live here: how indices become places, which is told of those that are bad, and what goes
-with a place. Which kernels there are: `team_scatter.py` and `bucket_scatter.py`.
+What may live here: how indices become places, how bad indices are reported, and what accompanies a
+place. Which kernels there are: `team_scatter.py` and `bucket_scatter.py`.
 """
 
 from __future__ import annotations

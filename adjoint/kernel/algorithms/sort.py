@@ -1,9 +1,9 @@
 """ARGSORT, and SORT with it, as one kernel: a row after another, in one of two ways.
 
 Elements become integers of the same order first. A short row is ranked: the place of an element is
-the number of those before it, counted side by side. A long row is sorted digit by digit, from the
-lowest; each round counts, adds up and moves, and keeps the order of equal digits. Both are stable,
-take the same steps whatever the data are, and give NaN the last place (descending: the first).
+the number of those before it, counted in vector lanes. A long row is sorted by digits, from the
+lowest; each round counts, adds and moves, and keeps the order of equal digits. Both are stable,
+take the same steps for any data, and put NaN last (descending: first).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Order:
 
     @property
     def unused(self) -> int:
-        """How many low bits tell nothing."""
+        """How many low bits carry no information."""
         return _UNUSED_BITS.get(self.dtype, 0)
 
     @property

@@ -1,4 +1,4 @@
-"""The kernels that are no plain loop of an expression: a table from algorithm to builder.
+"""The kernels of ops with an algorithm: a table from algorithm to builder.
 
 A builder takes a node whose operands are contiguous row-major buffers, a target, and a name for the
 kernel (by default made from op and shape). Buffers of the program: results, the operands that are
@@ -35,7 +35,7 @@ TEAMS: dict[str, Callable[[UOp, Target], AlgorithmSteps | None]] = {
 
 
 def build_steps(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a node, where a team of threads is sooner than a thread for each row."""
+    """The kernels of a node, if a team of threads is faster than a thread for each row."""
     builder = TEAMS.get(kernel_of(node).name)  # type: ignore[attr-defined]
     return None if builder is None else builder(node, target)
 

@@ -1,11 +1,11 @@
-"""Scans where teams of threads share a row, and long axes are cut into parts.
+"""Scans in which teams of threads share a row, and long axes are cut into parts.
 
-A row that lies along memory, for every team:
+A contiguous row, for every team:
     for each block of sixteen, side by side:    totals[block] = the value of the block
     for each block of blocks, side by side:     totals[block] = what comes before it there
     for each block of sixteen, side by side:    its elements, behind all that comes before
-An axis that is longer than a team takes is cut: a kernel finds the value of each part, a scan of
-these says what comes before each, and another kernel scans the parts behind that.
+An axis that is too long for a team is cut: one kernel computes the value of each part, a scan of
+these gives what comes before each part, and another kernel scans the parts behind that.
 """
 
 from __future__ import annotations
@@ -212,8 +212,9 @@ def _spot(place: UOp) -> UOp:
 
 
 def build_team_scan(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a scan for teams; None where a thread for each row is sooner, or the order of
-    its elements leaves nothing else."""
+    """The kernels of a scan for teams; None if a thread for each row is faster, or the order of its
+    elements requires it.
+    """
     scan = Scan.of(node)
     serial = scan.op == "mul" and scan.kind.is_float
     if target.team is None or serial or varies(scan.outer, scan.n, scan.inner) or not node.size:

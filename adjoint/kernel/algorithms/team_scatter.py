@@ -1,12 +1,12 @@
-"""SCATTER and SCATTER_ADD where teams of threads are: updates are sorted by where they go.
+"""SCATTER and SCATTER_ADD for teams of threads: updates are sorted by destination.
 
-Sorting keeps the order of updates to one place, so that each place goes through its own, one after
-another, as if all went through all: the same bits as by a thread that does. Three parts:
-    updates in the order of their places (`radix_sort.py`); one out of range comes last, and is told
-    starts[place] = the first update of each place, found by halving
-    for every place, and what lies there: its updates, one after another
-Few updates are not sorted: every place looks at all of them, in their order. Single numbers that
-are added to many places go another way (`bucket_scatter.py`).
+Sorting keeps the order of updates to one place, and each place adds its own updates one after
+another. So the bits are those of one thread that goes through all updates. Three parts:
+    updates in the order of their places (`radix_sort.py`); bad ones come last, and are reported
+    starts[place] = the first update of each place, found by binary search
+    for every place, and its elements: its updates, one after another
+Few updates are not sorted: every place looks at all of them, in their order. Scalars that are added
+to many places use `bucket_scatter.py`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _few(s: Scatter) -> AlgorithmSteps | None:
 
 
 def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
-    """The kernels of a scatter for teams; None where they are no sooner than plain loops."""
+    """The kernels of a scatter for teams; None if they are no faster than plain loops."""
     if target.team is None or varies(*node.shape, *(n for s in node.src for n in s.shape)):
         return None
     s = Scatter(node, target)

@@ -1,4 +1,4 @@
-"""ARGSORT, and SORT with it, where teams of threads are: long rows digit by digit.
+"""ARGSORT, and SORT with it, for teams of threads: radix sort of long rows.
 
 What may live here: how elements become entries of `radix_sort.py`, and entries results. What may
 not: how entries are sorted.
@@ -76,7 +76,7 @@ class _SortEnds(Ends):
 def build_team_sort(
     node: UOp, target: Target, values: bool = False, indices: bool = True
 ) -> AlgorithmSteps | None:
-    """The kernels of a sort for teams; None where the ranks of elements are sooner found."""
+    """The kernels of a sort for teams; None if ranking the elements is faster."""
     (x,) = node.src
     if target.team is None or varies(*x.shape) or not x.size:
         return None

@@ -1,8 +1,8 @@
-"""Angles as a quadrant and a rest: |x| = (4m + q)·π/2 + r with |r| ≤ π/4, for every finite x.
+"""Angles as a quadrant and a remainder: |x| = (4m + q)·π/2 + r with |r| ≤ π/4, for every finite x.
 
-float32 is reduced in float64: |x| times short pieces of 2/π is exact, and multiples of 4 are taken
-off piece by piece. float64 subtracts multiples of π/2 in three pieces; from 2²⁴ on it multiplies
-the significand by those 192 binary digits of 2/π that matter, in integers.
+float32 is reduced in float64: |x| times short pieces of 2/π is exact, and multiples of 4 are
+subtracted piece by piece. float64 subtracts multiples of π/2 in three pieces; from 2²⁴ on it
+multiplies the significand by those 192 binary digits of 2/π that matter, in integers.
 """
 
 from __future__ import annotations

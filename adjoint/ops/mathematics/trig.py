@@ -1,4 +1,4 @@
-"""sin, cos and tan from the quadrant and the rest of an angle (see math_reduction)."""
+"""sin, cos and tan from the quadrant and the remainder of an angle (see `reduction.py`)."""
 
 from __future__ import annotations
 

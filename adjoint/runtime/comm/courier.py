@@ -1,7 +1,7 @@
-"""Threads that carry what members say to one another while kernels run.
+"""Threads that process collectives while kernels run.
 
 What may live here: one thread's jobs in their order, and waiting for them. What may not: any
-collective. A courier belongs to one run of one program at a time, and is kept for the next.
+collective. A courier belongs to one run of one program at a time; the next run reuses it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How values of members are joined: neighbours first, then pairs of pairs.
+"""The order in which values of members are joined: neighbours first, then pairs of pairs.
 
 What may live here: the arithmetic of a join and its order. What may not: who sends what to whom.
 
-((0 + 1) + (2 + 3)) + 4: the order depends on the number of members and on nothing else, so neither
-the algorithm nor the library that carries the bytes shows in the bits. Values of 16 bits are added
-in float32 and rounded once per addition, as Adjoint's `add` does.
+((0 + 1) + (2 + 3)) + 4: the order depends only on the number of members, so neither the algorithm
+nor the library that carries the bytes affects the bits. Values of 16 bits are added in float32 and
+rounded once per addition, as Adjoint's `add` does.
 """
 
 from __future__ import annotations

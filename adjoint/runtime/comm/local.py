@@ -1,11 +1,11 @@
 """Members as threads of one process, which see one another's memory.
 
-What may live here: the meetings of threads, and the collectives over them. What may not: starting
+What may live here: rendezvous of threads, and the collectives over them. What may not: starting
 programs or devices; an engine hands each of its threads a member of `connect`.
 
 A member that raises ends the others: each that waits for it, or comes to a collective with it, gets
-an error that names it and the collective. When all members wait and no meeting is complete, they
-call different things, and are told so at once.
+an error that names it and the collective. If all members wait and no rendezvous is complete, they
+call different collectives, and each gets an error at once.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Members as processes of MPI: its messages carry the bytes, the order of joins is ours.
+"""Members as MPI processes: MPI's messages carry the bytes, Adjoint fixes the order of joins.
 
 What may live here: collectives over MPI's messages, and waiting for them. What may not: starting
 processes (`cli/launch.py`), heartbeats (`watch.py`), the end of a process (`process.py`).
 
-Before data move the members agree that they call the same (`meet`). They wait by polling, never
-inside MPI: who is lost meanwhile is seen. An `all_reduce` is a reduction of one part per member,
-each joined by its owner, and a gathering of the parts: the fewest bytes there can be; long vectors
-travel in blocks, so that one is joined while others are on their way.
+Before data move, the members agree that they make the same call (`meet`). They wait by polling,
+never inside MPI, so they notice a lost process meanwhile. An `all_reduce` is a reduction of one
+part per member, each joined by its owner, and a gather of the parts: the fewest bytes possible.
+Long vectors travel in blocks, so that one is joined while others are in flight.
 """
 
 from __future__ import annotations

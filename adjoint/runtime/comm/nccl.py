@@ -1,11 +1,11 @@
-"""Members as GPUs, one for each process: NVIDIA's library carries the bytes, on the GPU's stream.
+"""Members as GPUs, one for each process: NCCL carries the bytes, on the GPU's stream.
 
 What may live here: calls of NCCL, and collectives over them. What may not: heartbeats, or who the
-processes are: another communicator (MPI's) says so, brings them together, and finds out that they
-call different collectives before anything is put on a stream.
+processes are. Another communicator (MPI's) knows that, connects the processes, and detects that
+they call different collectives before anything is put on a stream.
 
-The order of joins is that of `joins.py` where a `join` of two values on the GPU is given: parts are
-sent as they are, and joined by their owner. Without one sums are the library's own, in its order.
+If a `join` of two values on the GPU is given, the order of joins is that of `joins.py`: parts are
+sent as they are, and joined by their owner. Without one, sums are the library's own, in its order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The life of a process of MPI: how it joins the others, and how it ends.
+"""The life of an MPI process: how it joins the others, and how it ends.
 
 What may live here: starting MPI and the watch, and leaving them. What may not: collectives.
 
-A process that fails says so, and ends without MPI's farewell, in which it would wait for processes
-that are gone. One that ends well waits for the others, and is told if they fail.
+A process that fails reports it, and ends without MPI_Finalize, which would wait for processes that
+are gone. One that succeeds waits for the others, and is told if they fail.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What an engine of collectives is to its caller: one member's view of a group.
+"""The protocol of a collectives engine: one member's view of a group.
 
 What may live here: the protocol and the data of a call, with its checks. What may not: any engine.
 
-Every member of a group calls the same collectives in the same order, with arrays of equal dtypes
-and shapes. `label` says who calls (the op, the user's line) and is read by people alone: it stands
-in errors, and may differ between members. Sums and products are joined in the order of `joins.py`.
+Every member of a group makes the same collective calls in the same order, with arrays of equal
+dtypes and shapes. `label` identifies the caller (the op, the user's line) for people: it appears in
+errors, and may differ between members. Sums and products are joined in the order of `joins.py`.
 """
 
 from __future__ import annotations

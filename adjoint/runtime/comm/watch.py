@@ -1,13 +1,13 @@
-"""Which processes of a program are alive: a heartbeat of each, over TCP, beside what carries data.
+"""Detects dead processes: each sends a heartbeat over TCP, beside the library that carries data.
 
-What may live here: connections, heartbeats, and the news of who is lost. What may not: values of
+What may live here: connections, heartbeats, and reports of lost processes. What may not: values of
 programs, or any collective.
 
-MPI does not say that a process is gone; it waits. So every process holds a connection to the first
-one and sends a word each second. A process that is killed closes its connection; one that is
+MPI does not report that a process is gone; it waits. So every process holds a connection to the
+first one and sends a heartbeat each second. A killed process closes its connection; one that is
 stopped, or whose machine is unreachable, falls silent; one that raises says so. The first process
-tells the others. If all processes wait in collectives and none has moved on between two
-heartbeats, they wait for one another, and each is told what the others call.
+tells the others. If all processes wait in collectives and none has moved on between two heartbeats,
+they wait for one another, and each is told what the others call.
 """
 
 from __future__ import annotations

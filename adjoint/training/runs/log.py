@@ -30,7 +30,7 @@ Point = tuple[int, float | None, float]  # step, seconds since the start (None: 
 
 @dataclass(slots=True, repr=False)
 class Run(Displayed):
-    """A run as its log tells it."""
+    """A run as its log records it."""
 
     name: str
     folder: str = ""

@@ -120,7 +120,7 @@ def _json(data: Any) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """The old file or the new one is there, never a part of it."""
+    """Write a file atomically: readers see the old file or the new one, never a part of it."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         new.write_text(text, encoding="utf-8")

@@ -59,7 +59,7 @@ class Watch:
         self._publish_when_due()
 
     def before(self, history: Mapping[str, Iterable[tuple[int, float]]]) -> None:
-        """What a resumed run had recorded before it was stopped."""
+        """The records of a resumed run from before it was stopped."""
         for name, points in history.items():
             for step, value in points:
                 self._write({"step": step, "values": {name: value}})
@@ -101,7 +101,7 @@ class Watch:
         self._going_on(self._log.write, line)
 
     def _going_on(self, write: Callable[..., None], *what: Any) -> None:
-        """A full disk is no reason to stop training: the log ends, and that is said once."""
+        """A full disk does not stop training: the log ends, with one warning."""
         if self._broken:
             return
         try:

@@ -1,4 +1,4 @@
-"""Derivatives that users write: `custom_vjp`, `custom_jvp`, `Operation`, and their rules as nodes.
+"""Custom derivatives: `custom_vjp`, `custom_jvp`, `Operation`, and their rules as nodes.
 
 In: Python functions. Out: nodes that carry rules.
 """

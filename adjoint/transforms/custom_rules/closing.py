@@ -1,9 +1,8 @@
-"""Graphs without Python in them: the rules that users wrote, traced to closed functions.
+"""Traces the rules that users wrote to closed functions, so that a graph contains no Python.
 
 `capture` needs this: a module is text. Each node that holds a rule becomes one that holds graphs
-(`TracedCall`), in the functions of control flow and in other rules as well. What a rule uses from
-outside becomes an operand. What may live here: this rewriting. What may not: any one way to write a
-rule.
+(`TracedCall`), also in the functions of control flow and in other rules. Captured values of a rule
+become operands. What may live here: this rewriting. What may not: any one way to write a rule.
 """
 
 from __future__ import annotations

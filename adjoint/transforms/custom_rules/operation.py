@@ -1,4 +1,4 @@
-"""`Operation`: an op that a user defines, with the methods that say what it does.
+"""`Operation`: an op that a user defines, as a class with methods.
 
 What may live here: the class users derive from. What may not: ops of our own (records).
 """

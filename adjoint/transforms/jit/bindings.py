@@ -1,4 +1,4 @@
-"""Where the inputs of a traced function come from, and where its results go.
+"""Sources of a traced function's inputs, and targets of its results.
 
 Plain classes: compared by identity, as tensors inside them must be, and quick to import. What may
 live here: finding tensors again at a later call. What may not: running anything.
@@ -20,7 +20,7 @@ from adjoint.transforms.jit.guards import Place
 
 
 class StaleError(Exception):
-    """What is there now is not what was traced."""
+    """The captured state differs from the traced one."""
 
 
 class Argument:
@@ -162,8 +162,8 @@ Effect = SetValue | SetGradient | Store
 class Finder:
     """The tensors at some places, in every call.
 
-    Those that were found among the surroundings are looked for again after another tensor was
-    found there, which `Captured.look` says; arguments and gradients are looked for at every call.
+    Those among the captured state are looked up again when `Captured.look` has found another tensor
+    there; arguments and gradients are looked up at every call.
     """
 
     __slots__ = ("_captured", "_found", "_moving", "_wheres")

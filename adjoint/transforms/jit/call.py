@@ -1,4 +1,4 @@
-"""A traced function ready to be called: its inputs are bound, it runs, its results are handed over.
+"""One call of a trace: bind its inputs, run it, hand over its results.
 
 What may live here: one call of one trace. What may not: tracing (`trace.py`), or finding the right
 trace for a call (`jitted.py`).

@@ -1,7 +1,7 @@
 """What a Python function reads besides its arguments: closures, globals, attributes.
 
-A traced program is good for as long as all of it is the same. Tensors found on the way are inputs
-of the program: their values are fetched at every call. What may live here: finding, and asking
+A trace is valid as long as all of these are unchanged. Tensors among them are inputs of the
+program: their values are fetched at every call. What may live here: finding them, and evaluating
 all guards. What may not: tracing, or comparing (`guards.py`).
 """
 
@@ -336,8 +336,9 @@ class Captured:
     # ---- what cannot be watched
 
     def unwatched(self, callbacks: Set[CodeType]) -> str:
-        """What the function reads that no guard can see, as far as its code mentions it; what
-        programs call back reads things when they run. To be asked once."""
+        """State that the function reads but no guard can see, as far as its code mentions it;
+        callbacks of programs read state when they run. Called once.
+        """
         names: set[str] = set()
         seen: set[int] = set()
         waiting: dict[str, list[Any]] = {}

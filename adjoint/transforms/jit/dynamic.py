@@ -1,6 +1,6 @@
-"""Axes of arguments whose sizes vary: `jit(f, dynamic={"x": {0: Variable("batch", 1, 64)}})`.
+"""Dynamic axes of arguments: `jit(f, dynamic={"x": {0: Variable("batch", 1, 64)}})`.
 
-What may live here: reading the declaration, and what it says of the arguments of a call.
+What may live here: reading the declaration, and applying it to the arguments of a call.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Dynamic:
 
 
 def _parameters(fn: Callable[..., Any]) -> list[str]:
-    """The names of the arguments; "**" if any name will do, or none can be told."""
+    """The names of the arguments; "**" if any name is allowed, or none is known."""
     try:
         found = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # a builtin

@@ -1,7 +1,7 @@
-"""Containers with the values that were in them when a function was traced.
+"""Guards: containers with the values that they had when a function was traced.
 
-A `Place` holds for as long as the values are the same; `MemoryContents` does so for memory. They
-are found elsewhere (`captured.py`).
+A `Place` holds as long as the values are the same; `MemoryContents` does so for memory.
+`captured.py` finds them.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def is_plain(value: Any) -> bool:
 
 
 def tensor_type(tensor: Tensor) -> tuple[Any, ...]:
-    """What a trace depends on in a tensor."""
+    """The properties of a tensor on which a trace depends."""
     node = tensor.uop
     return node.shape, node.dtype, node.device, tensor._requires_grad
 
 
 def plain_key(value: Any) -> Any:
-    """A hashable form of a plain value: equal exactly if a program cannot tell them apart."""
+    """A hashable form of a plain value: equal exactly if a program cannot distinguish them."""
     if isinstance(value, slice):
         return slice, *map(plain_key, (value.start, value.stop, value.step))
     if isinstance(value, np.generic):
@@ -78,8 +78,9 @@ class Place:
         return None
 
     def reader(self) -> Callable[[], Any]:
-        """A quick way to the values where nothing shows them: a C function, if there is one. It may
-        raise where the container has other keys than it had."""
+        """A fast reader of the values of a place that no other guard covers: a C function, if
+        possible. It may raise if the container's keys have changed.
+        """
         return self.now
 
     def now(self) -> list[Any] | None:
@@ -94,7 +95,7 @@ class Place:
             self.container[self.keys[position]] = value
 
     def holds(self) -> bool:
-        """Whether everything is as it was; a tensor may be another one of the same type."""
+        """Whether everything is unchanged; a tensor may be another one of the same type."""
         now = self.now()
         if now is None or not all(map(same_value, self.values, now)):
             return False
@@ -102,7 +103,7 @@ class Place:
         return True
 
     def difference(self) -> str:
-        """What is not as it was, for a message."""
+        """The change, for a message."""
         now = self.now()
         if now is None:
             return f"the keys or the length of {self.owner}"
@@ -247,7 +248,7 @@ class ClassNames(Attributes):
 
 
 class ClosureCells(Place):
-    """What the variables of a closure hold."""
+    """The values of a closure's variables."""
 
     __slots__ = ()
 
@@ -291,11 +292,11 @@ def attribute(value: Any, name: str, default: Any) -> Any:
 
 
 class FlatCheck:
-    """All places in one look: sizes, keys, then every value by identity. Every call of a jitted
-    function passes here, so no step of it runs a Python function for a place.
+    """All guards in one comparison: sizes, keys, then every value by identity. Every call of a
+    jitted function passes through here, so no step of it runs a Python function per place.
 
-    It says True only if everything is what it was; otherwise the places know. A tuple that is the
-    same one has the same items, so what holds the tuple is enough.
+    It returns True only if everything is unchanged; otherwise the places find out. An identical
+    tuple has the same items, so guarding its holder suffices.
     """
 
     __slots__ = (
@@ -323,7 +324,7 @@ class FlatCheck:
         self._expected = Identities(p.values[i] for p, column in self._order for i in column)
 
     def holds(self) -> bool:
-        """Whether everything is what it was."""
+        """Whether everything is unchanged."""
         try:
             if self._sized:
                 if [*map(len, self._sized)] != self._sizes:
@@ -342,9 +343,9 @@ Columns = list[tuple[Place, Iterable[int]]]  # places, and which of their values
 
 
 def _readers(places: Sequence[Place]) -> Iterator[tuple[Callable[[], Any], Columns]]:
-    """Quick ways to all values of these places, C functions where there are such, and in which
-    order they come. Of places that are alike one value each is fetched at a time: no call for
-    every place."""
+    """Fast readers for all values of these places, C functions where possible, and the order of the
+    values. For similar places one value each is fetched at a time, without a call per place.
+    """
     alike: dict[Any, list[Place]] = {}
     for place in places:
         alike.setdefault(_likeness(place), []).append(place)
@@ -365,7 +366,7 @@ def _readers(places: Sequence[Place]) -> Iterator[tuple[Callable[[], Any], Colum
 
 
 def _likeness(place: Place) -> Any:
-    """What places have in common whose values are fetched together; None if nothing."""
+    """The common key of places whose values are fetched together; None if there is none."""
     if any(value is MISSING for value in place.values):
         return None
     if type(place) is Attributes:

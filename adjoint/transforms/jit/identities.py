@@ -1,9 +1,9 @@
-"""Many objects compared with others by identity, in one go.
+"""Compares many objects with others by identity, in one go.
 
-`all(map(is_, …))` asks a function for each of them. CPython keeps the addresses of a tuple's items
-in a row behind its header, so two tuples have the same items exactly if these bytes are equal;
-whether it does is looked at once, and where it does not each is asked. What may live here: that
-comparison.
+`all(map(is_, …))` calls a function for each of them. CPython stores the addresses of a tuple's
+items consecutively behind its header, so two tuples have the same items exactly if these bytes are
+equal. The module checks this layout once; where it does not hold, it compares each object. What may
+live here: that comparison.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _BUFFER = OPS["buffer"]
 
 
 class Inputs:
-    """What a program takes: tensors of certain types, random keys, constants."""
+    """The inputs of a program: tensors of certain types, random keys, constants."""
 
     __slots__ = ("_draws", "_finder", "_kinds", "_others", "_same", "sources")
 
@@ -44,8 +44,9 @@ class Inputs:
         return places if len(places) == len(self.sources) and not self._draws else None
 
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
-        """The nodes of the inputs; draws and buffers for those that are no tensors. Raises
-        StaleError if something is not as it was."""
+        """The nodes of the inputs; random keys and buffers for those that are not tensors. Raises
+        StaleError if something has changed.
+        """
         tensors = self._finder.tensors(leaves)
         nodes: list[Any] = [tensor.uop for tensor in tensors]
         rows = zip(nodes, tensors)  # noqa: B905 - hot

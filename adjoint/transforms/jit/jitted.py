@@ -1,9 +1,9 @@
 """jit: a function traced once per signature, then run as one program.
 
 A call looks for a trace whose arguments have the same pytree, shapes, dtypes, devices and plain
-values, and whose surroundings (closures, globals, attributes that the function reads) are the
-same; if there is none, the function is traced again: an answer is never stale. Inside another
-transform the function is simply called. What may live here: finding the trace of a call.
+values, and whose captured state (closures, globals, attributes that the function reads) is the
+same. If there is none, jit traces the function again, so a result is never stale. Another transform
+simply calls the function inside. What may live here: finding the trace of a call.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _static_key(value: Any) -> Any:
 
 
 class _Like(NamedTuple):
-    """A call with nothing but tensors, each of them another: what the next one is compared with."""
+    """A call with only tensors, each of them distinct, with which the next call is compared."""
 
     read: Reader | None  # the leaves of trees; None if the arguments are the tensors
     classes: list[type[Tensor]]
@@ -167,7 +167,7 @@ class Jitted(Displayed, Generic[P, R]):
         return lower(self)(*args, **kwargs)
 
     def report(self) -> Any:
-        """The traces of this function, what each took, and why there are more than one."""
+        """The traces of this function, the cost of each, and why there are more than one."""
         from adjoint.transforms.jit.report import report  # few programs ask
 
         return report(self)
@@ -181,7 +181,7 @@ class Jitted(Displayed, Generic[P, R]):
         return self._tracer(*self._leaves(args, kwargs)).function()
 
     def recording(self, *args: P.args, **kwargs: P.kwargs) -> Recording:
-        """The same with what the call reads and changes, for viewers."""
+        """The same with the tensors that the call reads and changes, for viewers."""
         return self._tracer(*self._leaves(args, kwargs)).recording()
 
     def kept(self) -> list[Compiled]:
@@ -336,7 +336,7 @@ def _are_apart(leaves: Sequence[Any]) -> bool:
 
 
 def _containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Lists and dicts among the arguments, and what is in them."""
+    """Lists and dicts among the arguments, and their contents."""
     if type(tree) in (list, tuple, dict):
         items = list(tree.items() if type(tree) is dict else tree)
         if type(tree) is not tuple:
@@ -346,7 +346,7 @@ def _containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _same_items(container: Any, before: list[Any]) -> bool:
-    """Whether a list or dict has what it had."""
+    """Whether the contents of a list or dict are unchanged."""
     if len(container) != len(before):
         return False
     if type(container) is list:
@@ -355,7 +355,9 @@ def _same_items(container: Any, before: list[Any]) -> bool:
 
 
 def _worn(fn: Any) -> dict[str, Any]:
-    """Attributes that the wrapper has from what it wraps, whatever its `__getattr__` raises."""
+    """Attributes that the wrapper copies from the wrapped function, whatever its `__getattr__`
+    raises.
+    """
     own = attribute(fn, "__dict__", {})
     named = {name: attribute(fn, name, MISSING) for name in WRAPPER_ASSIGNMENTS}
     return {**own, **{name: value for name, value in named.items() if value is not MISSING}}
@@ -421,20 +423,20 @@ def jit(
     dynamic: Declared | None = None,
     memory_limit: int | str | None = None,
 ) -> Any:
-    """A function that computes what `fn` does as one compiled program.
+    """A function that computes the same as `fn`, as one compiled program.
 
     `fn` is traced once for every combination of shapes, dtypes, devices, pytree structures and
-    Python values among its arguments, and again when something that it reads besides them (a
-    closure, a global, an attribute) has changed. Tensors that it reads or changes are inputs and
-    outputs of the program; random numbers advance as without jit. Static arguments are Python
-    values in any case; the memory of donated ones may be used for results. `dynamic` says which
-    axes vary, as in {"x": {0: Variable("batch", 1, 64)}}, by the name or the number of an argument:
-    another size is traced again, and runs the code that was compiled for all of them.
+    Python values among its arguments, and again when something else that it reads (a closure, a
+    global, an attribute) has changed. Tensors that it reads or changes are inputs and outputs of
+    the program; random numbers advance as without jit. Static arguments are always Python values;
+    results may use the memory of donated ones. `dynamic` declares axes that vary, as in {"x": {0:
+    Variable("batch", 1, 64)}}, by the name or the number of an argument: for another size jit
+    traces again, and runs the code that was compiled for all of them.
 
-    `memory_limit` is the memory that a call may take on its device, in bytes or as in "2GB": what
-    it is given, what it returns, and all values on the way. Where that is too little for keeping
-    what the backward pass reads, what is cheapest to compute again is; results have the same bits.
-    E6009 says how little would do. `lower(fn)(...).recomputed()` shows what is computed again.
+    `memory_limit` bounds the memory of a call on its device, in bytes or as in "2GB": arguments,
+    results and all intermediate values. If that is too little to keep what the backward pass reads,
+    the program recomputes the values that are cheapest to recompute; results have the same bits.
+    E6009 names the least possible limit. `lower(fn)(...).recomputed()` shows what is recomputed.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)

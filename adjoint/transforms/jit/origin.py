@@ -1,6 +1,6 @@
-"""Whose code it is: a user's, Adjoint's, or an installed library's.
+"""Tells a user's code, Adjoint's, and an installed library's apart, by where it is stored.
 
-What may live here: telling them apart by where they are stored.
+What may live here: that distinction.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _TENSOR = ("shape", "dtype", "device", "requires_grad")
 
 
 class Reasons:
-    """How often a function was traced again for each reason; each is said once."""
+    """How often a function was traced again for each reason; each is reported once."""
 
     __slots__ = ("_counts", "_name", "_said")
 
@@ -32,7 +32,7 @@ class Reasons:
         return dict(self._counts)
 
     def add(self, reason: str) -> None:
-        """Count a reason; one that comes often is said."""
+        """Count a reason; warn about a frequent one."""
         self._counts[reason] += 1
         if self._counts[reason] > MAX_PER_REASON:
             problem = f"jit of {self._name}: traced {MAX_PER_REASON + 1} times because of {reason}"
@@ -75,7 +75,7 @@ def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
 def only_sizes(
     old: tuple[Any, ...] | None, new: tuple[Any, ...], shapes: dict[int, tuple[int, ...]]
 ) -> bool:
-    """Whether two keys differ in nothing but sizes that vary; `shapes`: those that are declared."""
+    """Whether two keys differ only in dynamic sizes; `shapes`: those that are declared."""
     if old is None or len(old) != len(new) or old[0] != new[0] or old[-3:] != new[-3:]:
         return False
     rows = [(i, a, b) for i, (a, b) in enumerate(zip(old[1:-3], new[1:-3], strict=True)) if a != b]

@@ -1,6 +1,6 @@
-"""What a jitted function has been through: its traces, what they were for, and why there are more.
+"""The report of a jitted function: its traces, their causes, and why there are more than one.
 
-What may live here: looking. What may not: tracing, or deciding anything.
+What may live here: reading. What may not: tracing, or deciding anything.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def signature_of(fn: Any) -> str:
 
 
 def report(jitted: Any) -> JitReport:
-    """What the function has been through until now."""
+    """The history of the function so far."""
     kept = [
         _kept(jitted, key, one) for key, found in tuple(jitted._traces.items()) for one in found
     ]

@@ -82,7 +82,7 @@ class Runner:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the outputs lie in memory that the host cannot address."""
+        """Whether the outputs are in memory that the host cannot address."""
         return self.program is not None and not self.program.backend.memory.addressable
 
     def run(
@@ -94,7 +94,7 @@ class Runner:
         return self._run(buffers, donated, into)
 
     def _checked(self, buffers: list[Buffer], checker: Any) -> list[Buffer]:
-        """The inputs are needed again if something is wrong, so none of them is given up."""
+        """The inputs are needed again if a check fails, so none of them is donated."""
         found = self._run(buffers)
         checker.call(self.function, buffers, found)
         return found

@@ -1,14 +1,13 @@
-"""Old values of tensors that a program sets, and old results, for its next call to write over.
+"""Old values of tensors that a program sets, and old results, for its next call to overwrite.
 
-A step that trains gives every parameter a new value, and nothing can ask for the old one any more:
-its node and its memory are as good as new ones, without making them. Nothing can, if there is no
-reference to them besides the lists here. That is what is counted: after the tensors have their new
-values, and of results when the next call begins. What has no other reference then can get none.
-Only nodes that the program itself has filled are kept: two generations that change places. On a GPU
-they are kept whatever their size: a graph of launches is found by the addresses in it, and freed
-memory would stay with the device anyway; when it has none left, they are let go. The memory of
-donated arguments goes to the results that are filled. What may live here: keeping them, and
-counting.
+A training step gives every parameter a new value, and nothing can read the old one any more: its
+node and its memory can serve as new ones, without allocating them. That holds if the lists here
+have the only references. They are counted after the tensors have their new values, and for results
+when the next call begins: an object without other references then can get none. Only nodes that the
+program itself has filled are kept: two generations that alternate. On a GPU they are kept whatever
+their size: a CUDA graph is found by the addresses in it, and freed memory would stay with the
+device anyway; when the device has none left, they are released. The memory of donated arguments
+goes to the results that are refilled. What may live here: keeping them, and counting.
 """
 
 from __future__ import annotations
@@ -51,7 +50,9 @@ def _let_go() -> None:
 
 
 class Generation(NamedTuple):
-    """What a call has put into tensors: nodes and their buffers, None where there is none."""
+    """The values that a call has assigned to tensors: nodes and their buffers, None where there is
+    none.
+    """
 
     nodes: tuple[Any, ...]
     buffers: tuple[Any, ...]
@@ -79,7 +80,7 @@ class Spares:
         return self._taken
 
     def let_go(self) -> None:
-        """Keep nothing that is free."""
+        """Drop everything that is free."""
         self._free = None
 
     def into(self, free: Generation | None) -> Sequence[Any]:
@@ -212,7 +213,7 @@ def _are_referred_to_once(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
 
 
 def _are_free(nodes: Sequence[Any], buffers: Sequence[Any]) -> bool:
-    """Whether these can be filled anew."""
+    """Whether these can be refilled."""
     return (
         _are_referred_to_once(nodes, buffers)
         and _FILLED.issuperset(map(type, buffers))

@@ -1,9 +1,9 @@
-"""Tracing one call of a jitted function: which graph it builds, what it reads, what it changes.
+"""Traces one call of a jitted function: the graph it builds, what it reads, what it changes.
 
 Every tensor that exists before the call may be read or changed by it, so all of them are compared
-before and after: a changed one is an output that is stored back at every call. What the function
-keeps in a place that jit cannot find again makes the trace good for one call only. What may live
-here: making a `Compiled` from a call.
+before and after: a changed one is an output that is stored back at every call. If the function
+stores a tensor in a place that jit cannot find again, the trace is valid for one call only. What
+may live here: making a `Compiled` from a call.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Before:
 
     @property
     def moved(self) -> bool:
-        """Whether the handle is not as it was."""
+        """Whether the handle has changed."""
         return self.tensor.uop is not self.node or self.tensor._grad is not self.grad
 
     @property
@@ -82,7 +82,7 @@ class Before:
         return not (node.op.kernel is STORED and node.arg.buffer is self.node.realized)
 
     def restore(self) -> None:
-        """As it was."""
+        """Restore the previous state."""
         if self.tensor.uop is not self.node:
             put_back(self.tensor, self.node)
             self.tensor._requires_grad = self.flag
@@ -206,7 +206,7 @@ class Tracer:
     def _finished(
         self, compiled: Compiled, keys: dict[int, Buffer], survivors: list[tuple[Tensor, int]]
     ) -> Any:
-        """The call itself, by what was compiled."""
+        """The call itself, by the compiled program."""
         nodes = compiled.outputs(compiled.bind(self.leaves, turn.epoch), keys)
         compiled.write_back.apply(self.leaves, nodes)
         for tensor, flag in self.marked:
@@ -285,7 +285,7 @@ class Tracer:
     def _collect(
         self, before: list[Before], handles: list[Any], symbols: dict[int, UOp], inner: Scope
     ) -> None:
-        """What the call changed: values and gradients of tensors, contents of containers."""
+        """The changes of the call: values and gradients of tensors, contents of containers."""
         touched = {i: read for i, (_, read) in inner.gradients.items()}
         rows: list[tuple[Before, Argument | Held | Known]] = [
             (Before(handles[i], s, leaf._grad, leaf._requires_grad), Argument(i))
@@ -341,8 +341,9 @@ class Tracer:
         self._once("it sets requires_grad" if found else "")
 
     def _is_own(self, was: Before, inner: Scope) -> bool:
-        """Whether a change is this call's: of a tensor in reach, or made of what it was given.
-        Any other may be another thread's, and is one that needs no program to be right."""
+        """Whether a change belongs to this call: to a tensor in reach, or one made from its inputs.
+        Any other may be another thread's, and needs no program to be right.
+        """
         tensor, found = was.tensor, self.captured
         if was.unchanged or id(tensor) in found.tensors or share([tensor], found.held()):
             return True
@@ -355,8 +356,9 @@ class Tracer:
             self.replayable, self.reason = False, self.reason or reason
 
     def _changes(self, was: Before, where: Argument | Held | Known, was_set: bool) -> None:
-        """The effects on one tensor. A gradient that was set without a look at the old one is set
-        at every call, though nothing is new at this one."""
+        """The effects on one tensor. A gradient that was set without reading the old one is set at
+        every call, even if it did not change in this one.
+        """
         tensor = was.tensor
         if was.changed and not is_view(tensor):  # the base of a view is set
             self.effects.append(SetValue(where, self._output(tensor.uop, None)))
@@ -408,7 +410,7 @@ class Tracer:
     # ---- the program
 
     def _sources(self, symbols: dict[int, UOp], before: list[Before]) -> dict[UOp, Any]:
-        """What each free node of the graph is; arguments win over what is found elsewhere."""
+        """The source of each free node of the graph; arguments win over captured tensors."""
         sources: dict[UOp, Any] = {}
         held = {i: Held(*found) for i, found in self.captured.tensors.items()}
         for was in before:
@@ -430,7 +432,9 @@ class Tracer:
     def _closed(
         self, sources: dict[UOp, Any]
     ) -> tuple[tuple[Any, ...], Function, list[UOp], list[UOp]]:
-        """What the graph's parameters are, the graph, the nodes it was made of, and over which."""
+        """The sources of the graph's parameters, the graph, and its original nodes and
+        parameters.
+        """
         order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
         free = [n for n in order if n in sources or is_known(n)]
         roots, parameters = close_over_parameters(self.nodes, free)
@@ -477,7 +481,7 @@ class Tracer:
         return tuple((held, tensor_type(held.tensor(()))) for held in rest)
 
     def _limit(self, sources: Sequence[Any]) -> MemoryLimit | None:
-        """What the program may take, and what is in memory beside it."""
+        """The memory that the program may take, and the memory in use beside it."""
         if self.limit is None:
             return None
         read = {place_of(source.where) for source in sources if isinstance(source, Read)}

@@ -1,7 +1,7 @@
-"""What jit cannot watch: the clock, files, random generators, iterators, state kept in C.
+"""State that jit cannot guard: the clock, files, random generators, iterators, state kept in C.
 
-A function that reads one of them is right only if it is traced at every call, and jit says so.
-What may live here: knowing such things when they are seen.
+A function that reads it is right only if it is traced at every call, and jit warns about it. What
+may live here: recognising such objects.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _VALUES = {  # modules whose objects do not change, or whose state no result dep
 
 
 def unseen(value: Any, names: set[str]) -> str:
-    """What a function that has this value and mentions these names reads unseen; "" if nothing."""
+    """The unguarded state that a function with this value and these names reads; "" if none."""
     if _is_generator(type(value)):
         return "a random generator"
     if isinstance(value, io.IOBase):

@@ -1,6 +1,6 @@
-"""How each kind of Python value is looked at: what it holds, and what guards that.
+"""How to visit each kind of Python value: its contents, and the guards for them.
 
-What may live here: how to look at each kind of value, and the table of that.
+What may live here: the visits, and the table from kind to visit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a traced function does to its surroundings, done again at every call.
+"""Repeats the changes that a traced function makes to captured state, at every call.
 
-What may live here: handing outputs to tensors and containers. What may not: finding out what a
-function does (`trace.py`).
+What may live here: assigning outputs to tensors and containers. What may not: finding out what a
+function changes (`trace.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The gradient of attention in two kernels: that of the queries, and those of keys and values.
 
-Both compute weights again, from scores and the logarithm of every row's sum; with g the cotangent
-of o, `delta` the sum of g * o along a row (which the first kernel writes and the second reads), and
-ds = weights * (g vᵀ - delta): dq = ds k, dk = dsᵀ q, dv = weightsᵀ g. No two blocks add to one
-number, so that bits are the same from run to run; scores are computed twice for it.
+Both recompute weights, from scores and the logarithm of every row's sum. With g the cotangent of o,
+`delta` the sum of g * o along a row (which the first kernel writes and the second reads), and ds =
+weights * (g vᵀ - delta): dq = ds k, dk = dsᵀ q, dv = weightsᵀ g. No two blocks add to one number,
+so that bits are the same from run to run; the price is that scores are computed twice.
 """
 
 from __future__ import annotations

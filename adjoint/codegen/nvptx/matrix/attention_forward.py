@@ -1,8 +1,8 @@
 """Attention in one kernel: softmax(q kᵀ) v for a tile of queries, tile after tile of keys.
 
-A row's maximum and sum are kept while keys come in; what was added up under an older maximum is
-scaled. The products of the next scores and of the last weights run while exponentials are computed.
-Results: o, and for every row the logarithm of its sum, which the gradient needs.
+The kernel keeps a row's maximum and sum while it reads keys, and rescales what it added under an
+older maximum. The products of the next scores and of the last weights run while exponentials are
+computed. Results: o, and for every row the logarithm of its sum, which the gradient needs.
 """
 
 from __future__ import annotations

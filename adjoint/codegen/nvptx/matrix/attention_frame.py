@@ -1,9 +1,9 @@
-"""What kernels of attention have in common.
+"""The common part of the attention kernels.
 
-Work is divided into items: a tile of rows of one plane (a head of a batch), which stays, while
-tiles of two other matrices go by. A block does item after item; one of its warpgroups copies tiles,
-also those of the next item while the others finish one. What may live here: items, tiles and
-barriers. What may not: what is computed.
+Work is divided into items: a tile of rows of one plane (a head of a batch) stays, while tiles of
+two other matrices stream past. A block processes item after item; one of its warpgroups copies
+tiles, including those of the next item while the others finish one. What may live here: items,
+tiles and barriers. What may not: what is computed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Instructions of a Hopper GPU (sm_90a) on tiles: copies into shared memory, barriers, products.
 
-A tile of 16-bit numbers lies in shared memory as panels of 64 columns; a row of a panel is 128
-bytes, whose 16-byte pieces are exchanged by the row's number modulo 8, so that neither copies nor
-products meet in one bank. Products of a warpgroup (four warps) read panels along either axis.
+A tile of 16-bit numbers is in shared memory as panels of 64 columns. A row of a panel is 128 bytes,
+whose 16-byte pieces are swizzled by the row's number modulo 8, so that neither copies nor products
+have bank conflicts. Products of a warpgroup (four warps) read panels along either axis.
 """
 
 from __future__ import annotations

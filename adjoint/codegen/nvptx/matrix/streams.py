@@ -1,7 +1,7 @@
-"""Tiles on their way: one warpgroup copies tiles of two matrices into shared memory, two stages of
-each; the others wait until a stage is full, use it, and say that it is empty.
+"""Pipelined copies: one warpgroup copies tiles of two matrices into shared memory, two stages of
+each; the others wait until a stage is full, use it, and mark it empty.
 
-Every stage has two barriers, `full` and `empty`; turn i of a stream uses stage i mod 2.
+Every stage has two barriers, `full` and `empty`; iteration i of a stream uses stage i mod 2.
 """
 
 from __future__ import annotations

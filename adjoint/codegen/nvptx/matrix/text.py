@@ -1,7 +1,7 @@
 """LLVM IR as text, written by Python: values, arithmetic, loops and branches of one kernel.
 
-Python's loops are unrolled code; `loop` is one of the GPU's, whose values go around as phis. What
-may live here: what every kernel needs. What may not: instructions of one GPU (`hopper.py`).
+Python's loops are unrolled code; `loop` is a loop of the GPU, whose values are phis. What may live
+here: what every kernel needs. What may not: instructions of one GPU (`hopper.py`).
 """
 
 from __future__ import annotations
