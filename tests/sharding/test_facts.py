@@ -7,14 +7,18 @@ from adjoint import (
     Mesh,
     P,
     Tensor,
+    backward_on_trace,
     grad,
     jit,
     lower,
     reduction_order,
+    trace,
     vmap,
     with_sharding_constraint,
 )
 from adjoint.ir.mesh import Sharding
+from adjoint.tensor.layouts import sharding_of
+from adjoint.transforms.trace import _accumulate_cotangent
 from tests.sharding.meshes import collectives, grid, line, on, values
 
 X, W = values(8, 6), values(6, 4, seed=1)
@@ -298,6 +302,32 @@ def test_the_gradient_of_a_value_on_one_device_is_there(mesh):
     g = grad(lambda w: (on(mesh, X, "d") @ w).sum())(w)
     assert (g.device, g.sharding) == ("REF", None)
     np.testing.assert_allclose(g.numpy(), np.repeat(X.sum(0)[:, None], 4, 1), rtol=1e-5)
+
+
+def test_cotangents_are_accumulated_as_their_target_lies(mesh):
+    """What is pending is joined, for the target has nothing pending, and then moved to parts."""
+    target, held = on(mesh, X[:, :4], "d"), {}
+    _accumulate_cotangent(held, target, row_parallel(mesh))
+    assert sharding_of(held[target.uop]) == target.sharding
+    assert collectives(Tensor(held[target.uop])) == ["reduce_scatter"]
+    _accumulate_cotangent(held, target, Tensor(X[:, :4], device="REF"))
+    _accumulate_cotangent(held, target, on(mesh, X[:, :4], None, "d"))
+    assert sharding_of(held[target.uop]) == target.sharding
+    found = Tensor(held[target.uop]).numpy()
+    np.testing.assert_allclose(found, X @ W + 2 * X[:, :4], rtol=1e-5, atol=1e-5)
+    alone = Tensor(X[:, :4], device="REF")
+    _accumulate_cotangent(held, alone, row_parallel(mesh))
+    assert Tensor(held[alone.uop]).sharding is None
+
+
+def test_gradients_of_a_trace_lie_as_its_arguments_do(mesh):
+    x, w = on(mesh, X, None, "d"), on(mesh, W, "d")
+    traced = trace(lambda x, w: (x @ w).tanh(), x, w)
+    traced.refresh_graph_values()
+    found = backward_on_trace(traced, on(mesh, np.ones((8, 4), np.float32), None, "d"))
+    assert [g.sharding for g in found] == [x.sharding, w.sharding]
+    wanted = 1 - np.tanh(X @ W) ** 2
+    np.testing.assert_allclose(found[1].numpy(), X.T @ wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_second_derivatives_and_vmap_compose(mesh):
