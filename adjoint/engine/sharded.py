@@ -26,12 +26,14 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.expand import expand
 from adjoint.ir.function import Function, UniqueName, functions_in
+from adjoint.ir.kernel_kind import PARAMETER
 from adjoint.ir.member import Member, running_as
 from adjoint.ir.mesh import Mesh, Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
 from adjoint.ops import collective
+from adjoint.ops.collective import collective_line
 from adjoint.runtime.buffer import Buffer, constant, row_major
 from adjoint.runtime.comm import local, world
 from adjoint.runtime.device import Device
@@ -107,6 +109,23 @@ def local_graph(roots: Sequence[UOp], leaves: Sequence[UOp], mesh: Mesh, order: 
         tuple(asked),
         tuple((root.shape, root.dtype) for root in roots),
     )
+
+
+def collective_lines(roots: Sequence[UOp]) -> list[str]:
+    """What members must say to one another for values on a mesh, a line for each collective."""
+    mesh = next((r.device.mesh for r in roots if isinstance(r.device, Sharding)), None)
+    if mesh is None or mesh.stages:
+        return []
+    own = [r for r in roots if isinstance(r.device, Sharding) and r.device.mesh == mesh]
+
+    def given(n: UOp) -> bool:
+        elsewhere = isinstance(n.device, Sharding) and n.device.mesh != mesh
+        return is_known(n) or n.op.kernel is PARAMETER or elsewhere
+
+    leaves = [n for n in toposort(own, stop=given) if given(n)]
+    graph = local_graph(own, leaves, mesh, current_order())
+    often = lambda times: f", {times} times" if times > 1 else ""  # noqa: E731
+    return [f"{collective_line(n)}{often(times)}" for n, times in _collectives(graph.roots, 1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

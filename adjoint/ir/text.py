@@ -4,6 +4,15 @@
     %1 = softmax(%0) {axis: -1} : Tensor<f32, [2, 3]>
     outputs: %1
 
+Functions, of loops and branches, are attributes by name, and follow the graph, each with the lines
+of its own:
+
+    %2 = loop(%0, %1) {body: @f0, length: 4, reverse: false} : (Tensor<f32, []>)
+    outputs: %2
+    @f0:
+      %0 = input() {name: "a0"} : Tensor<f32, []>
+      ...
+
 The same graph gives the same text in every process. Attributes are those of the op's record; null
 ones are left out, and so are a leaf's shape and dtype, which its type says. A buffer is printed as
 an input, without its contents. The text is for people: only the text of modules (`module/text.py`)
@@ -13,11 +22,13 @@ can be parsed.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import VOID, DType, PtrDType
+from adjoint.ir.function import Function, functions_in
 from adjoint.ir.kernel_kind import PARAMETER, STORED
 from adjoint.ir.uop import UOp, toposort
 
@@ -27,13 +38,27 @@ _PLAIN_NAN = struct.pack(">d", float("nan"))
 
 def text(*roots: UOp, origins: bool = False) -> str:
     """The graph of these nodes; `origins` adds to each line the user's line it comes from."""
+    functions: dict[Function, str] = {}
+    lines = _lines(roots, origins, functions)
+    written = 0
+    while written < len(functions):  # more are met in those that are written
+        function = list(functions)[written]
+        lines.append(f"{functions[function]}:")
+        lines += [f"  {line}" for line in _lines(function.outputs, origins, functions)]
+        written += 1
+    return "\n".join([*lines, ""])
+
+
+def _lines(roots: Sequence[UOp], origins: bool, functions: dict[Function, str]) -> list[str]:
     nodes = toposort(roots)
     number = {node: f"%{i}" for i, node in enumerate(nodes)}
     names = _buffer_names(nodes)
-    lines = [_line(node, number, names) for node in nodes]
+    for function in (f for node in nodes for f in functions_in(node)):
+        functions.setdefault(function, f"@f{len(functions)}")
+    lines = [_line(node, number, names, functions) for node in nodes]
     if origins:
         lines = [f"{line}{_comment(node)}" for line, node in zip(lines, nodes, strict=True)]
-    return "\n".join([*lines, f"outputs: {', '.join(number[r] for r in roots)}", ""])
+    return [*lines, f"outputs: {', '.join(number[r] for r in roots)}"]
 
 
 def _comment(node: UOp) -> str:
@@ -48,13 +73,22 @@ def _buffer_names(nodes: list[UOp]) -> dict[UOp, str]:
     return {node: next(free) for node in nodes if node.op.kernel is STORED}
 
 
-def _line(node: UOp, number: dict[UOp, str], names: dict[UOp, str]) -> str:
+def _line(
+    node: UOp,
+    number: dict[UOp, str],
+    names: dict[UOp, str],
+    functions: dict[Function, str],
+) -> str:
     if node.op.kernel is STORED:
         op, attrs = "input", {"name": names[node], "device": node.device}
     else:
         op, attrs = node.op.name, _attributes(node)
     operands = ", ".join(number[s] for s in node.src)
-    inner = ", ".join(f"{name}: {value_text(value)}" for name, value in attrs.items())
+    words = {
+        name: functions[value] if type(value) is Function else value_text(value)
+        for name, value in attrs.items()
+    }
+    inner = ", ".join(f"{name}: {word}" for name, word in words.items())
     braces = f" {{{inner}}}" if inner else ""
     return f"{number[node]} = {op}({operands}){braces} : {type_text(node.shape, node.dtype)}"
 

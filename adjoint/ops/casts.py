@@ -296,6 +296,7 @@ def checkpoint_name(x: UOp, name: str) -> UOp:
 class ShardArg(Arg):
     sharding: Sharding
     back: Sharding | None = None  # of the cotangent; the same where None
+    free: int = 0  # dimensions in front, of batches, that stay as they are split
 
 
 def _shard(x: UOp, devices: Any, axis: Any = None) -> UOp:
@@ -329,20 +330,21 @@ def _sharding_of(x: UOp, mesh: Any, spec: Any) -> Sharding:
 
 
 def _batched_shard(node: UOp, src: Sources, batched: Flags, size: int) -> UOp:
+    """What is said of an example is said of no batch: how that is split stays as it is."""
     moved = [s and Sharding(s.mesh, ((), *s.dims)) for s in (node.arg.sharding, node.arg.back)]
-    return UOp(node.op, src, ShardArg(*moved))
+    return UOp(node.op, src, ShardArg(*moved, node.arg.free + 1))
 
 
-def _sharded_back(g: UOp, x: UOp, sharding: Sharding, back: Sharding | None) -> UOp:
+def _sharded_back(g: UOp, x: UOp, sharding: Sharding, back: Sharding | None, free: int) -> UOp:
     """The same layout, for nothing then moves that need not; on the operand's mesh."""
     if isinstance(x.device, Sharding) and x.device.mesh != sharding.mesh:
-        return UOp(shard, (g,), ShardArg(Sharding(x.device.mesh)))
-    return laid_both_ways(g, back or sharding, sharding if back else None)
+        return UOp(shard, (g,), ShardArg(Sharding(x.device.mesh), None, free))
+    return laid_both_ways(g, back or sharding, sharding if back else None, free)
 
 
-def laid_both_ways(x: UOp, sharding: Sharding, back: Sharding | None) -> UOp:
+def laid_both_ways(x: UOp, sharding: Sharding, back: Sharding | None, free: int = 0) -> UOp:
     """The same values in a layout, and cotangents of them in another."""
-    return UOp(shard, (x,), ShardArg(sharding, back))
+    return UOp(shard, (x,), ShardArg(sharding, back, free))
 
 
 shard: OpDef = define(
@@ -355,7 +357,7 @@ shard: OpDef = define(
     device=lambda src, arg: arg.sharding,
     ad=Linear(
         _sharded_back,
-        tangent=lambda t, y, x, sharding, back: laid_both_ways(t[0], sharding, back),
+        tangent=lambda t, y, x, sharding, back, free: laid_both_ways(t[0], sharding, back, free),
     ),
     reference=lambda x, *rest, **attrs: np.asarray(x),
     samples=given((real(4, 3), ("REF", "REF:1"), 0), (real(3), ("CPU:0", "CPU:1"), None)),

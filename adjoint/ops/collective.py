@@ -332,6 +332,12 @@ def collective_text(node: UOp) -> str:
     return f"{over}, {node.arg.size} members, {bytes_sent(node)} bytes sent by each"
 
 
+def collective_line(node: UOp) -> str:
+    """`all_reduce of f32[8, 4]: sum over tp, 4 members, 192 bytes sent by each`."""
+    (given, *_) = node.src
+    return f"{node.op.name} of {given.dtype.short}{list(given.shape)}: {collective_text(node)}"
+
+
 # ---- rows of one value that members have
 
 

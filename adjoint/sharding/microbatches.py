@@ -120,7 +120,7 @@ class _TimedPartition(Partition):
             self.layouts[node] = layout
 
     def _in_turns(self, node: UOp) -> Sharding | None:
-        (x,), asked = node.src, node.arg.sharding
+        (x,), asked = node.src, self.layouts[node]
         below = self.layouts[x]
         dim = next((d for d, axes in enumerate(below.dims) if MICROBATCH in axes), None)
         if dim is None or MICROBATCH in asked.used:
@@ -221,8 +221,8 @@ def _laid(node: UOp, x: UOp, timed: Mesh, turns: set[UOp], after: set[UOp]) -> U
     if layout.turns:
         turns.add(node)
     if layout.stage is None:
-        found: UOp = _SHARD(x, _timed(layout, timed, layout.turns))
-        return found
+        found = _timed(layout, timed, layout.turns)
+        return UOp(_SHARD, (x,), node.arg.replace(sharding=found, back=None))
     after.add(node)
     while x.op is to_stage and x.arg.stage == layout.stage and x.src[0].op is _SHARD:
         x = x.src[0].src[0]  # a layout that only this one needs is not made on the way

@@ -36,7 +36,8 @@ class Owned:
 def owned_axis(
     node: UOp, given: Sequence[Sharding], operands: Sequence[Sharding], result: Sharding, mesh: Mesh
 ) -> Owned | None:
-    """The axis, if members that do their own rows send fewer bytes than a gather of all."""
+    """The axis, if members that do their own rows send fewer bytes than a gather of all. It does
+    not depend on the number of members: an only one has an axis too."""
     if (node.op is not _GATHER and node.op not in _SCATTERS) or len(node.arg.axes) != 1:
         return None
     axis, x = node.arg.axes[0], node.src[0]
@@ -44,7 +45,7 @@ def owned_axis(
     used = {a for layout in (*operands, result) for a in (*layout.used, *dict(layout.pending))}
     if not axes or operands[0].axes(axis) or operands[0].pending or used.intersection(axes):
         return None
-    if not int(node.size) or not int(x.size) or mesh.extent(axes) == 1:
+    if not int(node.size) or not int(x.size):
         return None
     if node.op is _GATHER and 2 * int(node.size) >= int(x.size):
         return None
@@ -80,6 +81,8 @@ def owner_result(node: UOp, result: Sharding, owned: Owned) -> Sharding:
 
 def made_by_owners(node: UOp, owned: Owned, local: list[UOp]) -> UOp:
     """The node on the rows that a member has."""
+    if owned.parts == 1:
+        return UOp(node.op, tuple(local), node.arg)
     x, index = local[0], local[1].cast(dtypes.int64)
     extent, rows = int(node.src[0].shape[owned.axis]), int(x.shape[owned.axis])
     here = index - axis_index(owned.axes, owned.parts) * rows

@@ -71,6 +71,16 @@ def is_leaf(node: UOp) -> bool:
     return is_known(node) or node.op.kernel in (CONSTANT, PARAMETER) or not node.src
 
 
+def asked_layout(node: UOp, given: Sharding) -> Sharding:
+    """What a SHARD asks for: of batches, what it says of an example, and they stay as they are."""
+    asked: Sharding = node.arg.sharding
+    if not node.arg.free:
+        return asked
+    own = [[a for a in given.axes(d) if a not in asked.used] for d in range(node.arg.free)]
+    dims = (*own, *asked.dims[node.arg.free :])
+    return Sharding(asked.mesh, dims, (), asked.stage, asked.turns)
+
+
 def letters_of(node: UOp) -> Letters | None:
     """The letters of a node; None where none say anything: all of its operands are needed."""
     if type(node.dtype) is tuple or any(type(s.dtype) is tuple for s in node.src):
@@ -90,7 +100,8 @@ def planned(
     available.
     """
     if node.op is _SHARD:
-        return Plan((node.arg.sharding,), node.arg.sharding)
+        asked = asked_layout(node, given[0])
+        return Plan((asked,), asked)
     if node.op is _COPY:
         return Plan((given[0],), given[0])
     if node.op is _RESHAPE:

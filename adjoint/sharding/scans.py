@@ -20,7 +20,12 @@ from adjoint.sharding.neighbours import Along, cut
 
 _CAT = OPS["cat"]
 SCANS = {OPS[f"scan_{kind}"]: kind for kind in ("sum", "prod", "max", "min")}
-_NEUTRAL = {"sum": lambda d: 0, "prod": lambda d: 1, "max": lambda d: d.min, "min": lambda d: d.max}
+_NEUTRAL = {
+    "sum": lambda d: -0.0 if d.is_inexact else 0,  # 0.0 + -0.0 is 0.0
+    "prod": lambda d: 1,
+    "max": lambda d: d.min,
+    "min": lambda d: d.max,
+}
 _BY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 

@@ -20,6 +20,7 @@ from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import gathered, scattered
 from adjoint.ops.movement import padded, sliced
 from adjoint.tensor.index import IndexPlan, plan_of
+from adjoint.tensor.layouts import written
 from adjoint.tensor.lift import Lifter, passed_on
 from adjoint.tensor.memory_views import shows_memory, unbuilt
 from adjoint.tensor.tracing import grad_enabled
@@ -52,7 +53,8 @@ class Indexing:
             return
         new, flag = _node_of(self, value), getattr(value, "_requires_grad", False)
         with writing:  # other threads may write to other parts
-            become(self, given(self.uop, plan, new), grad_enabled.get() and flag)
+            whole = written(given(self.uop, plan, new), self.uop)
+            become(self, whole, grad_enabled.get() and flag)
 
 
 def _node_of(tensor: Any, value: Any) -> UOp:

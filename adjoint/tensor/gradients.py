@@ -15,8 +15,8 @@ from adjoint.ir.derivative import Stop
 from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.tensor.layouts import conformed
 from adjoint.tensor.marked import has_own_node, is_marked, mark, versions, wanting
-from adjoint.tensor.sharded import conformed
 from adjoint.tensor.tracing import open_scopes, touch_gradient
 from adjoint.tensor.views import put_back
 

@@ -16,6 +16,7 @@ from adjoint.errors import AdjointError, DTypeError, ShapeError
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.uop import UOp, _functions
 from adjoint.tensor.from_data import stored
+from adjoint.tensor.layouts import written
 from adjoint.tensor.turning import end_history, turn
 from adjoint.tensor.views import become
 
@@ -48,7 +49,7 @@ class InPlace:
             problem = f"the in-place result is {result.dtype.name}, which {self.dtype.name} is not"
             fix = "write x = x op y, or cast the operand"
             raise DTypeError("E2001", problem, op=op, operands=operands, help=fix)
-        become(self, result.uop.cast(self.dtype), result._requires_grad)
+        become(self, written(result.uop.cast(self.dtype), self.uop), result._requires_grad)
         return self
 
     def copy_(self, source: Operand, non_blocking: bool = False) -> Self:

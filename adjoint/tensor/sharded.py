@@ -5,47 +5,16 @@ What may live here: the methods and functions of users. What may not: propagatio
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adjoint.errors import ShardingError
 from adjoint.ir.mesh import Mesh, Sharding
-from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp
-from adjoint.ir.values import is_known, storage
+from adjoint.tensor.layouts import sharding_of
 from adjoint.tensor.lift import lift
 
 if TYPE_CHECKING:
+    from adjoint.ir.uop import UOp
     from adjoint.tensor.tensor import Tensor
-
-_SHARD = OPS["shard"]
-
-
-def sharding_of(node: UOp) -> Sharding | None:
-    """The sharding of a node's value; None if it is on no mesh."""
-    place = storage(node).device if is_known(node) else node.device
-    if not isinstance(place, Sharding):
-        return None
-    if is_known(node):
-        return place
-    found: Sharding | None = import_module("adjoint.sharding.layouts").sharding_of(node)
-    return found
-
-
-def conformed(g: UOp, target: UOp) -> UOp:
-    """A gradient with the sharding of its input and nothing pending, or on the same device."""
-    wanted = sharding_of(target)
-    if wanted is not None:
-        return g if g.op is _SHARD and g.arg.sharding == wanted.resolved() else _laid(g, wanted)
-    if isinstance(g.device, Sharding):
-        back: UOp = OPS["copy"](g, target.device or g.device[0])
-        return back
-    return g
-
-
-def _laid(g: UOp, wanted: Sharding) -> UOp:
-    made: UOp = _SHARD(g, wanted.resolved())
-    return made
 
 
 class Spreading:
@@ -84,4 +53,4 @@ def with_sharding_constraint(x: Any, devices: Any, axis: Any = None) -> Any:
     return x.shard(devices, axis)
 
 
-__all__ = ["Mesh", "Spreading", "conformed", "sharding_of", "with_sharding_constraint"]
+__all__ = ["Mesh", "Spreading", "with_sharding_constraint"]

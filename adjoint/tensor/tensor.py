@@ -25,12 +25,13 @@ from adjoint.tensor.data_dependent import DataDependent
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
+from adjoint.tensor.layouts import written
 from adjoint.tensor.lift import lift
 from adjoint.tensor.marked import ends_here
 from adjoint.tensor.modes import Modes, TensorClass, no_grad
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
-from adjoint.tensor.sharded import Spreading, conformed
+from adjoint.tensor.sharded import Spreading
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.types import DeviceLike, DTypeLike
 from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
@@ -213,9 +214,7 @@ class Tensor(
         node = self._operand(value)
         with writing:
             new = node.expand(self.shape) if node.size == 1 else node
-            if type(self.uop.device) is Sharding:  # another value lies where this one does
-                new = conformed(new, self.uop)
-            become(self, OPS["assign"](self.uop, new))
+            become(self, OPS["assign"](self.uop, written(new, self.uop)))
         return self
 
     def _operand(self, value: Any) -> UOp:

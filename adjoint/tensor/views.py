@@ -27,6 +27,7 @@ from adjoint.ir.weak import Dropping, drop
 from adjoint.ops.movement import inverse, padded
 from adjoint.runtime.memory import holds_memory
 from adjoint.tensor import marked
+from adjoint.tensor.layouts import written
 from adjoint.tensor.tracing import note_move, open_scopes
 
 writing = threading.RLock()  # held from reading a value to writing what was made of it
@@ -273,7 +274,7 @@ def become(tensor: Any, node: UOp, flag: Any = None) -> None:
             receive(tensor, marked.own(tensor, node))
             tensor._requires_grad = flag or tensor._requires_grad
             return
-        whole = node if tie.call is None else tie.written(node)
+        whole = node if tie.call is None else written(tie.written(node), tie.storage.node)
         _become_whole(tie.storage, whole, flag and not tie.cut)
 
 

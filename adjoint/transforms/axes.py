@@ -10,7 +10,9 @@ may live here: that record, and the functions of a named axis.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from functools import reduce
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,59 +97,90 @@ axis_permute: OpDef = internal(
 )
 
 
-def _axis(op: str, axis_name: Any) -> Axis:
+def _open_axis(name: Any) -> Axis | None:
     """The innermost open axis of that name."""
     known = [a for scope in open_scopes.get() if (a := scope.axis) is not None]
-    for axis in reversed(known):
-        if axis.name == axis_name:
-            return axis
-    names = ", ".join(repr(a.name) for a in known) or "none"
-    problem = f"no axis is named {axis_name!r} here; open are: {names}"
-    fix = f"call it inside a function under vmap(..., axis_name={axis_name!r})"
+    return next((axis for axis in reversed(known) if axis.name == name), None)
+
+
+def _axis(op: str, name: Any) -> Axis:
+    """The innermost open axis of that name, or the error that there is none."""
+    found = _open_axis(name)
+    if found is not None:
+        return found
+    known = [a.name for scope in open_scopes.get() if (a := scope.axis) is not None]
+    problem = f"no axis is named {name!r} here; open are: {', '.join(map(repr, known)) or 'none'}"
+    fix = f"call it inside a function under vmap(..., axis_name={name!r})"
     raise UnknownNameError("E2002", problem, op=op, help=fix)
 
 
-def _stacked(op: str, x: Any, axis: Axis) -> Tensor:
-    return Tensor(_gathered(as_tensor(op, x).uop, axis.example, axis.size))
+class Place(NamedTuple):
+    """Where an example is along one axis, or along several taken together, the first slowest."""
+
+    axes: tuple[Axis, ...]
+    size: int
+    example: UOp
+
+
+def _place(op: str, axis_name: Any) -> Place:
+    """The place along the open axis of that name, or along those of several names."""
+    several = isinstance(axis_name, (tuple, list)) and _open_axis(axis_name) is None
+    names = tuple(axis_name) if several else (axis_name,)
+    if not names or (several and len(set(names)) < len(names)):
+        problem = f"takes one axis or several different ones, not {axis_name!r}"
+        raise ArgumentError("E2008", problem, op=op)
+    axes = tuple(_axis(op, name) for name in names)
+    example = reduce(lambda at, axis: at * axis.size + axis.example, axes[1:], axes[0].example)
+    return Place(axes, prod(axis.size for axis in axes), example)
+
+
+def _stacked(op: str, x: Any, place: Place) -> Tensor:
+    value = node = as_tensor(op, x).uop
+    for axis in reversed(place.axes):
+        node = _gathered(node, axis.example, axis.size)
+    return Tensor(node.reshape((place.size, *value.shape)) if len(place.axes) > 1 else node)
 
 
 def axis_index(axis_name: Any) -> Tensor:
-    """The number of the example along a named axis."""
-    return Tensor(_axis("axis_index", axis_name).example)
+    """The number of the example along a named axis; along several, the first of them slowest."""
+    return Tensor(_place("axis_index", axis_name).example)
 
 
 def axis_size(axis_name: Any) -> int:
-    """The number of examples along a named axis."""
-    return _axis("axis_size", axis_name).size
+    """The number of examples along a named axis, or along several together."""
+    return _place("axis_size", axis_name).size
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over a named axis, for every example; of every leaf of a pytree."""
-    axis = _axis("psum", axis_name)
+    """The sum over a named axis, or over several, for every example; of every leaf of a pytree."""
+    axis = _place("psum", axis_name)
     return tree_map(lambda leaf: _stacked("psum", leaf, axis).sum(0), x)
 
 
 def pmean(x: Any, axis_name: Any) -> Any:
-    """The mean over a named axis."""
-    axis = _axis("pmean", axis_name)
+    """The mean over a named axis, or over several."""
+    axis = _place("pmean", axis_name)
     return tree_map(lambda leaf: _stacked("pmean", leaf, axis).mean(0), x)
 
 
 def pmax(x: Any, axis_name: Any) -> Any:
-    """The largest over a named axis, element by element; ties share the gradient."""
-    axis = _axis("pmax", axis_name)
+    """The largest over a named axis, or over several, element by element; ties share the
+    gradient."""
+    axis = _place("pmax", axis_name)
     return tree_map(lambda leaf: _stacked("pmax", leaf, axis).max(0), x)
 
 
 def pmin(x: Any, axis_name: Any) -> Any:
-    """The smallest over a named axis, element by element; ties share the gradient."""
-    axis = _axis("pmin", axis_name)
+    """The smallest over a named axis, or over several, element by element; ties share the
+    gradient."""
+    axis = _place("pmin", axis_name)
     return tree_map(lambda leaf: _stacked("pmin", leaf, axis).min(0), x)
 
 
 def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> Any:
-    """The values of all examples, stacked along a new `axis`, or with `tiled` joined along it."""
-    place = _axis("all_gather", axis_name)
+    """The values of all examples, stacked along a new `axis`, or with `tiled` joined along it;
+    over several named axes the first is slowest."""
+    place = _place("all_gather", axis_name)
 
     def one(leaf: Any) -> Tensor:
         rows = _stacked("all_gather", leaf, place)
@@ -161,7 +194,7 @@ def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> An
 def psum_scatter(x: Any, axis_name: Any, scatter_dimension: int = 0, tiled: bool = False) -> Any:
     """The sum over a named axis, of which every example keeps its part along a dimension: one
     element of it, or with `tiled` an equal share."""
-    place = _axis("psum_scatter", axis_name)
+    place = _place("psum_scatter", axis_name)
 
     def one(leaf: Any) -> Tensor:
         total = _stacked("psum_scatter", leaf, place).sum(0)
@@ -178,7 +211,7 @@ def all_to_all(
 ) -> Any:
     """Part i along `split_axis` goes to example i; what comes in is stacked along `concat_axis`,
     or with `tiled` joined along it."""
-    place = _axis("all_to_all", axis_name)
+    place = _place("all_to_all", axis_name)
 
     def one(leaf: Any) -> Tensor:
         stack = _stacked("all_to_all", leaf, place)

@@ -21,6 +21,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
+from adjoint.tensor.layouts import row_place
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import Scope
 from adjoint.tensor.views import receive
@@ -239,7 +240,7 @@ def variables(leaves: Sequence[Tensor]) -> list[Tensor]:
 
 def example_of(node: UOp, name: str, inner: Scope, given: dict[UOp, UOp]) -> UOp:
     """A variable of the scope for one example of a batched node; the node is given for it."""
-    one = OPS["input"](name, node.shape[1:], node.dtype, node.device)
+    one = OPS["input"](name, node.shape[1:], node.dtype, row_place(node))
     symbol: UOp = OPS["unique_identity"](one)
     inner.variables.add(symbol)
     given[symbol] = node

@@ -18,6 +18,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute
 from adjoint.ops.movement import checked_axis
 from adjoint.tensor import Tensor
+from adjoint.tensor.layouts import row_place
 from adjoint.tensor.random import split
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import DROPPED, KEPT, scope
@@ -221,7 +222,7 @@ def scan(
 
 
 def _row_type(row: UOp) -> UOp:
-    return OPS["input"]("row", row.shape[1:], row.dtype, row.device)
+    return OPS["input"]("row", row.shape[1:], row.dtype, row_place(row))
 
 
 def _length(op: str, rows: list[UOp], length: int | None) -> int:

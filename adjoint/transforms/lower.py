@@ -28,7 +28,7 @@ from adjoint.ir.function import Function
 from adjoint.ir.memory_limit import MemoryLimit, limited, without_donations
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import mesh_among
-from adjoint.ops.collective import COLLECTIVES, collective_text
+from adjoint.ops.collective import COLLECTIVES, collective_line
 from adjoint.runtime.buffer import Buffer
 from adjoint.runtime.device import Device
 from adjoint.schedule.footprint import Footprint, footprint
@@ -87,9 +87,7 @@ class Lowered(Displayed):
             found: list[str] = self.staged.lines()
             return found
         nodes = [s.node for s in self.plan.steps if isinstance(s, HostStep)]
-        met = [n for n in nodes if n.op in COLLECTIVES]
-        kind = lambda n: f"{n.dtype.short}{list(n.src[0].shape)}"  # noqa: E731
-        return [f"{n.op.name} of {kind(n)}: {collective_text(n)}" for n in met]
+        return [collective_line(n) for n in nodes if n.op in COLLECTIVES]
 
     def stages(self) -> Any:
         """On a mesh with stages: the order of microbatches, and what each stage keeps and sends."""

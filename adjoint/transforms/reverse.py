@@ -16,7 +16,7 @@ from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
-from adjoint.tensor.sharded import conformed
+from adjoint.tensor.layouts import conformed
 from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint import Tensor
+from adjoint import Tensor, cond, lower, scan
 from adjoint.errors import InternalError
 from adjoint.ir.dtype import ALL, dtypes
 from adjoint.ir.opdef import OPS
@@ -59,6 +59,32 @@ def test_names_of_buffers_keep_clear_of_inputs():
     taken = OPS["input"]("b0", (2,), "float32", "REF")
     node = Tensor(np.zeros(2, np.float32), device="REF").uop + taken
     assert '{name: "b1", device: "REF"}' in text(node)
+
+
+def test_functions_of_loops_follow_the_graph_by_name():
+    x = Tensor(np.ones(3, np.float32), device="REF")
+    step = lambda c, i: (cond(c.sum() > 9, lambda c: c, lambda c: c * 2, c), ())  # noqa: E731
+    shown = lines(scan(step, x, length=4)[0].uop)
+    assert [line.strip() for line in shown if "outputs" in line or "@f" in line] == [
+        "%1 = loop(%0) {body: @f0, carries: 1, sequences: 0, length: 4, reverse: false} : "
+        "(Tensor<f32, [3]>)",
+        "outputs: %2",
+        "@f0:",
+        "%4 = branch(%3, %1) {true: @f1, false: @f2} : (Tensor<f32, [3]>)",
+        "outputs: %5",
+        "@f1:",
+        "outputs: %0",
+        "@f2:",
+        "outputs: %2",
+    ]
+    assert shown[6] == '  %1 = input() {name: "a0", device: "REF"} : Tensor<f32, [3]>'
+
+
+def test_a_function_that_is_called_twice_is_printed_once():
+    step = lambda c, i: (c * 2, ())  # noqa: E731
+    once = scan(step, scan(step, Tensor.ones(3), length=4)[0], length=5)[0]
+    assert [line for line in lines(once.uop) if line.startswith("@")] == ["@f0:"]
+    assert "loop(" in lower(lambda x: scan(step, x, length=4)[0])(Tensor.ones(3)).graph()
 
 
 def test_origins_are_comments():

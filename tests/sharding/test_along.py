@@ -216,3 +216,11 @@ def test_in_the_fast_order_a_member_scans_its_part_as_a_whole():
     with reduction_order("fast"):
         assert collectives(x.cumsum(0), order="fast") == ["all_gather"]
         np.testing.assert_allclose(x.cumsum(0).numpy(), X.cumsum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("length", [8, 7])
+def test_a_running_sum_of_negative_zeros_keeps_their_sign(count, length):
+    x = on(line(count), np.full(length, -0.0, np.float32), "d")
+    assert np.signbit(x.cumsum(0).numpy()).all()
+    assert np.signbit(x.flip(0).cumsum(0).numpy()).all()

@@ -1,5 +1,7 @@
 """In the fixed order, meshes of 1, 2, 4 and 8 members give the same bits."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -120,4 +122,25 @@ def test_two_axes_are_joined_in_the_order_of_the_dimension(axes, spec):
         y = (x @ Tensor(W1).shard(mesh, P(axes))) * 0.3
         assert {axis for axis, _ in y.sharding.pending} == {"dp", "tp"}
         found.add(y.shard(mesh, spec).numpy().tobytes())
+    assert len(found) == 1
+
+
+def written_mean(x, y, mesh):
+    z = y * 1
+    z[Tensor([3], device="CPU")] = 3.0
+    return ((z.mean().shard(mesh, P()) + x).tanh()).sum()
+
+
+def test_how_a_written_value_is_split_does_not_depend_on_the_number_of_members():
+    """An only member has as many pieces of a sum as all others together."""
+    found = set()
+    for n in (1, 2, 4, 8):
+        mesh = line(n, kind="CPU")
+        x = Tensor(values(8), device="CPU").shard(mesh, P())
+        y = Tensor(values(8, seed=1), device="CPU").shard(mesh, P("d"))
+        added = y.scatter_reduce(0, Tensor([3]), Tensor([3.0]), "sum")
+        assert added.sharding.spec == P("d")
+        gradients = grad(partial(written_mean, mesh=mesh), (0, 1))(x, y)
+        sums = [added.mean(), (added * 3).sum().exp()]
+        found.add(tuple(t.numpy().tobytes() for t in (*gradients, *sums)))
     assert len(found) == 1

@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import AdjointError, BoundsError, Mesh, P, Tensor, grad, jit, lower, visualize_sharding
+from adjoint import (
+    AdjointError,
+    BoundsError,
+    Mesh,
+    P,
+    Tensor,
+    fori_loop,
+    grad,
+    jit,
+    lower,
+    show,
+    visualize_sharding,
+)
 from adjoint.ir.mesh import Sharding
 from adjoint.nn import state
 from adjoint.runtime.sharded_buffer import ShardedBuffer
@@ -194,6 +206,24 @@ def test_lower_shows_what_each_member_runs_and_says():
     assert "collective all_reduce(" in lowered.schedule()
     assert "members of the mesh meet there" in lowered.explain(measure=False)
     assert "f32, [8, 3]" in lowered.graph()
+
+
+def test_show_says_what_members_say():
+    """A line of text for each collective behind the program, inside of transforms as well."""
+    mesh = line(2, kind="CPU")
+    x, w = on(mesh, X, None, "d"), on(mesh, values(6, 4, seed=1), "d")
+    said = "collective: all_reduce of f32[8, 4]: sum over d, 2 members, 128 bytes sent by each"
+    assert show((x @ w).exp()).splitlines()[-2:] == ["outputs: %3", said]
+    assert "collective" not in show(on(mesh, X, "d") @ Tensor(w.numpy()))
+    seen = []
+    step = jit(lambda x, w: seen.append(show(x @ w)) or x @ w)
+    step(x, w)
+    assert seen[0].splitlines()[-1] == said
+    turns = fori_loop(0, 5, lambda i, c: (c @ w @ w.T).tanh(), x)
+    assert any(text.endswith(", 5 times") for text in show(turns).splitlines())
+    shown = show((x @ w).exp(), limit=2).splitlines()
+    assert shown[1] == "... 3 more lines ..."
+    assert shown[-1] == said
 
 
 def test_pictures():

@@ -7,14 +7,18 @@ from adjoint import (
     Mesh,
     P,
     Tensor,
+    backward_on_trace,
     grad,
     jit,
     lower,
     reduction_order,
+    trace,
     vmap,
     with_sharding_constraint,
 )
 from adjoint.ir.mesh import Sharding
+from adjoint.tensor.layouts import sharding_of
+from adjoint.transforms.trace import _accumulate_cotangent
 from tests.sharding.meshes import collectives, grid, line, on, values
 
 X, W = values(8, 6), values(6, 4, seed=1)
@@ -300,6 +304,32 @@ def test_the_gradient_of_a_value_on_one_device_is_there(mesh):
     np.testing.assert_allclose(g.numpy(), np.repeat(X.sum(0)[:, None], 4, 1), rtol=1e-5)
 
 
+def test_cotangents_are_accumulated_as_their_target_lies(mesh):
+    """What is pending is joined, for the target has nothing pending, and then moved to parts."""
+    target, held = on(mesh, X[:, :4], "d"), {}
+    _accumulate_cotangent(held, target, row_parallel(mesh))
+    assert sharding_of(held[target.uop]) == target.sharding
+    assert collectives(Tensor(held[target.uop])) == ["reduce_scatter"]
+    _accumulate_cotangent(held, target, Tensor(X[:, :4], device="REF"))
+    _accumulate_cotangent(held, target, on(mesh, X[:, :4], None, "d"))
+    assert sharding_of(held[target.uop]) == target.sharding
+    found = Tensor(held[target.uop]).numpy()
+    np.testing.assert_allclose(found, X @ W + 2 * X[:, :4], rtol=1e-5, atol=1e-5)
+    alone = Tensor(X[:, :4], device="REF")
+    _accumulate_cotangent(held, alone, row_parallel(mesh))
+    assert Tensor(held[alone.uop]).sharding is None
+
+
+def test_gradients_of_a_trace_lie_as_its_arguments_do(mesh):
+    x, w = on(mesh, X, None, "d"), on(mesh, W, "d")
+    traced = trace(lambda x, w: (x @ w).tanh(), x, w)
+    traced.refresh_graph_values()
+    found = backward_on_trace(traced, on(mesh, np.ones((8, 4), np.float32), None, "d"))
+    assert [g.sharding for g in found] == [x.sharding, w.sharding]
+    wanted = 1 - np.tanh(X @ W) ** 2
+    np.testing.assert_allclose(found[1].numpy(), X.T @ wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_second_derivatives_and_vmap_compose(mesh):
     x = on(mesh, X[:, 0], "d")
     second = grad(lambda x: grad(lambda x: (x**3).sum())(x).sum())(x)
@@ -324,6 +354,73 @@ def test_layouts_survive_realize_assign_setitem_and_jit(mesh):
     step = jit(lambda x: x * 2 + 1)
     assert step(x).sharding == kept
     assert step(step(x)).sharding == kept
+
+
+WRITES = {
+    "all": lambda x: x.__setitem__(..., 2.0),
+    "all of another": lambda x: x.__setitem__(slice(None), Tensor(X, device="REF") * 2),
+    "rows laid out otherwise": lambda x: x.__setitem__(
+        slice(2, 4), Tensor(X, device="REF").shard(x.sharding.mesh, P(None, "d"))[:2]
+    ),
+    "places": lambda x: x.__setitem__(
+        (Tensor([1, 2], device="REF"), Tensor([0, 1], device="REF")), 1.0
+    ),
+    "places of rows": lambda x: x.__setitem__(Tensor([3], device="REF"), 3.0),
+    "through a transpose": lambda x: x.T.__setitem__(slice(None), Tensor(X.T.copy(), device="REF")),
+    "through a reshape": lambda x: x.reshape(-1).__setitem__(slice(None), 1.0),
+    "zero_": lambda x: x.zero_(),
+    "fill_": lambda x: x.fill_(3.0),
+    "copy_": lambda x: x.copy_(Tensor(X, device="REF")),
+    "uniform_": lambda x: x.uniform_(),
+    "+=": lambda x: x.__iadd__(Tensor(X, device="REF").shard(x.sharding.mesh, P(None, "d"))),
+}
+
+
+@pytest.mark.parametrize("spec", [("d",), (None, "d"), ()], ids=["rows", "columns", "whole"])
+@pytest.mark.parametrize("name", WRITES)
+def test_a_tensor_that_is_written_to_lies_as_before(mesh, name, spec):
+    whole, x = Tensor(X, device="REF"), on(mesh, X, *spec)
+    Tensor.manual_seed(0)
+    WRITES[name](x)
+    assert x.sharding == Sharding(mesh, spec)
+    assert x.realize().sharding == Sharding(mesh, spec)
+    if "otherwise" not in name and name != "+=":
+        Tensor.manual_seed(0)
+        WRITES[name](whole)
+        assert (x.numpy() == whole.numpy()).all()
+
+
+def test_gradients_of_examples_lie_as_the_examples_do(mesh):
+    """A function of one example says nothing of how a batch is split, and nothing is sent."""
+    x, w = on(mesh, X, "d"), on(mesh, W)
+    loss = lambda w, row: ((row @ w).tanh() ** 2).sum()  # noqa: E731
+    by_weight = vmap(grad(loss), in_axes=(None, 0))(w, x)
+    by_example = vmap(grad(loss, 1), in_axes=(None, 0))(w, x)
+    columns = vmap(grad(loss, 1), in_axes=(None, 1), out_axes=1)(w, on(mesh, X.T.copy(), None, "d"))
+    assert by_weight.sharding == by_example.sharding == Sharding(mesh, ("d",))
+    assert columns.sharding == Sharding(mesh, (None, "d"))
+    for found in (by_weight, by_example, columns):
+        assert collectives(found) == []
+    wanted = vmap(grad(loss, 1), in_axes=(None, 0))(
+        Tensor(W, device="REF"), Tensor(X, device="REF")
+    )
+    np.testing.assert_allclose(by_example.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(columns.numpy(), wanted.numpy().T, rtol=1e-5, atol=1e-6)
+
+
+def test_a_layout_asked_for_inside_vmap_is_that_of_an_example():
+    mesh = grid(2, 2)
+    x = on(mesh, values(4, 8, 6), "dp")
+    laid = vmap(lambda row: with_sharding_constraint(row, mesh, P("tp")))(x)
+    assert laid.sharding.spec == P("dp", "tp")
+    assert collectives(laid) == []
+    seen = []
+    vmap(lambda row: seen.append(row.sharding.spec) or row)(laid)
+    assert seen == [P("tp")]
+    taken = vmap(lambda row: with_sharding_constraint(row, mesh, P("dp")))(x)
+    assert taken.sharding.spec == P(None, "dp")
+    assert (taken.numpy() == x.numpy()).all()
+    assert (laid.numpy() == x.numpy()).all()
 
 
 def test_a_jitted_function_is_traced_anew_for_another_layout(mesh):

@@ -15,6 +15,7 @@ from adjoint import (
     jit,
     pmax,
     pmean,
+    pmin,
     ppermute,
     psum,
     psum_scatter,
@@ -139,3 +140,84 @@ def test_what_does_not_fit_says_so(mesh):
         shard_map(lambda x: x, mesh, "d", P())(tensor(X))
     with pytest.raises(AdjointError, match="no part for each"):
         shard_map(lambda x: psum_scatter(x, "d"), mesh, P("d"), P("d"))(tensor(X))
+
+
+# ---- several axes at once
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 3), (3, 1)])
+def test_collectives_go_over_several_axes_the_first_slowest(sizes):
+    mesh = grid(*sizes)
+    a, b = sizes
+    x = values(2 * a, 2 * b, dtype=np.float64)
+    parts = [p for r in np.split(x, a) for p in np.split(r, b, 1)]
+    both, whole = mesh.names, P()
+
+    def over(function, out=whole):
+        return shard_map(function, mesh, P(*both), out)(tensor(x)).numpy()
+
+    np.testing.assert_allclose(over(lambda p: psum(p, both)), sum(parts))
+    np.testing.assert_allclose(over(lambda p: pmean(p, both)), sum(parts) / len(parts))
+    assert (over(lambda p: pmax(p, both)) == np.max(parts, 0)).all()
+    assert (over(lambda p: pmin(p, list(both))) == np.min(parts, 0)).all()
+    assert (over(lambda p: all_gather(p, both)) == np.stack(parts)).all()
+    places = over(lambda p: p * 0 + axis_index(both) + 10 * axis_size(both), P(*both))
+    assert (places[::2, ::2].reshape(-1) == np.arange(len(parts)) + 10 * len(parts)).all()
+    back = over(lambda p: axis_index(both[::-1]) + p * 0, P(*both))
+    assert (back[::2, ::2] == np.arange(len(parts)).reshape(b, a).T).all()
+
+
+def test_a_sum_over_several_axes_is_one_collective_and_has_a_derivative():
+    mesh = grid(2, 2)
+    x = on(mesh, values(4, 4, dtype=np.float64), "dp", "tp")
+
+    def total(x):
+        return shard_map(
+            lambda p: psum(p.sin(), ("dp", "tp")) * p, mesh, P("dp", "tp"), P("dp", "tp")
+        )(x)
+
+    assert collectives(total(x)) == ["all_reduce"]
+    g = grad(lambda x: total(x).sum())(x)
+    assert g.sharding == x.sharding
+    array = x.numpy()
+    parts = [p for r in np.split(array, 2) for p in np.split(r, 2, 1)]
+    wanted = sum(map(np.sin, parts))[None] + np.cos(parts) * sum(parts)
+    found = [p for r in np.split(g.numpy(), 2) for p in np.split(r, 2, 1)]
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_parts_are_scattered_and_exchanged_over_several_axes():
+    mesh, both = grid(2, 2), ("dp", "tp")
+    x = values(16, 4, dtype=np.float64)
+    scattered = shard_map(lambda p: psum_scatter(p, both, tiled=True), mesh, P(both), P(both))
+    np.testing.assert_allclose(scattered(tensor(x)).numpy(), sum(np.split(x, 4)))
+    assert collectives(scattered(on(mesh, x, both))) == ["reduce_scatter"]
+    turned = shard_map(
+        lambda p: all_to_all(p, both, 1, 0, tiled=True), mesh, P(both), P(None, both)
+    )
+    assert (turned(tensor(x)).numpy() == x).all()
+
+
+@pytest.mark.parametrize(
+    ("names", "code"), [((), "E2008"), (("dp", "dp"), "E2008"), (("dp", "zz"), "E2002")]
+)
+def test_names_of_several_axes_are_open_and_different(names, code):
+    with pytest.raises(AdjointError) as found:
+        shard_map(lambda p: psum(p, names), grid(2, 2), P("dp"), P())(tensor(X))
+    assert found.value.code == code
+
+
+def test_gradients_of_members_lie_as_their_parts_do(mesh):
+    x, w = on(mesh, X, "d"), on(mesh, values(6, 3, dtype=np.float64))
+    own = shard_map(
+        lambda w, rows: grad(lambda w: ((rows @ w).tanh() ** 2).sum())(w), mesh, (P(), PARTS), PARTS
+    )
+    assert collectives(own(w, x)) == []
+    summed = shard_map(
+        lambda w, rows: psum(grad(lambda w: ((rows @ w) ** 2).sum())(w), "d"),
+        mesh,
+        (P(), PARTS),
+        P(),
+    )
+    assert collectives(summed(w, x)) == ["all_reduce"]
+    np.testing.assert_allclose(summed(w, x).numpy(), 2 * X.T @ (X @ w.numpy()))

@@ -3,10 +3,11 @@
 What may live here: collectives over MPI's messages, and waiting for them. What may not: starting
 processes (`cli/launch.py`), heartbeats (`watch.py`), the end of a process (`process.py`).
 
-Before data move, the members agree that they make the same call (`meet`). They wait by polling,
-never inside MPI, so they notice a lost process meanwhile. An `all_reduce` is a reduction of one
-part per member, each joined by its owner, and a gather of the parts: the fewest bytes possible.
-Long vectors travel in blocks, so that one is joined while others are in flight.
+Before data move, the members agree that they make the same call (`meet`). Few values travel with
+that word, so a short vector takes one message. The members wait by polling, never inside MPI, so
+they notice a lost process meanwhile. An `all_reduce` is a reduction of one part per member, each
+joined by its owner, and a gather of the parts: the fewest bytes possible. Long vectors travel in
+blocks, so that one is joined while others are in flight.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -34,11 +36,13 @@ from adjoint.runtime.comm.watch import Watch
 Requests = list[Any]  # of MPI
 
 SMALL = 1 << 16  # bytes, over all members, below which each joins everything by itself
+FEW = 1 << 14  # bytes, over all members, that have a place in the message by which they meet
 BLOCK = 1 << 22  # bytes of a vector that are on their way at once
 ROOM = 1 << 25  # bytes of memory that is kept for what comes
 FAREWELL = Call("the end of the program")
 _HASTE = 0.002  # seconds of polling without a pause
 _LAST_WORDS = 0.3  # seconds in which what a lost member has sent may still come
+_WORD = 16  # bytes of a digest
 _MAIL = 20_000  # the first tag of messages; groups are made with those below
 _HEADER = 512  # bytes that say what a message is
 _PATIENCE = 0.5  # seconds of waiting after which the watch is told of it
@@ -77,6 +81,7 @@ class MpiMember:
         self._mpi, self._comm, self._watch, self._members = mpi, comm, watch, members
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self._groups: dict[tuple[int, ...], MpiMember] = {}
+        self._few = min(FEW // self.size, FEW >> 3) // _WORD * _WORD  # bytes beside a digest
         self._calls = 0
         self._leaving: list[tuple[Call, Any, Array]] = []  # messages that MPI may still read
         # one thread after another may call MPI, or only the one that started it
@@ -93,7 +98,11 @@ class MpiMember:
         return self._groups[members]
 
     def all_reduce(self, source: Array, target: Array, kind: str, *, label: str) -> None:
-        call = self.meet(protocol.all_reduce_call(source, target, kind, label))
+        call = protocol.all_reduce_call(source, target, kind, label)
+        rows = self._meet_with(call, source)
+        if rows is not None:
+            join_all(kind, rows, target)
+            return
         if config.ALL_REDUCE.value() == "any" and self._reduce_anyhow(call, source, target):
             return
         if source.nbytes * self.size <= SMALL or self.size == 1:
@@ -104,8 +113,12 @@ class MpiMember:
             self._reduce_in_blocks(call, source.reshape(-1), target.reshape(-1))
 
     def all_gather(self, source: Array, target: Array, *, label: str) -> None:
-        call = self.meet(protocol.all_gather_call(source, target, self.size, label))
-        self._gather(call, _apart(source, target), target)
+        call = protocol.all_gather_call(source, target, self.size, label)
+        rows = self._meet_with(call, source)
+        if rows is None:
+            self._gather(call, _apart(source, target), target)
+        for member, row in enumerate(rows or ()):
+            target[member] = row
 
     def reduce_scatter(self, source: Array, target: Array, kind: str, *, label: str) -> None:
         call = protocol.reduce_scatter_call(source, target, kind, self.size, label)
@@ -171,13 +184,31 @@ class MpiMember:
 
     def meet(self, call: Call) -> Call:
         """Wait until all members have come with the same call."""
-        self._calls += 1
-        mine = np.frombuffer(_digest(call), np.uint64).copy()
-        both, most = np.concatenate([mine, ~mine]), np.empty(4, np.uint64)
-        self._finish(call, [self._comm.Iallreduce(both, most, self._mpi.MAX)], meeting=True)
-        if (most[:2] != ~most[2:]).any():
-            self._tell_apart(call)
+        self._words(call, None)
         return call
+
+    def _meet_with(self, call: Call, values: Array) -> list[Array] | None:
+        """The values of all members, met with the same call; None: met, and they are too many."""
+        if values.nbytes > self._few:
+            self._words(call, None)
+            return None
+        words = self._words(call, values)[:, _WORD : _WORD + values.nbytes]
+        self._traffic.sent += values.nbytes * (self.size - 1)
+        return [word.view(values.dtype).reshape(values.shape) for word in words]
+
+    def _words(self, call: Call, values: Array | None) -> Array:
+        """What each member says first: what it calls, and few values. Whatever is called, a word
+        is of one length: so members that call different things can read one another's."""
+        self._calls += 1
+        mine = np.zeros(_WORD + self._few, np.uint8)
+        mine[:_WORD] = np.frombuffer(_digest(call), np.uint8)
+        if values is not None:
+            mine[_WORD : _WORD + values.nbytes] = _bytes(values)
+        words = np.empty((self.size, mine.size), np.uint8)
+        self._finish(call, [self._comm.Iallgather(mine, words)], meeting=True)
+        if (words[:, :_WORD] != mine[:_WORD]).any():
+            self._tell_apart(call)
+        return words
 
     def _tell_apart(self, call: Call) -> None:
         text = repr((call.collective, call.label, call.kind, call.dtype, call.shape, call.pairs))
@@ -336,7 +367,13 @@ def _pause(waited: float) -> None:
 
 
 def _digest(call: Call) -> bytes:
-    return hashlib.blake2b(call.signature.encode(), digest_size=16).digest()
+    return _digest_of(call.collective, call.kind, call.dtype, call.shape, call.pairs)
+
+
+@lru_cache(maxsize=1024)
+def _digest_of(collective: str, kind: str, dtype: str, shape: Any, pairs: Any) -> bytes:
+    signature = Call(collective, "", kind, dtype, shape, pairs).signature
+    return hashlib.blake2b(signature.encode(), digest_size=_WORD).digest()
 
 
 def _header(call: Call) -> Array:

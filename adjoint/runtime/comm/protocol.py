@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -88,33 +89,33 @@ class Call:
 
 def all_reduce_call(source: Any, target: Any, kind: str, label: str) -> Call:
     """The call of `all_reduce`, or the error that its arguments deserve."""
-    call = Call("all_reduce", label, kind, str(source.dtype), tuple(source.shape))
+    call = Call("all_reduce", label, kind, _name(source.dtype), tuple(source.shape))
     return _checked(call, source, target, call.shape, call.shape)
 
 
 def all_gather_call(source: Any, target: Any, size: int, label: str) -> Call:
     """The call of `all_gather`, or the error that its arguments deserve."""
-    call = Call("all_gather", label, "", str(source.dtype), tuple(source.shape))
+    call = Call("all_gather", label, "", _name(source.dtype), tuple(source.shape))
     return _checked(call, source, target, call.shape, (size, *call.shape))
 
 
 def reduce_scatter_call(source: Any, target: Any, kind: str, size: int, label: str) -> Call:
     """The call of `reduce_scatter`, or the error that its arguments deserve."""
     part = tuple(target.shape)
-    call = Call("reduce_scatter", label, kind, str(source.dtype), (size, *part))
+    call = Call("reduce_scatter", label, kind, _name(source.dtype), (size, *part))
     return _checked(call, source, target, call.shape, part)
 
 
 def all_to_all_call(source: Any, target: Any, size: int, label: str) -> Call:
     """The call of `all_to_all`, or the error that its arguments deserve."""
-    call = Call("all_to_all", label, "", str(source.dtype), (size, *tuple(source.shape)[1:]))
+    call = Call("all_to_all", label, "", _name(source.dtype), (size, *tuple(source.shape)[1:]))
     return _checked(call, source, target, call.shape, call.shape)
 
 
 def permute_call(source: Any, target: Any, pairs: Pairs, size: int, label: str) -> Call:
     """The call of `permute`, or the error that its arguments deserve."""
     ordered = tuple(sorted((int(a), int(b)) for a, b in pairs))
-    call = Call("permute", label, "", str(source.dtype), tuple(source.shape), ordered)
+    call = Call("permute", label, "", _name(source.dtype), tuple(source.shape), ordered)
     for ends in zip(*ordered, strict=True):
         if len(set(ends)) < len(ends) or not all(0 <= end < size for end in ends):
             refuse(call, f"a member sends and receives once, and is one of 0 to {size - 1}")
@@ -123,7 +124,7 @@ def permute_call(source: Any, target: Any, pairs: Pairs, size: int, label: str) 
 
 def message_call(kind: str, array: Any, label: str) -> Call:
     """The call of `send` or `receive`, or the error that its arguments deserve."""
-    call = Call(kind, label, "", str(array.dtype), tuple(array.shape))
+    call = Call(kind, label, "", _name(array.dtype), tuple(array.shape))
     if not _is_dense(array):
         refuse(call, "arrays are C-contiguous")
     return call
@@ -161,6 +162,12 @@ def _is_dense(array: Any) -> bool:
     return not isinstance(array, np.ndarray) or array.flags.c_contiguous
 
 
+@lru_cache(maxsize=256)
+def _name(dtype: Any) -> str:
+    return str(dtype)
+
+
+@lru_cache(maxsize=256)
 def can_join(dtype: str, kind: str) -> bool:
     """Whether Adjoint computes this of the dtype; bytes of any dtype can be moved."""
     if dtype.startswith("float8"):

@@ -11,8 +11,10 @@ from typing import Any
 
 from adjoint.autodiff.reverse import zeros_of
 from adjoint.errors import AutodiffError, DTypeError, ShapeError
+from adjoint.ir.mesh import Sharding
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
+from adjoint.tensor.layouts import conformed
 from adjoint.transforms.call import as_tensor
 from adjoint.transforms.pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -33,9 +35,12 @@ def _reduce_to_shape(cot: Tensor, shape: Sequence[int]) -> Tensor:
 def _accumulate_cotangent(
     cotangent_map: MutableMapping[UOp, UOp], target: Tensor | UOp, cot: Tensor | UOp
 ) -> None:
-    """Add a cotangent to what the map holds for the target; the first one is taken as it is."""
+    """Add a cotangent to what the map holds for the target; the first one is taken as it is. On a
+    mesh it is laid out as the target is first, and what is pending is joined."""
     node = target.uop if isinstance(target, Tensor) else target
     value = cot.uop if isinstance(cot, Tensor) else cot
+    if type(value.device) is Sharding or type(node.device) is Sharding:
+        value = conformed(value, node)
     present = cotangent_map.get(node)
     cotangent_map[node] = value if present is None else present + value
 

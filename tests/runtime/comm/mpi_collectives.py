@@ -79,6 +79,33 @@ def check_groups(member):
     assert member.group(tuple(reversed(range(size)))) is back
 
 
+class Counted:
+    """MPI's communicator, and what was asked of it."""
+
+    def __init__(self, comm):
+        self.comm, self.asked = comm, []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return getattr(self.comm, name)
+
+
+def check_short_vectors(member):
+    """Up to 2 KB of few members travel with the word by which these meet: in one message."""
+    counted = member._comm = Counted(member._comm)
+    for elements, messages in ((1, 1), (512, 1), (513, 2)):
+        source = values(member.rank, (elements,), "float32")
+        total, every = np.empty_like(source), np.empty((member.size, elements), np.float32)
+        counted.asked.clear()
+        member.all_reduce(source, total, "sum", label="check")
+        member.all_gather(source, every, label="check")
+        assert counted.asked == ["Iallgather"] * 2 * messages, counted.asked
+        parts = [values(rank, (elements,), "float32") for rank in range(member.size)]
+        assert total.tobytes() == tree("sum", parts).tobytes()
+        assert every.tobytes() == np.stack(parts).tobytes()
+    member._comm = counted.comm
+
+
 def main():
     member = distributed.member()
     for dtype in DTYPES:
@@ -92,6 +119,7 @@ def main():
     check_moves(member, "float8_e4m3fn", 3)
     check_moves(member, "float32", LONG)
     check_moves(member, "float32", 0)
+    check_short_vectors(member)
     check_groups(member)
     for dtype, rows in (("float32", 5), ("bfloat16", 0), ("int8", LONG), ("float32", LONG)):
         check_messages(member, dtype, rows)
