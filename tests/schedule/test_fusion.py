@@ -366,3 +366,12 @@ def test_an_upsampling_by_a_whole_number_neither_gathers_nor_scatters(mode):
     assert (
         "gather" not in lower(lambda x: x.interpolate((12, 27), mode))(floats(2, 4, 9)).schedule()
     )
+
+
+def test_sums_down_columns_of_far_memory_that_need_one_another_are_kernels_of_their_own():
+    def kernels(fn, *shape):
+        return lower(fn)(floats(*shape)).counts["kernels"]
+
+    assert kernels(lambda x: x.mean(0), 4096, 300) == 1
+    assert kernels(lambda x: x.std(0), 4096, 300) == 2
+    assert kernels(lambda x: x.std(0), 63, 300) == kernels(lambda x: x.std(1), 4096, 300) == 1
