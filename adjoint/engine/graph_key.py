@@ -130,6 +130,8 @@ def graph_key(
             items += (op, _plain(node.arg) if op.takes_functions else node.arg)
             if op.body is not None:  # of integers: the default float when it was made
                 items.append(node.dtype)
+            if op.told_by is not None:
+                items.append(op.told_by(node))
             items += [numbers[s] for s in src]
             devices.add(node.device)
         else:

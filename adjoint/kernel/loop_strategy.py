@@ -133,6 +133,8 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     memory = list(dict.fromkeys(probe.memory))
     inner_best = [_best(c, runs, memory) for c, runs in zip(counters.stages, stages, strict=True)]
     outer_best = _best(counters.outer, outer, memory)
+    if frame.group.reduced and target.team is None and _are_short([*inner_best, outer_best]):
+        outer_best = _longer(counters.outer, outer, memory) or outer_best
     lanes, size = _side(frame, inner_best, outer_best)
     gathers = any(_scattered(x, inner_best if lanes == "inner" else [outer_best]) for x in memory)
     points = prod(frame.group.sizes[a] for a in frame.outer) * sum(
@@ -225,10 +227,26 @@ def _tiled(
     return choice
 
 
-def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best:
+def _are_short(bests: Sequence[_Best]) -> bool:
+    """Whether no loop that lanes would go to is long enough for them."""
+    return all(best.size < _FEWEST for best in bests)
+
+
+def _longer(counters: LoopCounters, runs: Runs, memory: Sequence[Affine]) -> _Best | None:
+    """The loop across rows that has enough for lanes, though memory is not read along it, if the
+    others leave enough for threads: a line of a picture, of which each phase has some places."""
+    best = _best(counters, runs, memory, _FEWEST)
+    total = highest(prod(v.size for v in counters.vars))
+    return best if best.size >= _FEWEST and total >= _PIECES * best.size else None
+
+
+def _best(counters: LoopCounters, runs: Runs, memory: Sequence[Affine], least: int = 0) -> _Best:
+    """The loop that goes most along memory, of those with at least so many elements."""
     best = _Best(0, 0, -(1 << 30), None)
     for number, members in enumerate(in_runs(counters.vars, runs)):
         size = _size(members)
+        if size < least:
+            continue
         score = sum(_score(x.factor(members[-1])) for x in memory) - 8 * (size < 8)
         if score >= best.score:
             best = _Best(number, size, score, members[-1])
@@ -241,6 +259,8 @@ def _size(members: Sequence[IndexVar]) -> int:
 
 
 _ALONG = 4
+_FEWEST = 8  # elements that are worth lanes across rows
+_PIECES = 256  # of the grid, at least, where lanes go across memory
 _SMALLER = 8  # times, and how wide an element is counts for nothing
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share
@@ -261,7 +281,7 @@ def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int
         return ("inner", max(b.size for b in long)) if long else ("none", 1)
     total = sum(b.score for b in inner)
     short = max((b.size for b in inner), default=0) < 8
-    if outer.size >= 8 and (short or outer.score * max(len(inner), 1) > total):
+    if outer.size >= _FEWEST and (short or outer.score * max(len(inner), 1) > total):
         return "outer", outer.size
     return ("inner", max(b.size for b in long)) if long else ("none", 1)
 

@@ -84,7 +84,8 @@ class LineLoops(TreeLoops):
         end = UOp(OPS["minimum"], (self._rows_until(line), stop))
         most = min(GROUP, self.length // LANES)
         loop, row = self._loop(most if most > 1 else 2, self._less(end, start))
-        column = self._column(line, start, self.length - LANES + 1) + row * LANES + lane
+        here = UOp(OPS["add"], (start, self.index(row)))
+        column = self._column(line, here, self.length - LANES + 1) + lane
         return self._found((*loops, loop), line, column, ((line, column, ()),))
 
     def _across(self, loops: tuple[UOp, ...], line: Affine, stop: UOp, lane: Affine) -> TreePart:

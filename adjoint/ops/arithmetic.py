@@ -269,6 +269,12 @@ def _power_rule(a: UOp, value: Any, b: UOp) -> UOp | None:
     return b * (a if value == 2 else a ** (value - 1))
 
 
+def _direct_exponent(node: UOp) -> float | None:
+    """The exponent, where it has arithmetic of its own: a program for any exponent has not."""
+    value = constant_value(node.src[1]) if node.dtype.is_float else None
+    return value if value is not None and power.is_direct(value) else None
+
+
 pow_ = elementwise(
     "pow",
     "Power `x ** y`. A negative integer power of an integer is truncated towards zero.",
@@ -276,6 +282,7 @@ pow_ = elementwise(
     partials=_pow_partials,
     cost=EXPENSIVE,
     body=power.pow_of,
+    told_by=_direct_exponent,
     reference=_power_reference,
     samples=lambda: [
         *binary(0.3, 3)(),

@@ -32,7 +32,7 @@ from adjoint.schedule.classify import (
 from adjoint.schedule.layout import below_windows, matrix_base, row_base, sorts
 from adjoint.schedule.loop_axes import Atoms, Index
 from adjoint.schedule.makers import Makers
-from adjoint.schedule.node_facts import facts_of, is_large
+from adjoint.schedule.node_facts import facts_of, goes_down, is_large
 from adjoint.schedule.panel_units import PanelUnits
 from adjoint.schedule.row_units import RowUnits
 from adjoint.schedule.siblings import Siblings
@@ -284,8 +284,17 @@ class Fuser:
             )
         if len(uses) != 1:
             return "it is summed once, and read in several places"
+        if self._goes_down(node, units):
+            return "columns of far memory are added up line by line, which takes a kernel"
         rows = all(self.rows.makes_row(unit, index) for unit, index in uses)
         return "" if rows else "its results are no rows of the kernel that reads them"
+
+    def _goes_down(self, node: UOp, units: Iterable[Unit]) -> bool:
+        """Whether a sum and one that needs it go down columns: all columns at once, from line to
+        line of memory, which a kernel with sums one after another does not."""
+        later = list(chain.from_iterable(unit.reduced for unit in units))
+        down = not self.teams and any(goes_down(n, self.target) for n in (node, *later))
+        return down and bool(later)
 
     def _multiplies(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether one kernel needs a product, each of its elements or some columns beside one
@@ -332,7 +341,7 @@ class Fuser:
         self, node: UOp, kind: str, uses: Uses, units: dict[Unit, None], needs: Needs
     ) -> tuple[Unit, Index] | None:
         """A consumer's kernel in which the node can be one more result."""
-        if self._is_turned_product(node):
+        if self._is_turned_product(node) or (kind == REDUCE and self._goes_down(node, units)):
             return None
         for unit, index in sorted(uses, key=lambda use: use[0].high):
             flat = list(chain(*index))

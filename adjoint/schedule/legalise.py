@@ -21,7 +21,7 @@ from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
-from adjoint.ir.sizes import alike, is_one
+from adjoint.ir.sizes import alike, highest, is_one
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
@@ -102,6 +102,7 @@ def _filled(node: UOp, value: Any) -> UOp:
 _LONG = 1 << 15  # from so many elements on, cores that share a kernel do few results in blocks
 _LONG_COLUMN = 2 * BLOCK  # the same of columns that teams go down, block by block
 _LONGEST = 1 << 24  # from this many on, always
+_EXACT = 1 << 24  # float32 holds all integers up to here
 _FEW = 1 << 12
 _TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
 
@@ -201,6 +202,16 @@ def _wide(node: UOp, x: UOp) -> UOp:
     """Partial sums of narrow floats are kept in float32, as one pass would."""
     narrow = node.dtype in (dtypes.float16, dtypes.bfloat16)
     return x.cast(dtypes.float32) if narrow and reduce_of(node).tree else x
+
+
+def _count(node: UOp) -> UOp | None:
+    """sum(float(b)) of bools = float(sum(int32(b))): any order counts, so none is kept to"""
+    x = node.src[0]
+    if x.op is not OPS["cast"] or not x.src[0].dtype.is_bool or not node.dtype.is_float:
+        return None
+    if not _is_plain(node) or highest(prod(x.shape[d] for d in node.arg.axis)) > _EXACT:
+        return None
+    return node.op(x.src[0].cast(dtypes.int32), *node.arg).cast(node.dtype)
 
 
 def _arg_extreme(node: UOp) -> UOp:
@@ -372,6 +383,10 @@ def legal_rules(target: Target) -> RuleSet:
         """sum(where(positions == t, u, 0)) = where(0 <= t < n, u, 0) + 0, where teams add up"""
         return one_hot_sum(node) if target.team is not None and node.size else None
 
+    def count(node: UOp) -> UOp | None:
+        """a sum of bools as floats = a count, where lanes go by the order of sums"""
+        return _count(node) if target.team is None else None
+
     def written(node: UOp) -> UOp | None:
         """scatter(x, i, u) = where(position == i, u, x), for one i, where teams compute"""
         return single_write(node) if target.team is not None else None
@@ -380,6 +395,7 @@ def legal_rules(target: Target) -> RuleSet:
         (
             Rule("single_write", AnyNode("node", ("scatter",)), written),
             Rule("sum_of_one_hot", AnyNode("node", ("reduce_sum",)), picked),
+            Rule("count", AnyNode("node", ("reduce_sum",)), count),
             Rule("fold_in_phases", AnyNode("node", ("fold",)), phases),
             Rule("reduction_in_blocks", _REDUCTION, long),
             Rule("contraction_of_nothing", _CONTRACTION, sum_of_nothing),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from adjoint.ir.dtype import DType
 from adjoint.ir.kernel_kind import Library, View, is_constant
 from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ops.logic import is_copy
-from adjoint.schedule.classify import POINTWISE, REDUCE, ROUTINE, VIEW, weight
+from adjoint.schedule.classify import POINTWISE, REDUCE, ROUTINE, VIEW, kind_of, weight
 from adjoint.schedule.strategy import TILES, choose, step_kind
 from adjoint.target import Target
 
@@ -33,6 +34,7 @@ class Facts:
     stored: bool = False  # whether it is better in memory than computed by each of its readers
 
 
+_LINES = 64  # of a column, from which on it is added up line by line
 _FEW_SOURCES = 3
 _FEW_USERS = 3
 
@@ -78,6 +80,16 @@ def is_large(node: UOp, target: Target) -> bool:
     if not isinstance(node.dtype, DType) or target.limits.cheap_large <= target.limits.cheap:
         return False
     return _bytes_of(node) >= target.limits.large_bytes
+
+
+def goes_down(node: UOp, target: Target) -> bool:
+    """Whether a reduction goes down columns of many lines, whose elements caches do not hold."""
+    dims = getattr(node.arg, "axis", None)
+    if kind_of(node) != REDUCE or not isinstance(dims, tuple) or len(node.src) != 1:
+        return False
+    (x,) = node.src
+    count = highest(prod(x.shape[d] for d in dims))
+    return len(x.shape) - 1 not in dims and count >= _LINES and is_large(x, target)
 
 
 # ---- where memory is what takes time

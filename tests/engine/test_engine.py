@@ -127,6 +127,15 @@ def test_a_number_that_changes_becomes_an_argument():
     assert len(found[-1].lifted) == 1
 
 
+def test_a_power_has_the_same_bits_whatever_exponents_came_before():
+    array = np.random.default_rng(0).standard_normal(50_000).astype(np.float32)
+    x = Tensor(array, device="CPU").realize()
+    for exponent in [2.25, 2.75, 3.25, 3.75][: VALUES + 1]:
+        (x**exponent).realize()
+    wanted = (array.astype(np.float64) ** 3).astype(np.float32)
+    assert np.array_equal((x**3).numpy(), wanted)
+
+
 def test_few_programs_are_kept():
     programs = Programs(kept=4)
     for n in range(1, 9):

@@ -129,6 +129,19 @@ def test_powers_of_integers_wrap_around(dtype):
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("value", [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_small_power_of_a_float_is_the_nearest_and_takes_no_logarithm(value, sign):
+    x, exponent = leaf(0, dtypes.float32), sign * float(value)
+    root = decompose(OPS["pow"], (x, OPS["const"](exponent, dtypes.float32)), None, x.dtype)
+    assert not any(node.op.name in ("bitcast", "fma") for node in root.toposort())
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 1e-30]
+    array = np.float32([*_values(dtypes.float32), *ends])
+    with np.errstate(all="ignore"):
+        wanted = np.power(array.astype(np.float64), np.full(array.shape, exponent))
+        assert _same_bits(evaluate(root, {x: array}), wanted.astype(np.float32)).all()
+
+
 @pytest.mark.parametrize("value", [0, 1, 2, 3, 5, -1, -2])
 @pytest.mark.parametrize("dtype", [dtypes.int32, dtypes.float32, dtypes.float64], ids=str)
 def test_a_power_with_a_known_exponent(dtype, value):

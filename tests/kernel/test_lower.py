@@ -5,7 +5,7 @@ values. Kernels run whole and in pieces, on memory that nobody has cleared.
 import numpy as np
 import pytest
 
-from adjoint import Tensor
+from adjoint import Tensor, vjp
 from adjoint.backends.cpu import BACKEND
 from adjoint.codegen.show import show
 from adjoint.engine.pipeline import compile_graph
@@ -298,6 +298,26 @@ def test_a_transpose_goes_in_tiles():
     sizes = [n.arg.size for n in program_of(lambda x: x.T + 1, floats(370, 450)).body
              if n.op.name == "range"]  # fmt: skip
     assert sizes == [6 * 29, 4, 1, 16, 16]  # four squares at a time along the 370
+
+
+def test_every_kernel_of_a_pools_gradient_has_lanes():
+    def fn(x, g):
+        return vjp(lambda x: x.max_pool2d(3, 2, 1, 1), x)[1](g)[0]
+
+    steps = plan_of(fn, [floats(2, 8, 56, 56), floats(2, 8, 28, 28)]).steps
+    for step in steps:
+        assert max(n.arg.lanes for n in step.program.body if n.op.name == "range") >= 8
+
+
+def test_what_belongs_to_a_line_is_not_divided_for_in_lanes():
+    def fn(x, w):
+        return (x * w.reshape(1, 6, 1)).reshape(3, 1800).var(1)  # lines of 300, six to a sum
+
+    body = program_of(fn, floats(3, 6, 300), floats(6)).body
+    lanes = {n for n in body if n.op.name == "range" and n.arg.lanes > 1}
+    divided = [n for n in body if n.op.name == "floordiv" and lanes & set(n.toposort())]
+    assert lanes
+    assert len(divided) == 2  # of the row that goes on in the next line, once a pass
 
 
 def test_no_division_where_a_view_divides():

@@ -355,3 +355,23 @@ def test_weights_are_looked_at_once_for_a_convolution_and_its_gradient():
     gradient = lower(grad(both))(floats(32, 32, 4, 4), floats(256, 32, 3, 3))
     asked = [k for k in gradient.kernels() if k.startswith("# kernel eq")]
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_an_upsampling_by_a_whole_number_neither_gathers_nor_scatters(mode):
+    def fn(x):
+        return grad(lambda x: x.interpolate((12, 27), mode).square().sum())(x)
+
+    assert "scatter" not in lower(fn)(floats(2, 4, 9)).schedule()
+    assert (
+        "gather" not in lower(lambda x: x.interpolate((12, 27), mode))(floats(2, 4, 9)).schedule()
+    )
+
+
+def test_sums_down_columns_of_far_memory_that_need_one_another_are_kernels_of_their_own():
+    def kernels(fn, *shape):
+        return lower(fn)(floats(*shape)).counts["kernels"]
+
+    assert kernels(lambda x: x.mean(0), 4096, 300) == 1
+    assert kernels(lambda x: x.std(0), 4096, 300) == 2
+    assert kernels(lambda x: x.std(0), 63, 300) == kernels(lambda x: x.std(1), 4096, 300) == 1

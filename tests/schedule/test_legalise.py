@@ -85,6 +85,11 @@ CASES = {
     ],
     "single_write": [],  # where teams compute: test_single_writes.py
     "sum_of_one_hot": [],  # where teams add up
+    "count": [
+        (X > 0).cast("float32").sum(1),
+        (X > 0).cast("float16").sum((0, 1), True),
+        windows(given("x", 2, 3, 7, 7) > 0).cast("float64").sum((4, 5)),
+    ],
     "fold_in_phases": [
         given("x", 2, 5, 9, 3, 3).fold((2, 11, 19), (1, 2), 3, 2),
         given("x", 2, 5, 9, 3, 2).fold((2, 7, 28), (1, 2), (3, 2), (1, 3)),

@@ -4,7 +4,9 @@ The stride of the index along the lanes decides: 1 is one access to consecutive 
 same reversed, 0 a scalar, 2 or 4 one masked access that skips the elements between, anything else a
 gather or scatter. A kernel touches memory only where the bounds check holds and the lane is active.
 If all lanes share a bounds check that fails, the access goes to spare memory of the function, which
-costs no branch; otherwise the access is masked.
+costs no branch; otherwise the access is masked. A masked load whose first and last lanes say that
+it touches nothing goes to the spare memory too: a processor takes hundreds of cycles to find that a
+masked load asks nothing of a page that is not mapped.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None =
         ask(w, node.dtype, buffer.name, index.name, ahead, value_of[ahead.grid].name)
     if index.stride == 0:
         return _load_one(w, node.dtype, buffer, index, gate, alt)
-    return _load_lanes(w, node.dtype, buffer, index, gate, alt)
+    held = None if given is None else _may_hold(w, given, value_of)
+    return _load_lanes(w, node.dtype, buffer, index, gate, alt, held)
 
 
 def store(
@@ -93,6 +96,35 @@ def _any_lane(w: Writer, gate: Value) -> str:
     return w.emit(f"icmp ne {bits} {w.emit(f'bitcast {truth} {name} to {bits}')}, 0")
 
 
+def _may_hold(w: Writer, gate: UOp, value_of: dict[UOp, Value]) -> str | None:
+    """False only where a gate holds in no lane, as far as its ends along the lanes tell; None where
+    they tell nothing."""
+    value, name = value_of[gate], gate.op.name
+    if value.stride == 0:
+        return value.name
+    if name == "logical_and":
+        parts = [p for s in gate.src if (p := _may_hold(w, s, value_of)) is not None]
+        return w.emit(f"and i1 {parts[0]}, {parts[1]}") if len(parts) == 2 else (*parts, None)[0]
+    if name not in _ORDERS or not gate.src[0].dtype.is_int:
+        return None
+    low, high = (_end(w, s, value_of[s], last) for s, last in zip(gate.src, (-1, 1), strict=True))
+    if low is None or high is None:
+        return None
+    return w.emit(f"icmp {_ORDERS[name]} {ty.type_of(gate.src[0].dtype)} {low}, {high}")
+
+
+_ORDERS = {"lt": "slt", "le": "sle"}
+
+
+def _end(w: Writer, node: UOp, value: Value, side: int) -> str | None:
+    """The least (-1) or greatest (1) of what counts along the lanes."""
+    if value.stride is None or node.dtype.kind != "i":
+        return None
+    if value.stride * side <= 0:
+        return value.name
+    return w.emit(f"add {ty.type_of(node.dtype)} {value.name}, {value.stride * (w.lanes - 1)}")
+
+
 def _pointer(
     w: Writer, dtype: DType, buffer: Value, index: str, held: str | None, lanes: int
 ) -> str:
@@ -110,7 +142,13 @@ def _pointer(
 
 
 def _load_lanes(
-    w: Writer, dtype: DType, buffer: Value, index: Value, gate: Value | None, alt: Value | None
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: Value,
+    gate: Value | None,
+    alt: Value | None,
+    held: str | None,
 ) -> Value:
     other = None if alt is None else w.vector(alt, dtype)
     consecutive = index.stride in (1, -1)
@@ -124,7 +162,7 @@ def _load_lanes(
     mask = _lane_mask(w, gate)
     apart = _load_apart if _is_apart(w, dtype, index) else _gather
     access = _load_masked if consecutive else apart
-    found = access(w, dtype, buffer, index, mask, rest or "zeroinitializer")
+    found = access(w, dtype, buffer, index, mask, rest or "zeroinitializer", held)
     return Value(from_memory(w, found, dtype, w.lanes), None, w.level)
 
 
@@ -136,13 +174,26 @@ def _load_plain(w: Writer, dtype: DType, buffer: Value, index: Value, gate: Valu
     return from_memory(w, _turned(w, index, kind, found), dtype, w.lanes)
 
 
+def _masked_pointer(
+    w: Writer, dtype: DType, buffer: Value, index: str, held: str | None, lanes: int
+) -> str:
+    """The address of a masked access, which may be anywhere."""
+    if held is not None:
+        return _pointer(w, dtype, buffer, index, held, lanes)
+    return w.emit(f"getelementptr {ty.memory_type(dtype)}, ptr {buffer.name}, i64 {index}")
+
+
 def _load_masked(
-    w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: Value,
+    mask: str,
+    other: str,
+    held: str | None,
 ) -> str:
     kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
-    pointer = w.emit(
-        f"getelementptr {ty.memory_type(dtype)}, ptr {buffer.name}, i64 {_lowest(w, index)}"
-    )
+    pointer = _masked_pointer(w, dtype, buffer, _lowest(w, index), held, w.lanes)
     mask = _turned(w, index, truth, mask)
     other = _turned(w, index, kind, other)
     name = f"llvm.masked.load.{ty.suffix(ty.memory_type(dtype), w.lanes)}.p0"
@@ -151,7 +202,15 @@ def _load_masked(
     return _turned(w, index, kind, w.emit(text))
 
 
-def _gather(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str) -> str:
+def _gather(
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: Value,
+    mask: str,
+    other: str,
+    held: str | None,
+) -> str:
     kind, truth = ty.memory_type(dtype, w.lanes), ty.vector_of("i1", w.lanes)
     pointers = f"<{w.lanes} x ptr> {_pointers(w, dtype, buffer, index)}"
     name = f"llvm.masked.gather.{ty.suffix(ty.memory_type(dtype), w.lanes)}.v{w.lanes}p0"
@@ -183,11 +242,19 @@ def _spread_apart(w: Writer, stride: int, kind: str, vector: str, between: str) 
     return w.emit(f"shufflevector {kind} {vector}, {kind} {between}, {order}")
 
 
-def _load_apart(w: Writer, dtype: DType, buffer: Value, index: Value, mask: str, other: str) -> str:
+def _load_apart(
+    w: Writer,
+    dtype: DType,
+    buffer: Value,
+    index: Value,
+    mask: str,
+    other: str,
+    held: str | None,
+) -> str:
     stride, element = index.stride or 1, ty.memory_type(dtype)
     count = stride * w.lanes
     kind, truth = ty.vector_of(element, count), ty.vector_of("i1", count)
-    pointer = w.emit(f"getelementptr {element}, ptr {buffer.name}, i64 {index.name}")
+    pointer = _masked_pointer(w, dtype, buffer, index.name, held, count)
     name, align = f"llvm.masked.load.{ty.suffix(element, count)}.p0", f"i32 {dtype.itemsize}"
     wanted = f"{truth} {_mask_apart(w, stride, mask)}"
     text = w.call(kind, name, f"ptr {pointer}", align, wanted, f"{kind} zeroinitializer")

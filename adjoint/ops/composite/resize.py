@@ -65,6 +65,8 @@ def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UO
     n = x.shape[axis]
     if n == size:
         return x
+    if mode != "linear" and size % n == 0:
+        return _repeated(x, axis, size // n)
     at = positions(size, 0, 1, x.device)
     if mode == "nearest":
         return taken(x, axis, at * n // size)
@@ -77,6 +79,13 @@ def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UO
     low = top // bottom
     share = ((top % bottom).cast(x.dtype) / bottom).reshape(size, *[1] * (x.ndim - axis - 1))
     return taken(x, axis, low) * (1 - share) + taken(x, axis, (low + 1).minimum(n - 1)) * share
+
+
+def _repeated(x: UOp, axis: int, count: int) -> UOp:
+    """Every element of an axis so many times in turn."""
+    before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    apart = x.reshape(*before, n, 1, *after).expand((*before, n, count, *after))
+    return apart.reshape(*before, n * count, *after)
 
 
 @composite(

@@ -7,6 +7,7 @@ that the product with y has an error well below one unit; float32 is computed in
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -49,6 +50,7 @@ from adjoint.ops.samples import binary
 
 _FIRST = (2.8853900817779268, 4.0710547481862066e-17)  # 2 / ln 2
 _SECOND = (0.9617966939259756, 5.0577616648125907e-17)  # 2 / (3 ln 2)
+_SMALL = 4  # exponents up to which products are sooner than a logarithm
 
 
 def _log2_pair(x: UOp) -> tuple[UOp, UOp]:
@@ -136,7 +138,13 @@ def _ends(x: UOp, y: UOp, a: UOp, value: UOp) -> UOp:
 
 
 def _constant(x: UOp) -> float | None:
-    return x.arg.value if x.op.name == "const" else None
+    """The number that a node is, to be compared as one and not by its bits."""
+    return +x.arg.value if x.op.name == "const" else None
+
+
+def is_direct(y: float) -> bool:
+    """Whether products and roots are a power of some dtype sooner than a logarithm."""
+    return abs(y) <= _SMALL and (2 * y).is_integer()
 
 
 def _float_power_of(x: UOp, y: float) -> UOp | None:
@@ -147,13 +155,27 @@ def _float_power_of(x: UOp, y: float) -> UOp | None:
         return x
     if y == 2:
         return times(x, x)
-    if y == 3:
-        return times(times(x, x), x)
     if y == -1:
         return over(1.0, x)
     if y == 0.5:
-        return where(test("eq", x, -math.inf), math.inf, apply("sqrt", plus(x, 0.0)))
+        return _root(x)
+    if x.dtype is dtypes.float32 and is_direct(y):
+        return cast(_small_power(cast(x, dtypes.float64), y), x.dtype)
     return None
+
+
+def _root(x: UOp) -> UOp:
+    """x ** 0.5, where -0.0 counts as 0 and -inf as inf."""
+    return where(test("eq", x, -math.inf), math.inf, apply("sqrt", plus(x, 0.0)))
+
+
+def _small_power(x: UOp, y: float) -> UOp:
+    """A power of a float32, given as float64, which rounds it far below the last bit of float32."""
+    count, half = divmod(abs(y), 1)
+    if half:  # a sign has no meaning below a root: -0.0 counts as 0 and -inf as inf
+        root, x = _root(x), where(test("eq", x, -math.inf), math.inf, plus(x, 0.0))
+    value = reduce(times, [x] * int(count) + ([root] if half else []))
+    return over(1.0, value) if y < 0 else value
 
 
 def pow_of(x: UOp, y: UOp) -> UOp:

@@ -1,9 +1,12 @@
-"""Elements that lie some apart: read and written as NumPy says, and nothing between is touched."""
+"""Elements that lie some apart, or outside: read and written as NumPy says, and nothing else is
+touched."""
+
+import re
 
 import numpy as np
 import pytest
 
-from adjoint import Tensor
+from adjoint import Tensor, lower
 
 DTYPES = ["float32", "float64", "int32", "int64", "float16", "int8", "bool"]
 
@@ -70,3 +73,28 @@ def test_pooling_side_by_side_and_its_gradient(kernel):
     hits = windows == windows.max((3, 5), keepdims=True)
     wanted = hits / hits.sum((3, 5), keepdims=True)
     np.testing.assert_allclose(x.grad.numpy(), wanted.reshape(x.shape), rtol=1e-6)
+
+
+def test_where_no_lane_reads_its_address_is_spare_memory():
+    """A masked load far outside a buffer would be right, and cost hundreds of cycles."""
+
+    def fn(x, y):
+        return x + y.pad(((10, 10), (17, 17)))
+
+    shapes = (40, 64), (20, 30)
+    lines = lower(fn)(*(Tensor(np.ones(s, np.float32), device="CPU") for s in shapes)).source()
+    assert re.search(
+        r"(%v\d+) = select i1 %v\d+, ptr %v\d+, ptr %spare\n.*masked.load.*ptr \1", lines
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
+def test_parts_of_lines_that_lanes_are_all_outside_of_are_their_fill(dtype):
+    for width in (7, 40, 97):
+        x = numbers(dtype, 5, width)
+        for before, after in ((0, 130), (130, 0), (67, 68), (1, 3)):
+            pads = ((2, 3), (before, after))
+            found = (Tensor(x).pad(pads) + Tensor(x.dtype.type(1))).numpy()
+            np.testing.assert_array_equal(found, np.pad(x, pads) + x.dtype.type(1))
+            found = Tensor(x).pad(pads).flip(1).contiguous().numpy()
+            np.testing.assert_array_equal(found, np.pad(x, pads)[:, ::-1])

@@ -12,16 +12,17 @@ start:
   %v89 = load i64, ptr %v88
   %v91 = getelementptr inbounds i64, ptr %args, i64 1
   %v92 = load ptr, ptr %v91
-  %v98 = getelementptr inbounds i64, ptr %args, i64 2
-  %v99 = load ptr, ptr %v98
-  %v116 = getelementptr inbounds i64, ptr %args, i64 0
-  %v117 = load ptr, ptr %v116
+  %v104 = getelementptr inbounds i64, ptr %args, i64 2
+  %v105 = load ptr, ptr %v104
+  %v122 = getelementptr inbounds i64, ptr %args, i64 0
+  %v123 = load ptr, ptr %v122
+  %spare = alloca [32 x i8], align 64
   %v1 = sub i64 %end, %begin
   %v2 = add i64 %begin, %v1
   %v5 = icmp slt i64 %begin, %v2
   br i1 %v5, label %b3, label %b4
 b3:
-  %v6 = phi i64 [ %begin, %start ], [ %v211, %b124 ]
+  %v6 = phi i64 [ %begin, %start ], [ %v223, %b130 ]
   %v9 = urem i64 %v6, %v8
   %v10 = mul i64 %v9, %v8
   %v11 = udiv i64 %v6, %v8
@@ -36,15 +37,15 @@ b3:
   %v26 = icmp slt i64 0, %v23
   br i1 %v26, label %b24, label %b25
 b24:
-  %v27 = phi i64 [ 0, %b3 ], [ %v119, %b34 ]
+  %v27 = phi i64 [ 0, %b3 ], [ %v125, %b34 ]
   %v30 = icmp sgt i64 %v29, 0
   %v31 = select i1 %v30, i64 %v29, i64 0
   %v32 = add i64 0, %v31
   %v35 = icmp slt i64 0, %v32
   br i1 %v35, label %b33, label %b34
 b33:
-  %v36 = phi i64 [ 0, %b24 ], [ %v112, %b44 ]
-  %v37 = phi <8 x float> [ splat (float 0x0000000000000000), %b24 ], [ %v111, %b44 ]
+  %v36 = phi i64 [ 0, %b24 ], [ %v118, %b44 ]
+  %v37 = phi <8 x float> [ splat (float 0x0000000000000000), %b24 ], [ %v117, %b44 ]
   %v38 = mul i64 %v36, %v16
   %v39 = mul i64 %v36, %v8
   %v40 = icmp sgt i64 %v29, 0
@@ -53,8 +54,8 @@ b33:
   %v45 = icmp slt i64 0, %v42
   br i1 %v45, label %b43, label %b44
 b43:
-  %v46 = phi i64 [ 0, %b33 ], [ %v109, %b61 ]
-  %v47 = phi <8 x float> [ %v37, %b33 ], [ %v108, %b61 ]
+  %v46 = phi i64 [ 0, %b33 ], [ %v115, %b61 ]
+  %v47 = phi <8 x float> [ %v37, %b33 ], [ %v114, %b61 ]
   %v48 = add i64 %v46, %v9
   %v49 = add i64 %v48, -1
   %v50 = icmp sle i64 0, %v49
@@ -72,8 +73,8 @@ b43:
   %v62 = icmp slt i64 0, %v59
   br i1 %v62, label %b60, label %b61
 b60:
-  %v63 = phi i64 [ 0, %b43 ], [ %v106, %b60 ]
-  %v64 = phi <8 x float> [ %v47, %b43 ], [ %v105, %b60 ]
+  %v63 = phi i64 [ 0, %b43 ], [ %v112, %b60 ]
+  %v64 = phi <8 x float> [ %v47, %b43 ], [ %v111, %b60 ]
   %v65 = add i64 %v63, %v27
   %v66 = add i64 %v65, -1
   %v67 = sub i64 %v66, 0
@@ -96,141 +97,153 @@ b60:
   %v86 = add i64 %v85, %v10
   %v87 = add i64 %v86, %v27
   %v90 = add i64 %v87, %v89
-  %v93 = getelementptr float, ptr %v92, i64 %v90
-  %v94 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v93, i32 4, <8 x i1> %v84, <8 x float> splat (float 0x0000000000000000))
-  %v95 = select <8 x i1> %v84, <8 x float> %v94, <8 x float> splat (float 0x0000000000000000)
-  %v96 = add i64 %v56, %v63
-  %v97 = add i64 %v96, %v14
-  %v100 = getelementptr inbounds float, ptr %v99, i64 %v97
-  %v101 = load float, ptr %v100
-  %v102 = insertelement <8 x float> poison, float %v101, i64 0
-  %v103 = shufflevector <8 x float> %v102, <8 x float> poison, <8 x i32> zeroinitializer
-  %v104 = fmul <8 x float> %v95, %v103
-  %v105 = fadd <8 x float> %v64, %v104
-  %v106 = add i64 %v63, 1
-  %v107 = icmp slt i64 %v106, %v59
-  br i1 %v107, label %b60, label %b61, !llvm.loop !2
+  %v93 = add i64 %v66, 7
+  %v94 = icmp sle i64 0, %v93
+  %v95 = and i1 %v52, %v94
+  %v96 = icmp slt i64 %v66, %v8
+  %v97 = and i1 %v95, %v96
+  %v98 = getelementptr float, ptr %v92, i64 %v90
+  %v99 = select i1 %v97, ptr %v98, ptr %spare
+  %v100 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v99, i32 4, <8 x i1> %v84, <8 x float> splat (float 0x0000000000000000))
+  %v101 = select <8 x i1> %v84, <8 x float> %v100, <8 x float> splat (float 0x0000000000000000)
+  %v102 = add i64 %v56, %v63
+  %v103 = add i64 %v102, %v14
+  %v106 = getelementptr inbounds float, ptr %v105, i64 %v103
+  %v107 = load float, ptr %v106
+  %v108 = insertelement <8 x float> poison, float %v107, i64 0
+  %v109 = shufflevector <8 x float> %v108, <8 x float> poison, <8 x i32> zeroinitializer
+  %v110 = fmul <8 x float> %v101, %v109
+  %v111 = fadd <8 x float> %v64, %v110
+  %v112 = add i64 %v63, 1
+  %v113 = icmp slt i64 %v112, %v59
+  br i1 %v113, label %b60, label %b61, !llvm.loop !2
 b61:
-  %v108 = phi <8 x float> [ %v47, %b43 ], [ %v105, %b60 ]
-  %v109 = add i64 %v46, 1
-  %v110 = icmp slt i64 %v109, %v42
-  br i1 %v110, label %b43, label %b44, !llvm.loop !3
+  %v114 = phi <8 x float> [ %v47, %b43 ], [ %v111, %b60 ]
+  %v115 = add i64 %v46, 1
+  %v116 = icmp slt i64 %v115, %v42
+  br i1 %v116, label %b43, label %b44, !llvm.loop !3
 b44:
-  %v111 = phi <8 x float> [ %v37, %b33 ], [ %v108, %b61 ]
-  %v112 = add i64 %v36, 1
-  %v113 = icmp slt i64 %v112, %v32
-  br i1 %v113, label %b33, label %b34, !llvm.loop !4
+  %v117 = phi <8 x float> [ %v37, %b33 ], [ %v114, %b61 ]
+  %v118 = add i64 %v36, 1
+  %v119 = icmp slt i64 %v118, %v32
+  br i1 %v119, label %b33, label %b34, !llvm.loop !4
 b34:
-  %v114 = phi <8 x float> [ splat (float 0x0000000000000000), %b24 ], [ %v111, %b44 ]
-  %v115 = add i64 %v18, %v27
-  %v118 = getelementptr inbounds float, ptr %v117, i64 %v115
-  store <8 x float> %v114, ptr %v118, align 4
-  %v119 = add i64 %v27, 8
-  %v120 = icmp slt i64 %v119, %v23
-  br i1 %v120, label %b24, label %b25, !llvm.loop !5
+  %v120 = phi <8 x float> [ splat (float 0x0000000000000000), %b24 ], [ %v117, %b44 ]
+  %v121 = add i64 %v18, %v27
+  %v124 = getelementptr inbounds float, ptr %v123, i64 %v121
+  store <8 x float> %v120, ptr %v124, align 4
+  %v125 = add i64 %v27, 8
+  %v126 = icmp slt i64 %v125, %v23
+  br i1 %v126, label %b24, label %b25, !llvm.loop !5
 b25:
-  %v121 = sub i64 %v21, %v23
-  %v122 = icmp sgt i64 %v121, 0
-  br i1 %v122, label %b123, label %b124
-b123:
-  %v125 = trunc i64 %v121 to i32
-  %v126 = insertelement <8 x i32> poison, i32 %v125, i64 0
-  %v127 = shufflevector <8 x i32> %v126, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v128 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v127
-  %v129 = icmp sgt i64 %v29, 0
-  %v130 = select i1 %v129, i64 %v29, i64 0
-  %v131 = add i64 0, %v130
-  %v134 = icmp slt i64 0, %v131
-  br i1 %v134, label %b132, label %b133
-b132:
-  %v135 = phi i64 [ 0, %b123 ], [ %v206, %b143 ]
-  %v136 = phi <8 x float> [ splat (float 0x0000000000000000), %b123 ], [ %v205, %b143 ]
-  %v137 = mul i64 %v135, %v16
-  %v138 = mul i64 %v135, %v8
-  %v139 = icmp sgt i64 %v29, 0
-  %v140 = select i1 %v139, i64 %v29, i64 0
-  %v141 = add i64 0, %v140
-  %v144 = icmp slt i64 0, %v141
-  br i1 %v144, label %b142, label %b143
-b142:
-  %v145 = phi i64 [ 0, %b132 ], [ %v203, %b160 ]
-  %v146 = phi <8 x float> [ %v136, %b132 ], [ %v202, %b160 ]
-  %v147 = add i64 %v145, %v9
-  %v148 = add i64 %v147, -1
-  %v149 = icmp sle i64 0, %v148
-  %v150 = icmp slt i64 %v148, %v8
-  %v151 = and i1 %v149, %v150
-  %v152 = mul i64 %v145, %v8
-  %v153 = add i64 %v137, %v152
-  %v154 = mul i64 %v145, %v29
-  %v155 = add i64 %v138, %v154
-  %v173 = insertelement <8 x i1> poison, i1 %v151, i64 0
-  %v174 = shufflevector <8 x i1> %v173, <8 x i1> poison, <8 x i32> zeroinitializer
-  %v156 = icmp sgt i64 %v29, 0
-  %v157 = select i1 %v156, i64 %v29, i64 0
-  %v158 = add i64 0, %v157
-  %v161 = icmp slt i64 0, %v158
-  br i1 %v161, label %b159, label %b160
-b159:
-  %v162 = phi i64 [ 0, %b142 ], [ %v200, %b159 ]
-  %v163 = phi <8 x float> [ %v146, %b142 ], [ %v199, %b159 ]
-  %v164 = add i64 %v162, %v23
-  %v165 = add i64 %v164, -1
-  %v166 = sub i64 %v165, 0
-  %v167 = call i64 @llvm.smin.i64(i64 %v166, i64 1073741824)
-  %v168 = call i64 @llvm.smax.i64(i64 %v167, i64 -1073741824)
-  %v169 = trunc i64 %v168 to i32
-  %v170 = insertelement <8 x i32> poison, i32 %v169, i64 0
-  %v171 = shufflevector <8 x i32> %v170, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v172 = icmp sle <8 x i32> <i32 0, i32 -1, i32 -2, i32 -3, i32 -4, i32 -5, i32 -6, i32 -7>, %v171
-  %v175 = and <8 x i1> %v174, %v172
-  %v176 = sub i64 %v8, %v165
-  %v177 = call i64 @llvm.smin.i64(i64 %v176, i64 1073741824)
-  %v178 = call i64 @llvm.smax.i64(i64 %v177, i64 -1073741824)
-  %v179 = trunc i64 %v178 to i32
-  %v180 = insertelement <8 x i32> poison, i32 %v179, i64 0
-  %v181 = shufflevector <8 x i32> %v180, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v182 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v181
-  %v183 = and <8 x i1> %v175, %v182
-  %v184 = add i64 %v153, %v162
-  %v185 = add i64 %v184, %v10
-  %v186 = add i64 %v185, %v23
-  %v187 = add i64 %v186, %v89
-  %v188 = and <8 x i1> %v183, %v128
-  %v189 = getelementptr float, ptr %v92, i64 %v187
-  %v190 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v189, i32 4, <8 x i1> %v188, <8 x float> splat (float 0x0000000000000000))
-  %v191 = select <8 x i1> %v183, <8 x float> %v190, <8 x float> splat (float 0x0000000000000000)
-  %v192 = add i64 %v155, %v162
-  %v193 = add i64 %v192, %v14
-  %v194 = getelementptr inbounds float, ptr %v99, i64 %v193
-  %v195 = load float, ptr %v194
-  %v196 = insertelement <8 x float> poison, float %v195, i64 0
-  %v197 = shufflevector <8 x float> %v196, <8 x float> poison, <8 x i32> zeroinitializer
-  %v198 = fmul <8 x float> %v191, %v197
-  %v199 = fadd <8 x float> %v163, %v198
-  %v200 = add i64 %v162, 1
-  %v201 = icmp slt i64 %v200, %v158
-  br i1 %v201, label %b159, label %b160, !llvm.loop !6
-b160:
-  %v202 = phi <8 x float> [ %v146, %b142 ], [ %v199, %b159 ]
-  %v203 = add i64 %v145, 1
-  %v204 = icmp slt i64 %v203, %v141
-  br i1 %v204, label %b142, label %b143, !llvm.loop !7
-b143:
-  %v205 = phi <8 x float> [ %v136, %b132 ], [ %v202, %b160 ]
-  %v206 = add i64 %v135, 1
-  %v207 = icmp slt i64 %v206, %v131
-  br i1 %v207, label %b132, label %b133, !llvm.loop !8
-b133:
-  %v208 = phi <8 x float> [ splat (float 0x0000000000000000), %b123 ], [ %v205, %b143 ]
-  %v209 = add i64 %v18, %v23
-  %v210 = getelementptr float, ptr %v117, i64 %v209
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v208, ptr %v210, i32 4, <8 x i1> %v128)
-  br label %b124
-b124:
-  %v211 = add i64 %v6, 1
-  %v212 = icmp slt i64 %v211, %v2
-  br i1 %v212, label %b3, label %b4, !llvm.loop !9
+  %v127 = sub i64 %v21, %v23
+  %v128 = icmp sgt i64 %v127, 0
+  br i1 %v128, label %b129, label %b130
+b129:
+  %v131 = trunc i64 %v127 to i32
+  %v132 = insertelement <8 x i32> poison, i32 %v131, i64 0
+  %v133 = shufflevector <8 x i32> %v132, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v134 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v133
+  %v135 = icmp sgt i64 %v29, 0
+  %v136 = select i1 %v135, i64 %v29, i64 0
+  %v137 = add i64 0, %v136
+  %v140 = icmp slt i64 0, %v137
+  br i1 %v140, label %b138, label %b139
+b138:
+  %v141 = phi i64 [ 0, %b129 ], [ %v218, %b149 ]
+  %v142 = phi <8 x float> [ splat (float 0x0000000000000000), %b129 ], [ %v217, %b149 ]
+  %v143 = mul i64 %v141, %v16
+  %v144 = mul i64 %v141, %v8
+  %v145 = icmp sgt i64 %v29, 0
+  %v146 = select i1 %v145, i64 %v29, i64 0
+  %v147 = add i64 0, %v146
+  %v150 = icmp slt i64 0, %v147
+  br i1 %v150, label %b148, label %b149
+b148:
+  %v151 = phi i64 [ 0, %b138 ], [ %v215, %b166 ]
+  %v152 = phi <8 x float> [ %v142, %b138 ], [ %v214, %b166 ]
+  %v153 = add i64 %v151, %v9
+  %v154 = add i64 %v153, -1
+  %v155 = icmp sle i64 0, %v154
+  %v156 = icmp slt i64 %v154, %v8
+  %v157 = and i1 %v155, %v156
+  %v158 = mul i64 %v151, %v8
+  %v159 = add i64 %v143, %v158
+  %v160 = mul i64 %v151, %v29
+  %v161 = add i64 %v144, %v160
+  %v179 = insertelement <8 x i1> poison, i1 %v157, i64 0
+  %v180 = shufflevector <8 x i1> %v179, <8 x i1> poison, <8 x i32> zeroinitializer
+  %v162 = icmp sgt i64 %v29, 0
+  %v163 = select i1 %v162, i64 %v29, i64 0
+  %v164 = add i64 0, %v163
+  %v167 = icmp slt i64 0, %v164
+  br i1 %v167, label %b165, label %b166
+b165:
+  %v168 = phi i64 [ 0, %b148 ], [ %v212, %b165 ]
+  %v169 = phi <8 x float> [ %v152, %b148 ], [ %v211, %b165 ]
+  %v170 = add i64 %v168, %v23
+  %v171 = add i64 %v170, -1
+  %v172 = sub i64 %v171, 0
+  %v173 = call i64 @llvm.smin.i64(i64 %v172, i64 1073741824)
+  %v174 = call i64 @llvm.smax.i64(i64 %v173, i64 -1073741824)
+  %v175 = trunc i64 %v174 to i32
+  %v176 = insertelement <8 x i32> poison, i32 %v175, i64 0
+  %v177 = shufflevector <8 x i32> %v176, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v178 = icmp sle <8 x i32> <i32 0, i32 -1, i32 -2, i32 -3, i32 -4, i32 -5, i32 -6, i32 -7>, %v177
+  %v181 = and <8 x i1> %v180, %v178
+  %v182 = sub i64 %v8, %v171
+  %v183 = call i64 @llvm.smin.i64(i64 %v182, i64 1073741824)
+  %v184 = call i64 @llvm.smax.i64(i64 %v183, i64 -1073741824)
+  %v185 = trunc i64 %v184 to i32
+  %v186 = insertelement <8 x i32> poison, i32 %v185, i64 0
+  %v187 = shufflevector <8 x i32> %v186, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v188 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v187
+  %v189 = and <8 x i1> %v181, %v188
+  %v190 = add i64 %v159, %v168
+  %v191 = add i64 %v190, %v10
+  %v192 = add i64 %v191, %v23
+  %v193 = add i64 %v192, %v89
+  %v194 = add i64 %v171, 7
+  %v195 = icmp sle i64 0, %v194
+  %v196 = and i1 %v157, %v195
+  %v197 = icmp slt i64 %v171, %v8
+  %v198 = and i1 %v196, %v197
+  %v199 = and <8 x i1> %v189, %v134
+  %v200 = getelementptr float, ptr %v92, i64 %v193
+  %v201 = select i1 %v198, ptr %v200, ptr %spare
+  %v202 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v201, i32 4, <8 x i1> %v199, <8 x float> splat (float 0x0000000000000000))
+  %v203 = select <8 x i1> %v189, <8 x float> %v202, <8 x float> splat (float 0x0000000000000000)
+  %v204 = add i64 %v161, %v168
+  %v205 = add i64 %v204, %v14
+  %v206 = getelementptr inbounds float, ptr %v105, i64 %v205
+  %v207 = load float, ptr %v206
+  %v208 = insertelement <8 x float> poison, float %v207, i64 0
+  %v209 = shufflevector <8 x float> %v208, <8 x float> poison, <8 x i32> zeroinitializer
+  %v210 = fmul <8 x float> %v203, %v209
+  %v211 = fadd <8 x float> %v169, %v210
+  %v212 = add i64 %v168, 1
+  %v213 = icmp slt i64 %v212, %v164
+  br i1 %v213, label %b165, label %b166, !llvm.loop !6
+b166:
+  %v214 = phi <8 x float> [ %v152, %b148 ], [ %v211, %b165 ]
+  %v215 = add i64 %v151, 1
+  %v216 = icmp slt i64 %v215, %v147
+  br i1 %v216, label %b148, label %b149, !llvm.loop !7
+b149:
+  %v217 = phi <8 x float> [ %v142, %b138 ], [ %v214, %b166 ]
+  %v218 = add i64 %v141, 1
+  %v219 = icmp slt i64 %v218, %v137
+  br i1 %v219, label %b138, label %b139, !llvm.loop !8
+b139:
+  %v220 = phi <8 x float> [ splat (float 0x0000000000000000), %b129 ], [ %v217, %b149 ]
+  %v221 = add i64 %v18, %v23
+  %v222 = getelementptr float, ptr %v123, i64 %v221
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v220, ptr %v222, i32 4, <8 x i1> %v134)
+  br label %b130
+b130:
+  %v223 = add i64 %v6, 1
+  %v224 = icmp slt i64 %v223, %v2
+  br i1 %v224, label %b3, label %b4, !llvm.loop !9
 b4:
   ret void
 }
