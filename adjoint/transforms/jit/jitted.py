@@ -41,6 +41,7 @@ from adjoint.transforms.jit.guards import MISSING, attribute, is_plain, plain_ke
 from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
 from adjoint.transforms.jit.trace import Recording, Tracer
 from adjoint.transforms.pytree import (
+    LEAF,
     OtherTreeError,
     Reader,
     TreeDef,
@@ -71,11 +72,27 @@ def _static_key(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value), *map(_static_key, value)
     if isinstance(value, dict):
-        return dict, *((k, _static_key(v)) for k, v in value.items())
+        return dict, *((_static_key(k), _static_key(v)) for k, v in value.items())
     if isinstance(value, Tensor):
         problem = "a static argument is a Python value, not a tensor"
         raise ArgumentError("E2001", problem, op="jit", operands=[("argument", value)])
     return SameObject(value)
+
+
+def _tree_key(treedef: TreeDef) -> tuple[Any, ...]:
+    """What a function can tell apart in trees whose shapes are equal: keys and metas of other
+    types, and the order of the keys of a dict."""
+    if treedef.kind is None or (treedef.meta is None and all(c is LEAF for c in treedef.children)):
+        return ()
+    inside = tuple(_tree_key(child) for child in treedef.children if child is not LEAF)
+    return _told_apart(getattr(treedef.meta, "order", treedef.meta)), inside
+
+
+def _told_apart(value: Any) -> Any:
+    """What equal values differ in."""
+    if is_plain(value):
+        return plain_key(value)
+    return (type(value), *map(_told_apart, value)) if isinstance(value, tuple) else type(value)
 
 
 class _Like(NamedTuple):
@@ -201,7 +218,8 @@ class Jitted(Displayed, Generic[P, R]):
     def _find(self, args: Any, kwargs: Any) -> Any:
         leaves, treedef = self._leaves(args, kwargs)
         checked = watch.checker is not None  # a trace that is looked at has lines of its own
-        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), ambient(), checked)
+        rest = (_tree_key(treedef), _aliases(leaves), ambient(), checked)
+        key = (treedef, *map(_leaf_key, leaves), *rest)
         found = self._tried(key, args, kwargs, leaves)
         if found is not MISSING:
             return found
