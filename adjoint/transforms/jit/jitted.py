@@ -8,6 +8,7 @@ transform the function is simply called. What may live here: finding the trace o
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,7 +125,7 @@ class Jitted(Displayed, Generic[P, R]):
         self._fn, self._name = fn, name_of(fn)
         self._static, self._static_names = set(static_argnums), set(static_argnames)
         self._donated = set(donate_argnums)
-        self._dynamic = Dynamic(fn, self._name, dynamic)
+        self._dynamic, self._declared = Dynamic(fn, self._name, dynamic), dynamic
         op = f"jit of {self._name}"
         self._limit = None if memory_limit is None else bytes_of(memory_limit, op)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
@@ -192,6 +193,15 @@ class Jitted(Displayed, Generic[P, R]):
     def __repr__(self) -> str:
         found = self.report()
         return f"<jit of {found.name}{found.signature}: {found.summary()}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name where that finds it, as functions are pickled and copied; else as another one
+        of what it wraps, which has no traces yet."""
+        if _named(attribute(self, "__module__", None), attribute(self, "__qualname__", "")) is self:
+            return str(self.__qualname__)
+        chosen = (tuple(self._static), tuple(self._static_names), tuple(self._donated))
+        state = {k: v for k, v in vars(self).items() if not k.startswith("_") and k != "traces"}
+        return type(self), (self._fn, *chosen, self._declared, self._limit), state
 
     def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
         """The closed graph of a call with these arguments, which is not made."""
@@ -346,6 +356,14 @@ class Jitted(Displayed, Generic[P, R]):
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _named(module: Any, path: str) -> Any:
+    """What a module has under a name with dots, if anything."""
+    found: Any = sys.modules.get(module)
+    for name in path.split("."):
+        found = attribute(found, name, None)
+    return found
 
 
 def _are_apart(leaves: Sequence[Any]) -> bool:
